@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Everything that must hold: style, types, the dashboard's own checks, then all tests.
+# Does its whole set-up itself. Arguments go to pytest:  ./run_tests.sh tests/unit -x
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+source scripts/setup.sh
+
+failed=()
+
+# Run one check; a failure is remembered, so that one run shows all that is wrong.
+check() {
+    local name=$1
+    shift
+    say "Checking: $name."
+    if ! "$@" >&2; then
+        failed+=("$name")
+    fi
+}
+
+# In a subshell, so that a failed build is one failed check and not the end of the run.
+build_dashboard() { (ensure_dashboard); }
+
+in_dashboard() { (cd dashboard && CI=true npm run --silent --if-present "$1"); }
+
+ensure_test
+ensure_chromium
+check "style (ruff check)" .venv/bin/ruff check .
+check "format (ruff format)" .venv/bin/ruff format --check .
+check "types (mypy --strict)" .venv/bin/mypy --strict
+if has_dashboard; then
+    ensure_node
+    install_dashboard
+    check "the dashboard's types" in_dashboard typecheck
+    check "the dashboard's style" in_dashboard lint
+    check "the dashboard's own tests" in_dashboard test
+    check "the dashboard's build" build_dashboard
+fi
+
+if ((${#failed[@]})); then
+    say "These checks failed, so this run fails whatever the tests say: $(printf '%s; ' "${failed[@]}")"
+fi
+say "Running the tests."
+status=0
+# Nothing is printed after this: pytest has the last word.
+.venv/bin/python -m pytest "$@" || status=$?
+if ((status == 0 && ${#failed[@]})); then
+    status=1
+fi
+exit "$status"

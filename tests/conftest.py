@@ -1,0 +1,74 @@
+"""Fixtures that every part of the suite may use."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import uuid
+from collections.abc import Iterator
+
+import asyncpg
+import pytest
+
+from tests import services
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """SQLAlchemy URL of a real PostgreSQL that all tests share; take `fresh_postgres_url` for an empty database."""
+    if given := os.environ.get("TEST_DATABASE_URL"):
+        yield "postgresql+asyncpg://" + given.split("://", 1)[-1]
+        return
+    try:
+        with services.postgres() as server:
+            yield server.url
+    except services.ServerUnavailable as problem:
+        pytest.fail(str(problem), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """URL of a real Redis that all tests share; use keys of your own."""
+    if given := os.environ.get("TEST_REDIS_URL"):
+        yield given
+        return
+    try:
+        with services.redis() as server:
+            yield server.url
+    except services.ServerUnavailable as problem:
+        pytest.fail(str(problem), pytrace=False)
+
+
+@pytest.fixture
+def fresh_postgres_url(postgres_url: str) -> Iterator[str]:
+    """SQLAlchemy URL of an empty database on the shared PostgreSQL, dropped after the test."""
+    name = f"hms_{uuid.uuid4().hex}"
+    administer(postgres_url, f"CREATE DATABASE {name}")
+    yield postgres_url.rsplit("/", 1)[0] + "/" + name
+    administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def administer(sqlalchemy_url: str, statement: str) -> None:
+    """Run one statement on a thread of its own, so that async tests and their loops are left alone."""
+
+    async def execute() -> None:
+        connection = await asyncpg.connect(sqlalchemy_url.replace("+asyncpg", ""))
+        try:
+            await connection.execute(statement)
+        finally:
+            await connection.close()
+
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            asyncio.run(execute())
+        except (OSError, asyncpg.PostgresError) as problem:
+            failures.append(problem)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
