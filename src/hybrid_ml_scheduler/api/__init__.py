@@ -1,0 +1,1 @@
+"""HTTP and WebSocket: routes, wire types, limits; no rule of the domain."""

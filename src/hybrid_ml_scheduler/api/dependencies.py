@@ -1,0 +1,29 @@
+"""Named dependencies of the routes."""
+
+from __future__ import annotations
+
+from typing import Annotated, cast
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from hybrid_ml_scheduler.api.ports import Archive, Catalog, Race
+
+__all__ = ["ArchiveDep", "CatalogDep", "RaceDep"]
+
+
+def _race(connection: HTTPConnection) -> Race:
+    return cast("Race", connection.app.state.services.race)
+
+
+def _archive(connection: HTTPConnection) -> Archive:
+    return cast("Archive", connection.app.state.services.archive)
+
+
+def _catalog(connection: HTTPConnection) -> Catalog:
+    return cast("Catalog", connection.app.state.services.catalog)
+
+
+RaceDep = Annotated[Race, Depends(_race)]
+ArchiveDep = Annotated[Archive, Depends(_archive)]
+CatalogDep = Annotated[Catalog, Depends(_catalog)]

@@ -1,0 +1,50 @@
+"""What the service offers, and how it is."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from hybrid_ml_scheduler.api.dependencies import CatalogDep
+from hybrid_ml_scheduler.api.problems import problem_responses
+from hybrid_ml_scheduler.api.wire.catalog import Health, Preset, ServiceCard, StrategyCard
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/api", tags=["catalog"], responses=problem_responses())
+
+_HEALTH = {503: {"model": Health, "description": "The database is down."}}
+
+
+@router.get("/health", responses=_HEALTH)
+async def health(catalog: CatalogDep, response: Response) -> Health:
+    """Ask database, cache and engine how they are; 503 when the database is down."""
+    found = await catalog.health()
+    response.status_code = 503 if found.status == "down" else 200
+    return found
+
+
+@router.get("/strategies")
+async def strategies(catalog: CatalogDep) -> list[StrategyCard]:
+    """List every registered strategy, plugins included."""
+    return catalog.strategies()
+
+
+@router.get("/presets")
+async def presets(catalog: CatalogDep) -> list[Preset]:
+    """List the workload presets."""
+    return catalog.presets()
+
+
+@router.get("/settings")
+async def settings(catalog: CatalogDep) -> ServiceCard:
+    """Say what a client should know about this service."""
+    return catalog.card()
+
+
+_TEXT = {200: {"description": "Prometheus text.", "content": {"text/plain": {"schema": {"type": "string"}}}}}
+
+
+@router.get("/metrics", response_class=Response, responses=_TEXT)
+async def metrics(catalog: CatalogDep) -> Response:
+    """Return the metrics in the Prometheus text format."""
+    return Response(await catalog.metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,0 +1,112 @@
+"""What has been stored."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from fastapi.responses import StreamingResponse
+
+from hybrid_ml_scheduler.api.dependencies import ArchiveDep
+from hybrid_ml_scheduler.api.ports import ExportFormat, ExportTable, LedgerQuery, LedgerSort, Order
+from hybrid_ml_scheduler.api.problems import problem_responses
+from hybrid_ml_scheduler.api.security import require_api_key, require_confirmation
+from hybrid_ml_scheduler.api.wire.common import StrategyName
+from hybrid_ml_scheduler.api.wire.history import ComparativeTask, Events, HistoryCleared, Models, TrainingRecord, Trend
+from hybrid_ml_scheduler.api.wire.statistics import Stats
+from hybrid_ml_scheduler.api.wire.tasks import LedgerPage
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/api", tags=["history"], responses=problem_responses(503))
+
+Limit = Annotated[int, Query(ge=1, le=10_000)]
+Id = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
+
+
+@router.get("/full_history")
+async def full_history(archive: ArchiveDep, limit: Limit = 1000) -> list[TrainingRecord]:
+    """Return the latest training records, newest first."""
+    return await archive.full_history(limit)
+
+
+@router.get("/history/comparative")
+async def comparative(archive: ArchiveDep, limit: Limit = 100) -> list[ComparativeTask]:
+    """Return the latest tasks with every strategy's result, newest first."""
+    return await archive.comparative(limit)
+
+
+@router.delete(
+    "/history",
+    dependencies=[Depends(require_api_key), Depends(require_confirmation)],
+    responses=problem_responses(401, 409, 503),
+)
+async def clear(archive: ArchiveDep) -> HistoryCleared:
+    """Remove all stored rows and begin a new run; needs `?confirm=true`."""
+    return await archive.clear()
+
+
+_FILES = {200: {"description": "The file.", "content": {
+    "text/csv": {"schema": {"type": "string"}},
+    "application/vnd.apache.parquet": {"schema": {"type": "string", "format": "binary"}},
+}}}
+
+
+@router.get("/history/export", response_class=StreamingResponse, responses=_FILES | problem_responses(503))
+async def export(
+    archive: ArchiveDep,
+    file_format: Annotated[ExportFormat, Query(alias="format")] = "csv",
+    table: Annotated[ExportTable, Query()] = "scheduler_results",
+) -> StreamingResponse:
+    """Download a whole table."""
+    download = await archive.export(table, file_format)
+    disposition = {"Content-Disposition": f'attachment; filename="{download.filename}"'}
+    return StreamingResponse(download.chunks, media_type=download.media_type, headers=disposition)
+
+
+def _ledger_query(  # one parameter for each filter a person can set
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    offset: Annotated[int, Query(ge=0, le=1_000_000_000)] = 0,
+    sort: LedgerSort = "task_id",
+    order: Order = "desc",
+    scheduler: StrategyName | None = None,
+    device: Annotated[str | None, Query(pattern=r"^[a-z0-9_+]{1,32}$", description="`cpu`, `gpu_0`, `cpu+gpu_0`")] = None,
+    task_id: Id = None,
+    run_id: Id = None,
+) -> LedgerQuery:
+    return LedgerQuery(limit=limit, offset=offset, sort=sort, order=order, scheduler=scheduler, device=device,
+                       task_id=task_id, run_id=run_id)
+
+
+@router.get("/history/ledger")
+async def ledger(archive: ArchiveDep, query: Annotated[LedgerQuery, Depends(_ledger_query)]) -> LedgerPage:
+    """Return a page of decisions and outcomes, sorted and filtered."""
+    return await archive.ledger(query)
+
+
+@router.get("/history/trend")
+async def trend(archive: ArchiveDep, points: Annotated[int, Query(ge=2, le=1000)] = 200, run_id: Id = None) -> Trend:
+    """Return the long-term trend of one run (the present one unless asked) with its markers."""
+    return await archive.trend(points, run_id)
+
+
+@router.get("/stats")
+async def stats(
+    archive: ArchiveDep,
+    window: Annotated[int, Query(ge=10, le=10_000, description="How many of the latest tasks.")] = 1000,
+    scheduler: Annotated[StrategyName, Query(description="Whose outcomes are correlated.")] = "hybrid_ml",
+) -> Stats:
+    """Return win/loss matrix, correlations, heat map, histogram and percentiles."""
+    return await archive.stats(window, scheduler)
+
+
+@router.get("/models")
+async def models(archive: ArchiveDep, limit: Limit = 200) -> Models:
+    """Return the retraining history, newest first."""
+    return await archive.models(limit)
+
+
+@router.get("/events")
+async def events(archive: ArchiveDep, limit: Limit = 200) -> Events:
+    """Return workload shifts and notifications, newest first."""
+    return await archive.events(limit)

@@ -1,0 +1,72 @@
+"""Steering the race."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Depends
+
+from hybrid_ml_scheduler.api.dependencies import RaceDep
+from hybrid_ml_scheduler.api.problems import problem_responses
+from hybrid_ml_scheduler.api.security import require_api_key
+from hybrid_ml_scheduler.api.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/api", tags=["simulation"])
+
+_CHANGING = {"dependencies": [Depends(require_api_key)], "responses": problem_responses(401, 409, 503)}
+
+
+@router.post("/simulation/start", **_CHANGING)
+async def start(race: RaceDep, request: Annotated[StartRequest | None, Body()] = None) -> SimulationStatus:
+    """Start the race, or continue it after a stop; `new_run` begins a new one. Harmless when repeated."""
+    return await race.start(request or StartRequest())
+
+
+@router.post("/simulation/stop", **_CHANGING)
+async def stop(race: RaceDep) -> SimulationStatus:
+    """Stop the race; nothing is lost and a later start continues it. Harmless when repeated."""
+    return await race.stop()
+
+
+@router.post("/simulation/pause", **_CHANGING)
+async def pause(race: RaceDep) -> SimulationStatus:
+    """Hold the race where it is. Harmless when repeated."""
+    return await race.pause()
+
+
+@router.post("/simulation/resume", **_CHANGING)
+async def resume(race: RaceDep) -> SimulationStatus:
+    """Go on after a pause. Harmless when repeated."""
+    return await race.resume()
+
+
+@router.patch("/simulation", **_CHANGING)
+async def change(race: RaceDep, patch: SimulationPatch) -> SimulationStatus:
+    """Change speed, arrival rate or workload while running."""
+    return await race.change(patch)
+
+
+@router.get("/simulation/status", responses=problem_responses())
+async def status(race: RaceDep) -> SimulationStatus:
+    """Say where the race stands."""
+    return race.status()
+
+
+@router.post("/pause", **_CHANGING)
+async def pause_short(race: RaceDep) -> SimulationStatus:
+    """Short form of `/api/simulation/pause`."""
+    return await race.pause()
+
+
+@router.post("/resume", **_CHANGING)
+async def resume_short(race: RaceDep) -> SimulationStatus:
+    """Short form of `/api/simulation/resume`."""
+    return await race.resume()
+
+
+@router.get("/status", responses=problem_responses())
+async def status_short(race: RaceDep) -> SimulationStatus:
+    """Short form of `/api/simulation/status`."""
+    return race.status()
