@@ -1,0 +1,210 @@
+"""What is written and read: one named tuple for a table's row, and the batch that holds them.
+
+Named tuples, because both drivers take them as they are: the fastest road into a table is no conversion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from hybrid_ml_scheduler.core import NO_GPU, Outcome, Task
+
+__all__ = [
+    "CheckpointRow",
+    "EventRow",
+    "ModelRow",
+    "NotificationRow",
+    "ResultRow",
+    "RowBatch",
+    "TaskRow",
+    "TrainingRow",
+    "result_row",
+    "result_rows",
+    "task_row",
+]
+
+
+class TaskRow(NamedTuple):
+    """One task; `dependencies` is a JSON array of parent ids."""
+
+    task_id: int
+    run_id: int
+    size: float
+    compute_intensity: float
+    memory_required: float
+    arrival_time: float
+    dependencies: str = "[]"
+
+
+class ResultRow(NamedTuple):
+    """What came of one task with one strategy; a failed task has no times (`None`)."""
+
+    task_id: int
+    scheduler_name: str
+    gpu_fraction: float
+    device: str
+    gpu_id: int
+    actual_time: float | None
+    latency: float | None
+    wait: float | None
+    energy_consumption: float | None
+    execution_cost: float | None
+    ready_time: float | None
+    start_time: float | None
+    finish_time: float | None
+    cpu_part: float | None
+    gpu_part: float | None
+    out_of_memory: bool
+    failed: bool
+
+
+class TrainingRow(NamedTuple):
+    """The oracle's label of one task."""
+
+    task_id: int
+    size: float
+    compute_intensity: float
+    memory_required: float
+    optimal_gpu_fraction: float
+    optimal_time: float
+
+
+class ModelRow(NamedTuple):
+    """One retraining: in force from the task boundary on (the first task decided with it)."""
+
+    run_id: int
+    scheduler_name: str
+    boundary: int
+    created_at: float
+    samples: int
+    error: float | None
+    duration: float
+    digest: str = ""
+
+
+class NotificationRow(NamedTuple):
+    """Something to tell people; `key` names it within its run, so that a replay does not say it twice."""
+
+    run_id: int
+    key: str
+    level: str
+    message: str
+    created_at: float
+
+
+class EventRow(NamedTuple):
+    """Something from outside that changed the race before a task: a shift, a model taking over, a foreign task.
+
+    `sequence` counts within the run; `payload` is JSON. A replay from a checkpoint reads these.
+    """
+
+    run_id: int
+    sequence: int
+    boundary: int
+    kind: str
+    payload: str
+    created_at: float
+
+
+class CheckpointRow(NamedTuple):
+    """The whole state of a run before the task `boundary`."""
+
+    run_id: int
+    boundary: int
+    blob: bytes
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowBatch:
+    """Rows that belong together: all of them are stored, or none.
+
+    A result may belong to a task of an earlier batch, never of a later one.
+    """
+
+    tasks: Sequence[TaskRow] = ()
+    results: Sequence[ResultRow] = ()
+    training: Sequence[TrainingRow] = ()
+    models: Sequence[ModelRow] = ()
+    notifications: Sequence[NotificationRow] = ()
+    events: Sequence[EventRow] = ()
+    checkpoint: CheckpointRow | None = None
+
+    def __len__(self) -> int:
+        parts = (self.tasks, self.results, self.training, self.models, self.notifications, self.events)
+        return sum(map(len, parts)) + (self.checkpoint is not None)
+
+    @classmethod
+    def merged(cls, batches: Sequence[RowBatch]) -> RowBatch:
+        """Return one batch that holds all of them in order; the newest checkpoint wins."""
+        if len(batches) == 1:
+            return batches[0]
+        checkpoints = [batch.checkpoint for batch in batches if batch.checkpoint is not None]
+        return cls(
+            tasks=[row for batch in batches for row in batch.tasks],
+            results=[row for batch in batches for row in batch.results],
+            training=[row for batch in batches for row in batch.training],
+            models=[row for batch in batches for row in batch.models],
+            notifications=[row for batch in batches for row in batch.notifications],
+            events=[row for batch in batches for row in batch.events],
+            checkpoint=checkpoints[-1] if checkpoints else None,
+        )
+
+
+def task_row(run_id: int, task: Task) -> TaskRow:
+    """Return the row of one task."""
+    parents = f"[{', '.join(map(str, task.dependencies))}]" if task.dependencies else "[]"
+    return TaskRow(
+        task.task_id,
+        run_id,
+        task.size,
+        task.compute_intensity,
+        task.memory_required,
+        task.arrival_time,
+        parents,
+    )
+
+
+def result_row(scheduler_name: str, outcome: Outcome) -> ResultRow:
+    """Return the row of one outcome; not-a-number becomes `None`, which both databases know."""
+    execution_s, finish_s, ready_s = outcome.execution_s, outcome.finish_s, outcome.ready_s
+    if outcome.failed or finish_s != finish_s:
+        return _failed_row(scheduler_name, outcome)
+    return ResultRow(
+        outcome.task_id,
+        scheduler_name,
+        outcome.gpu_fraction,
+        outcome.device,
+        outcome.gpu,
+        execution_s,
+        finish_s - outcome.arrival_s,
+        finish_s - ready_s - execution_s,
+        outcome.energy_j,
+        outcome.cost_usd,
+        ready_s,
+        outcome.start_s,
+        finish_s,
+        outcome.cpu_s,
+        outcome.gpu_s,
+        outcome.out_of_memory,
+        False,
+    )
+
+
+def result_rows(outcomes: Mapping[str, Iterable[Outcome]]) -> list[ResultRow]:
+    """Return the rows of several strategies' outcomes."""
+    return [result_row(name, outcome) for name, several in outcomes.items() for outcome in several]
+
+
+def _known(value: float) -> float | None:
+    return value if value == value else None
+
+
+def _failed_row(scheduler_name: str, outcome: Outcome) -> ResultRow:
+    times: list[Any] = [_known(value) for value in (outcome.energy_j, outcome.cost_usd, outcome.ready_s)]
+    parts = [_known(outcome.cpu_s), _known(outcome.gpu_s)]
+    device = outcome.device if outcome.gpu != NO_GPU else "cpu"
+    identity = (outcome.task_id, scheduler_name, _known(outcome.gpu_fraction) or 0.0, device, outcome.gpu)
+    return ResultRow(*identity, None, None, None, *times, None, None, *parts, outcome.out_of_memory, True)
