@@ -1,0 +1,134 @@
+"""Running a whole batch through the compiled kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid_ml_scheduler.cluster.columns import RunColumns
+from hybrid_ml_scheduler.cluster.general import run_general
+from hybrid_ml_scheduler.cluster.kernel import run_independent, run_shares
+from hybrid_ml_scheduler.core.protocols import BatchRule, RuleKind
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
+from hybrid_ml_scheduler.core.validation import parent_rows
+from hybrid_ml_scheduler.physics.durations import Durations, durations
+from hybrid_ml_scheduler.physics.node import CoExecution, Node
+
+__all__ = ["children", "run_batch"]
+
+_NO_FLOATS: FloatColumn = np.empty(0)
+_NO_INTS: IntColumn = np.empty(0, dtype=np.int64)
+
+
+def run_batch(
+    batch: TaskBatch,
+    node: Node,
+    rule: BatchRule,
+    *,
+    seconds: Durations | None = None,
+    free_s: FloatColumn | None = None,
+    into: RunColumns | None = None,
+) -> RunColumns:
+    """Run every task of the batch by one rule.
+
+    `seconds` and `into` save repeated work over several strategies; `free_s` (one number a device,
+    CPU first) lets independent, noise-free tasks be run chunk by chunk and is updated in place.
+    """
+    seconds = durations(batch, node) if seconds is None else seconds
+    columns = RunColumns.empty(batch, node) if into is None else into
+    if batch.has_dependencies or batch.is_noisy:
+        _run_general(batch, node, rule, seconds, columns)
+        return columns
+    free = np.zeros(node.num_gpus + 1) if free_s is None else free_s
+    if _only_shares(batch, node, rule, seconds) and rule.fractions is not None:
+        run_shares(
+            batch.arrival_time, seconds.cpu_s, seconds.gpu_s[:, 0], rule.fractions, free, *_outputs(columns)
+        )
+    else:
+        run_independent(
+            int(rule.kind),
+            batch.arrival_time,
+            *_common(batch, node, seconds),
+            *_prescription(rule),
+            np.array(rule.grid, dtype=np.float64),
+            rule.price,
+            free,
+            *_outputs(columns),
+        )
+    return columns
+
+
+def _only_shares(batch: TaskBatch, node: Node, rule: BatchRule, seconds: Durations) -> bool:
+    """Whether the hot special case applies."""
+    return (
+        rule.kind == RuleKind.PRESCRIBED
+        and rule.gpus is None
+        and node.co_execution == CoExecution.PARALLEL
+        and seconds.gpu_s.shape[1] == 1
+        and float(batch.memory_required.max(initial=0.0)) <= min(gpu.memory_mb for gpu in node.gpus)
+    )
+
+
+def _run_general(batch: TaskBatch, node: Node, rule: BatchRule, seconds: Durations, columns: RunColumns) -> None:
+    offsets, rows = children(batch)
+    ready = columns.ready_s if batch.has_dependencies else np.empty(len(batch))
+    run_general(
+        int(rule.kind),
+        batch.task_id,
+        batch.arrival_time,
+        batch.duration_factor,
+        np.diff(batch.parent_offsets),
+        offsets,
+        rows,
+        *_common(batch, node, seconds),
+        *_prescription(rule),
+        rule.by_decision,
+        np.array(rule.grid, dtype=np.float64),
+        rule.price,
+        ready,
+        *_outputs(columns),
+    )
+
+
+def children(batch: TaskBatch) -> tuple[IntColumn, IntColumn]:
+    """The children of every row, flat: offsets and rows."""
+    if not batch.has_dependencies:
+        return np.zeros(len(batch) + 1, dtype=np.int64), _NO_INTS
+    parents = parent_rows(batch)
+    child_of = np.repeat(np.arange(len(batch)), np.diff(batch.parent_offsets))
+    order = np.argsort(parents, kind="stable")
+    offsets = np.zeros(len(batch) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(parents, minlength=len(batch)), out=offsets[1:])
+    return offsets, child_of[order]
+
+
+def _common(batch: TaskBatch, node: Node, seconds: Durations) -> tuple[object, ...]:
+    return (
+        seconds.cpu_s,
+        seconds.gpu_s,
+        seconds.paged_s,
+        seconds.gpu_kind,
+        batch.memory_required,
+        node.gpu_column("memory_mb"),
+        int(node.memory_rule),
+        node.co_execution == CoExecution.SERIAL,
+    )
+
+
+def _prescription(rule: BatchRule) -> tuple[FloatColumn, IntColumn]:
+    return (
+        _NO_FLOATS if rule.fractions is None else rule.fractions,
+        _NO_INTS if rule.gpus is None else rule.gpus,
+    )
+
+
+def _outputs(columns: RunColumns) -> tuple[object, ...]:
+    return (
+        columns.gpu_fraction,
+        columns.gpu,
+        columns.cpu_start_s,
+        columns.gpu_start_s,
+        columns.finish_s,
+        columns.cpu_s,
+        columns.gpu_s,
+        columns.status,
+    )

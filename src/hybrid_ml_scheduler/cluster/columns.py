@@ -1,0 +1,137 @@
+"""The outcomes of a whole run as columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_ml_scheduler.core.decisions import Outcome
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
+from hybrid_ml_scheduler.physics.energy import Tariff
+from hybrid_ml_scheduler.physics.node import CoExecution, Node
+
+__all__ = ["FAILED", "FAILED_PARENT", "FITTED", "NOT_FITTING", "RunColumns"]
+
+FITTED, NOT_FITTING, FAILED, FAILED_PARENT = 0, 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RunColumns:
+    """What one strategy did with a batch, row by row in the order of the batch.
+
+    `status` is 0 (fitted), 1 (did not fit the GPU and fell back or paged), 2 (failed) or 3 (a parent failed).
+    Starts are NaN where a device is not used; times of failed tasks are NaN, their parts 0.
+    """
+
+    node: Node
+    arrival_s: FloatColumn
+    gpu_fraction: FloatColumn
+    gpu: npt.NDArray[np.int32]
+    ready_s: FloatColumn
+    cpu_start_s: FloatColumn
+    gpu_start_s: FloatColumn
+    finish_s: FloatColumn
+    cpu_s: FloatColumn
+    gpu_s: FloatColumn
+    status: npt.NDArray[np.int8]
+
+    @classmethod
+    def empty(cls, batch: TaskBatch, node: Node) -> RunColumns:
+        """Room for the outcomes of a batch."""
+        count = len(batch)
+        floats = ("gpu_fraction", "cpu_start_s", "gpu_start_s", "finish_s", "cpu_s", "gpu_s")
+        ready = np.empty(count) if batch.has_dependencies else batch.arrival_time
+        return cls(
+            node=node,
+            arrival_s=batch.arrival_time,
+            ready_s=ready,
+            gpu=np.empty(count, dtype=np.int32),
+            status=np.empty(count, dtype=np.int8),
+            **{name: np.empty(count) for name in floats},
+        )
+
+    def __len__(self) -> int:
+        return len(self.gpu_fraction)
+
+    @property
+    def completed(self) -> npt.NDArray[np.bool_]:
+        """Which tasks have a finish."""
+        return self.status < FAILED
+
+    @property
+    def start_s(self) -> FloatColumn:
+        """Start of the earlier part (NaN for failed tasks)."""
+        return np.fmin(self.cpu_start_s, self.gpu_start_s)
+
+    @property
+    def execution_s(self) -> FloatColumn:
+        """Execution time of every task on free devices (NaN for failed ones)."""
+        serial = self.node.co_execution == CoExecution.SERIAL
+        time = self.cpu_s + self.gpu_s if serial else np.maximum(self.cpu_s, self.gpu_s)
+        return time if bool(self.completed.all()) else np.where(self.completed, time, np.nan)
+
+    @property
+    def latency_s(self) -> FloatColumn:
+        """From arrival to finish."""
+        return self.finish_s - self.arrival_s
+
+    @property
+    def wait_s(self) -> FloatColumn:
+        """What the queues added."""
+        return self.finish_s - self.ready_s - self.execution_s
+
+    @property
+    def energy_j(self) -> FloatColumn:
+        """Joules of every task."""
+        return Tariff(self.node).columns(self.cpu_s, self.gpu_s, self.gpu)[0]
+
+    @property
+    def cost_usd(self) -> FloatColumn:
+        """Dollars of every task by the cost model in force."""
+        tariff = Tariff(self.node)
+        _, rent, electricity = tariff.columns(self.cpu_s, self.gpu_s, self.gpu)
+        return electricity if tariff.charges_electricity else rent
+
+    def busy_s(self) -> FloatColumn:
+        """Busy seconds of every device, the CPU first."""
+        used = self.gpu >= 0
+        busy = np.zeros(self.node.num_gpus + 1)
+        busy[0] = self.cpu_s.sum()
+        busy[1:] = np.bincount(self.gpu[used], weights=self.gpu_s[used], minlength=self.node.num_gpus)
+        return busy
+
+    def parts(self, row: int) -> list[tuple[str, float, float]]:
+        """The (device, start, finish) intervals of one task."""
+        if self.status[row] >= FAILED:
+            return []
+        intervals = []
+        if self.cpu_s[row] > 0.0:
+            start = float(self.cpu_start_s[row])
+            intervals.append(("cpu", start, start + float(self.cpu_s[row])))
+        if self.gpu_s[row] > 0.0:
+            start = float(self.gpu_start_s[row])
+            intervals.append((f"gpu_{int(self.gpu[row])}", start, start + float(self.gpu_s[row])))
+        return intervals
+
+    def outcome(self, row: int, task_ids: IntColumn) -> Outcome:
+        """One row as an outcome."""
+        tariff = Tariff(self.node)
+        cpu, gpu_part, gpu = float(self.cpu_s[row]), float(self.gpu_s[row]), int(self.gpu[row])
+        return Outcome(
+            task_id=int(task_ids[row]),
+            gpu_fraction=float(self.gpu_fraction[row]),
+            gpu=gpu,
+            arrival_s=float(self.arrival_s[row]),
+            ready_s=float(self.ready_s[row]),
+            start_s=float(self.start_s[row]),
+            finish_s=float(self.finish_s[row]),
+            execution_s=float(self.execution_s[row]),
+            cpu_s=cpu,
+            gpu_s=gpu_part,
+            energy_j=tariff.energy_j(cpu, gpu_part, gpu),
+            cost_usd=tariff.cost_usd(cpu, gpu_part, gpu),
+            out_of_memory=bool(self.status[row] in (NOT_FITTING, FAILED)),
+            failed=bool(self.status[row] >= FAILED),
+        )

@@ -1,0 +1,115 @@
+"""Who waits for whom on one strategy's cluster."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hybrid_ml_scheduler.core.decisions import Outcome
+from hybrid_ml_scheduler.core.tasks import Task
+
+__all__ = ["Precedence", "WaitingTask"]
+
+
+@dataclass(slots=True)
+class WaitingTask:
+    """A task that has arrived and waits for parents."""
+
+    task: Task
+    luck: float
+    open_parents: int
+    ready_s: float
+    doomed: bool = False
+
+
+class Precedence:
+    """Finish times of placed tasks and the tasks that wait for them.
+
+    A finished task is forgotten once `recall` younger ones were placed; a parent with an id that old counts as
+    finished long ago.
+    """
+
+    def __init__(self, recall: int | None) -> None:
+        self._recall = recall
+        self._finish_s: dict[int, float] = {}
+        self._waiting: dict[int, WaitingTask] = {}
+        self._children: dict[int, list[int]] = {}
+        self._doomed: set[int] = set()
+        self._forgotten_up_to = -1
+        self.active = False
+
+    def offer(self, task: Task, luck: float) -> float | None:
+        """Return when an arriving task is ready, or None if a parent has not been placed yet."""
+        self.active = True
+        entry = WaitingTask(task, luck, 0, task.arrival_time)
+        for parent in task.dependencies:
+            if parent in self._finish_s:
+                self._count(entry, self._finish_s[parent])
+            elif parent > self._forgotten_up_to:
+                entry.open_parents += 1
+                self._children.setdefault(parent, []).append(task.task_id)
+        if entry.open_parents:
+            self._waiting[task.task_id] = entry
+            return None
+        if entry.doomed:
+            self._doomed.add(task.task_id)
+        return entry.ready_s
+
+    @staticmethod
+    def _count(entry: WaitingTask, finish_s: float) -> None:
+        if math.isnan(finish_s):
+            entry.doomed = True
+        else:
+            entry.ready_s = max(entry.ready_s, finish_s)
+
+    def placed(self, outcome: Outcome) -> Iterator[WaitingTask]:
+        """Note when a task will finish; yields the tasks that are thereby ready at a known time."""
+        finish_s = math.nan if outcome.failed else outcome.finish_s
+        self._finish_s[outcome.task_id] = finish_s
+        self._doomed.discard(outcome.task_id)
+        if self._recall is not None and len(self._finish_s) > self._recall:
+            oldest = next(iter(self._finish_s))
+            del self._finish_s[oldest]
+            self._forgotten_up_to = max(self._forgotten_up_to, oldest)
+        for child in self._children.pop(outcome.task_id, ()):
+            entry = self._waiting[child]
+            entry.open_parents -= 1
+            # A failed parent dooms its child at the moment it failed.
+            self._count(entry, finish_s)
+            entry.ready_s = max(entry.ready_s, outcome.ready_s)
+            if entry.open_parents == 0:
+                del self._waiting[child]
+                if entry.doomed:
+                    self._doomed.add(child)
+                yield entry
+
+    def is_doomed(self, task_id: int) -> bool:
+        """Whether a parent of this task failed."""
+        return task_id in self._doomed
+
+    def stuck(self) -> int | None:
+        """The lowest id that still waits for a parent, if any."""
+        return min(self._waiting, default=None)
+
+    def capture(self) -> Mapping[str, Any]:
+        """The whole state as plain values."""
+        waiting = [(e.task, e.luck, e.open_parents, e.ready_s, e.doomed) for e in self._waiting.values()]
+        return {
+            "finish_s": dict(self._finish_s),
+            "waiting": waiting,
+            "children": {parent: list(ids) for parent, ids in self._children.items()},
+            "doomed": sorted(self._doomed),
+            "forgotten_up_to": self._forgotten_up_to,
+            "active": self.active,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from a captured state."""
+        self._finish_s = dict(state["finish_s"])
+        self._waiting = {entry[0].task_id: WaitingTask(*entry) for entry in state["waiting"]}
+        self._children = {parent: list(ids) for parent, ids in state["children"].items()}
+        self._doomed = set(state["doomed"])
+        self._forgotten_up_to = state["forgotten_up_to"]
+        self.active = state["active"]

@@ -1,0 +1,146 @@
+"""One strategy on its own clocked cluster, driven task by task.
+
+The order of events is (time, rank, sequence): finishes, which learners observe, come before decisions of the
+same instant; decisions of the same instant go by task id.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hybrid_ml_scheduler.cluster.precedence import Precedence
+from hybrid_ml_scheduler.cluster.stepping import Cluster
+from hybrid_ml_scheduler.core.decisions import Outcome
+from hybrid_ml_scheduler.core.errors import SchedulerError, WorkloadError
+from hybrid_ml_scheduler.core.protocols import Learns, Prepares, RaceContext, Remembers, Scheduler
+from hybrid_ml_scheduler.core.tasks import Task
+from hybrid_ml_scheduler.physics.estimator import TaskSeconds
+from hybrid_ml_scheduler.physics.node import Node
+
+__all__ = ["Simulation"]
+
+
+class Simulation:
+    """Feed tasks with `offer` in order of (arrival time, id), let time pass with `advance`, end with `drain`.
+
+    `recall` bounds how many finished tasks are remembered as possible parents (`None`: all of them).
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        scheduler: Scheduler,
+        *,
+        seed: int = 0,
+        options: Mapping[str, Any] | None = None,
+        recall: int | None = None,
+    ) -> None:
+        self.scheduler = scheduler
+        self.cluster = Cluster(node)
+        self.now_s = 0.0
+        self._ready: list[tuple[float, int, Task, float, TaskSeconds | None]] = []
+        self._finishes: list[tuple[float, int, Task, Outcome]] = []
+        self._precedence = Precedence(recall)
+        self._learner = scheduler if isinstance(scheduler, Learns) else None
+        self._decided = 0
+        if isinstance(scheduler, Prepares):
+            scheduler.prepare(RaceContext(estimator=self.cluster.estimator, seed=seed, options=options or {}))
+
+    def offer(self, task: Task, luck: float = 1.0, seconds: TaskSeconds | None = None) -> None:
+        """A task arrives; it is decided when time reaches the moment it is ready.
+
+        `seconds` hands over durations that were computed for a whole batch.
+        """
+        if task.arrival_time < self.now_s:
+            raise WorkloadError(f"task {task.task_id} arrives at {task.arrival_time:g} s, before the clock.")
+        if task.dependencies or self._precedence.active:
+            ready_s = self._precedence.offer(task, luck)
+            if ready_s is None:
+                return
+        else:
+            ready_s = task.arrival_time
+        heapq.heappush(self._ready, (ready_s, task.task_id, task, luck, seconds))
+
+    def advance(self, before_s: float = math.inf) -> list[Outcome]:
+        """Process every event before this moment; returns the outcomes of the decisions taken."""
+        outcomes: list[Outcome] = []
+        ready, finishes = self._ready, self._finishes
+        while True:
+            ready_s = ready[0][0] if ready else math.inf
+            finish_s = finishes[0][0] if finishes else math.inf
+            if finish_s <= ready_s:
+                if finish_s >= before_s or not finishes:
+                    return outcomes
+                self._observe()
+            elif ready_s >= before_s:
+                return outcomes
+            else:
+                outcomes.append(self._decide())
+
+    def drain(self) -> list[Outcome]:
+        """Let every task finish; refuses tasks that wait for a parent that never came."""
+        outcomes = self.advance()
+        stuck = self._precedence.stuck()
+        if stuck is not None:
+            raise WorkloadError(f"task {stuck} waits for a parent that never arrived.")
+        return outcomes
+
+    def run(self, tasks: Iterable[tuple[Task, float]]) -> list[Outcome]:
+        """Offer all tasks with their luck, in order, and return the outcomes in order of decision."""
+        outcomes: list[Outcome] = []
+        for task, luck in tasks:
+            outcomes += self.advance(task.arrival_time)
+            self.offer(task, luck)
+        return outcomes + self.drain()
+
+    def _observe(self) -> None:
+        finish_s, _, task, outcome = heapq.heappop(self._finishes)
+        self.now_s = finish_s
+        if self._learner is not None:
+            self._learner.observe(task, outcome)
+
+    def _decide(self) -> Outcome:
+        ready_s, _, task, luck, seconds = heapq.heappop(self._ready)
+        self.now_s = ready_s
+        cluster, precedence = self.cluster, self._precedence
+        if seconds is not None:
+            cluster.estimator.remember(task, seconds)
+        if precedence.active and precedence.is_doomed(task.task_id):
+            outcome = cluster.failed(task, ready_s, by_parent=True)
+        else:
+            view = cluster.view(ready_s)
+            try:
+                outcome = cluster.place(task, self.scheduler.decide(task, view), view, luck)
+            except SchedulerError as error:
+                raise SchedulerError(f"{self.scheduler.name}: {error}") from None
+        self._decided += 1
+        if self._learner is not None and not outcome.failed:
+            heapq.heappush(self._finishes, (outcome.finish_s, self._decided, task, outcome))
+        for freed in precedence.placed(outcome):
+            heapq.heappush(self._ready, (freed.ready_s, freed.task.task_id, freed.task, freed.luck, None))
+        return outcome
+
+    def capture(self) -> Mapping[str, Any]:
+        """The whole state (clock, queues, strategy) at a task boundary, picklable."""
+        memory = self.scheduler.capture() if isinstance(self.scheduler, Remembers) else None
+        return {
+            "now_s": self.now_s,
+            "decided": self._decided,
+            "ready": list(self._ready),
+            "finishes": list(self._finishes),
+            "precedence": self._precedence.capture(),
+            "cluster": self.cluster.capture(),
+            "scheduler": memory,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue exactly from a captured state."""
+        self.now_s, self._decided = state["now_s"], state["decided"]
+        self._ready, self._finishes = list(state["ready"]), list(state["finishes"])
+        self._precedence.restore(state["precedence"])
+        self.cluster.restore(state["cluster"])
+        if isinstance(self.scheduler, Remembers) and state["scheduler"] is not None:
+            self.scheduler.restore(state["scheduler"])

@@ -1,0 +1,133 @@
+"""The stepping form of the cluster: places one decided part at a time, same semantics as the kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from hybrid_ml_scheduler.cluster.devices import Device, QueuedPart
+from hybrid_ml_scheduler.cluster.view import BacklogView
+from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome
+from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.core.tasks import Task
+from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator
+from hybrid_ml_scheduler.physics.node import Node
+
+__all__ = ["Cluster"]
+
+_NAN = math.nan
+
+
+class Cluster:
+    """The devices of one strategy, with their queues."""
+
+    __slots__ = ("_serial", "_tariff", "_view", "devices", "estimator", "node")
+
+    def __init__(self, node: Node, *, window_s: float = 60.0) -> None:
+        self.node = node
+        self.estimator = PhysicsEstimator(node)
+        self.devices = [Device(window_s) for _ in range(node.num_gpus + 1)]
+        self._serial = self.estimator.serial
+        self._tariff = self.estimator.tariff
+        self._view = BacklogView(self.estimator)
+
+    def view(self, now_s: float) -> BacklogView:
+        """The backlogs at this moment; the same object is refreshed and returned each time."""
+        cpu, *gpus = [device.estimated_end_s(now_s) - now_s for device in self.devices]
+        view = self._view
+        view.now_s, view.cpu_backlog_s, view.gpu_backlogs_s = now_s, cpu, gpus
+        return view
+
+    def place(self, task: Task, decision: Decision, view: BacklogView, luck: float = 1.0) -> Outcome:
+        """Queue the parts of a decided task and return what will come of it."""
+        gpu = self._gpu(task, decision, view)
+        fraction, cpu_s, gpu_s, out_of_memory, failed = self.estimator.parts(task, decision.gpu_fraction, gpu)
+        now, identity = view.now_s, task.task_id
+        if failed:
+            return self.failed(task, now, fraction)
+        cpu_start, gpu_start, finish, not_before = _NAN, _NAN, now, 0.0
+        if cpu_s > 0.0:
+            device, estimate = self.devices[0], cpu_s
+            cpu_s = estimate * luck
+            cpu_start = device.free_s if device.free_s > now else now
+            finish = cpu_start + cpu_s
+            not_before = now + view.cpu_backlog_s + estimate if self._serial else 0.0
+            device.append(QueuedPart(cpu_start, finish, estimate, 0.0, identity), now)
+        if gpu_s > 0.0:
+            device, estimate = self.devices[gpu + 1], gpu_s
+            gpu_s = estimate * luck
+            gpu_start = device.free_s if device.free_s > now else now
+            if self._serial and gpu_start < finish:
+                gpu_start = finish
+            end = gpu_start + gpu_s
+            device.append(QueuedPart(gpu_start, end, estimate, not_before, identity), now)
+            finish = end if end > finish else finish
+        else:
+            gpu = NO_GPU
+        return Outcome(
+            task_id=identity,
+            gpu_fraction=fraction,
+            gpu=gpu,
+            arrival_s=task.arrival_time,
+            ready_s=now,
+            start_s=gpu_start if cpu_start != cpu_start or gpu_start < cpu_start else cpu_start,
+            finish_s=finish,
+            execution_s=cpu_s + gpu_s if self._serial else (cpu_s if cpu_s > gpu_s else gpu_s),
+            cpu_s=cpu_s,
+            gpu_s=gpu_s,
+            energy_j=self._tariff.energy_j(cpu_s, gpu_s, gpu),
+            cost_usd=self._tariff.cost_usd(cpu_s, gpu_s, gpu),
+            out_of_memory=out_of_memory,
+        )
+
+    def failed(self, task: Task, now_s: float, fraction: float = 0.0, *, by_parent: bool = False) -> Outcome:
+        """The outcome of a task that cannot run."""
+        return Outcome(
+            task_id=task.task_id,
+            gpu_fraction=fraction,
+            gpu=NO_GPU,
+            arrival_s=task.arrival_time,
+            ready_s=now_s,
+            start_s=_NAN,
+            finish_s=_NAN,
+            execution_s=_NAN,
+            cpu_s=0.0,
+            gpu_s=0.0,
+            energy_j=0.0,
+            cost_usd=0.0,
+            out_of_memory=not by_parent,
+            failed=True,
+        )
+
+    def _gpu(self, task: Task, decision: Decision, view: BacklogView) -> int:
+        """Check a decision and fill in the GPU it left open."""
+        if not 0.0 <= decision.gpu_fraction <= 1.0:
+            raise SchedulerError(f"task {task.task_id}: gpu_fraction = {decision.gpu_fraction} is outside [0, 1].")
+        if decision.gpu is None:
+            return view.least_loaded_gpu
+        if not 0 <= decision.gpu < len(view.gpu_backlogs_s):
+            raise SchedulerError(f"task {task.task_id}: there is no GPU {decision.gpu} on this node.")
+        return decision.gpu
+
+    def utilization(self, now_s: float, *, recent: bool) -> dict[str, float]:
+        """The busy share of each device over the last window, or since time zero."""
+        names = self.node.device_names
+        if recent:
+            return {n: d.recent_utilization(now_s) for n, d in zip(names, self.devices, strict=True)}
+        if now_s <= 0.0:
+            return dict.fromkeys(names, 0.0)
+        return {n: d.busy_s(now_s) / now_s for n, d in zip(names, self.devices, strict=True)}
+
+    def queue_lengths(self, now_s: float) -> dict[str, int]:
+        """How many parts wait or run on each device."""
+        return {n: d.queue_length(now_s) for n, d in zip(self.node.device_names, self.devices, strict=True)}
+
+    def capture(self) -> Mapping[str, Any]:
+        """The whole state as plain values."""
+        return {"devices": [device.capture() for device in self.devices]}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from a captured state."""
+        for device, saved in zip(self.devices, state["devices"], strict=True):
+            device.restore(saved)

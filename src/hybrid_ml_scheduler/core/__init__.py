@@ -1,0 +1,51 @@
+"""The nouns of the product: tasks, decisions, outcomes, contracts, errors and random streams."""
+
+from __future__ import annotations
+
+from hybrid_ml_scheduler.core.decisions import CPU_ONLY, NO_GPU, Decision, Outcome, Parts
+from hybrid_ml_scheduler.core.errors import HmsError
+from hybrid_ml_scheduler.core.protocols import (
+    BatchRule,
+    ClusterView,
+    Estimator,
+    Explains,
+    HasRule,
+    Learns,
+    Prepares,
+    RaceContext,
+    Rank,
+    Remembers,
+    RuleKind,
+    Scheduler,
+)
+from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task, TaskBatch
+from hybrid_ml_scheduler.core.validation import parent_rows, validated
+
+__all__ = [
+    "CPU_ONLY",
+    "NO_GPU",
+    "BatchRule",
+    "ClusterView",
+    "Decision",
+    "Estimator",
+    "Explains",
+    "FloatColumn",
+    "HasRule",
+    "HmsError",
+    "IntColumn",
+    "Learns",
+    "Outcome",
+    "Parts",
+    "Prepares",
+    "RaceContext",
+    "Rank",
+    "Remembers",
+    "RuleKind",
+    "Scheduler",
+    "Task",
+    "TaskBatch",
+    "parent_rows",
+    "stream",
+    "validated",
+]

@@ -1,0 +1,77 @@
+"""What a strategy decides, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+__all__ = ["CPU_ONLY", "NO_GPU", "Decision", "Outcome", "Parts"]
+
+NO_GPU = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Where a ready task goes: a share for one GPU, the rest for the CPU.
+
+    `gpu` may stay `None`: the cluster then takes the GPU with the least backlog.
+    `confidence` in [0, 1] is for strategies that know how sure they are.
+    """
+
+    gpu_fraction: float
+    gpu: int | None = None
+    confidence: float | None = None
+
+
+CPU_ONLY = Decision(gpu_fraction=0.0)
+
+
+class Parts(NamedTuple):
+    """What a split turns into once the memory rule has been applied."""
+
+    gpu_fraction: float
+    cpu_s: float
+    gpu_s: float
+    out_of_memory: bool
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What happened to one task on one strategy's cluster.
+
+    `gpu_fraction` and `gpu` are what was carried out (after the memory rule), `gpu` is -1 for CPU only.
+    A failed task has NaN times.
+    """
+
+    task_id: int
+    gpu_fraction: float
+    gpu: int
+    arrival_s: float
+    ready_s: float
+    start_s: float
+    finish_s: float
+    execution_s: float
+    cpu_s: float
+    gpu_s: float
+    energy_j: float
+    cost_usd: float
+    out_of_memory: bool = False
+    failed: bool = False
+
+    @property
+    def latency_s(self) -> float:
+        """From arrival to finish, waiting for parents included."""
+        return self.finish_s - self.arrival_s
+
+    @property
+    def wait_s(self) -> float:
+        """What the queues added to the execution time."""
+        return self.finish_s - self.ready_s - self.execution_s
+
+    @property
+    def device(self) -> str:
+        """The device or devices in words: `cpu`, `gpu_2` or `cpu+gpu_2`."""
+        if self.gpu == NO_GPU:
+            return "cpu"
+        return f"gpu_{self.gpu}" if self.gpu_fraction >= 1.0 else f"cpu+gpu_{self.gpu}"

@@ -1,0 +1,184 @@
+"""The contracts between rooms: what a strategy is given and what it may offer.
+
+A strategy is any class with a `name` and `decide`. Everything else is a capability that it has
+or has not: `prepare` (told once about the race), `observe` (learns from outcomes), `rule` (a compiled
+form for whole batches), `explain` (says why), `capture`/`restore` (survives a checkpoint).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Protocol, runtime_checkable
+
+from hybrid_ml_scheduler.core.decisions import Decision, Outcome, Parts
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task, TaskBatch
+
+__all__ = [
+    "BatchRule",
+    "ClusterView",
+    "Estimator",
+    "Explains",
+    "HasRule",
+    "Learns",
+    "Prepares",
+    "RaceContext",
+    "Rank",
+    "Remembers",
+    "RuleKind",
+    "Scheduler",
+]
+
+
+class Rank(IntEnum):
+    """The order of events at one instant of simulated time: the key is (time, rank, sequence)."""
+
+    FINISH = 0
+    READY = 1
+
+
+@runtime_checkable
+class Estimator(Protocol):
+    """What is believed about a task before it runs: never its luck."""
+
+    @property
+    def num_gpus(self) -> int:
+        """How many GPUs the node has."""
+
+    def cpu_s(self, task: Task) -> float:
+        """Seconds of the whole task on the CPU."""
+
+    def gpu_s(self, task: Task, gpu: int) -> float:
+        """Seconds of the whole task on one GPU, transfer included (fitting in memory or not)."""
+
+    def parts(self, task: Task, gpu_fraction: float, gpu: int) -> Parts:
+        """The two parts of a split, after the memory rule."""
+
+    def execution_s(self, parts: Parts) -> float:
+        """The execution time of the parts as if both devices were free."""
+
+    def energy_j(self, parts: Parts, gpu: int) -> float:
+        """Joules that the parts use."""
+
+    def cost_usd(self, parts: Parts, gpu: int) -> float:
+        """Dollars that the parts cost."""
+
+
+class ClusterView(Protocol):
+    """What an online scheduler can see of its cluster at the moment of a decision."""
+
+    @property
+    def now_s(self) -> float:
+        """The simulated clock."""
+
+    @property
+    def cpu_backlog_s(self) -> float:
+        """Seconds until the CPU is free, as estimated."""
+
+    @property
+    def gpu_backlogs_s(self) -> Sequence[float]:
+        """Seconds until each GPU is free, as estimated."""
+
+    @property
+    def least_loaded_gpu(self) -> int:
+        """The GPU with the least backlog; the lowest id among equals."""
+
+    @property
+    def estimator(self) -> Estimator:
+        """What is believed about durations."""
+
+    def completion_s(self, task: Task, gpu_fraction: float, gpu: int) -> float:
+        """Seconds from now until the split would be finished, given the backlogs; inf if it would fail."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaceContext:
+    """What a strategy is told once, before its first decision."""
+
+    estimator: Estimator
+    seed: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def num_gpus(self) -> int:
+        """How many GPUs the node has."""
+        return self.estimator.num_gpus
+
+
+@runtime_checkable
+class Scheduler(Protocol):
+    """A placement strategy."""
+
+    name: str
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        """Say where this ready task goes, now."""
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """A strategy that wants to know the node and its seed."""
+
+    def prepare(self, context: RaceContext) -> None:
+        """Start afresh for a race; called once, before the first decision."""
+
+
+@runtime_checkable
+class Learns(Protocol):
+    """A strategy that learns from what happened."""
+
+    def observe(self, task: Task, outcome: Outcome) -> None:
+        """See the outcome of a task at the moment it finishes on the simulated clock."""
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A strategy that can say why."""
+
+    def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
+        """Give the reasons for the decision it would take, as plain values."""
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """A strategy with state that a checkpoint must hold."""
+
+    def capture(self) -> Mapping[str, Any]:
+        """Return its whole state, picklable."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue exactly from a captured state (after `prepare`)."""
+
+
+class RuleKind(IntEnum):
+    """The forms of decision that the compiled kernel knows."""
+
+    PRESCRIBED = 0
+    FASTEST_SPLIT = 1
+    LEAST_CHARGE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BatchRule:
+    """A strategy for a whole batch, in a form the kernel can run without Python.
+
+    PRESCRIBED: `fractions` and `gpus` (-1 = least backlog) by row, or by order of decision.
+    FASTEST_SPLIT: the fraction of `grid` with the least execution time, queues ignored.
+    LEAST_CHARGE: the fraction and GPU with the least completion + `price` x device-seconds.
+    """
+
+    kind: RuleKind
+    grid: tuple[float, ...] = ()
+    price: float = 0.0
+    fractions: FloatColumn | None = None
+    gpus: IntColumn | None = None
+    by_decision: bool = False
+
+
+@runtime_checkable
+class HasRule(Protocol):
+    """A strategy that has a compiled form."""
+
+    def rule(self, batch: TaskBatch) -> BatchRule:
+        """Return the rule that makes the very decisions `decide` would make."""

@@ -1,0 +1,100 @@
+"""What makes a batch of tasks usable, checked once at the door."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid_ml_scheduler.core.errors import WorkloadError
+from hybrid_ml_scheduler.core.tasks import TaskBatch
+
+__all__ = ["parent_rows", "validated"]
+
+_RULES = (
+    ("size", "a finite number above 0", lambda x: np.isfinite(x) & (x > 0)),
+    ("compute_intensity", "within [0, 1]", lambda x: (x >= 0) & (x <= 1)),
+    ("memory_required", "a finite number of at least 0", lambda x: np.isfinite(x) & (x >= 0)),
+    ("arrival_time", "a finite number of at least 0", lambda x: np.isfinite(x) & (x >= 0)),
+    ("cpu_time", "a finite number above 0", lambda x: np.isnan(x) | (np.isfinite(x) & (x > 0))),
+    ("gpu_time", "a finite number above 0", lambda x: np.isnan(x) | (np.isfinite(x) & (x > 0))),
+    ("duration_factor", "a finite number above 0", lambda x: np.isfinite(x) & (x > 0)),
+)
+
+
+def validated(batch: TaskBatch, source: str = "workload") -> TaskBatch:
+    """Return the batch itself, or refuse it with one sentence naming the task at fault."""
+    if len(batch) == 0:
+        raise WorkloadError(f"{source}: there is no task in it.")
+    for name, demand, holds in _RULES:
+        column = getattr(batch, name)
+        wrong = np.flatnonzero(~holds(column))
+        if len(wrong):
+            row = int(wrong[0])
+            raise WorkloadError(
+                f"{source}: task {batch.task_id[row]} has {name} = {column[row]:g}, which is not {demand}."
+            )
+    _check_order(batch, source)
+    if batch.has_dependencies:
+        _check_acyclic(batch, parent_rows(batch, source), source)
+    return batch
+
+
+def _check_order(batch: TaskBatch, source: str) -> None:
+    ids, counts = np.unique(batch.task_id, return_counts=True)
+    if len(ids) < len(batch):
+        raise WorkloadError(f"{source}: task id {ids[counts > 1][0]} occurs more than once.")
+    time, identity = batch.arrival_time, batch.task_id
+    backwards = (time[1:] < time[:-1]) | ((time[1:] == time[:-1]) & (identity[1:] < identity[:-1]))
+    if np.any(backwards):
+        row = int(np.flatnonzero(backwards)[0]) + 1
+        raise WorkloadError(f"{source}: task {identity[row]} is out of order (sort by arrival_time, then task_id).")
+
+
+def parent_rows(batch: TaskBatch, source: str = "workload") -> np.ndarray:
+    """Return, for the flat column of parents, the row of each one; refuse parents that do not exist."""
+    order = np.argsort(batch.task_id, kind="stable")
+    positions = np.searchsorted(batch.task_id, batch.parent_ids, sorter=order)
+    rows = order[np.minimum(positions, len(batch) - 1)]
+    unknown = np.flatnonzero(batch.task_id[rows] != batch.parent_ids)
+    if len(unknown):
+        place = int(unknown[0])
+        child = int(np.searchsorted(batch.parent_offsets, place, side="right")) - 1
+        raise WorkloadError(
+            f"{source}: task {batch.task_id[child]} depends on task {batch.parent_ids[place]}, which does not exist."
+        )
+    return rows.astype(np.int64)
+
+
+def _check_acyclic(batch: TaskBatch, rows: np.ndarray, source: str) -> None:
+    """Peel off tasks whose parents are gone (Kahn); whatever remains holds a cycle."""
+    count = len(batch)
+    child_of = np.repeat(np.arange(count), np.diff(batch.parent_offsets))
+    own = np.flatnonzero(rows == child_of)
+    if len(own):
+        raise WorkloadError(f"{source}: task {batch.task_id[child_of[own[0]]]} depends on itself.")
+    waiting = np.diff(batch.parent_offsets).copy()
+    children: dict[int, list[int]] = {}
+    for parent, child in zip(rows.tolist(), child_of.tolist(), strict=True):
+        children.setdefault(parent, []).append(child)
+    free = np.flatnonzero(waiting == 0).tolist()
+    done = 0
+    while free:
+        done += 1
+        for child in children.get(free.pop(), ()):
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                free.append(child)
+    if done < count:
+        raise WorkloadError(f"{source}: tasks {_cycle(batch, rows, waiting)} depend on each other in a cycle.")
+
+
+def _cycle(batch: TaskBatch, rows: np.ndarray, waiting: np.ndarray) -> str:
+    """Walk from a stuck task to stuck parents until one repeats: that is a cycle."""
+    row = int(np.flatnonzero(waiting > 0)[0])
+    seen: list[int] = []
+    while row not in seen:
+        seen.append(row)
+        begin, end = batch.parent_offsets[row], batch.parent_offsets[row + 1]
+        row = next(int(parent) for parent in rows[begin:end] if waiting[parent] > 0)
+    members = seen[seen.index(row) :]
+    shown = ", ".join(str(batch.task_id[member]) for member in members[:8])
+    return shown + (", ..." if len(members) > 8 else "")

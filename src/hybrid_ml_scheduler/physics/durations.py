@@ -1,0 +1,111 @@
+"""Durations of a whole batch on a node, as columns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
+from hybrid_ml_scheduler.physics import formulas
+from hybrid_ml_scheduler.physics.node import MemoryRule, Node
+
+__all__ = ["Durations", "durations"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Durations:
+    """Estimated seconds of every task on the CPU and on every kind of GPU.
+
+    GPUs with equal speed, bandwidth and launch overhead share a column; `gpu_kind[g]` is the column of GPU g.
+    `paged_s` is filled only where the memory rule pages.
+    """
+
+    cpu_s: FloatColumn
+    gpu_s: FloatColumn
+    paged_s: FloatColumn
+    gpu_kind: IntColumn
+
+    def on_gpu(self, gpu: int) -> FloatColumn:
+        """Seconds of every task on one GPU."""
+        column: FloatColumn = self.gpu_s[:, self.gpu_kind[gpu]]
+        return column
+
+
+def gpu_kinds(node: Node) -> tuple[list[int], IntColumn]:
+    """Return one representative GPU of each kind, and the kind of every GPU."""
+    keys = [(gpu.speed, gpu.bandwidth_mb_s, gpu.launch_s) for gpu in node.gpus]
+    kinds = list(dict.fromkeys(keys))
+    representatives = [keys.index(kind) for kind in kinds]
+    return representatives, np.array([kinds.index(key) for key in keys], dtype=np.int64)
+
+
+def durations(batch: TaskBatch, node: Node) -> Durations:
+    """Compute the durations of a batch once, for everyone who needs them."""
+    representatives, kind_of = gpu_kinds(node)
+    count, kinds = len(batch), len(representatives)
+    paging = node.memory_rule == MemoryRule.PAGE
+    cpu_column = np.empty(count)
+    gpu_columns = np.empty((count, kinds))
+    paged = np.empty((count, kinds) if paging else (0, 0))
+    chosen = [node.gpus[index] for index in representatives]
+    _fill(
+        batch.size,
+        batch.compute_intensity,
+        batch.memory_required,
+        batch.cpu_time,
+        batch.gpu_time,
+        node.cpu.speed,
+        np.array([(gpu.speed, gpu.bandwidth_mb_s, gpu.launch_s) for gpu in chosen]),
+        int(node.speedup_law),
+        node.max_speedup,
+        node.paging_slowdown,
+        np.empty((0, 0)) if node.curves is None else node.curves.logs(),
+        cpu_column,
+        gpu_columns,
+        paged,
+    )
+    return Durations(cpu_s=cpu_column, gpu_s=gpu_columns, paged_s=paged, gpu_kind=kind_of)
+
+
+@njit(cache=True, error_model="numpy")
+def _fill(  # noqa: PLR0913 - a compiled loop takes its columns one by one
+    size: FloatColumn,
+    intensity: FloatColumn,
+    memory: FloatColumn,
+    measured_cpu: FloatColumn,
+    measured_gpu: FloatColumn,
+    cpu_speed: float,
+    gpu_table: FloatColumn,
+    law: int,
+    most: float,
+    slowdown: float,
+    curves: FloatColumn,
+    cpu_out: FloatColumn,
+    gpu_out: FloatColumn,
+    paged_out: FloatColumn,
+) -> None:
+    has_curves = curves.shape[0] > 0
+    for row in range(size.shape[0]):
+        if has_curves:
+            base = formulas.curve_s(size[row], intensity[row], curves, 1)
+            gpu_base = formulas.curve_s(size[row], intensity[row], curves, 3)
+            gain = 1.0
+        else:
+            base = formulas.base_s(size[row], intensity[row])
+            gpu_base = base
+            gain = formulas.speedup(intensity[row], law, most)
+        cpu_out[row] = formulas.cpu_s(base, measured_cpu[row], cpu_speed)
+        for kind in range(gpu_table.shape[0]):
+            speed, bandwidth, launch = gpu_table[kind, 0], gpu_table[kind, 1], gpu_table[kind, 2]
+            seconds = formulas.gpu_s(gpu_base, gain, memory[row], measured_gpu[row], speed, bandwidth, launch)
+            gpu_out[row, kind] = seconds
+            if paged_out.shape[0] > 0:
+                paged_out[row, kind] = formulas.paged_gpu_s(seconds, memory[row], bandwidth, slowdown)
+
+
+def not_measured(value: float | None) -> float:
+    """NaN for a time that was never measured."""
+    return math.nan if value is None else value

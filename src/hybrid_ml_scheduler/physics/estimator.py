@@ -1,0 +1,131 @@
+"""What strategies may believe about a task: exact physics or the trace's times, never its luck."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hybrid_ml_scheduler.core.decisions import NO_GPU, Parts
+from hybrid_ml_scheduler.core.tasks import Task
+from hybrid_ml_scheduler.physics import choices, formulas
+from hybrid_ml_scheduler.physics.durations import gpu_kinds, not_measured
+from hybrid_ml_scheduler.physics.energy import Tariff
+from hybrid_ml_scheduler.physics.node import CoExecution, MemoryRule, Node
+
+__all__ = ["PhysicsEstimator", "TaskSeconds"]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSeconds:
+    """Durations of one task: the CPU, and every kind of GPU (fitting and paged)."""
+
+    cpu_s: float
+    gpu_s: tuple[float, ...]
+    paged_s: tuple[float, ...] = ()
+
+
+class PhysicsEstimator:
+    """The estimator over a node's physics; remembers the last task, since several questions follow one another."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.tariff = Tariff(node)
+        self.serial = node.co_execution == CoExecution.SERIAL
+        self.memory_rule = int(node.memory_rule)
+        self.gpu_memory_mb = node.gpu_column("memory_mb")
+        self._representatives, self.gpu_kind = gpu_kinds(node)
+        self._kind_list = self.gpu_kind.tolist()
+        self._memory_list = self.gpu_memory_mb.tolist()
+        self._curves = None if node.curves is None else node.curves.logs()
+        self._task: Task | None = None
+        self._seconds = TaskSeconds(0.0, ())
+
+    @property
+    def num_gpus(self) -> int:
+        """How many GPUs the node has."""
+        return self.node.num_gpus
+
+    def seconds(self, task: Task) -> TaskSeconds:
+        """Durations of one task, computed once."""
+        if task is not self._task:
+            self._seconds, self._task = self._computed(task), task
+        return self._seconds
+
+    def remember(self, task: Task, seconds: TaskSeconds) -> None:
+        """Accept durations that were computed for a whole batch."""
+        self._task, self._seconds = task, seconds
+
+    def cpu_s(self, task: Task) -> float:
+        """Seconds of the whole task on the CPU."""
+        return self.seconds(task).cpu_s
+
+    def gpu_s(self, task: Task, gpu: int) -> float:
+        """Seconds of the whole task on one GPU, transfer included."""
+        return self.seconds(task).gpu_s[self._kind_list[gpu]]
+
+    def parts(self, task: Task, gpu_fraction: float, gpu: int) -> Parts:
+        """The two parts of a split, after the memory rule."""
+        seconds = self.seconds(task)
+        if gpu_fraction <= 0.0 or gpu == NO_GPU:
+            return Parts(0.0, seconds.cpu_s, 0.0, False, False)
+        kind = self._kind_list[gpu]
+        paged = seconds.paged_s[kind] if seconds.paged_s else 0.0
+        fraction, cpu_part, gpu_part, status = formulas.resolve(
+            gpu_fraction,
+            seconds.cpu_s,
+            seconds.gpu_s[kind],
+            paged,
+            task.memory_required,
+            self._memory_list[gpu],
+            self.memory_rule,
+        )
+        return Parts(fraction, cpu_part, gpu_part, status > 0, status == 2)
+
+    def execution_s(self, parts: Parts) -> float:
+        """Execution time of the parts as if both devices were free."""
+        return float(formulas.execution_s(parts.cpu_s, parts.gpu_s, self.serial))
+
+    def energy_j(self, parts: Parts, gpu: int) -> float:
+        """Joules that the parts use."""
+        return self.tariff.energy_j(parts.cpu_s, parts.gpu_s, gpu)
+
+    def cost_usd(self, parts: Parts, gpu: int) -> float:
+        """Dollars that the parts cost."""
+        return self.tariff.cost_usd(parts.cpu_s, parts.gpu_s, gpu)
+
+    def _computed(self, task: Task) -> TaskSeconds:
+        node, intensity = self.node, task.compute_intensity
+        if self._curves is None:
+            base = gpu_base = formulas.base_s(task.size, intensity)
+            gain = formulas.speedup(intensity, int(node.speedup_law), node.max_speedup)
+        else:
+            base = formulas.curve_s(task.size, intensity, self._curves, 1)
+            gpu_base, gain = formulas.curve_s(task.size, intensity, self._curves, 3), 1.0
+        gpu_seconds, paged_seconds = [], []
+        for index in self._representatives:
+            gpu = node.gpus[index]
+            value = formulas.gpu_s(
+                gpu_base,
+                gain,
+                task.memory_required,
+                not_measured(task.gpu_time),
+                gpu.speed,
+                gpu.bandwidth_mb_s,
+                gpu.launch_s,
+            )
+            gpu_seconds.append(value)
+            if node.memory_rule == MemoryRule.PAGE:
+                paged_seconds.append(
+                    formulas.paged_gpu_s(value, task.memory_required, gpu.bandwidth_mb_s, node.paging_slowdown)
+                )
+        cpu_seconds = formulas.cpu_s(base, not_measured(task.cpu_time), node.cpu.speed)
+        return TaskSeconds(float(cpu_seconds), tuple(gpu_seconds), tuple(paged_seconds))
+
+    def completion_s(
+        self, task: Task, gpu_fraction: float, gpu: int, cpu_backlog_s: float, gpu_backlog_s: float
+    ) -> float:
+        """Seconds until a split would be done behind these backlogs; inf if it would fail."""
+        parts = self.parts(task, gpu_fraction, gpu)
+        if parts.failed:
+            return math.inf
+        return float(choices.completion_s(parts.cpu_s, parts.gpu_s, cpu_backlog_s, gpu_backlog_s, self.serial))

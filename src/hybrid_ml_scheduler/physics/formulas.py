@@ -1,0 +1,100 @@
+"""Every formula for seconds, once, as compiled scalar functions.
+
+The kernel, the stepping form, the oracle, the labels and the bounds all call these.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.physics.node import MemoryRule, SpeedupLaw
+
+__all__ = ["base_s", "cpu_s", "curve_s", "execution_s", "gpu_s", "paged_gpu_s", "resolve", "speedup"]
+
+_AMDAHL = int(SpeedupLaw.AMDAHL)
+_FAIL = int(MemoryRule.FAIL)
+_PAGE = int(MemoryRule.PAGE)
+
+
+@njit(cache=True, inline="always", error_model="numpy")
+def base_s(size: float, intensity: float) -> float:
+    """Seconds of a task on the reference CPU: r·√r / (I + 0.5) with r = size / 1000."""
+    ratio = size / 1000.0
+    return ratio * math.sqrt(ratio) / (intensity + 0.5)
+
+
+@njit(cache=True, inline="always", error_model="numpy")
+def speedup(intensity: float, law: int, most: float) -> float:
+    """How many times faster than the reference CPU a reference GPU is."""
+    if law == _AMDAHL:
+        return 1.0 / ((1.0 - intensity) + intensity / most)
+    return 1.0 + (most - 1.0) * intensity
+
+
+@njit(cache=True, error_model="numpy")
+def curve_s(size: float, intensity: float, curves: FloatColumn, serial_row: int) -> float:
+    """Seconds read off measured curves (rows of logarithms; `serial_row` and the next one)."""
+    x = math.log(size)
+    last = curves.shape[1] - 1
+    right = 1
+    while right < last and curves[0, right] < x:
+        right += 1
+    left = right - 1
+    share = (x - curves[0, left]) / (curves[0, right] - curves[0, left])
+    serial = curves[serial_row, left] + share * (curves[serial_row, right] - curves[serial_row, left])
+    dense_row = serial_row + 1
+    dense = curves[dense_row, left] + share * (curves[dense_row, right] - curves[dense_row, left])
+    return math.exp(serial + intensity * (dense - serial))
+
+
+@njit(cache=True, inline="always", error_model="numpy")
+def cpu_s(base: float, measured: float, speed: float) -> float:
+    """Seconds of the whole task on the CPU; a measured time (not NaN) replaces the formula."""
+    return (base if math.isnan(measured) else measured) / speed
+
+
+@njit(cache=True, inline="always", error_model="numpy")
+def gpu_s(
+    base: float, gain: float, memory_mb: float, measured: float, speed: float, bandwidth: float, launch: float
+) -> float:
+    """Seconds of the whole task on a GPU: compute, transfer and launch; a measured time holds all three."""
+    if math.isnan(measured):
+        return base / (gain * speed) + memory_mb / bandwidth + launch
+    return measured / speed
+
+
+@njit(cache=True, inline="always", error_model="numpy")
+def paged_gpu_s(gpu_seconds: float, memory_mb: float, bandwidth: float, slowdown: float) -> float:
+    """Seconds on a GPU whose memory is too small: the transfer runs at bandwidth / slowdown."""
+    return gpu_seconds + memory_mb / bandwidth * (slowdown - 1.0)
+
+
+@njit(cache=True, inline="always", error_model="numpy")
+def resolve(
+    fraction: float,
+    cpu_seconds: float,
+    gpu_seconds: float,
+    paged_seconds: float,
+    memory_mb: float,
+    gpu_memory_mb: float,
+    rule: int,
+) -> tuple[float, float, float, int]:
+    """Apply the memory rule: (fraction, CPU part, GPU part, status); status 1 = did not fit, 2 = failed."""
+    if fraction * memory_mb <= gpu_memory_mb:
+        return fraction, (1.0 - fraction) * cpu_seconds, fraction * gpu_seconds, 0
+    if rule == _PAGE:
+        return fraction, (1.0 - fraction) * cpu_seconds, fraction * paged_seconds, 1
+    if rule == _FAIL:
+        return fraction, 0.0, 0.0, 2
+    return 0.0, cpu_seconds, 0.0, 1
+
+
+@njit(cache=True, inline="always", error_model="numpy")
+def execution_s(cpu_part: float, gpu_part: float, serial: bool) -> float:
+    """Execution time of the two parts on free devices."""
+    if serial:
+        return cpu_part + gpu_part
+    return max(cpu_part, gpu_part)

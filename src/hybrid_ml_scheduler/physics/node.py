@@ -1,0 +1,147 @@
+"""The node: one CPU, several GPUs and the rules of the house. The only file with a default watt or price."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from enum import IntEnum
+
+import numpy as np
+
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.tasks import FloatColumn
+
+__all__ = ["CoExecution", "CostModel", "Cpu", "Curves", "Gpu", "MemoryRule", "Node", "SpeedupLaw"]
+
+
+class SpeedupLaw(IntEnum):
+    """How much faster a GPU is, as a function of compute intensity."""
+
+    LINEAR = 0
+    AMDAHL = 1
+
+
+class CoExecution(IntEnum):
+    """Whether the two parts of a split overlap in time."""
+
+    PARALLEL = 0
+    SERIAL = 1
+
+
+class MemoryRule(IntEnum):
+    """What happens to a GPU share that does not fit the GPU's memory."""
+
+    CPU = 0
+    FAIL = 1
+    PAGE = 2
+
+
+class CostModel(IntEnum):
+    """Which of the two prices is called `cost`."""
+
+    RENTAL = 0
+    ELECTRICITY = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cpu:
+    """The CPU's speed (1 = reference), power and price."""
+
+    speed: float = 1.0
+    power_w: float = 30.0
+    idle_power_w: float = 0.0
+    price_usd_s: float = 0.00002
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gpu:
+    """One GPU: speed (1 = reference), memory, bus bandwidth, launch overhead, power and price."""
+
+    speed: float = 1.0
+    memory_mb: float = 8_000.0
+    bandwidth_mb_s: float = 16_000.0
+    launch_s: float = 0.0
+    power_w: float = 50.0
+    idle_power_w: float = 0.0
+    price_usd_s: float = 0.0001
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Curves:
+    """Measured seconds over problem size, which replace the base duration formula.
+
+    `serial` is the time of work without parallel gain (intensity 0), `dense` that of a matrix
+    product (intensity 1). Between sizes: straight lines in log-log; between intensities: geometric.
+    """
+
+    size: FloatColumn
+    cpu_serial_s: FloatColumn
+    cpu_dense_s: FloatColumn
+    gpu_serial_s: FloatColumn
+    gpu_dense_s: FloatColumn
+    source: str = "measured"
+
+    def logs(self) -> FloatColumn:
+        """Return the five curves as rows of natural logarithms, for the compiled functions."""
+        rows = (self.size, self.cpu_serial_s, self.cpu_dense_s, self.gpu_serial_s, self.gpu_dense_s)
+        return np.ascontiguousarray(np.log(np.vstack(rows)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """Everything the physics needs to know about the machine."""
+
+    cpu: Cpu = field(default_factory=Cpu)
+    gpus: tuple[Gpu, ...] = field(default_factory=lambda: (Gpu(),) * 4)
+    speedup_law: SpeedupLaw = SpeedupLaw.LINEAR
+    max_speedup: float = 4.0
+    co_execution: CoExecution = CoExecution.PARALLEL
+    memory_rule: MemoryRule = MemoryRule.CPU
+    paging_slowdown: float = 10.0
+    cost_model: CostModel = CostModel.RENTAL
+    electricity_usd_kwh: float = 0.15
+    curves: Curves | None = None
+
+    def __post_init__(self) -> None:
+        if not self.gpus:
+            raise PlanError("physics: a node needs at least one GPU.")
+        _check_device("cpu", self.cpu)
+        for index, gpu in enumerate(self.gpus):
+            _check_device(f"gpu_{index}", gpu)
+        for name, least in (("max_speedup", 1.0), ("paging_slowdown", 1.0), ("electricity_usd_kwh", 0.0)):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= least):
+                raise PlanError(f"physics.{name} = {value:g} must be a finite number of at least {least:g}.")
+
+    @classmethod
+    def uniform(cls, num_gpus: int) -> Node:
+        """The default node with another number of GPUs."""
+        if num_gpus < 1:
+            raise PlanError(f"simulation.num_gpus = {num_gpus} must be at least 1.")
+        return cls(gpus=(Gpu(),) * num_gpus)
+
+    @property
+    def num_gpus(self) -> int:
+        """How many GPUs there are."""
+        return len(self.gpus)
+
+    @property
+    def device_names(self) -> tuple[str, ...]:
+        """The devices by name, the CPU first."""
+        return ("cpu", *(f"gpu_{index}" for index in range(self.num_gpus)))
+
+    def gpu_column(self, name: str) -> FloatColumn:
+        """One property of all GPUs as a column."""
+        return np.array([getattr(gpu, name) for gpu in self.gpus], dtype=np.float64)
+
+
+_MAY_BE_ZERO = frozenset({"power_w", "idle_power_w", "price_usd_s", "launch_s"})
+
+
+def _check_device(name: str, device: Cpu | Gpu) -> None:
+    for item in fields(device):
+        value = getattr(device, item.name)
+        fits = math.isfinite(value) and (value >= 0 if item.name in _MAY_BE_ZERO else value > 0)
+        if not fits:
+            demand = "of at least 0" if item.name in _MAY_BE_ZERO else "above 0"
+            raise PlanError(f"physics.{name}.{item.name} = {value:g} must be a finite number {demand}.")

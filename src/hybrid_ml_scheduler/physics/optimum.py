@@ -1,0 +1,77 @@
+"""The best possible execution time of each task with a free choice of split, no grid: a proven floor."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
+from hybrid_ml_scheduler.physics.durations import Durations
+from hybrid_ml_scheduler.physics.node import CoExecution, MemoryRule, Node
+
+__all__ = ["best_execution_s", "fitting_share"]
+
+
+def best_execution_s(batch: TaskBatch, node: Node, seconds: Durations) -> FloatColumn:
+    """Least execution time of every task (before its luck) over all GPUs and all real splits."""
+    best = np.empty(len(batch))
+    _fill(
+        seconds.cpu_s,
+        seconds.gpu_s,
+        seconds.paged_s,
+        seconds.gpu_kind,
+        batch.memory_required,
+        node.gpu_column("memory_mb"),
+        node.memory_rule == MemoryRule.PAGE,
+        node.co_execution == CoExecution.SERIAL,
+        best,
+    )
+    return best
+
+
+@njit(cache=True, inline="always", error_model="numpy")
+def fitting_share(memory_mb: float, gpu_memory_mb: float) -> float:
+    """The largest fraction whose memory fits the GPU."""
+    if memory_mb <= gpu_memory_mb:
+        return 1.0
+    return gpu_memory_mb / memory_mb
+
+
+@njit(cache=True, error_model="numpy")
+def _balanced_s(cpu_seconds: float, gpu_seconds: float, least: float, most: float, serial: bool) -> float:
+    """Least execution time over fractions in [least, most]."""
+    if serial:  # a sum of straight lines is least at an end
+        return min(least * gpu_seconds + (1.0 - least) * cpu_seconds, most * gpu_seconds + (1.0 - most) * cpu_seconds)
+    if cpu_seconds + gpu_seconds == 0.0:
+        return 0.0
+    balance = cpu_seconds / (cpu_seconds + gpu_seconds)
+    if balance > most:
+        return (1.0 - most) * cpu_seconds
+    if balance < least:
+        return least * gpu_seconds
+    return cpu_seconds * gpu_seconds / (cpu_seconds + gpu_seconds)
+
+
+@njit(cache=True, error_model="numpy")
+def _fill(
+    cpu_s: FloatColumn,
+    gpu_s: FloatColumn,
+    paged_s: FloatColumn,
+    gpu_kind: IntColumn,
+    memory: FloatColumn,
+    gpu_memory: FloatColumn,
+    paging: bool,
+    serial: bool,
+    out: FloatColumn,
+) -> None:
+    for row in range(cpu_s.shape[0]):
+        best = math.inf
+        for gpu in range(gpu_kind.shape[0]):
+            kind = gpu_kind[gpu]
+            share = fitting_share(memory[row], gpu_memory[gpu])
+            best = min(best, _balanced_s(cpu_s[row], gpu_s[row, kind], 0.0, share, serial))
+            if paging and share < 1.0:
+                best = min(best, _balanced_s(cpu_s[row], paged_s[row, kind], share, 1.0, serial))
+        out[row] = best
