@@ -2,19 +2,212 @@
 
 from __future__ import annotations
 
-from pydantic import SecretStr
-from pydantic_settings import BaseSettings
+import difflib
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import quote
 
-__all__ = ["Settings"]
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from hybrid_ml_scheduler.core.errors import ConfigurationError
+
+__all__ = ["Settings", "load_settings"]
+
+_OWN_PREFIX = "HMS_"
+_WORTHLESS_KEYS = frozenset({"changeme", "change-me", "secret", "password", "default", "apikey", "api-key", "test"})
+_SHORTEST_KEY = 16
+_DRIVERS = {
+    "sqlite": "sqlite+aiosqlite",
+    "sqlite+aiosqlite": "sqlite+aiosqlite",
+    "postgres": "postgresql+asyncpg",
+    "postgresql": "postgresql+asyncpg",
+    "postgresql+asyncpg": "postgresql+asyncpg",
+}
+_DEFAULT_ORIGINS = (
+    "http://127.0.0.1:8000",
+    "http://localhost:8000",
+    "http://127.0.0.1:5173",
+    "http://localhost:5173",
+)
+Names = Annotated[tuple[str, ...], NoDecode]
+
+
+def _own(name: str) -> str:
+    return f"{_OWN_PREFIX}{name}"
 
 
 class Settings(BaseSettings):
-    """Where it runs."""
+    """The environment of one service; a value that cannot be right is refused at the door."""
 
-    environment: str = "development"
+    model_config = SettingsConfigDict(
+        extra="ignore", frozen=True, env_ignore_empty=True, env_file_encoding="utf-8", hide_input_in_errors=True,
+        populate_by_name=True,
+    )
+
+    environment: Literal["development", "test", "production"] = "development"
     api_key: SecretStr | None = None
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+    database_url: SecretStr | None = None
+    postgres_host: str | None = None
+    postgres_port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    postgres_user: str | None = None
+    postgres_password: SecretStr | None = None
+    postgres_db: str | None = None
+
+    redis_url: SecretStr | None = None
+    redis_host: str | None = None
+    redis_port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    redis_password: SecretStr | None = None
+    redis_db: Annotated[int, Field(ge=0, le=1024)] | None = None
+
+    num_gpus: Annotated[int, Field(ge=1, le=64)] = 4
+    retrain_interval: Annotated[int, Field(ge=1, le=1_000_000)] = 50
+
+    host: str = Field(default="127.0.0.1", alias=_own("HOST"))
+    port: Annotated[int, Field(ge=0, le=65535)] = Field(default=8000, alias=_own("PORT"))
+    data_dir: Path = Field(default=Path("data"), alias=_own("DATA_DIR"))
+    log_dir: Path = Field(default=Path("logs"), alias=_own("LOG_DIR"))
+    speed: Annotated[float, Field(ge=0, le=1e6)] = Field(default=10.0, alias=_own("SPEED"))
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = Field(default=42, alias=_own("SEED"))
+    workload: str = Field(default="mixed", alias=_own("WORKLOAD"))
+    schedulers: Names = Field(
+        default=("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle"), alias=_own("SCHEDULERS")
+    )
+    retraining: Literal["background", "synchronous"] = Field(default="background", alias=_own("RETRAINING"))
+    autostart: bool = Field(default=False, alias=_own("AUTOSTART"))
+    retention_tasks: Annotated[int, Field(ge=0)] = Field(default=0, alias=_own("RETENTION_TASKS"))
+    connect_timeout_s: Annotated[float, Field(gt=0, le=600)] = Field(default=10.0, alias=_own("CONNECT_TIMEOUT_S"))
+    allowed_origins: Names = Field(default=_DEFAULT_ORIGINS, alias=_own("ALLOWED_ORIGINS"))
+    rate_limit: str = Field(default="600/minute", alias=_own("RATE_LIMIT"))
+    max_body_bytes: Annotated[int, Field(ge=256, le=2**30)] = Field(default=65_536, alias=_own("MAX_BODY_BYTES"))
+    max_message_bytes: Annotated[int, Field(ge=64, le=2**24)] = Field(default=4096, alias=_own("MAX_MESSAGE_BYTES"))
+    max_viewers: Annotated[int, Field(ge=1, le=100_000)] = Field(default=1000, alias=_own("MAX_VIEWERS"))
+    update_interval_s: Annotated[float, Field(ge=0.05, le=60)] = Field(default=0.5, alias=_own("UPDATE_INTERVAL_S"))
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _upper(cls, value: object) -> object:
+        return value.upper() if isinstance(value, str) else value
+
+    @field_validator("schedulers", "allowed_origins", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("rate_limit")
+    @classmethod
+    def _countable(cls, value: str) -> str:
+        from limits import parse
+
+        try:
+            parse(value)
+        except ValueError as error:
+            raise ValueError('a rate such as "600/minute" is expected') from error
+        return value
+
+    @field_validator("database_url")
+    @classmethod
+    def _known_database(cls, value: SecretStr | None) -> SecretStr | None:
+        scheme = value.get_secret_value().partition("://") if value is not None else ("sqlite", "://", "")
+        if scheme[0] not in _DRIVERS or not scheme[1]:
+            raise ValueError("a URL beginning with postgresql:// or sqlite:/// is expected")
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _known_cache(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not value.get_secret_value().startswith(("redis://", "rediss://", "unix://")):
+            raise ValueError("a URL beginning with redis:// is expected")
+        return value
+
+    @model_validator(mode="after")
+    def _whole(self) -> Settings:
+        if self.database_url is None and self._names_postgres and not self.postgres_user:
+            raise ValueError("POSTGRES_USER is missing, though another POSTGRES_ variable is set")
+        if self.environment == "production":
+            key = "" if self.api_key is None else self.api_key.get_secret_value()
+            if len(key) < _SHORTEST_KEY or key.lower() in _WORTHLESS_KEYS or len(set(key)) < 4:
+                raise ValueError(f"API_KEY must be your own secret of at least {_SHORTEST_KEY} characters in production")
+        return self
+
+    @property
+    def _names_postgres(self) -> bool:
+        fields = (self.postgres_host, self.postgres_port, self.postgres_user, self.postgres_password, self.postgres_db)
+        return any(value is not None for value in fields)
 
     @property
     def required_api_key(self) -> str | None:
         """The key that changing calls need, if any."""
         return None if self.api_key is None else self.api_key.get_secret_value()
+
+    @property
+    def database_file(self) -> Path:
+        """The embedded database's file, where no server is named."""
+        return self.data_dir / "hybrid_scheduler.db"
+
+    @property
+    def database(self) -> SecretStr:
+        """The database as an SQLAlchemy URL with an asynchronous driver."""
+        if self.database_url is not None:
+            scheme, _, rest = self.database_url.get_secret_value().partition("://")
+            return SecretStr(f"{_DRIVERS[scheme]}://{rest}")
+        if not self._names_postgres:
+            return SecretStr(f"sqlite+aiosqlite:///{self.database_file}")
+        login = quote(self.postgres_user or "", safe="")
+        if self.postgres_password is not None:
+            login += ":" + quote(self.postgres_password.get_secret_value(), safe="")
+        place = f"{self.postgres_host or 'localhost'}:{self.postgres_port or 5432}"
+        return SecretStr(f"postgresql+asyncpg://{login}@{place}/{self.postgres_db or 'hybrid_scheduler_db'}")
+
+    @property
+    def database_words(self) -> str:
+        """The database in words that hold no secret."""
+        url = self.database.get_secret_value()
+        if url.startswith("sqlite"):
+            return url.partition(":///")[2]
+        return "postgresql://" + url.partition("://")[2].rpartition("@")[2].partition("?")[0]
+
+    @property
+    def cache_url(self) -> SecretStr | None:
+        """The Redis to use, or None for the in-process twin."""
+        if self.redis_url is not None:
+            return self.redis_url
+        fields = (self.redis_host, self.redis_port, self.redis_password, self.redis_db)
+        if all(value is None for value in fields):
+            return None
+        login = "" if self.redis_password is None else f":{quote(self.redis_password.get_secret_value(), safe='')}@"
+        return SecretStr(f"redis://{login}{self.redis_host or 'localhost'}:{self.redis_port or 6379}/{self.redis_db or 0}")
+
+
+def _variables() -> set[str]:
+    return {(field.alias or name).upper() for name, field in Settings.model_fields.items()}
+
+
+def _refuse_unknown(env_file: Path) -> None:
+    """Refuse a misspelt variable: one with our prefix, or any that `.env` sets."""
+    from dotenv import dotenv_values
+
+    known = _variables()
+    named = {name.upper(): f"the environment variable {name}" for name in os.environ if name.startswith(_OWN_PREFIX)}
+    if env_file.is_file():
+        named |= {name.upper(): f"{env_file}: {name}" for name in dotenv_values(env_file)}
+    for name, place in named.items():
+        if name in known or name.startswith("COMPOSE_"):
+            continue
+        near = difflib.get_close_matches(name, known, n=1)
+        raise ConfigurationError(f"{place} is unknown" + (f"; did you mean {near[0]}?" if near else "."))
+
+
+def load_settings(env_file: Path = Path(".env"), **overrides: object) -> Settings:
+    """Read environment and `.env`; a wrong value is refused with one sentence that names its variable."""
+    _refuse_unknown(env_file)
+    try:
+        return Settings(_env_file=env_file, **overrides)  # type: ignore[arg-type]
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
+        name = ".".join(str(part) for part in first["loc"]).upper()
+        raise ConfigurationError(f"{name}: {message}." if name else f"{message}.") from None
