@@ -20,7 +20,7 @@ check() {
 # In a subshell, so that a failed build is one failed check and not the end of the run.
 build_dashboard() { (ensure_dashboard); }
 
-in_dashboard() { (cd dashboard && CI=true npm run --silent --if-present "$1"); }
+in_dashboard() { CI=true npm --prefix dashboard run --silent --if-present "$1"; }
 
 ensure_test
 ensure_chromium

@@ -10,6 +10,21 @@ fail() {
     exit 1
 }
 
+# Run a long command; somebody at a terminal sees the seconds pass.
+waiting() {
+    local ticker= status=0
+    if [[ -t 2 ]]; then
+        (while sleep 1 && kill -0 $$ 2>/dev/null; do printf '\r  %d s ' "$SECONDS" >&2; done) &
+        ticker=$!
+    fi
+    "$@" || status=$?
+    if [[ -n "$ticker" ]]; then
+        kill "$ticker" 2>/dev/null && wait "$ticker" 2>/dev/null || true
+        printf '\r          \r' >&2
+    fi
+    return "$status"
+}
+
 sha256() {
     if command -v sha256sum >/dev/null 2>&1; then sha256sum "$@"; else shasum -a 256 "$@"; fi | cut -d' ' -f1
 }
@@ -45,14 +60,14 @@ make_venv() {
 }
 
 pip_install() {
-    local options=(--disable-pip-version-check --no-compile --no-warn-script-location)
-    [[ -t 2 ]] || options+=(--quiet)
+    # Twice quiet: errors only, so that the sentences of this file can be read.
+    local options=(--quiet --quiet --disable-pip-version-check --no-compile)
     if .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
         options+=(-c constraints.txt)
     else
         say "The pinned versions need Python 3.11: taking the newest that fit $(.venv/bin/python -V)."
     fi
-    .venv/bin/python -m pip install "${options[@]}" "$@" >&2 ||
+    waiting .venv/bin/python -m pip install "${options[@]}" "$@" >&2 ||
         fail "The dependencies could not be installed: pip's message is above (is the package index reachable?)."
 }
 
@@ -125,7 +140,7 @@ install_dashboard() {
         return
     fi
     say "Installing the dashboard's dependencies (about half a minute the first time)."
-    (cd dashboard && npm ci --no-audit --no-fund --loglevel=error >&2) ||
+    waiting npm --prefix dashboard ci --no-audit --no-fund --loglevel=error >&2 ||
         fail "The dashboard's dependencies could not be installed: npm's message is above."
     printf '%s' "$hash" >dashboard/node_modules/.stamp
 }
@@ -141,7 +156,7 @@ ensure_dashboard() {
     ensure_node
     install_dashboard
     say "Building the dashboard."
-    (cd dashboard && npm run --silent build >&2) || fail "The dashboard could not be built: the message is above."
+    npm --prefix dashboard run --silent build >&2 || fail "The dashboard could not be built: the message is above."
     printf '%s' "$hash" >.venv/.dashboard-stamp
 }
 
