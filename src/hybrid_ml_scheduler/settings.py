@@ -42,7 +42,11 @@ class Settings(BaseSettings):
     """The environment of one service; a value that cannot be right is refused at the door."""
 
     model_config = SettingsConfigDict(
-        extra="ignore", frozen=True, env_ignore_empty=True, env_file_encoding="utf-8", hide_input_in_errors=True,
+        extra="ignore",
+        frozen=True,
+        env_ignore_empty=True,
+        env_file_encoding="utf-8",
+        hide_input_in_errors=True,
         populate_by_name=True,
     )
 
@@ -130,7 +134,9 @@ class Settings(BaseSettings):
         if self.environment == "production":
             key = "" if self.api_key is None else self.api_key.get_secret_value()
             if len(key) < _SHORTEST_KEY or key.lower() in _WORTHLESS_KEYS or len(set(key)) < 4:
-                raise ValueError(f"API_KEY must be your own secret of at least {_SHORTEST_KEY} characters in production")
+                raise ValueError(
+                    f"API_KEY must be your own secret of at least {_SHORTEST_KEY} characters in production"
+                )
         return self
 
     @property
@@ -179,7 +185,9 @@ class Settings(BaseSettings):
         if all(value is None for value in fields):
             return None
         login = "" if self.redis_password is None else f":{quote(self.redis_password.get_secret_value(), safe='')}@"
-        return SecretStr(f"redis://{login}{self.redis_host or 'localhost'}:{self.redis_port or 6379}/{self.redis_db or 0}")
+        return SecretStr(
+            f"redis://{login}{self.redis_host or 'localhost'}:{self.redis_port or 6379}/{self.redis_db or 0}"
+        )
 
 
 def _variables() -> set[str]:

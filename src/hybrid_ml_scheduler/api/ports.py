@@ -12,15 +12,24 @@ from hybrid_ml_scheduler.api.wire.simulation import SimulationPatch, SimulationS
 from hybrid_ml_scheduler.api.wire.statistics import Stats
 from hybrid_ml_scheduler.api.wire.tasks import LedgerPage, NewTask, TaskAdvice, TaskAudit
 
-__all__ = ["Archive", "Download", "ExportFormat", "ExportTable", "LedgerQuery", "LedgerSort", "Order", "Race", "Catalog"]
-
-LedgerSort = Literal[
-    "task_id", "scheduler", "device", "gpu_fraction", "size", "compute_intensity", "memory_required",
-    "time", "latency", "wait", "energy", "cost",
+__all__ = [
+    "Archive",
+    "Catalog",
+    "Download",
+    "ExportFormat",
+    "ExportTable",
+    "LedgerQuery",
+    "LedgerSort",
+    "Order",
+    "Race",
 ]
+
+LedgerSort = Literal["task_id", "time", "latency", "wait", "energy", "cost"]
 Order = Literal["asc", "desc"]
 ExportFormat = Literal["csv", "parquet"]
-ExportTable = Literal["tasks", "scheduler_results", "training_data", "model_versions", "runs", "notifications"]
+ExportTable = Literal[
+    "history", "tasks", "scheduler_results", "training_data", "model_versions", "runs", "notifications"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +37,13 @@ class LedgerQuery:
     """Which rows of the ledger, in which order."""
 
     limit: int
-    offset: int
+    cursor: str | None
     sort: LedgerSort
     order: Order
-    scheduler: str | None = None
-    device: str | None = None
-    task_id: int | None = None
-    run_id: int | None = None
+    schedulers: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    first_task: int | None = None
+    last_task: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from hybrid_ml_scheduler.core.errors import HmsError
 
-__all__ = ["Conflict", "NotFound", "PROBLEM_MEDIA_TYPE", "Unavailable", "problem_responses"]
+__all__ = ["PROBLEM_MEDIA_TYPE", "Conflict", "NotFound", "Unavailable", "problem_responses"]
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 
@@ -39,5 +39,7 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI entries for these errors, beside those that every route can give."""
     content = {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     wanted = sorted({413, 422, 429, *statuses})
-    return {status: {"description": f"{HTTPStatus(status).phrase}: {_SENTENCES[status]}", "content": content}
-            for status in wanted}
+    return {
+        status: {"description": f"{HTTPStatus(status).phrase}: {_SENTENCES[status]}", "content": content}
+        for status in wanted
+    }

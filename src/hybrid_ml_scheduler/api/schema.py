@@ -39,10 +39,12 @@ def install_openapi(app: FastAPI) -> None:
             built = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
             schemas = built.setdefault("components", {}).setdefault("schemas", {})
             schemas.update({name: schema for name, schema in _socket_schemas().items() if name not in schemas})
-            built["x-websocket"] = {"/ws": {
-                "receive": {"$ref": "#/components/schemas/ServerMessage"},
-                "send": {"$ref": "#/components/schemas/ClientMessage"},
-            }}
+            built["x-websocket"] = {
+                "/ws": {
+                    "receive": {"$ref": "#/components/schemas/ServerMessage"},
+                    "send": {"$ref": "#/components/schemas/ClientMessage"},
+                }
+            }
             app.openapi_schema = built
         return app.openapi_schema
 

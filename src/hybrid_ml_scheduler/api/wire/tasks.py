@@ -77,31 +77,28 @@ class TaskAdvice(Answer):
 class LedgerRow(Answer):
     """One decision and its outcome; times are null when the task failed."""
 
-    result_id: int
     task_id: int
-    run_id: int | None
     scheduler: str
     device: str
     gpu_fraction: float
-    size: float
-    compute_intensity: float
-    memory_required: float
-    arrival_time: float
     time: float | None
     latency: float | None
     wait: float | None
     energy: float | None
     cost: float | None
+    start: float | None
+    finish: float | None
+    failed: bool
+    out_of_memory: bool
 
 
 class LedgerPage(Answer):
-    """A page of the ledger and how much there is besides."""
+    """A page of the ledger, how to get the next one, and how far back was looked: nothing is cut silently."""
 
     rows: list[LedgerRow]
-    total: int = Field(description="Rows that match the filter (counted up to `total_limit`).")
-    total_is_exact: bool
+    next_cursor: str | None = Field(description="Pass it as `cursor` for the page after this one; null at the end.")
+    searched_from_task: int | None = Field(description="The oldest task that was looked at.")
     limit: int
-    offset: int
     sort: str
     order: Literal["asc", "desc"]
 
