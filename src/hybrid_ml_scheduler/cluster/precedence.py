@@ -70,9 +70,7 @@ class Precedence:
         self._finish_s[outcome.task_id] = finish_s
         self._doomed.discard(outcome.task_id)
         if self._recall is not None and len(self._finish_s) > self._recall:
-            oldest = next(iter(self._finish_s))
-            del self._finish_s[oldest]
-            self._forgotten_up_to = max(self._forgotten_up_to, oldest)
+            self._forget(outcome.ready_s)
         for child in self._children.pop(outcome.task_id, ()):
             entry = self._waiting[child]
             entry.open_parents -= 1
@@ -84,6 +82,13 @@ class Precedence:
                 if entry.doomed:
                     self._doomed.add(child)
                 yield entry
+
+    def _forget(self, now_s: float) -> None:
+        """Drop the oldest entry, unless it is still running and a child would have to wait for it."""
+        oldest, finish_s = next(iter(self._finish_s.items()))
+        if not finish_s > now_s:
+            del self._finish_s[oldest]
+            self._forgotten_up_to = max(self._forgotten_up_to, oldest)
 
     def is_doomed(self, task_id: int) -> bool:
         """Whether a parent of this task failed."""

@@ -1,0 +1,140 @@
+"""`check_scheduler`: what an author runs to see whether a strategy keeps the contract."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from hybrid_ml_scheduler.core import (
+    Decision,
+    Learns,
+    Outcome,
+    Prepares,
+    RaceContext,
+    Remembers,
+    Scheduler,
+    Task,
+    stream,
+)
+from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
+
+__all__ = ["check_scheduler"]
+
+_TASKS = 60
+_SEED = 20_017
+
+
+@dataclass(slots=True)
+class _View:
+    """A cluster view with backlogs of our choosing."""
+
+    estimator: PhysicsEstimator
+    now_s: float
+    cpu_backlog_s: float
+    gpu_backlogs_s: list[float]
+
+    @property
+    def least_loaded_gpu(self) -> int:
+        return self.gpu_backlogs_s.index(min(self.gpu_backlogs_s))
+
+    def completion_s(self, task: Task, gpu_fraction: float, gpu: int) -> float:
+        backlog = self.gpu_backlogs_s[gpu]
+        return self.estimator.completion_s(task, gpu_fraction, gpu, self.cpu_backlog_s, backlog)
+
+
+def check_scheduler(make: Callable[[], Scheduler]) -> None:
+    """Raise `SchedulerError` with one sentence if the strategies that `make` returns break the contract.
+
+    Checked on nodes of 1, 2 and 4 GPUs: a name, valid decisions, no change of what it was shown, the same
+    decisions for the same seed, and a captured state that continues exactly.
+    """
+    first = make()
+    if not isinstance(getattr(first, "name", None), str) or not first.name.isidentifier():
+        raise SchedulerError("A strategy needs a `name` that is an identifier, such as my_rule.")
+    for num_gpus in (1, 2, 4):
+        decisions = _decisions(make(), num_gpus)
+        if decisions != _decisions(make(), num_gpus):
+            raise SchedulerError(f"{first.name}: two runs with the same seed decide differently.")
+        if isinstance(first, Remembers) and decisions != _decisions(make(), num_gpus, again=make):
+            raise SchedulerError(f"{first.name}: a restored strategy decides differently from an uninterrupted one.")
+
+
+def _decisions(
+    scheduler: Scheduler, num_gpus: int, again: Callable[[], Scheduler] | None = None
+) -> list[tuple[float, int | None]]:
+    """The decisions on a fixed little stream; with `again`, captured and restored half-way."""
+    estimator = PhysicsEstimator(Node.uniform(num_gpus))
+    _prepare(scheduler, estimator)
+    decisions = []
+    for task, view in _stream(estimator):
+        if again is not None and task.task_id == _TASKS // 2 and isinstance(scheduler, Remembers):
+            state = pickle.loads(pickle.dumps(dict(scheduler.capture())))  # noqa: S301 - our own bytes
+            scheduler = again()
+            _prepare(scheduler, estimator)
+            if isinstance(scheduler, Remembers):
+                scheduler.restore(state)
+        decision = _checked(scheduler, task, view, num_gpus)
+        decisions.append((decision.gpu_fraction, decision.gpu))
+        if isinstance(scheduler, Learns):
+            scheduler.observe(task, _outcome(task, decision, view))
+    return decisions
+
+
+def _prepare(scheduler: Scheduler, estimator: PhysicsEstimator) -> None:
+    if isinstance(scheduler, Prepares):
+        scheduler.prepare(RaceContext(estimator=estimator, seed=_SEED))
+
+
+def _stream(estimator: PhysicsEstimator) -> Iterator[tuple[Task, _View]]:
+    rng = stream(_SEED, "conformance")
+    now_s = 0.0
+    for task_id in range(_TASKS):
+        now_s += float(rng.exponential(0.2))
+        size, intensity, memory = rng.uniform(100, 5000), rng.random(), rng.uniform(10, 9000)
+        backlogs = (rng.random(estimator.num_gpus) * (rng.random() < 0.8) * 5).tolist()
+        task = Task(
+            task_id=task_id,
+            size=float(size),
+            compute_intensity=float(intensity),
+            memory_required=float(memory),
+            arrival_time=now_s,
+        )
+        yield task, _View(estimator, now_s, float(rng.random() * 5), backlogs)
+
+
+def _checked(scheduler: Scheduler, task: Task, view: _View, num_gpus: int) -> Decision:
+    before = copy.deepcopy((view.now_s, view.cpu_backlog_s, view.gpu_backlogs_s))
+    decision = scheduler.decide(task, view)
+    if not isinstance(decision, Decision):
+        raise SchedulerError(f"{scheduler.name}: decide must return a Decision, not {type(decision).__name__}.")
+    if not (math.isfinite(decision.gpu_fraction) and 0.0 <= decision.gpu_fraction <= 1.0):
+        raise SchedulerError(f"{scheduler.name}: gpu_fraction = {decision.gpu_fraction} is outside [0, 1].")
+    if decision.gpu is not None and not 0 <= decision.gpu < num_gpus:
+        raise SchedulerError(f"{scheduler.name}: GPU {decision.gpu} does not exist on a node of {num_gpus}.")
+    if before != (view.now_s, view.cpu_backlog_s, view.gpu_backlogs_s):
+        raise SchedulerError(f"{scheduler.name}: decide changed the cluster it was shown.")
+    return decision
+
+
+def _outcome(task: Task, decision: Decision, view: _View) -> Outcome:
+    gpu = view.least_loaded_gpu if decision.gpu is None else decision.gpu
+    parts = view.estimator.parts(task, decision.gpu_fraction, gpu)
+    return Outcome(
+        task_id=task.task_id,
+        gpu_fraction=parts.gpu_fraction,
+        gpu=gpu if parts.gpu_s > 0 else -1,
+        arrival_s=task.arrival_time,
+        ready_s=view.now_s,
+        start_s=view.now_s,
+        finish_s=view.now_s + view.completion_s(task, decision.gpu_fraction, gpu),
+        execution_s=view.estimator.execution_s(parts),
+        cpu_s=parts.cpu_s,
+        gpu_s=parts.gpu_s,
+        energy_j=view.estimator.energy_j(parts, gpu),
+        cost_usd=view.estimator.cost_usd(parts, gpu),
+        out_of_memory=parts.out_of_memory,
+    )

@@ -1,0 +1,158 @@
+"""All strategies by name: built in, from entry points, or from a user's file.
+
+A built-in is named by module and class, so that listing strategies imports none of them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+from hybrid_ml_scheduler.core.errors import HmsError, SchedulerError
+from hybrid_ml_scheduler.core.protocols import Scheduler
+
+__all__ = ["DEFAULT_RACE", "ENTRY_POINT_GROUP", "SchedulerEntry", "available", "create", "find"]
+
+ENTRY_POINT_GROUP = "hybrid_ml_scheduler.schedulers"
+_PACKAGE = "hybrid_ml_scheduler.schedulers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerEntry:
+    """What is known about a strategy before it is made."""
+
+    name: str
+    label: str
+    kind: str
+    summary: str
+    target: str
+
+    def load(self) -> Callable[..., Scheduler]:
+        """Import the class behind the entry."""
+        module, _, attribute = self.target.rpartition(":")
+        return cast(Callable[..., Scheduler], getattr(importlib.import_module(module), attribute))
+
+
+def _built_in(name: str, label: str, kind: str, target: str, summary: str) -> SchedulerEntry:
+    return SchedulerEntry(name=name, label=label, kind=kind, summary=summary, target=f"{_PACKAGE}.{target}")
+
+
+_BUILT_IN = (
+    _built_in("round_robin", "Round robin", "baseline", "round_robin:RoundRobin", "GPU 0, CPU, GPU 1, CPU ... in turn"),
+    _built_in("random", "Random", "baseline", "random_split:RandomSplit", "uniform share on a uniform GPU"),
+    _built_in("greedy", "Greedy", "baseline", "greedy:Greedy", "share = compute intensity, least loaded GPU"),
+    _built_in("hybrid_ml", "Hybrid ML", "learner", "hybrid_ml:HybridMl", "a Random Forest predicts the best split"),
+    _built_in("rl_agent", "RL agent", "learner", "rl_agent:RlAgent", "a Dueling Double DQN picks a whole device"),
+    _built_in("oracle", "Oracle", "reference", "oracle:Oracle", "fastest split on a grid; ignores queues"),
+    _built_in("cpu_only", "CPU only", "baseline", "fixed:CpuOnly", "everything on the CPU"),
+    _built_in("gpu_only", "GPU only", "baseline", "fixed:GpuOnly", "everything on the least loaded GPU"),
+    _built_in("earliest_device", "Earliest device", "heuristic", "earliest:EarliestDevice", "whole device that completes first"),
+    _built_in("earliest_finish", "Earliest finish", "heuristic", "earliest:EarliestFinish", "split and GPU that complete first"),
+)  # fmt: skip
+
+DEFAULT_RACE = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")
+
+
+def available() -> dict[str, SchedulerEntry]:
+    """Every strategy that can be named, built-ins first, then entry points."""
+    entries = {entry.name: entry for entry in _BUILT_IN}
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        entries.setdefault(
+            point.name,
+            SchedulerEntry(
+                name=point.name,
+                label=point.name.replace("_", " ").capitalize(),
+                kind="plugin",
+                summary=f"entry point {point.value}",
+                target=point.value,
+            ),
+        )
+    return entries
+
+
+def find(spec: str) -> SchedulerEntry:
+    """Return the entry of a name, or of a class in a file given as `path/to/file.py:Class`."""
+    path, separator, attribute = spec.rpartition(":")
+    if separator and path.endswith(".py"):
+        return _from_file(Path(path), attribute)
+    entries = available()
+    if spec in entries:
+        return entries[spec]
+    near = difflib.get_close_matches(spec, entries, n=1)
+    hint = f" Did you mean {near[0]}?" if near else f" Known: {', '.join(entries)}."
+    raise SchedulerError(f"There is no strategy called {spec!r}.{hint}")
+
+
+def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
+    """Make a strategy from its name or file, with keyword options for its constructor."""
+    entry = find(spec)
+    try:
+        factory = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise SchedulerError(f"The strategy {spec!r} cannot be loaded: {error}.") from error
+    _check_options(entry, factory, options or {})
+    try:
+        scheduler = factory(**(options or {}))
+    except HmsError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise SchedulerError(f"The strategy {spec!r} cannot be made: {error}.") from error
+    if not isinstance(getattr(scheduler, "name", None), str) or not callable(getattr(scheduler, "decide", None)):
+        raise SchedulerError(f"{spec!r} is no strategy: it needs a `name` and a method `decide(task, cluster)`.")
+    return scheduler
+
+
+def _check_options(entry: SchedulerEntry, factory: Callable[..., Scheduler], options: Mapping[str, Any]) -> None:
+    parameters = inspect.signature(factory).parameters
+    if any(parameter.kind == inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    for key in options:
+        if key not in parameters:
+            near = difflib.get_close_matches(key, parameters, n=1)
+            hint = f" Did you mean {near[0]}?" if near else f" It knows: {', '.join(parameters) or 'none'}."
+            raise SchedulerError(f"{entry.name} has no option {key!r}.{hint}")
+
+
+def _from_file(path: Path, attribute: str) -> SchedulerEntry:
+    module = _load_file(path)
+    strategy = getattr(module, attribute, None)
+    if not isinstance(strategy, type):
+        raise SchedulerError(f"{path} has no class {attribute!r}.")
+    name = getattr(strategy, "name", None)
+    if not isinstance(name, str) or not name.isidentifier():
+        raise SchedulerError(f"{path}: class {attribute} needs a class attribute `name` that is an identifier.")
+    summary = (inspect.getdoc(strategy) or f"from {path.name}").splitlines()[0]
+    label = getattr(strategy, "label", name.replace("_", " ").capitalize())
+    return SchedulerEntry(
+        name=name, label=label, kind="plugin", summary=summary, target=f"{module.__name__}:{attribute}"
+    )
+
+
+def _load_file(path: Path) -> ModuleType:
+    resolved = path.resolve()
+    if not resolved.is_file():
+        raise SchedulerError(f"There is no file {path}.")
+    name = f"hms_plugin_{hashlib.sha256(str(resolved).encode()).hexdigest()[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, resolved)
+    if spec is None or spec.loader is None:
+        raise SchedulerError(f"{path} is not a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # noqa: BLE001 - a user's file may raise anything; it becomes one sentence
+        del sys.modules[name]
+        raise SchedulerError(f"{path} cannot be imported: {type(error).__name__}: {error}.") from error
+    return module
