@@ -1,0 +1,137 @@
+"""The product's own CSV: written and read back to the identical workload."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hybrid_ml_scheduler.core.errors import WorkloadError
+from hybrid_ml_scheduler.core.tasks import TaskBatch
+from hybrid_ml_scheduler.core.validation import validated
+from hybrid_ml_scheduler.workload.columns import batch_of, flat_parents, in_order
+from hybrid_ml_scheduler.workload.files import read_text, written
+from hybrid_ml_scheduler.workload.parameters import nearest
+from hybrid_ml_scheduler.workload.table import Table, csv_table
+
+__all__ = ["OPTIONAL_COLUMNS", "REQUIRED_COLUMNS", "batch_from_table", "read_csv", "write_csv"]
+
+REQUIRED_COLUMNS = ("task_id", "size", "compute_intensity", "memory_required", "arrival_time")
+OPTIONAL_COLUMNS = ("dependencies", "cpu_time", "gpu_time", "duration_factor", "assumptions")
+_BLOCK = 65_536
+
+
+def write_csv(batch: TaskBatch, path: str | Path) -> None:
+    """Write the workload, whole or not at all; columns that say nothing are left out."""
+    extra = [name for name in ("cpu_time", "gpu_time") if not np.isnan(getattr(batch, name)).all()]
+    extra += ["duration_factor"] if batch.is_noisy else []
+    with written(Path(path)) as text:
+        writer = csv.writer(text, lineterminator="\n")
+        noted = ["assumptions"] if batch.assumptions else []
+        writer.writerow([*REQUIRED_COLUMNS, "dependencies", *extra, *noted])
+        for start in range(0, len(batch), _BLOCK):
+            writer.writerows(_rows(batch.take(slice(start, start + _BLOCK)), extra, first=start == 0))
+
+
+def _rows(batch: TaskBatch, extra: Sequence[str], *, first: bool) -> Iterator[tuple[object, ...]]:
+    """Yield the cells of each row; Python's repr of a float reads back to the same bits."""
+    columns = [getattr(batch, name).tolist() for name in REQUIRED_COLUMNS]
+    columns.append([json.dumps(batch.parents(row)) if count else "[]" for row, count in _parent_counts(batch)])
+    columns.extend(["" if math.isnan(value) else value for value in getattr(batch, name).tolist()] for name in extra)
+    if batch.assumptions:
+        # One cell of the first row holds them all, so that the file stays a plain rectangular table.
+        note = json.dumps(batch.assumptions, ensure_ascii=False) if first else ""
+        columns.append([note, *[""] * (len(batch) - 1)])
+    return zip(*columns, strict=True)
+
+
+def _parent_counts(batch: TaskBatch) -> Iterator[tuple[int, int]]:
+    return enumerate(np.diff(batch.parent_offsets).tolist())
+
+
+def read_csv(path: str | Path) -> TaskBatch:
+    """Read a workload that `write_csv` or a person wrote; the first bad row is refused with its line."""
+    where = Path(path)
+    return batch_from_table(csv_table(where, read_text(where)))
+
+
+def batch_from_table(table: Table) -> TaskBatch:
+    """Turn a table with the product's own columns into a batch."""
+    ignored = _unknown_columns(table)
+    ids = table.integers("task_id")
+    table.unique("task_id", ids.tolist())
+    offsets, parents = flat_parents(_dependencies(table, set(ids.tolist()), ids.tolist()))
+    batch = batch_of(
+        task_id=ids,
+        size=table.numbers("size", above=0.0),
+        compute_intensity=table.numbers("compute_intensity", least=0.0, most=1.0),
+        memory_required=table.numbers("memory_required", least=0.0),
+        arrival_time=table.numbers("arrival_time", least=0.0),
+        cpu_time=_optional(table, "cpu_time", math.nan),
+        gpu_time=_optional(table, "gpu_time", math.nan),
+        duration_factor=_optional(table, "duration_factor", 1.0),
+        assumptions=[*_assumptions(table), *ignored],
+        parent_offsets=offsets,
+        parent_ids=parents,
+    )
+    return validated(in_order(batch), str(table.path))
+
+
+def _optional(table: Table, name: str, missing: float) -> np.ndarray | None:
+    return table.numbers(name, above=0.0, missing=missing) if name in table.columns else None
+
+
+def _unknown_columns(table: Table) -> list[str]:
+    """Refuse missing and misspelt columns; state those that are passed over."""
+    known = (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
+    others = [name for name in table.columns if name not in known]
+    for name in others:
+        hint = nearest(name, known)
+        if "did you mean" in hint:
+            raise WorkloadError(f"{table.path}: the column '{name}' is not known{hint}")
+    for name in REQUIRED_COLUMNS:
+        if name not in table.columns:
+            raise WorkloadError(f"{table.path}: the column '{name}' is missing.")
+    return [f"ignored_columns: {', '.join(others)} say nothing that a task has."] if others else []
+
+
+def _assumptions(table: Table) -> list[str]:
+    cell = table.columns["assumptions"][0] if "assumptions" in table.columns else ""
+    if not cell:
+        return []
+    try:
+        notes = json.loads(cell)
+    except (ValueError, RecursionError):
+        notes = None
+    if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+        table.refuse(0, "assumptions is not a JSON array of sentences")
+    return notes
+
+
+def _dependencies(table: Table, known: set[int], ids: Sequence[int]) -> list[list[int]]:
+    if "dependencies" not in table.columns:
+        return [[]] * len(table)
+    cells = table.columns["dependencies"]
+    return [[] if cell in ("[]", "") else _parents(table, row, cell, known, ids[row]) for row, cell in enumerate(cells)]
+
+
+def _parents(table: Table, row: int, cell: str, known: set[int], own: int) -> list[int]:
+    """Read one cell of parents as JSON, and check every id in it."""
+    try:
+        parents = json.loads(cell)
+    except (ValueError, RecursionError):
+        parents = None
+    if not isinstance(parents, list) or not all(type(parent) is int for parent in parents):
+        table.refuse(row, f"dependencies is {cell[:60]!r}, which is not a JSON array of task ids")
+    if len(set(parents)) < len(parents):
+        table.refuse(row, f"task {own} names a parent twice in {cell[:60]}")
+    for parent in parents:
+        if parent == own:
+            table.refuse(row, f"task {own} depends on itself")
+        if parent not in known:
+            table.refuse(row, f"task {own} depends on task {parent}, which does not exist")
+    return parents

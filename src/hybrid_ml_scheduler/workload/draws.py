@@ -1,0 +1,123 @@
+"""The laws: how each column of a workload is drawn from its own named stream.
+
+Every draw takes its numbers from a stream one task after the other, so that cutting a workload
+into chunks of any size changes nothing. (Generator methods draw in order; only scalar C functions
+are applied to the draws, never a vector routine whose last bit could depend on the chunk's length.)
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+from hybrid_ml_scheduler.workload.parameters import WorkloadParameters
+
+__all__ = ["STREAMS", "Streams", "arrivals", "factors", "intensities", "memories", "parents", "sizes", "streams"]
+
+STREAMS = ("size", "intensity_mode", "intensity", "memory", "arrival", "dependencies", "noise")
+Streams = dict[str, np.random.Generator]
+
+PARETO_SHAPE = 1.5
+LOGNORMAL_MEDIAN_OF_LOW = 3.0
+LOGNORMAL_SIGMA = 1.0
+MODES = ((0.2, 0.1), (0.8, 0.1))
+FIRST_MODE_SHARE = 0.3
+MEMORY_NOISE_OF_HIGH = 0.1
+
+
+def streams(seed: int) -> Streams:
+    """Return the generator of every column."""
+    return {name: stream(seed, "workload", name) for name in STREAMS}
+
+
+def sizes(rng: Streams, law: WorkloadParameters, count: int) -> FloatColumn:
+    """Problem sizes: a long tail, or uniform."""
+    low, high = law.size_range
+    if law.size_law == "uniform":
+        return rng["size"].uniform(low, high, count)
+    if law.size_law == "lognormal":
+        drawn = rng["size"].lognormal(math.log(LOGNORMAL_MEDIAN_OF_LOW * low), LOGNORMAL_SIGMA, count)
+    else:
+        drawn = low * (1.0 + rng["size"].pareto(PARETO_SHAPE, count))
+    return np.clip(drawn, low, high)
+
+
+def intensities(rng: Streams, law: WorkloadParameters, count: int) -> FloatColumn:
+    """Compute intensities: two humps (serial and parallel work), or uniform."""
+    low, high = law.intensity_range
+    if law.intensity_law == "uniform":
+        return rng["intensity"].uniform(low, high, count)
+    return bimodal(rng["intensity_mode"], rng["intensity"], count, (low, high))
+
+
+def bimodal(
+    mode_rng: np.random.Generator, value_rng: np.random.Generator, count: int, limits: tuple[float, float]
+) -> FloatColumn:
+    """30 % around 0.2 and 70 % around 0.8, clipped to the limits."""
+    first = mode_rng.random(count) < FIRST_MODE_SHARE
+    (mean_a, spread_a), (mean_b, spread_b) = MODES
+    normal = value_rng.standard_normal(count)
+    drawn = np.where(first, mean_a, mean_b) + np.where(first, spread_a, spread_b) * normal
+    return np.clip(drawn, *limits)
+
+
+def memories(rng: Streams, law: WorkloadParameters, size: FloatColumn) -> FloatColumn:
+    """Memory in MB: growing with size plus noise, or uniform."""
+    low, high = law.memory_range
+    if law.memory_law == "uniform":
+        return rng["memory"].uniform(low, high, len(size))
+    noise = (MEMORY_NOISE_OF_HIGH * high) * rng["memory"].standard_normal(len(size))
+    return np.clip(high * size / law.size_range[1] + noise, low, high)
+
+
+def arrivals(rng: Streams, law: WorkloadParameters, count: int, clock_s: float) -> FloatColumn:
+    """Arrival times after the clock: a Poisson process, or all at once."""
+    if law.arrival_law == "batch":
+        return np.full(count, clock_s)
+    steps = np.empty(count + 1)
+    steps[0] = clock_s
+    steps[1:] = rng["arrival"].standard_exponential(count) / law.arrival_rate
+    # cumsum adds from left to right, so a chunk that starts from the clock continues to the same bits.
+    return np.cumsum(steps)[1:]
+
+
+def factors(rng: Streams, law: WorkloadParameters, count: int) -> FloatColumn:
+    """The luck of each task: log-normal with mean 1, or exactly 1."""
+    sigma = law.noise_sigma
+    if sigma == 0.0:
+        return np.ones(count)
+    return rng["noise"].lognormal(-0.5 * sigma * sigma, sigma, count)
+
+
+def parents(rng: Streams, law: WorkloadParameters, first_index: int, count: int) -> tuple[IntColumn, IntColumn]:
+    """Return offsets and a flat column of parents, counted back (1 = the task before)."""
+    if law.dependency_probability == 0.0:
+        return np.zeros(count + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    uniform = rng["dependencies"].random((count, 2 + law.max_parents))
+    reach = np.minimum(np.arange(first_index, first_index + count), law.parent_window)
+    wanted = 1 + np.floor(uniform[:, 1] * law.max_parents).astype(np.int64)
+    number = np.where(uniform[:, 0] < law.dependency_probability, np.minimum(wanted, reach), 0)
+    back = _distinct(uniform[:, 2:], reach, number)
+    offsets = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(number, out=offsets[1:])
+    return offsets, back[back > 0]
+
+
+def _distinct(uniform: FloatColumn, reach: IntColumn, number: IntColumn) -> IntColumn:
+    """Draw distinct steps back from 1..reach for each row, the farthest first; unused places hold 0.
+
+    The j-th draw picks among the reach - j steps not yet taken: it is shifted past every smaller one.
+    """
+    rows, most = uniform.shape
+    taken = np.full((rows, most), np.iinfo(np.int64).max)
+    for place in range(most):
+        pick = np.floor(uniform[:, place] * np.maximum(reach - place, 1)).astype(np.int64) + 1
+        for other in range(place):
+            pick += pick >= taken[:, other]
+        taken[:, place] = np.where(place < number, pick, np.iinfo(np.int64).max)
+        taken[:, : place + 1].sort(axis=1)
+    steps = np.where(taken == np.iinfo(np.int64).max, 0, taken)
+    return -np.sort(-steps, axis=1)

@@ -1,0 +1,126 @@
+"""What a generated workload is made from: laws, ranges, rate, dependencies and luck."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from hybrid_ml_scheduler.core.errors import PlanError
+
+__all__ = ["ARRIVAL_LAWS", "INTENSITY_LAWS", "MEMORY_LAWS", "SIZE_LAWS", "WorkloadParameters", "nearest"]
+
+SIZE_LAWS = ("pareto", "lognormal", "uniform")
+INTENSITY_LAWS = ("bimodal", "uniform")
+MEMORY_LAWS = ("with_size", "uniform")
+ARRIVAL_LAWS = ("poisson", "batch")
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadParameters:
+    """Laws and figures of a workload; the defaults are the preset `mixed`.
+
+    With probability `dependency_probability` a task gets 1 to `max_parents` distinct parents, uniformly
+    among the `parent_window` tasks before it. `noise_sigma` is the spread of the hidden duration factor.
+    """
+
+    size_law: str = "pareto"
+    size_range: Range = (100.0, 5000.0)
+    intensity_law: str = "bimodal"
+    intensity_range: Range = (0.0, 1.0)
+    memory_law: str = "with_size"
+    memory_range: Range = (10.0, 500.0)
+    arrival_law: str = "poisson"
+    arrival_rate: float = 6.0
+    num_tasks: int = 1000
+    dependency_probability: float = 0.0
+    max_parents: int = 3
+    parent_window: int = 50
+    noise_sigma: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, laws in _LAWS.items():
+            _check_law(name, getattr(self, name), laws)
+        for name, (least, most) in _RANGES.items():
+            object.__setattr__(self, name, _checked_range(name, getattr(self, name), least, most))
+        if self.size_range[0] <= 0.0:
+            raise PlanError(f"workload.size_range = {_shown(self.size_range)} must begin above 0.")
+        _check_number("arrival_rate", self.arrival_rate, above=0.0)
+        _check_number("dependency_probability", self.dependency_probability, least=0.0, most=1.0)
+        _check_number("noise_sigma", self.noise_sigma, least=0.0, most=5.0)
+        for name in ("num_tasks", "max_parents", "parent_window"):
+            _check_count(name, getattr(self, name))
+        if self.max_parents > self.parent_window:
+            raise PlanError(
+                f"workload.max_parents = {self.max_parents} must not exceed parent_window = {self.parent_window}."
+            )
+
+    def with_values(self, values: Mapping[str, Any]) -> WorkloadParameters:
+        """Return these parameters with some replaced by name; an unknown name is refused."""
+        known = [item.name for item in fields(self)]
+        for name in values:
+            if name not in known:
+                raise PlanError(f"workload.{name} is not a known key{nearest(name, known)}.")
+        return replace(self, **values)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the parameters as plain values, ready for a plan or JSON."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+
+_LAWS = {
+    "size_law": SIZE_LAWS,
+    "intensity_law": INTENSITY_LAWS,
+    "memory_law": MEMORY_LAWS,
+    "arrival_law": ARRIVAL_LAWS,
+}
+_RANGES = {"size_range": (0.0, math.inf), "intensity_range": (0.0, 1.0), "memory_range": (0.0, math.inf)}
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return `; did you mean 'x'?` for a slip of the pen, else the list of what is known."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    return f"; did you mean '{close[0]}'?" if close else f" (known: {', '.join(names)})"
+
+
+def _check_law(name: str, value: object, laws: tuple[str, ...]) -> None:
+    if value not in laws:
+        raise PlanError(f"workload.{name} = {value!r} must be one of {', '.join(laws)}.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _check_number(
+    name: str, value: object, *, above: float | None = None, least: float = -math.inf, most: float = math.inf
+) -> None:
+    demand = f"above {above:g}" if above is not None else f"within [{least:g}, {most:g}]"
+    number = float(value) if _is_number(value) else math.nan  # type: ignore[arg-type]
+    if math.isnan(number) or not least <= number <= most or (above is not None and number <= above):
+        raise PlanError(f"workload.{name} = {value!r} must be a finite number {demand}.")
+
+
+def _check_count(name: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise PlanError(f"workload.{name} = {value!r} must be a whole number of at least 1.")
+
+
+def _shown(ends: Iterable[object]) -> str:
+    return "[" + ", ".join(f"{end:g}" if isinstance(end, (int, float)) else repr(end) for end in ends) + "]"
+
+
+def _checked_range(name: str, value: object, least: float, most: float) -> Range:
+    if not isinstance(value, (tuple, list)) or len(value) != 2 or not all(_is_number(end) for end in value):
+        raise PlanError(f"workload.{name} = {value!r} must be two finite numbers [low, high].")
+    low, high = float(value[0]), float(value[1])
+    if low > high:
+        raise PlanError(f"workload.{name} = {_shown(value)} must not have its low end above its high end.")
+    if low < least or high > most:
+        raise PlanError(f"workload.{name} = {_shown(value)} must lie within [{least:g}, {most:g}].")
+    return low, high

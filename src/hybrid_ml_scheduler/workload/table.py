@@ -1,0 +1,169 @@
+"""A table of text with line numbers, and columns of checked numbers taken from it."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_ml_scheduler.core.errors import WorkloadError
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+
+__all__ = ["Table", "csv_table", "make_table"]
+
+_STAMP = re.compile(r"(?:19|20)\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?", re.ASCII)
+_LARGEST_ID = 2**62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Columns of cells, with the line of the file on which each row stands."""
+
+    path: Path
+    columns: dict[str, Sequence[str]]
+    lines: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def refuse(self, row: int, reason: str) -> NoReturn:
+        """Refuse the file because of one row."""
+        raise WorkloadError(f"{self.path}, line {self.lines[row]}: {reason}.")
+
+    def refuse_first(self, wrong: npt.NDArray[np.bool_], name: str, demand: str) -> None:
+        """Refuse the file if any row is marked wrong, quoting the first one's cell."""
+        rows = np.flatnonzero(wrong)
+        if len(rows):
+            row = int(rows[0])
+            self.refuse(row, f"{name} is {self.columns[name][row]!r}, which is not {demand}")
+
+    def numbers(
+        self,
+        name: str,
+        *,
+        least: float | None = None,
+        above: float | None = None,
+        most: float | None = None,
+        missing: float | None = None,
+    ) -> FloatColumn:
+        """Return a column of finite numbers; an empty cell counts as `missing` where that is given."""
+        demand = "a finite number" + _demand(least, above, most)
+        cells = self.columns[name]
+        empty = np.fromiter((not cell for cell in cells), dtype=np.bool_, count=len(cells))
+        if missing is not None and empty.any():
+            cells = [cell or "0" for cell in cells]
+        values = np.array(self._parsed(name, cells, float, demand), dtype=np.float64)
+        wrong = ~np.isfinite(values)
+        if least is not None:
+            wrong |= values < least
+        if above is not None:
+            wrong |= values <= above
+        if most is not None:
+            wrong |= values > most
+        if missing is not None:
+            wrong &= ~empty
+            values[empty] = missing
+        self.refuse_first(wrong, name, demand)
+        return values
+
+    def integers(self, name: str, *, least: int = 0) -> IntColumn:
+        """Return a column of whole numbers that are at least `least`."""
+        demand = f"a whole number of at least {least}"
+        values = self._parsed(name, self.columns[name], int, demand)
+        for row, value in enumerate(values):
+            if not least <= value <= _LARGEST_ID:
+                self.refuse(row, f"{name} is {self.columns[name][row]!r}, which is not {demand}")
+        return np.array(values, dtype=np.int64)
+
+    def seconds(self, name: str) -> FloatColumn:
+        """Return a column of date-times as seconds since the earliest one."""
+        cells = self.columns[name]
+        stamps = _stamps(cells)
+        if stamps is None:
+            row = next(row for row, cell in enumerate(cells) if _stamps([cell]) is None)
+            self.refuse(row, f"{name} is {cells[row]!r}, which is not a date-time like 2017-10-09 07:01:55")
+        since: FloatColumn = (stamps - stamps.min()).astype(np.int64) / 1e9
+        return since
+
+    def unique(self, name: str, values: Sequence[object] | IntColumn) -> None:
+        """Refuse the file if a value of an identifying column occurs twice."""
+        seen: dict[object, int] = {}
+        for row, value in enumerate(values):
+            if value in seen:
+                self.refuse(row, f"{name} {value} occurs a second time (first on line {self.lines[seen[value]]})")
+            seen[value] = row
+
+    def _parsed(
+        self, name: str, cells: Sequence[str], parse: Callable[[str], float], demand: str
+    ) -> list[float] | list[int]:
+        try:
+            values = list(map(parse, cells))
+        except ValueError:
+            values = []
+        if len(values) < len(cells) or any("_" in cell for cell in cells):
+            row = next(row for row, cell in enumerate(cells) if not _parses(cell, parse))
+            self.refuse(row, f"{name} is {cells[row]!r}, which is not {demand}")
+        return values
+
+
+def _parses(cell: str, parse: Callable[[str], float]) -> bool:
+    try:
+        parse(cell)
+    except ValueError:
+        return False
+    return "_" not in cell
+
+
+def _stamps(cells: Sequence[str]) -> npt.NDArray[np.datetime64] | None:
+    """Return the date-times, or None if a cell is not one (numpy alone would accept words like `now`)."""
+    if not all(map(_STAMP.fullmatch, cells)):
+        return None
+    try:
+        return np.array([cell.replace(" ", "T") for cell in cells], dtype="datetime64[ns]")
+    except ValueError:
+        return None
+
+
+def _demand(least: float | None, above: float | None, most: float | None) -> str:
+    if above is not None:
+        return f" above {above:g}"
+    if least is not None and most is not None:
+        return f" within [{least:g}, {most:g}]"
+    return "" if least is None else f" of at least {least:g}"
+
+
+def csv_table(path: Path, text: str) -> Table:
+    """Read comma-separated text with a header; blank lines are passed over, ragged rows are refused."""
+    reader = csv.reader(StringIO(text), strict=True)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    try:
+        for row in reader:
+            if row:
+                rows.append(row)
+                lines.append(reader.line_num)
+    except csv.Error as error:
+        raise WorkloadError(f"{path}, line {reader.line_num}: this is not comma-separated text ({error}).") from error
+    header = [name.strip() for name in rows[0]]
+    doubled = {name for name in header if header.count(name) > 1}
+    if doubled:
+        raise WorkloadError(f"{path}, line {lines[0]}: the column '{min(doubled)}' stands twice in the header.")
+    return make_table(path, header, rows[1:], lines[1:])
+
+
+def make_table(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int]) -> Table:
+    """Turn rows into columns; a row with another number of cells than the header is refused."""
+    if not rows:
+        raise WorkloadError(f"{path}: there is no task in it, only a header.")
+    for line, row in zip(lines, rows, strict=True):
+        if len(row) != len(header):
+            raise WorkloadError(f"{path}, line {line}: {len(row)} columns where {len(header)} are expected.")
+    columns = dict(zip(header, zip(*rows, strict=True), strict=True))
+    return Table(path=path, columns={name: list(cells) for name, cells in columns.items()}, lines=lines)

@@ -1,0 +1,56 @@
+"""Azure LLM inference requests: arrival and token counts; every duration is a model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hybrid_ml_scheduler.workload import draws
+from hybrid_ml_scheduler.workload.table import Table
+from hybrid_ml_scheduler.workload.traces.options import TraceOptions
+from hybrid_ml_scheduler.workload.traces.records import ANY_MODE, Assumption, Records, unknown
+
+__all__ = ["COLUMNS", "read"]
+
+COLUMNS = ("TIMESTAMP", "ContextTokens", "GeneratedTokens")
+
+
+def read(table: Table, options: TraceOptions) -> Records:
+    """A request is one task: its prompt at one rate, its output at another."""
+    arrival = table.seconds("TIMESTAMP")
+    prompt, output = table.integers("ContextTokens"), table.integers("GeneratedTokens")
+    empty = np.flatnonzero(prompt + output == 0)
+    if len(empty):
+        table.refuse(int(empty[0]), "a request needs at least one token")
+    prompt_s = prompt / options.prompt_tokens_per_s
+    gpu_s = prompt_s + output / options.output_tokens_per_s
+    (decode, _), (prefill, _) = draws.MODES
+    count = len(table)
+    return Records(
+        task_id=np.arange(count),
+        arrival_s=arrival,
+        cpu_s=unknown(count),
+        gpu_s=gpu_s,
+        intensity=decode + (prefill - decode) * prompt_s / gpu_s,
+        memory_mb=(prompt + output).astype(np.float64) * options.mb_per_token,
+        mode=np.full(count, ANY_MODE),
+        parent_offsets=np.zeros(count + 1, dtype=np.int64),
+        parent_ids=np.zeros(0, dtype=np.int64),
+        notes=_notes(options, decode, prefill),
+    )
+
+
+def _notes(options: TraceOptions, decode: float, prefill: float) -> tuple[Assumption, ...]:
+    duration = (
+        f"the GPU time of a request is its prompt tokens / {options.prompt_tokens_per_s:g} per s + its output tokens / "
+        f"{options.output_tokens_per_s:g} per s (guessed rates of a GPU shared by a batch; nothing was measured)."
+    )
+    intensity = (
+        f"intensity is {prefill:g} for reading the prompt and {decode:g} for writing the output, "
+        "weighted by their share of the GPU time."
+    )
+    memory = f"memory is the key-value cache, {options.mb_per_token:g} MB per token (an 8-billion model)."
+    return (
+        Assumption(name="token_rates", text=duration),
+        Assumption(name="intensity_from_tokens", text=intensity),
+        Assumption(name="memory_from_tokens", text=memory),
+    )

@@ -1,0 +1,52 @@
+"""What a dialect reader hands over: only what the file says, with NaN for everything it does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+
+__all__ = ["ANY_MODE", "PARALLEL", "SERIAL", "Assumption", "Records", "unknown"]
+
+ANY_MODE, SERIAL, PARALLEL = -1, 0, 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumption:
+    """A guess with a name, said in one sentence with its figures."""
+
+    name: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.text}"
+
+
+def unknown(count: int) -> FloatColumn:
+    """A column that the file does not have."""
+    return np.full(count, np.nan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Records:
+    """Columns of a trace in file order; `mode` says which hump of intensity a task belongs to, if anything does.
+
+    `target_load` is the dialect's default for traces whose cluster was larger than a node.
+    """
+
+    task_id: IntColumn
+    arrival_s: FloatColumn
+    cpu_s: FloatColumn
+    gpu_s: FloatColumn
+    intensity: FloatColumn
+    memory_mb: FloatColumn
+    mode: IntColumn
+    parent_offsets: IntColumn
+    parent_ids: IntColumn
+    notes: tuple[Assumption, ...]
+    target_load: float | None = field(default=None)
+
+    def __len__(self) -> int:
+        return len(self.task_id)
