@@ -1,0 +1,24 @@
+"""The clocked cluster: a compiled kernel for batches, a stepping form, metrics and proven bounds."""
+
+from __future__ import annotations
+
+from hybrid_ml_scheduler.cluster.batch import run_batch
+from hybrid_ml_scheduler.cluster.bounds import Certificate, capacity, certificate
+from hybrid_ml_scheduler.cluster.columns import RunColumns
+from hybrid_ml_scheduler.cluster.simulation import Simulation
+from hybrid_ml_scheduler.cluster.stepping import Cluster
+from hybrid_ml_scheduler.cluster.summary import Summary, summarize
+from hybrid_ml_scheduler.cluster.view import BacklogView
+
+__all__ = [
+    "BacklogView",
+    "Certificate",
+    "Cluster",
+    "RunColumns",
+    "Simulation",
+    "Summary",
+    "capacity",
+    "certificate",
+    "run_batch",
+    "summarize",
+]

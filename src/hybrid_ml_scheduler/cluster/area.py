@@ -1,0 +1,185 @@
+"""The area argument: the cheapest weighted way to do each task, and the weights that prove the most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
+from hybrid_ml_scheduler.physics.durations import Durations
+from hybrid_ml_scheduler.physics.node import MemoryRule, Node
+from hybrid_ml_scheduler.physics.optimum import fitting_share
+
+__all__ = ["Ways", "best_weights", "weighted_work"]
+
+_BISECTIONS = 60
+_ASCENTS = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ways:
+    """Every extreme way to do each task: on the CPU, or as much as fits (or all, paged) on a GPU of some class.
+
+    Row i on class k costs the CPU `rest_s[i, k]` and the GPU `gpu_s[i, k]` seconds; `paged_s` is infinite where
+    paging is not allowed. `class_size[k]` GPUs share a class, and by symmetry a weight.
+    """
+
+    cpu_s: FloatColumn
+    rest_s: FloatColumn
+    gpu_s: FloatColumn
+    paged_s: FloatColumn
+    class_size: IntColumn
+
+    @classmethod
+    def of(cls, batch: TaskBatch, node: Node, seconds: Durations) -> Ways:
+        """Gather the ways of a batch with the true durations."""
+        classes = list(dict.fromkeys(zip(seconds.gpu_kind.tolist(), node.gpu_column("memory_mb").tolist(), strict=True)))
+        keys = list(zip(seconds.gpu_kind.tolist(), node.gpu_column("memory_mb").tolist(), strict=True))
+        shape = (len(batch), len(classes))
+        rest, gpu, paged = np.empty(shape), np.empty(shape), np.full(shape, np.inf)
+        _fill_ways(
+            seconds.cpu_s,
+            seconds.gpu_s,
+            seconds.paged_s,
+            batch.memory_required,
+            batch.duration_factor,
+            np.array([kind for kind, _ in classes], dtype=np.int64),
+            np.array([memory for _, memory in classes]),
+            node.memory_rule == MemoryRule.PAGE,
+            rest,
+            gpu,
+            paged,
+        )
+        sizes = np.array([keys.count(one) for one in classes], dtype=np.int64)
+        cpu = seconds.cpu_s * batch.duration_factor
+        return cls(cpu_s=cpu, rest_s=rest, gpu_s=gpu, paged_s=paged, class_size=sizes)
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Ways:
+        """The ways of some of the tasks."""
+        return Ways(
+            cpu_s=self.cpu_s[rows],
+            rest_s=self.rest_s[rows],
+            gpu_s=self.gpu_s[rows],
+            paged_s=self.paged_s[rows],
+            class_size=self.class_size,
+        )
+
+
+@njit(cache=True, error_model="numpy")
+def _fill_ways(
+    cpu_s: FloatColumn,
+    gpu_s: FloatColumn,
+    paged_s: FloatColumn,
+    memory: FloatColumn,
+    factor: FloatColumn,
+    kinds: IntColumn,
+    gpu_memory: FloatColumn,
+    paging: bool,
+    rest: FloatColumn,
+    gpu: FloatColumn,
+    paged: FloatColumn,
+) -> None:
+    for row in range(cpu_s.shape[0]):
+        for k in range(kinds.shape[0]):
+            share = fitting_share(memory[row], gpu_memory[k])
+            rest[row, k] = (1.0 - share) * cpu_s[row] * factor[row]
+            gpu[row, k] = share * gpu_s[row, kinds[k]] * factor[row]
+            if paging and share < 1.0:
+                paged[row, k] = paged_s[row, kinds[k]] * factor[row]
+
+
+def weighted_work(ways: Ways, weights: FloatColumn) -> FloatColumn:
+    """The least weighted work of every task; `weights` are those of the CPU and of one GPU of each class."""
+    out = np.empty(len(ways.cpu_s))
+    _sweep(ways.cpu_s, ways.rest_s, ways.gpu_s, ways.paged_s, weights, out, np.zeros(len(weights)))
+    return out
+
+
+@njit(cache=True, error_model="numpy")
+def _sweep(
+    cpu_s: FloatColumn,
+    rest_s: FloatColumn,
+    gpu_s: FloatColumn,
+    paged_s: FloatColumn,
+    weights: FloatColumn,
+    out: FloatColumn,
+    load: FloatColumn,
+) -> float:
+    """Cheapest way of each task, the total, and in `load` the seconds that these ways put on each class."""
+    total = 0.0
+    load[:] = 0.0
+    for row in range(cpu_s.shape[0]):
+        best, best_class, is_paged = weights[0] * cpu_s[row], -1, False
+        for k in range(gpu_s.shape[1]):
+            split = weights[0] * rest_s[row, k] + weights[k + 1] * gpu_s[row, k]
+            if split < best:
+                best, best_class, is_paged = split, k, False
+            whole = weights[k + 1] * paged_s[row, k]
+            if whole < best:
+                best, best_class, is_paged = whole, k, True
+        if best_class < 0:
+            load[0] += cpu_s[row]
+        elif is_paged:
+            load[best_class + 1] += paged_s[row, best_class]
+        else:
+            load[0] += rest_s[row, best_class]
+            load[best_class + 1] += gpu_s[row, best_class]
+        if out.shape[0] > 0:
+            out[row] = best
+        total += best
+    return total
+
+
+def best_weights(ways: Ways) -> FloatColumn:
+    """Weights (CPU, then one GPU of each class) that make the area bound as large as possible."""
+    arrays = (ways.cpu_s, ways.rest_s, ways.gpu_s, ways.paged_s)
+    if len(ways.class_size) == 1:
+        return _bisected(*arrays, int(ways.class_size[0]))
+    return _ascended(*arrays, ways.class_size.astype(np.float64))
+
+
+@njit(cache=True, error_model="numpy")
+def _bisected(cpu: FloatColumn, rest: FloatColumn, gpu: FloatColumn, paged: FloatColumn, size: int) -> FloatColumn:
+    """One class of GPUs: the bound is concave in the CPU's weight; halve by the sign of its slope."""
+    low, high = 0.0, 1.0
+    weights, load, nothing = np.empty(2), np.empty(2), np.empty(0)
+    best, chosen = -1.0, np.array([1.0, 0.0])
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        weights[0], weights[1] = middle, (1.0 - middle) / size
+        total = _sweep(cpu, rest, gpu, paged, weights, nothing, load)
+        if total > best:
+            best = total
+            chosen[0], chosen[1] = weights[0], weights[1]
+        if load[0] > load[1] / size:
+            low = middle
+        else:
+            high = middle
+    return chosen
+
+
+@njit(cache=True, error_model="numpy")
+def _ascended(
+    cpu: FloatColumn, rest: FloatColumn, gpu: FloatColumn, paged: FloatColumn, sizes: FloatColumn
+) -> FloatColumn:
+    """Several classes: exponentiated gradient on the simplex, keeping the best weights seen."""
+    classes = sizes.shape[0]
+    count = np.ones(classes + 1)
+    count[1:] = sizes
+    mass = count / count.sum()
+    weights, load, nothing = np.empty(classes + 1), np.empty(classes + 1), np.empty(0)
+    best, chosen = -1.0, mass / count
+    for turn in range(_ASCENTS):
+        weights[:] = mass / count
+        total = _sweep(cpu, rest, gpu, paged, weights, nothing, load)
+        if total > best:
+            best = total
+            chosen = weights.copy()
+        slope = load / count  # the derivative with respect to the mass of a class
+        scale = max(np.max(slope), 1e-300)
+        mass = mass * np.exp((slope / scale - 1.0) * (1.0 / (1.0 + 0.1 * turn)))
+        mass = mass / mass.sum()
+    return chosen

@@ -1,0 +1,90 @@
+"""The metrics of one strategy over a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid_ml_scheduler.cluster.columns import FAILED, NOT_FITTING, RunColumns
+from hybrid_ml_scheduler.physics.energy import Tariff
+
+__all__ = ["Summary", "summarize"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """Means, percentiles and totals over the completed tasks of a run; energies and costs over all."""
+
+    tasks: int
+    failed_count: int
+    oom_count: int
+    mean_time_s: float
+    mean_latency_s: float
+    p50_latency_s: float
+    p95_latency_s: float
+    p99_latency_s: float
+    mean_wait_s: float
+    makespan_s: float
+    device_seconds: float
+    throughput: float
+    energy_j: float
+    idle_energy_j: float
+    cost_usd: float
+    rental_usd: float
+    electricity_usd: float
+    mean_queue_length: float
+    utilization: Mapping[str, float]
+
+    def gap(self, bound_s: float) -> float | None:
+        """How far the makespan lies above a proven bound; none if tasks failed, since then less was done."""
+        if self.failed_count or bound_s <= 0.0:
+            return None
+        return self.makespan_s / bound_s - 1.0
+
+
+def summarize(columns: RunColumns) -> Summary:
+    """Compute the metrics of a run."""
+    done = columns.completed
+    latency = columns.latency_s[done]
+    makespan = float(columns.finish_s[done].max()) if latency.size else 0.0
+    p50, p95, p99 = np.percentile(latency, (50, 95, 99)).tolist() if latency.size else (math.nan,) * 3
+    energy, rent, electricity = (
+        float(column.sum()) for column in Tariff(columns.node).columns(columns.cpu_s, columns.gpu_s, columns.gpu)
+    )
+    busy = columns.busy_s()
+    shares = busy / makespan if makespan > 0 else np.zeros_like(busy)
+    in_system = float((columns.finish_s - columns.ready_s)[done].sum())
+    return Summary(
+        tasks=len(columns),
+        failed_count=int(np.count_nonzero(~done)),
+        oom_count=int(np.count_nonzero((columns.status == NOT_FITTING) | (columns.status == FAILED))),
+        mean_time_s=_mean(columns.execution_s[done]),
+        mean_latency_s=_mean(latency),
+        p50_latency_s=p50,
+        p95_latency_s=p95,
+        p99_latency_s=p99,
+        mean_wait_s=_mean(columns.wait_s[done]),
+        makespan_s=makespan,
+        device_seconds=float(busy.sum()),
+        throughput=float(np.count_nonzero(done)) / makespan if makespan > 0 else 0.0,
+        energy_j=energy,
+        idle_energy_j=_idle_energy_j(columns, busy, makespan),
+        cost_usd=electricity if Tariff(columns.node).charges_electricity else rent,
+        rental_usd=rent,
+        electricity_usd=electricity,
+        mean_queue_length=in_system / makespan if makespan > 0 else 0.0,
+        utilization=dict(zip(columns.node.device_names, shares.tolist(), strict=True)),
+    )
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if values.size else math.nan
+
+
+def _idle_energy_j(columns: RunColumns, busy: np.ndarray, makespan: float) -> float:
+    node = columns.node
+    idle = np.array([node.cpu.idle_power_w, *(gpu.idle_power_w for gpu in node.gpus)])
+    return float(((makespan - busy) * idle).sum())
