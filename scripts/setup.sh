@@ -50,7 +50,7 @@ stamped() { [[ -f "$1" && "$(<"$1")" == "$2" ]]; }
 
 make_venv() {
     local python
-    if [[ -x .venv/bin/python ]] && .venv/bin/python -m pip --version >/dev/null 2>&1; then
+    if [[ -x .venv/bin/pip ]] && .venv/bin/python -c '' 2>/dev/null; then
         return
     fi
     python=$(find_python)
