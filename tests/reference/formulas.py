@@ -1,0 +1,89 @@
+"""Durations, memory, energy and money, as the clauses P1 to P7 say it (plain floats, no tricks)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.physics.node import CoExecution, CostModel, Gpu, MemoryRule, Node, SpeedupLaw
+
+JOULES_PER_KWH = 3_600_000.0
+
+
+@dataclass(frozen=True)
+class Split:
+    """What a share turns into once the memory rule has spoken; seconds without noise."""
+
+    fraction: float
+    cpu_s: float
+    gpu_s: float
+    out_of_memory: bool
+    failed: bool
+
+
+def base_s(task: Task) -> float:
+    """P1: (N / 1000) ^ 1.5 / (I + 0.5), the power written as r times its root."""
+    ratio = task.size / 1000.0
+    return ratio * math.sqrt(ratio) / (task.compute_intensity + 0.5)
+
+
+def speedup(node: Node, intensity: float) -> float:
+    """P2: linear by default, Amdahl as the alternative."""
+    if node.speedup_law == SpeedupLaw.LINEAR:
+        return 1.0 + (node.max_speedup - 1.0) * intensity
+    return 1.0 / ((1.0 - intensity) + intensity / node.max_speedup)
+
+
+def cpu_s(node: Node, task: Task) -> float:
+    """The whole task on the CPU; a measured time takes the place of the formula."""
+    seconds = base_s(task) if task.cpu_time is None else task.cpu_time
+    return seconds / node.cpu.speed
+
+
+def gpu_s(node: Node, task: Task, gpu: Gpu, *, paging: bool) -> float:
+    """The whole task on one GPU, transfer and launch included; a measured time holds all of it."""
+    if task.gpu_time is not None:
+        return task.gpu_time / gpu.speed
+    bandwidth = gpu.bandwidth_mb_s / node.paging_slowdown if paging else gpu.bandwidth_mb_s
+    compute = base_s(task) / (speedup(node, task.compute_intensity) * gpu.speed)
+    return compute + task.memory_required / bandwidth + gpu.launch_s
+
+
+def split(node: Node, task: Task, fraction: float, gpu: int) -> Split:
+    """P4 and P7: the two parts of a share on one GPU, or what the memory rule makes of it."""
+    device = node.gpus[gpu]
+    whole_on_cpu = cpu_s(node, task)
+    if fraction == 0.0:
+        return Split(0.0, whole_on_cpu, 0.0, False, False)
+    too_big = fraction * task.memory_required > device.memory_mb
+    if too_big and node.memory_rule == MemoryRule.CPU:
+        return Split(0.0, whole_on_cpu, 0.0, True, False)
+    if too_big and node.memory_rule == MemoryRule.FAIL:
+        return Split(fraction, 0.0, 0.0, True, True)
+    on_gpu = fraction * gpu_s(node, task, device, paging=too_big)
+    on_cpu = 0.0 if fraction == 1.0 else (1.0 - fraction) * whole_on_cpu
+    return Split(fraction, on_cpu, on_gpu, too_big, False)
+
+
+def execution_s(node: Node, part: Split) -> float:
+    """P4: the longer part, or the sum of both; a split that fails never finishes."""
+    if part.failed:
+        return math.inf
+    if node.co_execution == CoExecution.SERIAL:
+        return part.cpu_s + part.gpu_s
+    return max(part.cpu_s, part.gpu_s)
+
+
+def energy_j(node: Node, cpu_part_s: float, gpu_part_s: float, gpu: int) -> float:
+    """P5: part seconds times the power of the device."""
+    energy = cpu_part_s * node.cpu.power_w
+    return energy + gpu_part_s * node.gpus[gpu].power_w if gpu >= 0 else energy
+
+
+def cost_usd(node: Node, cpu_part_s: float, gpu_part_s: float, gpu: int) -> float:
+    """P6: rent of the devices, or the price of the electricity."""
+    if node.cost_model == CostModel.ELECTRICITY:
+        return energy_j(node, cpu_part_s, gpu_part_s, gpu) / JOULES_PER_KWH * node.electricity_usd_kwh
+    cost = cpu_part_s * node.cpu.price_usd_s
+    return cost + gpu_part_s * node.gpus[gpu].price_usd_s if gpu >= 0 else cost

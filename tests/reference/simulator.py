@@ -1,0 +1,181 @@
+"""The clocked node: explicit queues, explicit events, one strategy (clauses C1, C2 and C3)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from hybrid_ml_scheduler.core import Task, TaskBatch
+from hybrid_ml_scheduler.physics.node import CoExecution, Node
+from tests.reference import formulas
+from tests.reference.strategies import Strategy, View
+
+
+@dataclass
+class Record:
+    """Everything that is known about one task at the end; NaN where it never happened."""
+
+    task: Task
+    luck: float
+    decided: int = -1
+    fraction: float = 0.0
+    gpu: int = -1
+    ready_s: float = math.nan
+    start_s: float = math.nan
+    finish_s: float = math.nan
+    cpu_s: float = 0.0
+    gpu_s: float = 0.0
+    execution_s: float = math.nan
+    energy_j: float = 0.0
+    cost_usd: float = 0.0
+    out_of_memory: bool = False
+    failed: bool = False
+    parts_left: int = 0
+    cpu_part_done: bool = True
+    intervals: list[tuple[int, float, float]] = field(default_factory=list)
+
+
+@dataclass
+class QueuedPart:
+    """A part that stands in a device's queue: what is believed about it, and what will be true."""
+
+    record: Record
+    estimate_s: float
+    actual_s: float
+    gate_s: float = -math.inf
+    needs_cpu_part: bool = False
+    start_s: float = math.nan
+
+
+@dataclass
+class Device:
+    """One device: the part it runs and the parts that wait, first in, first out."""
+
+    running: QueuedPart | None = None
+    queue: list[QueuedPart] = field(default_factory=list)
+
+    def believed_free_s(self, now: float) -> float:
+        """When the device is free, as an online scheduler would reckon it."""
+        free = now
+        if self.running is not None:
+            free = max(now, self.running.start_s + self.running.estimate_s)
+        for part in self.queue:
+            free = max(free, part.gate_s) + part.estimate_s
+        return free
+
+
+class Reference:
+    """One strategy on one node, run to the end."""
+
+    def __init__(self, batch: TaskBatch, node: Node, strategy: Strategy) -> None:
+        self.node, self.strategy = node, strategy
+        self.serial = node.co_execution == CoExecution.SERIAL
+        self.records = {
+            task.task_id: Record(task=task, luck=float(batch.duration_factor[row])) for row, task in enumerate(batch)
+        }
+        self.devices = [Device() for _ in range(1 + node.num_gpus)]
+        self.undecided = set(self.records)
+        self.decisions = 0
+
+    def run(self) -> list[Record]:
+        """Repeat: everything that finishes now, then the one ready task with the lowest id, then move the clock."""
+        now = 0.0
+        while True:
+            self.finish_parts(now)
+            ready = [task_id for task_id in self.undecided if self.ready_s(task_id) <= now]
+            if ready:
+                self.decide(min(ready), now)
+                continue
+            upcoming = [self.ready_s(task_id) for task_id in self.undecided]
+            upcoming += [part.start_s + part.actual_s for device in self.devices if (part := device.running)]
+            if not upcoming or min(upcoming) == math.inf:
+                return list(self.records.values())
+            now = min(upcoming)
+
+    def ready_s(self, task_id: int) -> float:
+        """Arrived and every parent finished; infinity while that is not yet known."""
+        record = self.records[task_id]
+        moments = [record.task.arrival_time]
+        for parent in record.task.dependencies:
+            finish = self.records[parent].finish_s
+            moments.append(math.inf if math.isnan(finish) else finish)
+        return max(moments)
+
+    def finish_parts(self, now: float) -> None:
+        """Take off all parts that end by now and start what may start, until nothing changes."""
+        changed = True
+        while changed:
+            changed = False
+            for index, device in enumerate(self.devices):
+                part = device.running
+                if part is not None and part.start_s + part.actual_s <= now:
+                    device.running = None
+                    self.end_part(index, part, now)
+                    changed = True
+                changed = self.start_next(device, now) or changed
+
+    def end_part(self, index: int, part: QueuedPart, now: float) -> None:
+        record = part.record
+        record.intervals.append((index, part.start_s, now))
+        record.parts_left -= 1
+        if index == 0:
+            record.cpu_part_done = True
+        if record.parts_left == 0:
+            record.finish_s = now
+
+    def start_next(self, device: Device, now: float) -> bool:
+        """Start the head of the queue if the device is free and the part need not wait for its other half."""
+        if device.running is not None or not device.queue:
+            return False
+        head = device.queue[0]
+        if head.needs_cpu_part and not head.record.cpu_part_done:
+            return False
+        device.running = device.queue.pop(0)
+        head.start_s = now
+        head.record.start_s = now if math.isnan(head.record.start_s) else min(head.record.start_s, now)
+        return True
+
+    def decide(self, task_id: int, now: float) -> None:
+        record = self.records[task_id]
+        self.undecided.discard(task_id)
+        believed = [device.believed_free_s(now) - now for device in self.devices]
+        fraction, gpu = self.strategy(record.task, View(self.node, believed[0], believed[1:]))
+        record.decided, self.decisions = self.decisions, self.decisions + 1
+        record.ready_s = self.ready_s(task_id)
+        part = formulas.split(self.node, record.task, fraction, gpu)
+        record.out_of_memory, record.fraction = part.out_of_memory, part.fraction
+        record.gpu = gpu if part.fraction > 0.0 else -1
+        if part.failed:
+            self.fail(task_id)
+        else:
+            self.enqueue(record, part, now)
+
+    def fail(self, task_id: int) -> None:
+        """A failed task takes its descendants with it; none of them is ever decided."""
+        self.records[task_id].failed = True
+        self.undecided.discard(task_id)
+        for child, record in self.records.items():
+            if task_id in record.task.dependencies and not record.failed:
+                self.fail(child)
+
+    def enqueue(self, record: Record, part: formulas.Split, now: float) -> None:
+        """Queue both parts at the decision; in serial mode the GPU part must let the CPU part go first."""
+        record.cpu_s, record.gpu_s = part.cpu_s * record.luck, part.gpu_s * record.luck
+        gate = -math.inf
+        if part.fraction < 1.0:
+            record.parts_left, record.cpu_part_done = 1, False
+            self.devices[0].queue.append(QueuedPart(record, part.cpu_s, record.cpu_s))
+            gate = self.devices[0].believed_free_s(now)
+        if part.fraction > 0.0:
+            record.parts_left += 1
+            waits = self.serial and part.fraction < 1.0
+            queued = QueuedPart(record, part.gpu_s, record.gpu_s, gate if waits else -math.inf, waits)
+            self.devices[1 + record.gpu].queue.append(queued)
+        record.execution_s = record.cpu_s + record.gpu_s if self.serial else max(record.cpu_s, record.gpu_s)
+        record.energy_j = formulas.energy_j(self.node, record.cpu_s, record.gpu_s, record.gpu)
+        record.cost_usd = formulas.cost_usd(self.node, record.cpu_s, record.gpu_s, record.gpu)
+
+
+def simulate(batch: TaskBatch, node: Node, strategy: Strategy) -> list[Record]:
+    """Run the whole batch on the node; one record a task, in the order of the batch."""
+    return Reference(batch, node, strategy).run()
