@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +52,19 @@ class RunColumns:
             status=np.empty(count, dtype=np.int8),
             **{name: np.empty(count) for name in floats},
         )
+
+    @classmethod
+    def from_outcomes(cls, batch: TaskBatch, node: Node, outcomes: Sequence[Outcome]) -> RunColumns:
+        """Gather the outcomes of the stepping form, in whatever order they were decided."""
+        columns = cls.empty(batch, node)
+        rows = {identity: row for row, identity in enumerate(batch.task_id.tolist())}
+        order = np.array([rows[outcome.task_id] for outcome in outcomes], dtype=np.int64)
+        for name in ("gpu_fraction", "gpu", "cpu_start_s", "gpu_start_s", "finish_s", "cpu_s", "gpu_s"):
+            getattr(columns, name)[order] = [getattr(outcome, name) for outcome in outcomes]
+        if batch.has_dependencies:
+            columns.ready_s[order] = [outcome.ready_s for outcome in outcomes]
+        columns.status[order] = [_status(outcome) for outcome in outcomes]
+        return columns
 
     def __len__(self) -> int:
         return len(self.gpu_fraction)
@@ -125,7 +139,8 @@ class RunColumns:
             gpu=gpu,
             arrival_s=float(self.arrival_s[row]),
             ready_s=float(self.ready_s[row]),
-            start_s=float(self.start_s[row]),
+            cpu_start_s=float(self.cpu_start_s[row]),
+            gpu_start_s=float(self.gpu_start_s[row]),
             finish_s=float(self.finish_s[row]),
             execution_s=float(self.execution_s[row]),
             cpu_s=cpu,
@@ -135,3 +150,9 @@ class RunColumns:
             out_of_memory=bool(self.status[row] in (NOT_FITTING, FAILED)),
             failed=bool(self.status[row] >= FAILED),
         )
+
+
+def _status(outcome: Outcome) -> int:
+    if outcome.failed:
+        return FAILED if outcome.out_of_memory else FAILED_PARENT
+    return NOT_FITTING if outcome.out_of_memory else FITTED

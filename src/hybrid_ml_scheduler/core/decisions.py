@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -41,7 +42,7 @@ class Outcome:
     """What happened to one task on one strategy's cluster.
 
     `gpu_fraction` and `gpu` are what was carried out (after the memory rule), `gpu` is -1 for CPU only.
-    A failed task has NaN times.
+    The start on a device that is not used is NaN; a failed task has NaN times.
     """
 
     task_id: int
@@ -49,7 +50,8 @@ class Outcome:
     gpu: int
     arrival_s: float
     ready_s: float
-    start_s: float
+    cpu_start_s: float
+    gpu_start_s: float
     finish_s: float
     execution_s: float
     cpu_s: float
@@ -58,6 +60,13 @@ class Outcome:
     cost_usd: float
     out_of_memory: bool = False
     failed: bool = False
+
+    @property
+    def start_s(self) -> float:
+        """Start of the earlier part."""
+        if self.cpu_start_s <= self.gpu_start_s or math.isnan(self.gpu_start_s):
+            return self.cpu_start_s
+        return self.gpu_start_s
 
     @property
     def latency_s(self) -> float:
