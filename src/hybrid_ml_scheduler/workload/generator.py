@@ -20,8 +20,8 @@ _AHEAD = 256
 
 def check_seed(seed: int) -> None:
     """Refuse a seed that no random stream can take."""
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise PlanError(f"seed = {seed!r} must be a whole number of at least 0.")
+    if seed < 0:
+        raise PlanError(f"seed = {seed} must be a whole number of at least 0.")
 
 
 def generate(parameters: WorkloadParameters, seed: int) -> TaskBatch:
@@ -70,6 +70,12 @@ class TaskStream:
             self._ahead, self._used = self._draw(_AHEAD), 0
         self._used += 1
         return self._ahead.task(self._used - 1)
+
+    def next_task_and_luck(self) -> tuple[Task, float]:
+        """Return the next task, and beside it the luck that no strategy may see."""
+        task = self.next_task()
+        luck = 1.0 if self._ahead is None else float(self._ahead.duration_factor[self._used - 1])
+        return task, luck
 
     def shift(self, parameters: WorkloadParameters) -> None:
         """Follow other laws from the next task on."""
