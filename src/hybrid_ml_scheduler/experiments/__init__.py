@@ -1,0 +1,1 @@
+"""The scientific mode: plans, paired races, statistics, plots, reports and sweeps."""
