@@ -36,7 +36,9 @@ class Ways:
     @classmethod
     def of(cls, batch: TaskBatch, node: Node, seconds: Durations) -> Ways:
         """Gather the ways of a batch with the true durations."""
-        classes = list(dict.fromkeys(zip(seconds.gpu_kind.tolist(), node.gpu_column("memory_mb").tolist(), strict=True)))
+        classes = list(
+            dict.fromkeys(zip(seconds.gpu_kind.tolist(), node.gpu_column("memory_mb").tolist(), strict=True))
+        )
         keys = list(zip(seconds.gpu_kind.tolist(), node.gpu_column("memory_mb").tolist(), strict=True))
         shape = (len(batch), len(classes))
         rest, gpu, paged = np.empty(shape), np.empty(shape), np.full(shape, np.inf)

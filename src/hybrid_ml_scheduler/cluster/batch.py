@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hybrid_ml_scheduler.cluster.columns import RunColumns
@@ -17,6 +19,8 @@ __all__ = ["children", "run_batch"]
 
 _NO_FLOATS: FloatColumn = np.empty(0)
 _NO_INTS: IntColumn = np.empty(0, dtype=np.int64)
+# The columns that every kernel fills, in the order of its last arguments.
+_WRITTEN = ("gpu_fraction", "gpu", "cpu_start_s", "gpu_start_s", "finish_s", "cpu_s", "gpu_s", "status")
 
 
 def run_batch(
@@ -40,11 +44,9 @@ def run_batch(
         return columns
     free = np.zeros(node.num_gpus + 1) if free_s is None else free_s
     if _only_shares(batch, node, rule, seconds) and rule.fractions is not None:
-        run_shares(
-            batch.arrival_time, seconds.cpu_s, seconds.gpu_s[:, 0], rule.fractions, free, *_outputs(columns)
-        )
+        run_shares(batch.arrival_time, seconds.cpu_s, seconds.gpu_s[:, 0], rule.fractions, free, *_outputs(columns))
     else:
-        run_independent(
+        arguments = (
             int(rule.kind),
             batch.arrival_time,
             *_common(batch, node, seconds),
@@ -54,6 +56,7 @@ def run_batch(
             free,
             *_outputs(columns),
         )
+        run_independent(*arguments)
     return columns
 
 
@@ -71,7 +74,7 @@ def _only_shares(batch: TaskBatch, node: Node, rule: BatchRule, seconds: Duratio
 def _run_general(batch: TaskBatch, node: Node, rule: BatchRule, seconds: Durations, columns: RunColumns) -> None:
     offsets, rows = children(batch)
     ready = columns.ready_s if batch.has_dependencies else np.empty(len(batch))
-    run_general(
+    arguments = (
         int(rule.kind),
         batch.task_id,
         batch.arrival_time,
@@ -87,6 +90,7 @@ def _run_general(batch: TaskBatch, node: Node, rule: BatchRule, seconds: Duratio
         ready,
         *_outputs(columns),
     )
+    run_general(*arguments)
 
 
 def children(batch: TaskBatch) -> tuple[IntColumn, IntColumn]:
@@ -101,7 +105,7 @@ def children(batch: TaskBatch) -> tuple[IntColumn, IntColumn]:
     return offsets, child_of[order]
 
 
-def _common(batch: TaskBatch, node: Node, seconds: Durations) -> tuple[object, ...]:
+def _common(batch: TaskBatch, node: Node, seconds: Durations) -> tuple[Any, ...]:
     return (
         seconds.cpu_s,
         seconds.gpu_s,
@@ -121,14 +125,5 @@ def _prescription(rule: BatchRule) -> tuple[FloatColumn, IntColumn]:
     )
 
 
-def _outputs(columns: RunColumns) -> tuple[object, ...]:
-    return (
-        columns.gpu_fraction,
-        columns.gpu,
-        columns.cpu_start_s,
-        columns.gpu_start_s,
-        columns.finish_s,
-        columns.cpu_s,
-        columns.gpu_s,
-        columns.status,
-    )
+def _outputs(columns: RunColumns) -> tuple[Any, ...]:
+    return tuple(getattr(columns, name) for name in _WRITTEN)

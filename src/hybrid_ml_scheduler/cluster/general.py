@@ -22,7 +22,7 @@ __all__ = ["run_general"]
 
 
 @njit(cache=True, error_model="numpy")
-def run_general(  # noqa: PLR0912, PLR0913, PLR0915 - a compiled loop takes its columns one by one
+def run_general(
     kind: int,
     identity: IntColumn,
     arrival: FloatColumn,
@@ -108,9 +108,7 @@ def run_general(  # noqa: PLR0912, PLR0913, PLR0915 - a compiled loop takes its 
                 gpu_start = max(gpu_start, finish)
             free[device] = gpu_start + gpu_part * luck
             finish = max(finish, free[device])
-            append_part(
-                device, 2 * row + 1, gpu_start, free[device], gpu_part, not_before, heads, tails, chain, table
-            )
+            append_part(device, 2 * row + 1, gpu_start, free[device], gpu_part, not_before, heads, tails, chain, table)
         out_fraction[row] = fraction
         out_gpu[row] = gpu if gpu_part > 0.0 else -1
         out_cpu_start[row] = cpu_start

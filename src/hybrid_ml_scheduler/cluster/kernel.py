@@ -52,7 +52,7 @@ def choose(
 
 
 @njit(cache=True, error_model="numpy")
-def run_independent(  # noqa: PLR0913, PLR0915 - a compiled loop takes its columns one by one
+def run_independent(
     kind: int,
     arrival: FloatColumn,
     cpu_s: FloatColumn,

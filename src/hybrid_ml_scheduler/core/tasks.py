@@ -31,7 +31,7 @@ class Task:
 
 def _frozen(values: npt.ArrayLike, dtype: type) -> npt.NDArray[np.generic]:
     """Return the values as a contiguous read-only column, without touching a caller's array."""
-    column = np.ascontiguousarray(values, dtype=dtype)
+    column: npt.NDArray[np.generic] = np.ascontiguousarray(values, dtype=dtype)
     if column.flags.writeable:
         column = column.view()
         column.flags.writeable = False

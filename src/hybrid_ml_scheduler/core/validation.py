@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
-from hybrid_ml_scheduler.core.tasks import TaskBatch
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 
 __all__ = ["parent_rows", "validated"]
 
-_RULES = (
-    ("size", "a finite number above 0", lambda x: np.isfinite(x) & (x > 0)),
-    ("compute_intensity", "within [0, 1]", lambda x: (x >= 0) & (x <= 1)),
-    ("memory_required", "a finite number of at least 0", lambda x: np.isfinite(x) & (x >= 0)),
-    ("arrival_time", "a finite number of at least 0", lambda x: np.isfinite(x) & (x >= 0)),
-    ("cpu_time", "a finite number above 0", lambda x: np.isnan(x) | (np.isfinite(x) & (x > 0))),
-    ("gpu_time", "a finite number above 0", lambda x: np.isnan(x) | (np.isfinite(x) & (x > 0))),
-    ("duration_factor", "a finite number above 0", lambda x: np.isfinite(x) & (x > 0)),
+Mask = npt.NDArray[np.bool_]
+
+
+def _at_least_zero(column: FloatColumn) -> Mask:
+    return np.isfinite(column) & (column >= 0)
+
+
+def _above_zero(column: FloatColumn) -> Mask:
+    return np.isfinite(column) & (column > 0)
+
+
+def _share(column: FloatColumn) -> Mask:
+    return (column >= 0) & (column <= 1)
+
+
+def _above_zero_or_unknown(column: FloatColumn) -> Mask:
+    return np.isnan(column) | _above_zero(column)
+
+
+_RULES: tuple[tuple[str, str, Callable[[FloatColumn], Mask]], ...] = (
+    ("size", "a finite number above 0", _above_zero),
+    ("compute_intensity", "within [0, 1]", _share),
+    ("memory_required", "a finite number of at least 0", _at_least_zero),
+    ("arrival_time", "a finite number of at least 0", _at_least_zero),
+    ("cpu_time", "a finite number above 0", _above_zero_or_unknown),
+    ("gpu_time", "a finite number above 0", _above_zero_or_unknown),
+    ("duration_factor", "a finite number above 0", _above_zero),
 )
 
 
@@ -49,7 +71,7 @@ def _check_order(batch: TaskBatch, source: str) -> None:
         raise WorkloadError(f"{source}: task {identity[row]} is out of order (sort by arrival_time, then task_id).")
 
 
-def parent_rows(batch: TaskBatch, source: str = "workload") -> np.ndarray:
+def parent_rows(batch: TaskBatch, source: str = "workload") -> IntColumn:
     """Return, for the flat column of parents, the row of each one; refuse parents that do not exist."""
     order = np.argsort(batch.task_id, kind="stable")
     positions = np.searchsorted(batch.task_id, batch.parent_ids, sorter=order)
@@ -64,7 +86,7 @@ def parent_rows(batch: TaskBatch, source: str = "workload") -> np.ndarray:
     return rows.astype(np.int64)
 
 
-def _check_acyclic(batch: TaskBatch, rows: np.ndarray, source: str) -> None:
+def _check_acyclic(batch: TaskBatch, rows: IntColumn, source: str) -> None:
     """Peel off tasks whose parents are gone (Kahn); whatever remains holds a cycle."""
     count = len(batch)
     child_of = np.repeat(np.arange(count), np.diff(batch.parent_offsets))
@@ -87,7 +109,7 @@ def _check_acyclic(batch: TaskBatch, rows: np.ndarray, source: str) -> None:
         raise WorkloadError(f"{source}: tasks {_cycle(batch, rows, waiting)} depend on each other in a cycle.")
 
 
-def _cycle(batch: TaskBatch, rows: np.ndarray, waiting: np.ndarray) -> str:
+def _cycle(batch: TaskBatch, rows: IntColumn, waiting: IntColumn) -> str:
     """Walk from a stuck task to stuck parents until one repeats: that is a cycle."""
     row = int(np.flatnonzero(waiting > 0)[0])
     seen: list[int] = []

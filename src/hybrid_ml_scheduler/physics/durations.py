@@ -71,7 +71,7 @@ def durations(batch: TaskBatch, node: Node) -> Durations:
 
 
 @njit(cache=True, error_model="numpy")
-def _fill(  # noqa: PLR0913 - a compiled loop takes its columns one by one
+def _fill(
     size: FloatColumn,
     intensity: FloatColumn,
     memory: FloatColumn,

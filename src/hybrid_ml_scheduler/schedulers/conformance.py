@@ -72,7 +72,7 @@ def _decisions(
     decisions = []
     for task, view in _stream(estimator):
         if again is not None and task.task_id == _TASKS // 2 and isinstance(scheduler, Remembers):
-            state = pickle.loads(pickle.dumps(dict(scheduler.capture())))  # noqa: S301 - our own bytes
+            state = pickle.loads(pickle.dumps(dict(scheduler.capture())))
             scheduler = again()
             _prepare(scheduler, estimator)
             if isinstance(scheduler, Remembers):

@@ -56,9 +56,13 @@ _BUILT_IN = (
     _built_in("oracle", "Oracle", "reference", "oracle:Oracle", "fastest split on a grid; ignores queues"),
     _built_in("cpu_only", "CPU only", "baseline", "fixed:CpuOnly", "everything on the CPU"),
     _built_in("gpu_only", "GPU only", "baseline", "fixed:GpuOnly", "everything on the least loaded GPU"),
-    _built_in("earliest_device", "Earliest device", "heuristic", "earliest:EarliestDevice", "whole device that completes first"),
-    _built_in("earliest_finish", "Earliest finish", "heuristic", "earliest:EarliestFinish", "split and GPU that complete first"),
-)  # fmt: skip
+    _built_in(
+        "earliest_device", "Earliest device", "heuristic", "earliest:EarliestDevice", "device that ends first"
+    ),
+    _built_in(
+        "earliest_finish", "Earliest finish", "heuristic", "earliest:EarliestFinish", "split that ends first"
+    ),
+)
 
 DEFAULT_RACE = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")
 
@@ -152,7 +156,7 @@ def _load_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # noqa: BLE001 - a user's file may raise anything; it becomes one sentence
+    except Exception as error:
         del sys.modules[name]
         raise SchedulerError(f"{path} cannot be imported: {type(error).__name__}: {error}.") from error
     return module
