@@ -10,8 +10,16 @@ from collections.abc import Iterator
 
 import asyncpg
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import services
+
+# A busy machine must not decide a test: no deadlines, and the same examples in every run.
+# `pytest --hypothesis-profile=soak` draws other and many more examples each time.
+_PATIENT = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("steady", max_examples=40, derandomize=True, deadline=None, suppress_health_check=_PATIENT)
+settings.register_profile("soak", max_examples=2000, deadline=None, suppress_health_check=_PATIENT)
+settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")

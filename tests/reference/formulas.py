@@ -42,12 +42,18 @@ def cpu_s(node: Node, task: Task) -> float:
 
 
 def gpu_s(node: Node, task: Task, gpu: Gpu, *, paging: bool) -> float:
-    """The whole task on one GPU, transfer and launch included; a measured time holds all of it."""
+    """The whole task on one GPU, transfer and launch included; a measured time holds all of it.
+
+    Paging divides the bandwidth by the slowdown: the transfer takes (slowdown - 1) times its usual seconds more.
+    Said this way it holds for measured times too, which contain a transfer of unknown length.
+    """
+    transfer = task.memory_required / gpu.bandwidth_mb_s
     if task.gpu_time is not None:
-        return task.gpu_time / gpu.speed
-    bandwidth = gpu.bandwidth_mb_s / node.paging_slowdown if paging else gpu.bandwidth_mb_s
-    compute = base_s(task) / (speedup(node, task.compute_intensity) * gpu.speed)
-    return compute + task.memory_required / bandwidth + gpu.launch_s
+        fitting = task.gpu_time / gpu.speed
+    else:
+        compute = base_s(task) / (speedup(node, task.compute_intensity) * gpu.speed)
+        fitting = compute + transfer + gpu.launch_s
+    return fitting + transfer * (node.paging_slowdown - 1.0) if paging else fitting
 
 
 def split(node: Node, task: Task, fraction: float, gpu: int) -> Split:

@@ -144,7 +144,7 @@ class Reference:
         record.ready_s = self.ready_s(task_id)
         part = formulas.split(self.node, record.task, fraction, gpu)
         record.out_of_memory, record.fraction = part.out_of_memory, part.fraction
-        record.gpu = gpu if part.fraction > 0.0 else -1
+        record.gpu = gpu if part.fraction > 0.0 and not part.failed else -1
         if part.failed:
             self.fail(task_id)
         else:

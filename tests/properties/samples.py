@@ -1,0 +1,88 @@
+"""Batches and nodes for Hypothesis: small, but with ties, odd ids, graphs, luck, measured times and odd GPUs."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import strategies as st
+
+from hybrid_ml_scheduler.core import TaskBatch, validated
+from hybrid_ml_scheduler.physics import CoExecution, CostModel, Cpu, Gpu, MemoryRule, Node, SpeedupLaw
+
+# A few values come up again and again, so that arrivals, durations and backlogs tie on purpose.
+sizes = st.one_of(st.sampled_from([250.0, 1000.0, 4000.0]), st.floats(10.0, 5000.0))
+intensities = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0))
+memories = st.one_of(st.sampled_from([0.0, 500.0, 8000.0, 8001.0]), st.floats(0.0, 20_000.0))
+arrivals = st.one_of(st.sampled_from([0.0, 0.25, 1.0, 1.0625]), st.floats(0.0, 20.0))
+measured = st.one_of(st.just(math.nan), st.sampled_from([0.5, 1.0]), st.floats(0.001, 5.0))
+luck = st.one_of(st.just(1.0), st.floats(0.3, 3.0))
+
+gpus = st.builds(
+    Gpu,
+    speed=st.sampled_from([0.5, 1.0, 1.7]),
+    memory_mb=st.sampled_from([1000.0, 8000.0, 16_000.0]),
+    bandwidth_mb_s=st.sampled_from([4000.0, 16_000.0]),
+    launch_s=st.sampled_from([0.0, 0.01]),
+    power_w=st.sampled_from([0.0, 50.0, 300.0]),
+    price_usd_s=st.sampled_from([0.0001, 0.0007]),
+)
+equal_gpus = st.integers(1, 4).map(lambda count: (Gpu(),) * count)
+various_gpus = st.lists(gpus, min_size=1, max_size=4).map(tuple)
+
+
+@st.composite
+def nodes(draw: st.DrawFn) -> Node:
+    """Any node: all laws and rules, equal GPUs as often as various ones."""
+    return Node(
+        cpu=Cpu(speed=draw(st.sampled_from([1.0, 0.75, 3.0])), power_w=draw(st.sampled_from([0.0, 30.0, 91.0]))),
+        gpus=draw(st.one_of(equal_gpus, various_gpus)),
+        speedup_law=draw(st.sampled_from(SpeedupLaw)),
+        max_speedup=draw(st.sampled_from([4.0, 1.0, 20.0])),
+        co_execution=draw(st.sampled_from(CoExecution)),
+        memory_rule=draw(st.sampled_from(MemoryRule)),
+        paging_slowdown=draw(st.sampled_from([10.0, 2.5])),
+        cost_model=draw(st.sampled_from(CostModel)),
+    )
+
+
+@st.composite
+def batches(
+    draw: st.DrawFn, *, graphs: bool | None = None, noisy: bool | None = None, max_tasks: int = 12
+) -> TaskBatch:
+    """Any valid batch: ids in no order, children that may arrive before their parents."""
+    graphs = draw(st.booleans()) if graphs is None else graphs
+    noisy = draw(st.booleans()) if noisy is None else noisy
+    with_measured = draw(st.booleans())
+    row = st.tuples(
+        arrivals,
+        sizes,
+        intensities,
+        memories,
+        measured if with_measured else st.just(math.nan),
+        measured if with_measured else st.just(math.nan),
+        luck if noisy else st.just(1.0),
+    )
+    rows = draw(st.lists(row, min_size=1, max_size=max_tasks))
+    ids = draw(st.permutations(range(3, 3 + len(rows))))
+    parents = [_parents(draw, ids[:place]) if graphs else () for place in range(len(rows))]
+    order = sorted(range(len(rows)), key=lambda place: (rows[place][0], ids[place]))
+    columns = list(zip(*(rows[place] for place in order), strict=True))
+    batch = TaskBatch.from_columns(
+        task_id=[ids[place] for place in order],
+        arrival_time=columns[0],
+        size=columns[1],
+        compute_intensity=columns[2],
+        memory_required=columns[3],
+        cpu_time=columns[4],
+        gpu_time=columns[5],
+        duration_factor=columns[6],
+        dependencies=[parents[place] for place in order],
+    )
+    return validated(batch)
+
+
+def _parents(draw: st.DrawFn, earlier: list[int]) -> tuple[int, ...]:
+    """Up to three parents among tasks that were drawn before, so that there is no cycle."""
+    if not earlier:
+        return ()
+    return tuple(draw(st.lists(st.sampled_from(earlier), max_size=3)))
