@@ -1,3 +1,152 @@
-"""Where the history lives: tables, batched writes, queries, export and the cache (see docs/storage.md)."""
+"""Where the history lives: tables, batched writes, queries, export and the cache.
+
+docs/storage.md lists the functions with their signatures and says what they promise.
+"""
 
 from __future__ import annotations
+
+from hybrid_ml_scheduler.storage.cache import Cache, CacheHealth, Count, Subscription, open_cache
+from hybrid_ml_scheduler.storage.errors import ReplayError, StorageError, StoreUnavailableError
+from hybrid_ml_scheduler.storage.history import (
+    comparative_history,
+    data_counts,
+    model_history,
+    notification_history,
+    results_between,
+    task_history,
+    training_records,
+    training_window,
+)
+from hybrid_ml_scheduler.storage.housekeeping import apply_retention, clear_history
+from hybrid_ml_scheduler.storage.integrity import integrity
+from hybrid_ml_scheduler.storage.ledger import ledger
+from hybrid_ml_scheduler.storage.records import (
+    METRICS,
+    Cleared,
+    DataCounts,
+    HeatCell,
+    Integrity,
+    LedgerPage,
+    LedgerQuery,
+    LedgerRow,
+    LedgerSort,
+    Metric,
+    RunRecord,
+    Spread,
+    Statistics,
+    StoreHealth,
+    TaskHistory,
+    Trend,
+    TrendPoint,
+    WriteReport,
+    WriterHealth,
+)
+from hybrid_ml_scheduler.storage.replay import verify_replay
+from hybrid_ml_scheduler.storage.rows import (
+    CheckpointRow,
+    EventRow,
+    ModelRow,
+    NotificationRow,
+    ResultRow,
+    RowBatch,
+    TaskRow,
+    TrainingRow,
+    result_row,
+    result_rows,
+    task_row,
+)
+from hybrid_ml_scheduler.storage.runs import (
+    create_run,
+    event_history,
+    events_since,
+    get_run,
+    latest_checkpoint,
+    latest_run,
+    list_runs,
+    next_task_id,
+    set_run_state,
+)
+from hybrid_ml_scheduler.storage.schema import SchemaState, check, upgrade
+from hybrid_ml_scheduler.storage.statistics import statistics
+from hybrid_ml_scheduler.storage.store import Store, open_store, ping
+from hybrid_ml_scheduler.storage.trend import trend
+from hybrid_ml_scheduler.storage.write import write_batch
+from hybrid_ml_scheduler.storage.writer import StoreWriter
+
+__all__ = [
+    "EXPORT_TABLES",
+    "METRICS",
+    "Cache",
+    "CacheHealth",
+    "CheckpointRow",
+    "Cleared",
+    "Count",
+    "DataCounts",
+    "EventRow",
+    "ExportFormat",
+    "ExportTable",
+    "HeatCell",
+    "Integrity",
+    "LedgerPage",
+    "LedgerQuery",
+    "LedgerRow",
+    "LedgerSort",
+    "Metric",
+    "ModelRow",
+    "NotificationRow",
+    "ReplayError",
+    "ResultRow",
+    "RowBatch",
+    "RunRecord",
+    "SchemaState",
+    "Spread",
+    "Statistics",
+    "StorageError",
+    "Store",
+    "StoreHealth",
+    "StoreUnavailableError",
+    "StoreWriter",
+    "Subscription",
+    "TaskHistory",
+    "TaskRow",
+    "TrainingRow",
+    "Trend",
+    "TrendPoint",
+    "WriteReport",
+    "WriterHealth",
+    "apply_retention",
+    "check",
+    "clear_history",
+    "comparative_history",
+    "create_run",
+    "data_counts",
+    "event_history",
+    "events_since",
+    "export_bytes",
+    "export_file",
+    "get_run",
+    "integrity",
+    "latest_checkpoint",
+    "latest_run",
+    "ledger",
+    "list_runs",
+    "model_history",
+    "next_task_id",
+    "notification_history",
+    "open_cache",
+    "open_store",
+    "ping",
+    "result_row",
+    "result_rows",
+    "results_between",
+    "set_run_state",
+    "statistics",
+    "task_history",
+    "task_row",
+    "training_records",
+    "training_window",
+    "trend",
+    "upgrade",
+    "verify_replay",
+    "write_batch",
+]

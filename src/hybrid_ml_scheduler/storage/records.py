@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from hybrid_ml_scheduler.storage.rows import ResultRow, TaskRow
 
 __all__ = [
     "METRICS",
+    "Cleared",
     "DataCounts",
     "HeatCell",
     "Integrity",
     "LedgerPage",
     "LedgerQuery",
+    "LedgerRow",
+    "LedgerSort",
     "Metric",
     "RunRecord",
+    "Spread",
     "Statistics",
     "StoreHealth",
     "TaskHistory",
@@ -27,6 +31,20 @@ __all__ = [
 ]
 
 Metric = Literal["actual_time", "latency", "wait", "energy_consumption", "execution_cost"]
+LedgerSort = Literal[
+    "task_id",
+    "scheduler_name",
+    "device",
+    "gpu_fraction",
+    "size",
+    "compute_intensity",
+    "memory_required",
+    "actual_time",
+    "latency",
+    "wait",
+    "energy_consumption",
+    "execution_cost",
+]
 METRICS: tuple[Metric, ...] = ("actual_time", "latency", "wait", "energy_consumption", "execution_cost")
 
 
@@ -53,86 +71,139 @@ class TaskHistory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerQuery:
-    """One page of the ledger. `sort` is `task_id` (all history) or a metric (the newest `window` tasks).
+    """One page of the ledger: `offset` counts within the newest `window` tasks at or before `last_task`.
 
-    `cursor` is what the page before gave as `next_cursor`. `devices` are names such as `cpu` or `gpu_2`.
+    To go further back than one window, ask again with `last_task` = the page's `first_task` - 1.
     """
 
-    sort: str = "task_id"
-    descending: bool = True
-    schedulers: tuple[str, ...] = ()
-    devices: tuple[str, ...] = ()
-    first_task: int | None = None
-    last_task: int | None = None
     limit: int = 100
-    cursor: str | None = None
+    offset: int = 0
+    sort: LedgerSort = "task_id"
+    descending: bool = True
+    scheduler: str | None = None
+    device: str | None = None
+    task_id: int | None = None
+    run_id: int | None = None
+    last_task: int | None = None
     window: int = 5000
+
+
+class LedgerRow(NamedTuple):
+    """One decision, its outcome and its task."""
+
+    result_id: int
+    task_id: int
+    run_id: int
+    scheduler_name: str
+    device: str
+    gpu_fraction: float
+    size: float
+    compute_intensity: float
+    memory_required: float
+    arrival_time: float
+    actual_time: float | None
+    latency: float | None
+    wait: float | None
+    energy_consumption: float | None
+    execution_cost: float | None
+    out_of_memory: bool
+    failed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerPage:
-    """Rows of the ledger, where to go on, and the oldest task that was looked at (nothing is cut silently)."""
+    """Rows of the ledger; `total` counts the window, `is_exact` says whether the window holds all there is."""
 
-    rows: Sequence[ResultRow]
-    next_cursor: str | None
-    searched_from_task: int | None
+    rows: Sequence[LedgerRow]
+    total: int
+    is_exact: bool
+    first_task: int | None
+    last_task: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatCell:
-    """One cell of the size x intensity map: how often each kind of device won, and the winner."""
+    """Tasks of one range of size and intensity: how often each kind of device is the oracle's choice."""
 
     size_low: float
     size_high: float
     intensity_low: float
     intensity_high: float
     tasks: int
-    wins: Mapping[str, int]
-    best: str | None
+    optimal_gpu_fraction: float | None
+    best_device: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """Mean and percentiles of one metric of one strategy; `None` without a value."""
+
+    scheduler_name: str
+    metric: Metric
+    tasks: int
+    mean: float | None
+    p50: float | None
+    p95: float | None
+    p99: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """Statistics over the newest tasks. Matrices are row by row in the order of their names.
+    """Statistics over the newest tasks. Matrices are row by row, in the order of their names.
 
-    `win_loss[i][j]` is the share of tasks where strategy i's value is lower than strategy j's; `None` without a common task.
-    `percentiles[strategy][metric]` holds mean, p50, p90, p95, p99. Correlations that are undefined are `None`.
+    `win_loss[metric][i][j]` is the share of tasks where strategy i's value is lower than strategy j's: `None` on the
+    diagonal and without a common task. Correlations of constant columns are `None`.
     """
 
-    metric: Metric
     tasks: int
     first_task: int | None
     last_task: int | None
     schedulers: Sequence[str]
-    win_loss: Sequence[Sequence[float | None]]
+    win_loss: Mapping[Metric, Sequence[Sequence[float | None]]]
+    correlation_scheduler: str
     correlation_names: Sequence[str]
     correlations: Sequence[Sequence[float | None]]
+    size_bounds: Sequence[float]
+    intensity_bounds: Sequence[float]
     heat_map: Sequence[HeatCell]
-    percentiles: Mapping[str, Mapping[str, Mapping[str, float | None]]]
+    histogram_bounds: Sequence[float]
+    histogram_counts: Sequence[int]
+    spreads: Sequence[Spread]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendPoint:
-    """The averages of one strategy over a range of tasks."""
+    """The averages of every strategy over a range of tasks: `averages[metric][strategy]`."""
 
-    scheduler_name: str
     first_task: int
     last_task: int
     tasks: int
-    averages: Mapping[str, float | None]
+    simulated_time_s: float
+    averages: Mapping[Metric, Mapping[str, float | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
-    """A long-term trend: the points in order of task, then strategy."""
+    """A long-term trend in order of task."""
 
     bucket_tasks: int
     points: Sequence[TrendPoint]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cleared:
+    """How much was removed."""
+
+    tasks: int
+    results: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DataCounts:
-    """How much is stored, and the range of ids."""
+    """How much is stored, and the range of ids.
+
+    `collected_by_scheduler` counts results since the history was last cleared, whether retention removed them or not.
+    """
 
     tasks: int
     results: int
@@ -142,7 +213,7 @@ class DataCounts:
     first_task: int | None
     last_task: int | None
     next_task_id: int
-    results_by_scheduler: Mapping[str, int] = field(default_factory=dict)
+    collected_by_scheduler: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +242,7 @@ class Integrity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteReport:
-    """What became of a batch: rows inserted, rows that were there already, cleared ones left out, and any difference."""
+    """What became of a batch: inserted rows, rows that were there, cleared ones left out, and any difference."""
 
     inserted: int
     repeated: int = 0

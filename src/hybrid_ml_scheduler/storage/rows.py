@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from hybrid_ml_scheduler.core import NO_GPU, Outcome, Task
+from hybrid_ml_scheduler.core import Outcome, Task
 
 __all__ = [
     "CheckpointRow",
@@ -72,10 +72,14 @@ class TrainingRow(NamedTuple):
 
 
 class ModelRow(NamedTuple):
-    """One retraining: in force from the task boundary on (the first task decided with it)."""
+    """One retraining: in force from the task boundary on (the first task decided with it).
+
+    `version` counts the models of one strategy within one run.
+    """
 
     run_id: int
     scheduler_name: str
+    version: int
     boundary: int
     created_at: float
     samples: int
@@ -203,8 +207,22 @@ def _known(value: float) -> float | None:
 
 
 def _failed_row(scheduler_name: str, outcome: Outcome) -> ResultRow:
-    times: list[Any] = [_known(value) for value in (outcome.energy_j, outcome.cost_usd, outcome.ready_s)]
-    parts = [_known(outcome.cpu_s), _known(outcome.gpu_s)]
-    device = outcome.device if outcome.gpu != NO_GPU else "cpu"
-    identity = (outcome.task_id, scheduler_name, _known(outcome.gpu_fraction) or 0.0, device, outcome.gpu)
-    return ResultRow(*identity, None, None, None, *times, None, None, *parts, outcome.out_of_memory, True)
+    return ResultRow(
+        task_id=outcome.task_id,
+        scheduler_name=scheduler_name,
+        gpu_fraction=_known(outcome.gpu_fraction) or 0.0,
+        device=outcome.device,
+        gpu_id=outcome.gpu,
+        actual_time=None,
+        latency=None,
+        wait=None,
+        energy_consumption=_known(outcome.energy_j),
+        execution_cost=_known(outcome.cost_usd),
+        ready_time=_known(outcome.ready_s),
+        start_time=None,
+        finish_time=None,
+        cpu_part=_known(outcome.cpu_s),
+        gpu_part=_known(outcome.gpu_s),
+        out_of_memory=outcome.out_of_memory,
+        failed=True,
+    )

@@ -1,0 +1,58 @@
+"""Database addresses: what is accepted, and how one is shown without its password."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.engine import URL
+
+from hybrid_ml_scheduler.core.errors import ConfigurationError
+
+__all__ = ["parsed", "shown"]
+
+_DRIVERS = {
+    "sqlite": "sqlite+aiosqlite",
+    "sqlite+aiosqlite": "sqlite+aiosqlite",
+    "postgres": "postgresql+asyncpg",
+    "postgresql": "postgresql+asyncpg",
+    "postgresql+asyncpg": "postgresql+asyncpg",
+}
+_FORMS = "sqlite:///file.db or postgresql://user:password@host:5432/database"
+
+
+def parsed(url: str) -> URL:
+    """Return the address with its async driver, or refuse it in one sentence that holds no secret."""
+    try:
+        address = sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):
+        raise ConfigurationError(f"The database URL cannot be read; it should look like {_FORMS}.") from None
+    driver = _DRIVERS.get(address.drivername)
+    if driver is None:
+        raise ConfigurationError(f"The database URL begins with {address.drivername!r}; it should look like {_FORMS}.")
+    address = address.set(drivername=driver)
+    return _checked_file(address) if driver.startswith("sqlite") else _checked_server(address)
+
+
+def _checked_file(address: URL) -> URL:
+    if not address.database or ":memory:" in address.database:
+        raise ConfigurationError("The SQLite URL names no file; it should look like sqlite:///history.db.")
+    if Path(address.database).is_dir():
+        raise ConfigurationError(f"The SQLite URL names a folder, {address.database}; a file is needed.")
+    return address
+
+
+def _checked_server(address: URL) -> URL:
+    if not address.host or not address.database:
+        raise ConfigurationError(f"The PostgreSQL URL names no host or no database; it should look like {_FORMS}.")
+    if "sslmode" in address.query:  # libpq's name for what the driver calls ssl
+        mode = str(address.query["sslmode"])
+        address = address.difference_update_query(["sslmode"]).update_query_dict({"ssl": mode})
+    return address
+
+
+def shown(address: URL) -> str:
+    """Return the store's name for messages and health: kind and place, no user, no password."""
+    if address.drivername.startswith("sqlite"):
+        return f"SQLite {address.database}"
+    return f"PostgreSQL {address.host}:{address.port or 5432}/{address.database}"

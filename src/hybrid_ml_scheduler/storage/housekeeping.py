@@ -1,0 +1,76 @@
+"""Forgetting: clearing the history and keeping it below a size. Task ids go on either way."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from hybrid_ml_scheduler.storage.errors import StorageError
+from hybrid_ml_scheduler.storage.records import Cleared
+from hybrid_ml_scheduler.storage.store import Store
+from hybrid_ml_scheduler.storage.tables import (
+    model_versions,
+    notifications,
+    rollups,
+    scheduler_results,
+    tasks,
+    totals,
+    training_data,
+)
+
+__all__ = ["apply_retention", "clear_history"]
+
+_CLEARED = (scheduler_results, training_data, tasks, rollups, model_versions, notifications)
+
+
+async def clear_history(store: Store) -> Cleared:
+    """Remove every task, result, label, model and notification; runs, their events and checkpoints stay.
+
+    Rows of older tasks that arrive later are left out: the oldest id that is kept is noted with the totals.
+    """
+    async with store.writing() as connection:
+        before = (await connection.execute(sa.select(totals).with_for_update())).mappings().one()
+        if store.is_postgres:
+            names = ", ".join(table.name for table in _CLEARED)
+            await connection.execute(sa.text(f"TRUNCATE {names}"))
+        else:
+            for table in _CLEARED:
+                await connection.execute(sa.delete(table))
+        nothing = {"tasks": 0, "results": 0, "training": 0, "floor_task_id": before["next_task_id"]}
+        await connection.execute(sa.update(totals).values(**nothing))
+    return Cleared(tasks=before["tasks"], results=before["results"])
+
+
+async def apply_retention(store: Store, *, keep_tasks: int, chunk_tasks: int = 500) -> int:
+    """Remove the oldest tasks beyond the newest `keep_tasks`, a little at a time; return how many went.
+
+    The rollups stay, so the long-term trend outlives the rows.
+    """
+    if keep_tasks < 1 or chunk_tasks < 1:
+        raise StorageError("Retention must keep at least one task and work in chunks of at least one.")
+    removed = 0
+    while True:
+        async with store.writing() as connection:
+            count = await _remove_oldest(connection, keep_tasks, chunk_tasks)
+        if count == 0:
+            return removed
+        removed += count
+        await asyncio.sleep(0)  # the writer and the viewers come between two chunks
+
+
+async def _remove_oldest(connection: AsyncConnection, keep_tasks: int, chunk_tasks: int) -> int:
+    total = (await connection.execute(sa.select(totals).with_for_update())).mappings().one()
+    surplus = total["tasks"] - keep_tasks
+    if surplus <= 0:
+        return 0
+    oldest = sa.select(tasks.c.task_id).order_by(tasks.c.task_id).limit(min(surplus, chunk_tasks))
+    floor = max((await connection.execute(oldest)).scalars().all()) + 1
+    gone: dict[str, Any] = {}
+    for name, table in (("results", scheduler_results), ("training", training_data), ("tasks", tasks)):
+        gone[name] = (await connection.execute(sa.delete(table).where(table.c.task_id < floor))).rowcount
+    changes = {name: totals.c[name] - number for name, number in gone.items()}
+    await connection.execute(sa.update(totals).values(**changes, floor_task_id=floor))
+    return int(gone["tasks"])

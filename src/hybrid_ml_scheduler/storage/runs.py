@@ -1,0 +1,108 @@
+"""Runs: what was asked for, the state it is in, and how to come back to it after a crash."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from hybrid_ml_scheduler.storage.errors import StorageError
+from hybrid_ml_scheduler.storage.records import RunRecord
+from hybrid_ml_scheduler.storage.replay import row_columns
+from hybrid_ml_scheduler.storage.rows import CheckpointRow, EventRow
+from hybrid_ml_scheduler.storage.store import Store
+from hybrid_ml_scheduler.storage.tables import checkpoints, events, runs, totals
+
+__all__ = [
+    "create_run",
+    "event_history",
+    "events_since",
+    "get_run",
+    "latest_checkpoint",
+    "latest_run",
+    "list_runs",
+    "next_task_id",
+    "set_run_state",
+]
+
+
+async def create_run(
+    store: Store,
+    *,
+    plan: Mapping[str, Any],
+    seed: int,
+    versions: Mapping[str, Any],
+    state: str = "stopped",
+    controls: Mapping[str, Any] | None = None,
+) -> int:
+    """Begin a run and return its id."""
+    values = {"plan": dict(plan), "seed": seed, "versions": dict(versions), "state": state}
+    insert = sa.insert(runs).values(**values, controls=dict(controls or {}), created_at=time.time())
+    async with store.writing() as connection:
+        return int((await connection.execute(insert.returning(runs.c.run_id))).scalar_one())
+
+
+async def get_run(store: Store, run_id: int) -> RunRecord | None:
+    """Return one run."""
+    found = await _runs(store, sa.select(runs).where(runs.c.run_id == run_id))
+    return found[0] if found else None
+
+
+async def latest_run(store: Store) -> RunRecord | None:
+    """Return the newest run."""
+    found = await list_runs(store, limit=1)
+    return found[0] if found else None
+
+
+async def list_runs(store: Store, *, limit: int = 50, before: int | None = None) -> list[RunRecord]:
+    """Return runs, newest first, older than `before` where it is given."""
+    query = sa.select(runs).order_by(runs.c.run_id.desc()).limit(limit)
+    return await _runs(store, query if before is None else query.where(runs.c.run_id < before))
+
+
+async def _runs(store: Store, query: sa.Select[Any]) -> list[RunRecord]:
+    async with store.reading() as connection:
+        return [RunRecord(**record) for record in (await connection.execute(query)).mappings()]
+
+
+async def set_run_state(store: Store, run_id: int, state: str, controls: Mapping[str, Any] | None = None) -> None:
+    """Note the state (and, where given, the controls) that a run is in, so that a restart finds it again."""
+    values: dict[str, Any] = {"state": state} if controls is None else {"state": state, "controls": dict(controls)}
+    async with store.writing() as connection:
+        outcome = await connection.execute(sa.update(runs).where(runs.c.run_id == run_id).values(**values))
+    if outcome.rowcount != 1:
+        raise StorageError(f"{store.name} has no run {run_id}.")
+
+
+async def next_task_id(store: Store) -> int:
+    """Return the lowest task id that was never stored, in any run, cleared or not."""
+    async with store.reading() as connection:
+        return int((await connection.execute(sa.select(totals.c.next_task_id))).scalar_one())
+
+
+async def latest_checkpoint(store: Store, run_id: int) -> CheckpointRow | None:
+    """Return the newest checkpoint of a run."""
+    columns = row_columns(checkpoints, CheckpointRow)
+    query = sa.select(*columns).where(checkpoints.c.run_id == run_id).order_by(checkpoints.c.boundary.desc()).limit(1)
+    async with store.reading() as connection:
+        record = (await connection.execute(query)).one_or_none()
+    return None if record is None else CheckpointRow(*record)
+
+
+async def events_since(store: Store, run_id: int, boundary: int = 0) -> list[EventRow]:
+    """Return the events of a run at or after a task boundary, in the order they happened."""
+    query = sa.select(*row_columns(events, EventRow)).where(events.c.run_id == run_id, events.c.boundary >= boundary)
+    async with store.reading() as connection:
+        return [EventRow(*record) for record in await connection.execute(query.order_by(events.c.sequence))]
+
+
+async def event_history(store: Store, *, kind: str | None = None, limit: int = 100) -> list[EventRow]:
+    """Return the newest events of all runs, newest first."""
+    order = (events.c.run_id.desc(), events.c.sequence.desc())
+    query = sa.select(*row_columns(events, EventRow)).order_by(*order).limit(limit)
+    if kind is not None:
+        query = query.where(events.c.kind == kind)
+    async with store.reading() as connection:
+        return [EventRow(*record) for record in await connection.execute(query)]

@@ -1,0 +1,146 @@
+"""Statistics over the newest tasks: two bounded queries, the rest in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from hybrid_ml_scheduler.core import FloatColumn
+from hybrid_ml_scheduler.storage.errors import StorageError
+from hybrid_ml_scheduler.storage.heat import INTENSITY_BOUNDS, SIZE_STEPS, heat_cells, size_bounds
+from hybrid_ml_scheduler.storage.records import METRICS, Metric, Spread, Statistics
+from hybrid_ml_scheduler.storage.store import Store
+from hybrid_ml_scheduler.storage.tables import scheduler_results, tasks, training_data
+
+__all__ = ["statistics"]
+
+_LARGEST_WINDOW = 10_000
+_HISTOGRAM_STEPS = 20
+_FEATURES = ("size", "compute_intensity", "memory_required")
+_OUTCOMES = ("gpu_fraction", *METRICS)
+
+Matrix = list[list[float | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Window:
+    """The newest tasks as columns, and one row of values a strategy (NaN where there is no result)."""
+
+    task_id: np.ndarray
+    features: Mapping[str, FloatColumn]
+    optimal: FloatColumn
+    schedulers: Sequence[str]
+    outcomes: Mapping[str, np.ndarray]
+
+
+async def statistics(store: Store, *, window: int = 1000, scheduler: str = "hybrid_ml") -> Statistics:
+    """Return the statistics over the newest `window` tasks; correlations are those of one strategy."""
+    if not 0 < window <= _LARGEST_WINDOW:
+        raise StorageError(f"Statistics look at 1 to {_LARGEST_WINDOW} tasks.")
+    found = await _window(store, window)
+    names, correlations = _correlations(found, scheduler)
+    sizes = found.features["size"]
+    histogram = size_bounds(sizes, _HISTOGRAM_STEPS)
+    return Statistics(
+        tasks=len(found.task_id),
+        first_task=int(found.task_id[0]) if len(found.task_id) else None,
+        last_task=int(found.task_id[-1]) if len(found.task_id) else None,
+        schedulers=found.schedulers,
+        win_loss={metric: _win_loss(found.outcomes[metric]) for metric in METRICS},
+        correlation_scheduler=scheduler,
+        correlation_names=names,
+        correlations=correlations,
+        size_bounds=size_bounds(sizes, SIZE_STEPS),
+        intensity_bounds=INTENSITY_BOUNDS,
+        heat_map=heat_cells(sizes, found.features["compute_intensity"], found.optimal),
+        histogram_bounds=histogram,
+        histogram_counts=np.histogram(sizes, histogram)[0].tolist() if histogram else [],
+        spreads=[_spread(found, place, metric) for place in range(len(found.schedulers)) for metric in METRICS],
+    )
+
+
+async def _window(store: Store, window: int) -> _Window:
+    joined = tasks.outerjoin(training_data, training_data.c.task_id == tasks.c.task_id)
+    columns = (tasks.c.task_id, *(tasks.c[name] for name in _FEATURES), training_data.c.optimal_gpu_fraction)
+    newest = sa.select(*columns).select_from(joined).order_by(tasks.c.task_id.desc()).limit(window)
+    results = scheduler_results.c
+    async with store.reading() as connection:
+        found = (await connection.execute(newest)).all()[::-1]
+        if not found:
+            return _columns([], [])
+        mine = results.task_id.between(found[0][0], found[-1][0])
+        wanted = sa.select(results.task_id, results.scheduler_name, *(results[name] for name in _OUTCOMES)).where(mine)
+        return _columns(found, (await connection.execute(wanted)).all())
+
+
+def _columns(found: Sequence[sa.Row[Any]], rows: Sequence[sa.Row[Any]]) -> _Window:
+    table = np.array(found, dtype=np.float64).reshape(len(found), 2 + len(_FEATURES))
+    task_id = table[:, 0].astype(np.int64)
+    schedulers = sorted({str(row[1]) for row in rows})
+    place_of = {name: place for place, name in enumerate(schedulers)}
+    shape = (len(schedulers), len(task_id))
+    outcomes = {name: np.full(shape, np.nan) for name in _OUTCOMES}
+    if rows:
+        columns = list(zip(*rows, strict=True))
+        where = [place_of[str(name)] for name in columns[1]], np.searchsorted(task_id, columns[0])
+        for name, values in zip(_OUTCOMES, columns[2:], strict=True):
+            outcomes[name][where] = np.array(values, dtype=np.float64)
+    return _Window(
+        task_id=task_id,
+        features={name: table[:, 1 + place] for place, name in enumerate(_FEATURES)},
+        optimal=table[:, -1],
+        schedulers=schedulers,
+        outcomes=outcomes,
+    )
+
+
+def _win_loss(values: np.ndarray) -> Matrix:
+    """Return the share of common tasks where the row is lower than the column; equal values count for nobody."""
+    return [[None if i == j else _share(values[i], values[j]) for j in range(len(values))] for i in range(len(values))]
+
+
+def _share(own: FloatColumn, other: FloatColumn) -> float | None:
+    common = np.isfinite(own) & np.isfinite(other)
+    return float(np.mean(own[common] < other[common])) if common.any() else None
+
+
+def _correlations(found: _Window, scheduler: str) -> tuple[Sequence[str], Matrix]:
+    names = (*_FEATURES, *_OUTCOMES)
+    if scheduler not in found.schedulers:
+        return names, [[None] * len(names) for _ in names]
+    place = found.schedulers.index(scheduler)
+    columns = np.array([*found.features.values(), *(found.outcomes[name][place] for name in _OUTCOMES)])
+    columns = columns[:, np.isfinite(columns).all(axis=0)]
+    return names, [[_correlation(one, other) for other in columns] for one in columns]
+
+
+def _correlation(one: FloatColumn, other: FloatColumn) -> float | None:
+    """Return Pearson's correlation, or nothing where a column is constant (to rounding)."""
+    if len(one) < 2:
+        return None
+    a, b = one - one.mean(), other - other.mean()
+    lengths = float(np.sqrt(a @ a)), float(np.sqrt(b @ b))
+    floors = 1e-12 * np.abs(one).max() * len(one), 1e-12 * np.abs(other).max() * len(other)
+    if lengths[0] <= floors[0] or lengths[1] <= floors[1]:
+        return None
+    return float(np.clip(a @ b / (lengths[0] * lengths[1]), -1.0, 1.0))
+
+
+def _spread(found: _Window, place: int, metric: Metric) -> Spread:
+    values = found.outcomes[metric][place]
+    values = values[np.isfinite(values)]
+    known = len(values) > 0
+    marks = np.percentile(values, [50, 95, 99]).tolist() if known else [None, None, None]
+    return Spread(
+        scheduler_name=found.schedulers[place],
+        metric=metric,
+        tasks=len(values),
+        mean=float(values.mean()) if known else None,
+        p50=marks[0],
+        p95=marks[1],
+        p99=marks[2],
+    )

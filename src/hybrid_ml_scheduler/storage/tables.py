@@ -1,0 +1,190 @@
+"""The tables, once for both databases; the migrations build the same ones (a test compares them).
+
+Wall-clock moments are Unix seconds: SQLite has no time type, and both sides then agree to the last digit.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy import BigInteger, Boolean, Column, Double, ForeignKey, Index, Integer, String, Table, Text
+
+from hybrid_ml_scheduler.storage.rows import (
+    CheckpointRow,
+    EventRow,
+    ModelRow,
+    NotificationRow,
+    ResultRow,
+    TaskRow,
+    TrainingRow,
+)
+
+__all__ = [
+    "ROW_TABLES",
+    "checkpoints",
+    "events",
+    "metadata",
+    "model_versions",
+    "notifications",
+    "rollups",
+    "runs",
+    "scheduler_results",
+    "tasks",
+    "totals",
+    "training_data",
+]
+
+# SQLite counts up by itself only for a column declared exactly INTEGER.
+_Id = BigInteger().with_variant(Integer, "sqlite")
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("run_id", _Id, primary_key=True),
+    Column("plan", sa.JSON, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("versions", sa.JSON, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("controls", sa.JSON, nullable=False),
+    Column("created_at", Double, nullable=False),
+)
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("task_id", _Id, primary_key=True, autoincrement=False),
+    Column("run_id", BigInteger, ForeignKey("runs.run_id"), nullable=False),
+    Column("size", Double, nullable=False),
+    Column("compute_intensity", Double, nullable=False),
+    Column("memory_required", Double, nullable=False),
+    Column("arrival_time", Double, nullable=False),
+    Column("dependencies", sa.JSON, nullable=False),
+    Index(None, "run_id", "task_id"),
+)
+
+scheduler_results = Table(
+    "scheduler_results",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("task_id", BigInteger, ForeignKey("tasks.task_id"), nullable=False),
+    Column("scheduler_name", String(64), nullable=False),
+    Column("gpu_fraction", Double, nullable=False),
+    Column("device", String(32), nullable=False),
+    Column("gpu_id", Integer, nullable=False),
+    Column("actual_time", Double),
+    Column("latency", Double),
+    Column("wait", Double),
+    Column("energy_consumption", Double),
+    Column("execution_cost", Double),
+    Column("ready_time", Double),
+    Column("start_time", Double),
+    Column("finish_time", Double),
+    Column("cpu_part", Double),
+    Column("gpu_part", Double),
+    Column("out_of_memory", Boolean, nullable=False),
+    Column("failed", Boolean, nullable=False),
+    # Every query of the dashboard is a range of tasks: this one index serves them all.
+    sa.UniqueConstraint("task_id", "scheduler_name"),
+)
+
+training_data = Table(
+    "training_data",
+    metadata,
+    Column("task_id", _Id, ForeignKey("tasks.task_id"), primary_key=True, autoincrement=False),
+    Column("size", Double, nullable=False),
+    Column("compute_intensity", Double, nullable=False),
+    Column("memory_required", Double, nullable=False),
+    Column("optimal_gpu_fraction", Double, nullable=False),
+    Column("optimal_time", Double, nullable=False),
+)
+
+model_versions = Table(
+    "model_versions",
+    metadata,
+    Column("run_id", BigInteger, ForeignKey("runs.run_id"), primary_key=True),
+    Column("scheduler_name", String(64), primary_key=True),
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("boundary", BigInteger, nullable=False),
+    Column("created_at", Double, nullable=False, index=True),
+    Column("samples", Integer, nullable=False),
+    Column("error", Double),
+    Column("duration", Double, nullable=False),
+    Column("digest", String(128), nullable=False),
+)
+
+notifications = Table(
+    "notifications",
+    metadata,
+    Column("run_id", BigInteger, ForeignKey("runs.run_id"), primary_key=True),
+    Column("key", String(128), primary_key=True),
+    Column("level", String(16), nullable=False),
+    Column("message", Text, nullable=False),
+    Column("created_at", Double, nullable=False, index=True),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("run_id", BigInteger, ForeignKey("runs.run_id"), primary_key=True),
+    Column("sequence", BigInteger, primary_key=True, autoincrement=False),
+    Column("boundary", BigInteger, nullable=False),
+    Column("kind", String(32), nullable=False),
+    Column("payload", sa.JSON, nullable=False),
+    Column("created_at", Double, nullable=False),
+)
+
+checkpoints = Table(
+    "checkpoints",
+    metadata,
+    Column("run_id", BigInteger, ForeignKey("runs.run_id"), primary_key=True),
+    Column("boundary", BigInteger, primary_key=True, autoincrement=False),
+    Column("blob", sa.LargeBinary, nullable=False),
+    Column("created_at", Double, nullable=False),
+)
+
+# One line of running totals, kept in the same transaction as the rows: counting ten million rows is a full scan.
+totals = Table(
+    "totals",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("next_task_id", BigInteger, nullable=False),
+    Column("floor_task_id", BigInteger, nullable=False),
+    Column("tasks", BigInteger, nullable=False),
+    Column("results", BigInteger, nullable=False),
+    Column("training", BigInteger, nullable=False),
+)
+
+# Sums over fixed ranges of tasks of one run: the long-term trend without reading the rows, even after they are gone.
+rollups = Table(
+    "rollups",
+    metadata,
+    Column("run_id", BigInteger, ForeignKey("runs.run_id"), primary_key=True),
+    Column("bucket", BigInteger, primary_key=True, autoincrement=False),
+    Column("scheduler_name", String(64), primary_key=True),
+    Column("results", BigInteger, nullable=False),
+    Column("finished", BigInteger, nullable=False),
+    Column("last_arrival", Double, nullable=False),
+    Column("actual_time", Double, nullable=False),
+    Column("latency", Double, nullable=False),
+    Column("wait", Double, nullable=False),
+    Column("energy_consumption", Double, nullable=False),
+    Column("execution_cost", Double, nullable=False),
+)
+
+ROW_TABLES = {
+    TaskRow: tasks,
+    ResultRow: scheduler_results,
+    TrainingRow: training_data,
+    ModelRow: model_versions,
+    NotificationRow: notifications,
+    EventRow: events,
+    CheckpointRow: checkpoints,
+}

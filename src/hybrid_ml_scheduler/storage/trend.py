@@ -1,0 +1,107 @@
+"""The long-term trend: averages over ranges of tasks, from the rows while they are few, from the rollups afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from hybrid_ml_scheduler.storage.records import METRICS, Trend, TrendPoint
+from hybrid_ml_scheduler.storage.rollup import BUCKET_TASKS
+from hybrid_ml_scheduler.storage.store import Store
+from hybrid_ml_scheduler.storage.tables import rollups, scheduler_results, tasks
+
+__all__ = ["trend"]
+
+_MOST_TASKS_FROM_ROWS = 5000
+
+
+async def trend(store: Store, *, points: int = 100, run_id: int | None = None) -> Trend:
+    """Return at most about `points` averages over the whole stored history, or over one run."""
+    points = max(1, points)
+    async with store.reading() as connection:
+        first, last = await _ends(connection, run_id)
+        if first is None:
+            return Trend(bucket_tasks=1, points=())
+        count = last - first + 1
+        if count <= _MOST_TASKS_FROM_ROWS and await _all_rows_kept(connection, first):
+            width = -(-count // points)
+            query = _from_rows(first, width, run_id)
+        else:
+            width = -(-count // (points * BUCKET_TASKS)) * BUCKET_TASKS
+            first = first // BUCKET_TASKS * BUCKET_TASKS
+            query = _from_rollups(first, width, run_id)
+        records = (await connection.execute(query)).mappings().all()
+    return Trend(bucket_tasks=width, points=list(_points(records, first, last, width)))
+
+
+async def _ends(connection: AsyncConnection, run_id: int | None) -> tuple[int | None, int]:
+    """Return the range of tasks that the rollups cover: the rows may reach less far back, never further."""
+    rolled = sa.select(sa.func.min(rollups.c.bucket))
+    stored = sa.select(sa.func.min(tasks.c.task_id), sa.func.max(tasks.c.task_id))
+    if run_id is not None:
+        rolled, stored = rolled.where(rollups.c.run_id == run_id), stored.where(tasks.c.run_id == run_id)
+    bucket = (await connection.execute(rolled)).scalar_one()
+    first, last = (await connection.execute(stored)).one()
+    if bucket is None or first is None:
+        return None, 0
+    return (first if first // BUCKET_TASKS == bucket else bucket * BUCKET_TASKS), last
+
+
+async def _all_rows_kept(connection: AsyncConnection, first: int) -> bool:
+    query = sa.select(tasks.c.task_id).where(tasks.c.task_id == first)
+    return (await connection.execute(query)).first() is not None
+
+
+def _from_rows(first: int, width: int, run_id: int | None) -> sa.Select[Any]:
+    results = scheduler_results.c
+    offset = results.task_id - first
+    step = (offset - offset % width).label("step")
+    joined = scheduler_results.join(tasks, tasks.c.task_id == results.task_id)
+    query = sa.select(
+        step,
+        results.scheduler_name,
+        sa.func.count().label("results"),
+        sa.func.count(results.latency).label("finished"),
+        sa.func.max(tasks.c.arrival_time).label("last_arrival"),
+        *(sa.func.sum(results[name]).filter(results.latency.is_not(None)).label(name) for name in METRICS),
+    )
+    query = query.select_from(joined).where(results.task_id >= first)
+    if run_id is not None:
+        query = query.where(tasks.c.run_id == run_id)
+    return query.group_by(step, results.scheduler_name).order_by(step, results.scheduler_name)
+
+
+def _from_rollups(first: int, width: int, run_id: int | None) -> sa.Select[Any]:
+    offset = rollups.c.bucket * BUCKET_TASKS - first
+    step = (offset - offset % width).label("step")
+    names = ("results", "finished", *METRICS)
+    query = sa.select(
+        step,
+        rollups.c.scheduler_name,
+        sa.func.max(rollups.c.last_arrival).label("last_arrival"),
+        *(sa.func.sum(rollups.c[name]).label(name) for name in names),
+    )
+    if run_id is not None:
+        query = query.where(rollups.c.run_id == run_id)
+    return query.group_by(step, rollups.c.scheduler_name).order_by(step, rollups.c.scheduler_name)
+
+
+def _points(records: Iterable[Any], first: int, last: int, width: int) -> Iterator[TrendPoint]:
+    for step, members in groupby(records, key=lambda record: int(record["step"])):
+        mine = list(members)
+        yield TrendPoint(
+            first_task=first + step,
+            last_task=min(last, first + step + width - 1),
+            tasks=max(int(record["results"]) for record in mine),
+            simulated_time_s=max(float(record["last_arrival"] or 0.0) for record in mine),
+            averages={name: {record["scheduler_name"]: _average(record, name) for record in mine} for name in METRICS},
+        )
+
+
+def _average(record: Any, name: str) -> float | None:
+    finished = int(record["finished"])
+    return float(record[name] or 0.0) / finished if finished else None

@@ -1,0 +1,188 @@
+"""The writer: takes batches from the race's thread and stores them, through outages, once each, in order."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hybrid_ml_scheduler.storage.backlog import Backlog
+from hybrid_ml_scheduler.storage.errors import StorageError, StoreUnavailableError
+from hybrid_ml_scheduler.storage.records import WriteReport, WriterHealth
+from hybrid_ml_scheduler.storage.rows import RowBatch
+from hybrid_ml_scheduler.storage.store import Store, open_store, ping
+from hybrid_ml_scheduler.storage.write import write_batch
+
+__all__ = ["StoreWriter"]
+
+_ROWS_PER_TRANSACTION = 20_000
+_IDLE_CHECK_S = 1.0
+_FIRST_PAUSE_S = 0.05
+_LONGEST_PAUSE_S = 1.0
+_OPEN_TIMEOUT_S = 1.0
+_KEPT_DIFFERENCES = 20
+
+
+class StoreWriter:
+    """Stores batches in a thread of its own, with its own event loop and its own connections.
+
+    `put` may be called from any thread and waits while the backlog is full: a slow database slows the race.
+    While the database is away the backlog is kept and the write is tried again, with pauses of up to a second.
+    It does not matter whether a commit whose answer got lost had happened: rows that are there are not repeated.
+    """
+
+    def __init__(self, url: str, *, capacity_rows: int = 100_000) -> None:
+        self._url = url
+        self._backlog = Backlog(capacity_rows)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
+        self._lock = threading.Lock()
+        self._health = WriterHealth(
+            state="ok",
+            backlog_rows=0,
+            capacity_rows=capacity_rows,
+            written_rows=0,
+            repeated_rows=0,
+            down_since=None,
+            last_error=None,
+            last_write_s=None,
+        )
+
+    def start(self) -> None:
+        """Start the thread; harmless when it runs."""
+        if not self._thread.is_alive():
+            self._thread.start()
+
+    def put(self, batch: RowBatch, timeout_s: float | None = None) -> None:
+        """Hand over a batch, waiting for room; raises `StorageError` once closed or after a refused row."""
+        self._backlog.put(batch, timeout_s)
+
+    def flush(self, timeout_s: float = 10.0) -> bool:
+        """Wait until everything handed over is stored; say whether that came true in time."""
+        return self._backlog.wait_empty(timeout_s)
+
+    def health(self) -> WriterHealth:
+        """Say how the writer is."""
+        with self._lock:
+            return replace(self._health, backlog_rows=self._backlog.rows)
+
+    def close(self, timeout_s: float = 10.0) -> bool:
+        """Store what is left, for at most `timeout_s`, and end; say whether everything is stored."""
+        self._backlog.close("The writer is closed.")
+        whole = self._backlog.wait_empty(timeout_s) if self._thread.is_alive() else self._backlog.rows == 0
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout_s + _OPEN_TIMEOUT_S)
+        return whole
+
+    def _run(self) -> None:
+        loop = asyncio.new_event_loop()
+        try:
+            self._work(loop)
+        finally:
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+            self._change(state="failed" if self.health().state == "failed" else "closed")
+
+    def _work(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Write batch after batch; the loop runs only while there is something to write."""
+        link = _Link(self._url)
+        try:
+            while not self._stopping.is_set():
+                batches = self._backlog.take(_ROWS_PER_TRANSACTION, _IDLE_CHECK_S)
+                if batches:
+                    self._store(loop, link, batches)
+                elif self._backlog.is_closed:
+                    self._stopping.wait(_FIRST_PAUSE_S)
+                else:
+                    self._watch(loop, link)
+        finally:
+            loop.run_until_complete(link.close())
+
+    def _store(self, loop: asyncio.AbstractEventLoop, link: _Link, batches: Sequence[RowBatch]) -> None:
+        """Try until it is stored; give up only when the database refuses or the writer must end."""
+        batch, pause_s = RowBatch.merged(batches), _FIRST_PAUSE_S
+        while not self._stopping.is_set():
+            begin_s = time.perf_counter()
+            try:
+                report = loop.run_until_complete(link.write(batch))
+            except StoreUnavailableError as problem:
+                self._mark_down(str(problem))
+                self._stopping.wait(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            except StorageError as problem:
+                self._change(state="failed", last_error=str(problem))
+                self._backlog.close(str(problem))
+                self._stopping.set()
+            else:
+                self._mark_written(report, time.perf_counter() - begin_s)
+                self._backlog.stored(sum(map(len, batches)))
+                return
+
+    def _watch(self, loop: asyncio.AbstractEventLoop, link: _Link) -> None:
+        """With nothing to write, look whether the database is there: health tells the truth while idle, too."""
+        problem = loop.run_until_complete(link.problem())
+        if problem is None:
+            self._change(state="ok", down_since=None)
+        else:
+            self._mark_down(problem)
+
+    def _mark_down(self, sentence: str) -> None:
+        with self._lock:
+            since = self._health.down_since or time.time()
+            self._health = replace(self._health, state="down", down_since=since, last_error=sentence)
+
+    def _mark_written(self, report: WriteReport, seconds: float) -> None:
+        with self._lock:
+            old = self._health
+            self._health = replace(
+                old,
+                state="ok",
+                down_since=None,
+                written_rows=old.written_rows + report.inserted,
+                repeated_rows=old.repeated_rows + report.repeated,
+                last_write_s=seconds,
+                differences=(*old.differences, *report.differences)[:_KEPT_DIFFERENCES],
+            )
+
+    def _change(self, **changes: object) -> None:
+        with self._lock:
+            self._health = replace(self._health, **changes)  # type: ignore[arg-type]
+
+
+class _Link:
+    """The writer's connection to the database, made when needed and made anew after an outage."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._store: Store | None = None
+
+    async def write(self, batch: RowBatch) -> WriteReport:
+        store = await self._opened()
+        try:
+            return await write_batch(store, batch)
+        except StorageError:
+            await self.close()
+            raise
+
+    async def problem(self) -> str | None:
+        try:
+            store = await self._opened()
+        except StorageError as problem:
+            return str(problem)
+        health = await ping(store)
+        if not health.ok:
+            await self.close()
+        return None if health.ok else health.sentence
+
+    async def _opened(self) -> Store:
+        if self._store is None:
+            self._store = await open_store(self._url, timeout_s=_OPEN_TIMEOUT_S)
+        return self._store
+
+    async def close(self) -> None:
+        if self._store is not None:
+            store, self._store = self._store, None
+            await store.close()
