@@ -1,0 +1,35 @@
+"""What it means that two batches are identical, and where sample traces lie."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hybrid_ml_scheduler.core import TaskBatch
+
+COLUMNS = (
+    "task_id",
+    "size",
+    "compute_intensity",
+    "memory_required",
+    "arrival_time",
+    "cpu_time",
+    "gpu_time",
+    "parent_offsets",
+    "parent_ids",
+    "duration_factor",
+)
+DATA = Path(__file__).parents[2] / "data"
+REPOSITORY = Path(__file__).parents[3]
+
+
+def fingerprint(batch: TaskBatch) -> dict[str, bytes | tuple[str, ...]]:
+    """The bytes of every column, and the assumptions."""
+    return {name: getattr(batch, name).tobytes() for name in COLUMNS} | {"assumptions": batch.assumptions}
+
+
+def real_files() -> list[Path]:
+    """Public traces that lie beside the repository or where HMS_TRACES points; none in a bare clone."""
+    folder = Path(os.environ.get("HMS_TRACES", REPOSITORY.parent / "shared" / "traces"))
+    patterns = ("philly*/*.csv*", "azure_llm*/*.csv*", "alibaba*/*pod*.csv*", "pwa_swf/*.swf*", "wfinstances/*.json*")
+    return sorted(file for pattern in patterns for file in folder.glob(pattern))
