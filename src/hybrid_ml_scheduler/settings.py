@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import quote
@@ -18,6 +19,8 @@ __all__ = ["Settings", "load_settings"]
 _OWN_PREFIX = "HMS_"
 _WORTHLESS_KEYS = frozenset({"changeme", "change-me", "secret", "password", "default", "apikey", "api-key", "test"})
 _SHORTEST_KEY = 16
+_RATE = re.compile(r"([1-9][0-9]{0,8})/(second|minute|hour)")
+_SECONDS = {"second": 1.0, "minute": 60.0, "hour": 3600.0}
 _DRIVERS = {
     "sqlite": "sqlite+aiosqlite",
     "sqlite+aiosqlite": "sqlite+aiosqlite",
@@ -25,12 +28,6 @@ _DRIVERS = {
     "postgresql": "postgresql+asyncpg",
     "postgresql+asyncpg": "postgresql+asyncpg",
 }
-_DEFAULT_ORIGINS = (
-    "http://127.0.0.1:8000",
-    "http://localhost:8000",
-    "http://127.0.0.1:5173",
-    "http://localhost:5173",
-)
 Names = Annotated[tuple[str, ...], NoDecode]
 
 
@@ -84,7 +81,7 @@ class Settings(BaseSettings):
     autostart: bool = Field(default=False, alias=_own("AUTOSTART"))
     retention_tasks: Annotated[int, Field(ge=0)] = Field(default=0, alias=_own("RETENTION_TASKS"))
     connect_timeout_s: Annotated[float, Field(gt=0, le=600)] = Field(default=10.0, alias=_own("CONNECT_TIMEOUT_S"))
-    allowed_origins: Names = Field(default=_DEFAULT_ORIGINS, alias=_own("ALLOWED_ORIGINS"))
+    allowed_origins: Names = Field(default=(), alias=_own("ALLOWED_ORIGINS"))
     rate_limit: str = Field(default="600/minute", alias=_own("RATE_LIMIT"))
     max_body_bytes: Annotated[int, Field(ge=256, le=2**30)] = Field(default=65_536, alias=_own("MAX_BODY_BYTES"))
     max_message_bytes: Annotated[int, Field(ge=64, le=2**24)] = Field(default=4096, alias=_own("MAX_MESSAGE_BYTES"))
@@ -104,12 +101,8 @@ class Settings(BaseSettings):
     @field_validator("rate_limit")
     @classmethod
     def _countable(cls, value: str) -> str:
-        from limits import parse
-
-        try:
-            parse(value)
-        except ValueError as error:
-            raise ValueError('a rate such as "600/minute" is expected') from error
+        if _RATE.fullmatch(value) is None:
+            raise ValueError('a rate such as "600/minute" is expected (per second, minute or hour)')
         return value
 
     @field_validator("database_url")
@@ -148,6 +141,19 @@ class Settings(BaseSettings):
     def required_api_key(self) -> str | None:
         """The key that changing calls need, if any."""
         return None if self.api_key is None else self.api_key.get_secret_value()
+
+    @property
+    def rate(self) -> tuple[int, float]:
+        """The rate limit as a number of calls and a window in seconds."""
+        count, _, unit = self.rate_limit.partition("/")
+        return int(count), _SECONDS[unit]
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The origins that browsers may come from: those named, else this machine's own and the developer server."""
+        if self.allowed_origins:
+            return self.allowed_origins
+        return tuple(f"http://{name}:{port}" for port in (self.port, 5173) for name in ("127.0.0.1", "localhost"))
 
     @property
     def database_file(self) -> Path:

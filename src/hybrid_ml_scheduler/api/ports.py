@@ -24,7 +24,21 @@ __all__ = [
     "Race",
 ]
 
-LedgerSort = Literal["task_id", "time", "latency", "wait", "energy", "cost"]
+LedgerSort = Literal[
+    "task_id",
+    "scheduler",
+    "device",
+    "gpu_fraction",
+    "size",
+    "compute_intensity",
+    "memory_required",
+    "arrival_time",
+    "time",
+    "latency",
+    "wait",
+    "energy",
+    "cost",
+]
 Order = Literal["asc", "desc"]
 ExportFormat = Literal["csv", "parquet"]
 ExportTable = Literal[
@@ -37,12 +51,13 @@ class LedgerQuery:
     """Which rows of the ledger, in which order."""
 
     limit: int
-    cursor: str | None
+    offset: int
     sort: LedgerSort
     order: Order
-    schedulers: tuple[str, ...] = ()
-    devices: tuple[str, ...] = ()
-    first_task: int | None = None
+    scheduler: str | None = None
+    device: str | None = None
+    task_id: int | None = None
+    run_id: int | None = None
     last_task: int | None = None
 
 

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
-from pydantic import Field
 
 from hybrid_ml_scheduler.api.dependencies import ArchiveDep
 from hybrid_ml_scheduler.api.ports import ExportFormat, ExportTable, LedgerQuery, LedgerSort, Order
@@ -70,27 +69,28 @@ async def export(
     return StreamingResponse(download.chunks, media_type=download.media_type, headers=disposition)
 
 
-Device = Annotated[str, Field(pattern=r"^[a-z0-9_+]{1,32}$")]
-
-
 def _ledger_query(  # one parameter for each filter a person can set
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
-    cursor: Annotated[str | None, Query(max_length=256, description="`next_cursor` of the page before.")] = None,
-    sort: Annotated[LedgerSort, Query(description="A metric sorts the newest 5,000 tasks.")] = "task_id",
+    offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+    sort: LedgerSort = "task_id",
     order: Order = "desc",
-    scheduler: Annotated[list[StrategyName] | None, Query(max_length=64, description="Repeat for several.")] = None,
-    device: Annotated[list[Device] | None, Query(max_length=64, description="`cpu`, `gpu_0`, `cpu+gpu_0`")] = None,
-    first_task: Id = None,
-    last_task: Id = None,
+    scheduler: StrategyName | None = None,
+    device: Annotated[
+        str | None, Query(pattern=r"^[a-z0-9_+]{1,32}$", description="`cpu`, `gpu_0`, `cpu+gpu_0`")
+    ] = None,
+    task_id: Id = None,
+    run_id: Id = None,
+    last_task: Annotated[int | None, Query(ge=0, le=2**63 - 1, description="Look at this task and older ones.")] = None,
 ) -> LedgerQuery:
     return LedgerQuery(
         limit=limit,
-        cursor=cursor,
+        offset=offset,
         sort=sort,
         order=order,
-        schedulers=tuple(scheduler or ()),
-        devices=tuple(device or ()),
-        first_task=first_task,
+        scheduler=scheduler,
+        device=device,
+        task_id=task_id,
+        run_id=run_id,
         last_task=last_task,
     )
 

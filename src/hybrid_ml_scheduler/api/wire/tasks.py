@@ -77,28 +77,38 @@ class TaskAdvice(Answer):
 class LedgerRow(Answer):
     """One decision and its outcome; times are null when the task failed."""
 
+    result_id: int
     task_id: int
+    run_id: int
     scheduler: str
     device: str
     gpu_fraction: float
+    size: float
+    compute_intensity: float
+    memory_required: float
+    arrival_time: float
     time: float | None
     latency: float | None
     wait: float | None
     energy: float | None
     cost: float | None
-    start: float | None
-    finish: float | None
-    failed: bool
     out_of_memory: bool
+    failed: bool
 
 
 class LedgerPage(Answer):
-    """A page of the ledger, how to get the next one, and how far back was looked: nothing is cut silently."""
+    """A page of the ledger, and how much was looked at: nothing is cut silently.
+
+    The pages cover the newest 5,000 tasks at or before `last_task`; ask with `last_task` = `first_task` - 1 for older ones.
+    """
 
     rows: list[LedgerRow]
-    next_cursor: str | None = Field(description="Pass it as `cursor` for the page after this one; null at the end.")
-    searched_from_task: int | None = Field(description="The oldest task that was looked at.")
+    total: int = Field(description="Rows that match the filter within the tasks looked at.")
+    total_is_exact: bool = Field(description="Whether there is nothing older than the tasks looked at.")
+    first_task: int | None = Field(description="The oldest task looked at.")
+    last_task: int | None = Field(description="The newest task looked at.")
     limit: int
+    offset: int
     sort: str
     order: Literal["asc", "desc"]
 
