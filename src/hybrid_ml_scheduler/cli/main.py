@@ -1,0 +1,129 @@
+"""`hms`: one command a question. Modules are imported when their command is called, so that help is instant."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+__all__ = ["app", "main"]
+
+# name -> (module, attribute, one line for the overview); the order is that of the overview.
+_COMMANDS: dict[str, tuple[str, str, str]] = {
+    "race": ("race", "race", "Race strategies on one workload and print who did what."),
+    "schedulers": ("race", "schedulers", "List every strategy that can race."),
+    "workload": ("workload", "app", "Make tasks, look at them, and convert traces."),
+    "train": ("learning", "train", "Train the forest or the agent and save the model."),
+    "evaluate": ("learning", "evaluate", "Judge a saved model on seeds it never saw."),
+    "shift": ("learning", "shift", "Who adapts when the workload changes?"),
+    "heavy": ("heavy", "heavy", "10,000 tasks, every strategy: plots, tables and a PDF."),
+    "pipeline": ("pipeline", "pipeline", "Profile, train, evaluate and report in one resumable run."),
+    "report": ("report", "report", "Remake plots and PDF from stored results."),
+    "sweep": ("sweep", "sweep", "A grid of plans on all cores or on a Ray cluster."),
+    "profile": ("profile", "profile", "Measure this machine's CPU and GPUs."),
+    "serve": ("serve", "serve", "Run the live arena with its API and dashboard."),
+    "db": ("db", "app", "Upgrade, check and export the database."),
+}
+
+_EXAMPLES = {
+    "race": "Example: `hms race --workload heavy --seeds 10 --scheduler greedy --scheduler mine.py:Mine`",
+    "schedulers": "Example: `hms schedulers --format json`",
+}
+
+
+class _Overview(TyperGroup):
+    """A group whose members are imported only when they are called."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> TyperCommand | TyperGroup | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, attribute, summary = _COMMANDS[cmd_name]
+        if ctx.resilient_parsing or _wants_overview():
+            return TyperCommand(cmd_name, help=summary)
+        found = getattr(importlib.import_module(f"hybrid_ml_scheduler.cli.{module}"), attribute)
+        return _as_command(found, cmd_name)
+
+
+def _wants_overview() -> bool:
+    """Whether only the list of commands is to be shown."""
+    return not [word for word in sys.argv[1:] if not word.startswith("-")]
+
+
+def _as_command(found: Any, name: str) -> TyperCommand | TyperGroup:
+    if isinstance(found, typer.Typer):
+        command = typer.main.get_command(found)
+    else:
+        single = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+        single.command(name, epilog=_EXAMPLES.get(name))(found)
+        command = typer.main.get_command(single)
+    command.name = name
+    return command
+
+
+app = typer.Typer(
+    name="hms",
+    cls=_Overview,
+    help="Hybrid ML Scheduler: race placement strategies on a clocked model of a CPU+GPU node.",
+    epilog="Start with: `hms race`",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        from hybrid_ml_scheduler import __version__
+
+        typer.echo(f"hms {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
+) -> None:
+    """Hybrid ML Scheduler: race placement strategies on a clocked model of a CPU+GPU node."""
+
+
+def main() -> None:
+    """Run a command; whatever a user can cause ends in one sentence and exit code 2."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        result = typer.main.get_command(app).main(prog_name="hms", standalone_mode=False)
+    except typer.TyperException as error:
+        return _refuse(_sentence(error))
+    except (KeyboardInterrupt, typer.Abort):
+        return _refuse("Interrupted.", code=130)
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody left to tell.
+        sys.stderr.close()
+        return 0
+    except Exception as error:
+        from hybrid_ml_scheduler.core.errors import HmsError
+
+        if not isinstance(error, (HmsError, OSError)):
+            raise
+        return _refuse(str(error))
+    return result if isinstance(result, int) else 0
+
+
+def _sentence(error: typer.TyperException) -> str:
+    """What was wrong with the flags, and where help is."""
+    message = error.format_message() if isinstance(error, typer.BadParameter) else str(error)
+    return message if message else "the flags cannot be understood; try --help."
+
+
+def _refuse(sentence: str, code: int = 2) -> int:
+    print(f"hms: {' '.join(sentence.split())}", file=sys.stderr)
+    return code

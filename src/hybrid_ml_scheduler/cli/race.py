@@ -1,0 +1,130 @@
+"""`hms race` and `hms schedulers`."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.experiments.plans import Plan
+    from hybrid_ml_scheduler.experiments.race import Entrant, SeedRace
+
+__all__ = ["race", "schedulers"]
+
+
+class Format(str, Enum):
+    """How a result is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def schedulers(
+    output: Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")] = Format.TABLE,
+) -> None:
+    """List every strategy: built in, installed by a plugin, or (with `race --scheduler file.py:Class`) your own."""
+    from dataclasses import asdict
+
+    from hybrid_ml_scheduler.cli.show import print_json, print_schedulers
+    from hybrid_ml_scheduler.schedulers import available
+
+    entries = [asdict(entry) for entry in available().values()]
+    if output is Format.JSON:
+        print_json({"schedulers": entries})
+    else:
+        print_schedulers(entries)
+
+
+def race(
+    tasks: Annotated[int | None, typer.Option(help="How many tasks (of a file: how many to keep).")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of every random stream (default 0).")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Race on this many seeds and show 95 % intervals.")] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(metavar="PRESET|FILE", help="mixed, gpu_friendly, cpu_friendly, heavy, light, or a trace file."),
+    ] = None,
+    rate: Annotated[float | None, typer.Option(help="Arrivals per simulated second (default: the preset's).")] = None,
+    dependencies: Annotated[
+        float | None, typer.Option(metavar="P", help="Probability that a task waits for earlier ones.")
+    ] = None,
+    noise: Annotated[float | None, typer.Option(help="Spread of the hidden duration factor (sigma).")] = None,
+    gpus: Annotated[int | None, typer.Option(help="Number of GPUs (default 4).")] = None,
+    scheduler: Annotated[
+        list[str] | None, typer.Option(help="A strategy by name or as file.py:Class; repeat for more.")
+    ] = None,
+    dialect: Annotated[str | None, typer.Option(help="Form of a trace file (default: recognised).")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="A figure of a trace assumption as KEY=VALUE; repeatable.")
+    ] = None,
+    plan: Annotated[Path | None, typer.Option(help="A plan file (.toml, .yaml); flags override it.")] = None,
+    hardware: Annotated[Path | None, typer.Option(help="A hardware profile made by `hms profile`.")] = None,
+    output: Annotated[Format, typer.Option("--format", help="A table or JSON.")] = Format.TABLE,
+    out: Annotated[Path | None, typer.Option(help="Folder for plan, results and tables.")] = None,
+    trace: Annotated[Path | None, typer.Option(help="Chrome/Perfetto trace of the first seed (JSON).")] = None,
+) -> None:
+    """Race strategies on one workload: latency, energy, cost, and the gap to a proven bound.
+
+    Without flags: 1,000 tasks of the preset `mixed` on 1 CPU + 4 GPUs, six strategies.
+    """
+    from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
+
+    chosen = plan_of(
+        Flags(
+            tasks=tasks,
+            seed=seed,
+            seeds=seeds,
+            workload=workload,
+            rate=rate,
+            dependencies=dependencies,
+            noise=noise,
+            gpus=gpus,
+            schedulers=tuple(scheduler or ()),
+            dialect=dialect,
+            options=tuple(option or ()),
+            plan=plan,
+            hardware=hardware,
+        )
+    )
+    strategies, races = _raced(chosen, trace)
+    _told(chosen, strategies, races, output, out)
+
+
+def _raced(plan: Plan, trace: Path | None) -> tuple[list[Entrant], list[SeedRace]]:
+    """Run the race behind a progress bar; write the trace of the first seed on the way."""
+    from contextlib import nullcontext
+
+    from hybrid_ml_scheduler.cli.compiling import say_if_compiling
+    from hybrid_ml_scheduler.cli.progress import progress_bar
+    from hybrid_ml_scheduler.experiments.perfetto import TraceWriter
+    from hybrid_ml_scheduler.experiments.race import entrants, run_race
+
+    strategies = entrants(plan)
+    count = len(plan.workload.tasks(plan.seed))
+    say_if_compiling()
+    with TraceWriter(trace) if trace is not None else nullcontext() as writer:
+
+        def watch(entrant: Entrant, seed: int, batch: Any, columns: Any) -> None:
+            if writer is not None and seed == plan.seed:
+                writer.add(entrant.name, batch, columns)
+
+        with progress_bar("racing", count * plan.seeds * len(strategies)) as advance:
+            races = run_race(plan, progress=advance, watch=watch)
+    return strategies, races
+
+
+def _told(plan: Plan, strategies: list[Entrant], races: list[SeedRace], output: Format, out: Path | None) -> None:
+    from hybrid_ml_scheduler.cli.show import print_json, print_race
+    from hybrid_ml_scheduler.experiments.results import race_mapping, write_race
+
+    result = race_mapping(plan, strategies, races)
+    if out is not None:
+        write_race(out, result)
+    if output is Format.JSON:
+        print_json(result)
+    else:
+        print_race(result)
+        if out is not None:
+            typer.echo(f"Plan, results and table are in {out}.")

@@ -1,0 +1,92 @@
+"""From flags and a plan file to a plan; flags win."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.experiments.node_plan import node_from_mapping, node_to_mapping
+from hybrid_ml_scheduler.experiments.plans import Plan, WorkloadChoice, load_plan
+from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
+from hybrid_ml_scheduler.workload import PRESETS, preset
+
+__all__ = ["Flags", "plan_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """What the command line said; None or empty where it said nothing."""
+
+    tasks: int | None = None
+    seed: int | None = None
+    seeds: int | None = None
+    workload: str | None = None
+    rate: float | None = None
+    dependencies: float | None = None
+    noise: float | None = None
+    gpus: int | None = None
+    schedulers: tuple[str, ...] = ()
+    dialect: str | None = None
+    options: tuple[str, ...] = ()
+    plan: Path | None = None
+    hardware: Path | None = None
+
+
+def plan_of(flags: Flags, default_race: tuple[str, ...] = DEFAULT_RACE) -> Plan:
+    """The plan file (or the default plan) with the flags laid over it."""
+    base = Plan() if flags.plan is None else load_plan(flags.plan)
+    plan = base.with_values(seed=flags.seed, seeds=flags.seeds, workload=_workload(base.workload, flags))
+    if flags.gpus is not None or flags.hardware is not None:
+        plan = _with_node(plan, flags)
+    names = flags.schedulers or base.schedulers or default_race
+    return replace(plan, schedulers=tuple(dict.fromkeys(names)))
+
+
+def _with_node(plan: Plan, flags: Flags) -> Plan:
+    section = node_to_mapping(plan.node)
+    if flags.gpus is not None and "gpus" in section:
+        raise PlanError(f"--gpus {flags.gpus} does not go with a plan that lists its GPUs one by one.")
+    hardware = plan.hardware if flags.hardware is None else str(flags.hardware)
+    if hardware is not None:
+        section = {}
+    count = flags.gpus if flags.gpus is not None or hardware is not None else plan.node.num_gpus
+    return replace(plan, node=node_from_mapping(section, count, hardware), hardware=hardware)
+
+
+def _workload(base: WorkloadChoice, flags: Flags) -> WorkloadChoice:
+    values: dict[str, Any] = dict(base.values)
+    source = base.source
+    if flags.workload is not None and flags.workload != base.source:
+        source, values = flags.workload, {}
+        if source not in PRESETS and not Path(source).exists() and not Path(source).suffix:
+            preset(source)  # refuses with the nearest name
+    given = {
+        "arrival_rate": flags.rate,
+        "dependency_probability": flags.dependencies,
+        "noise_sigma": flags.noise,
+    }
+    values.update({key: value for key, value in given.items() if value is not None})
+    return replace(
+        base,
+        source=source,
+        values=values,
+        num_tasks=base.num_tasks if flags.tasks is None else flags.tasks,
+        dialect=base.dialect if flags.dialect is None else flags.dialect,
+        options={**base.options, **_pairs(flags.options)},
+    )
+
+
+def _pairs(words: tuple[str, ...]) -> Mapping[str, Any]:
+    found: dict[str, Any] = {}
+    for word in words:
+        key, separator, value = word.partition("=")
+        if not separator:
+            raise PlanError(f"--option {word} must have the form KEY=VALUE.")
+        try:
+            found[key] = float(value)
+        except ValueError:
+            found[key] = value
+    return found

@@ -1,0 +1,112 @@
+"""Results on the terminal: tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["print_json", "print_race", "print_schedulers"]
+
+_COLUMNS = (
+    ("time", "mean_time_s", "s"),
+    ("latency", "mean_latency_s", "s"),
+    ("p95", "p95_latency_s", "s"),
+    ("makespan", "makespan_s", "s"),
+    ("gap", "makespan_gap", "%"),
+    ("energy", "energy_j", "J"),
+    ("cost", "cost_usd", "$"),
+)
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Write JSON to standard output."""
+    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def print_schedulers(entries: Sequence[Mapping[str, Any]]) -> None:
+    """List strategies with what they do."""
+    from rich.table import Table
+
+    table = Table(title="Strategies")
+    for name in ("name", "kind", "what it does"):
+        table.add_column(name)
+    for entry in entries:
+        table.add_row(entry["name"], entry["kind"], entry["summary"])
+    _console().print(table)
+
+
+def print_race(result: Mapping[str, Any]) -> None:
+    """Show every strategy beside the proven bound, best latency first."""
+    from rich.table import Table
+
+    plan, bound = result["plan"], result["lower_bound"]
+    workload = plan["workload"]
+    title = (
+        f"{result['tasks']:,} tasks of {workload.get('preset', workload.get('file'))} on 1 CPU + "
+        f"{plan['simulation']['num_gpus']} GPUs, seed {result['seed']}"
+    )
+    if result["seeds"] > 1:
+        title += f" and the next {result['seeds'] - 1}, mean ± half of the 95 % interval"
+    table = Table(title=title)
+    table.add_column("strategy", no_wrap=True)
+    for label, _, unit in _COLUMNS:
+        table.add_column(f"{label} {unit}", justify="right", no_wrap=True)
+    rows = sorted(result["schedulers"].items(), key=lambda item: item[1]["mean_latency_s"] or 0.0)
+    for name, metrics in rows:
+        table.add_row(name, *(_cell(metrics, key, unit) for _, key, unit in _COLUMNS))
+    known = [bound["mean_time_s"], None, None, bound["makespan_s"], None, None, None]
+    table.add_section()
+    table.add_row("proven bound", *("" if value is None else _number(value) for value in known), style="dim")
+    console = _console()
+    console.print(table)
+    _explain(console, result)
+
+
+def _console() -> Console:
+    """The terminal, or a page wide enough for the table where there is none."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=120)
+
+
+def _explain(console: Console, result: Mapping[str, Any]) -> None:
+    console.print(
+        "gap: how far the makespan lies above a bound that no schedule of these tasks on this node can beat "
+        f"(proved by {result['lower_bound']['argument']}).",
+        style="dim",
+    )
+    if "oracle" in result["schedulers"]:
+        console.print(
+            "oracle: least execution time on its grid; it ignores queues, so it is not optimal for latency.",
+            style="dim",
+        )
+    for assumption in result["assumptions"]:
+        console.print(f"assumed: {assumption}", style="yellow", highlight=False)
+
+
+def _cell(metrics: Mapping[str, Any], key: str, unit: str) -> str:
+    value = metrics[key]
+    if value is None:
+        return "–"
+    scale = 100.0 if unit == "%" else 1.0
+    text = f"{value * scale:.2f}" if unit == "%" else _number(value)
+    ends = metrics.get(f"{key}_ci")
+    if ends and None not in ends:
+        half = (ends[1] - ends[0]) / 2.0 * scale
+        text += f" ±{half:.2g}"
+    return text
+
+
+def _number(value: float) -> str:
+    """Three significant digits without exponents where that is readable."""
+    if value == 0.0:
+        return "0"
+    if abs(value) >= 1000.0:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"

@@ -1,0 +1,111 @@
+"""The physics section of a plan: a node from plain values, and back."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.physics.node import CoExecution, CostModel, Cpu, Gpu, MemoryRule, Node, SpeedupLaw
+
+__all__ = ["node_from_mapping", "node_to_mapping"]
+
+_CHOICES: Mapping[str, type[IntEnum]] = {
+    "speedup_law": SpeedupLaw,
+    "co_execution": CoExecution,
+    "memory_rule": MemoryRule,
+    "cost_model": CostModel,
+}
+_NUMBERS = ("max_speedup", "paging_slowdown", "electricity_usd_kwh")
+_KNOWN = (*_CHOICES, *_NUMBERS, "cpu", "gpu", "gpus")
+_DEFAULT_GPUS = 4
+
+
+def node_from_mapping(
+    section: Mapping[str, Any], num_gpus: int | None, hardware: str | None = None, source: str = "plan"
+) -> Node:
+    """Build the node: `cpu`, `gpu` (for all GPUs) and `gpus` (one section each) over the defaults or a profile."""
+    _check_keys(f"{source}: physics", section, _KNOWN)
+    base = _measured(hardware)
+    rules = {name: _choice(name, section[name], kind) for name, kind in _CHOICES.items() if name in section}
+    numbers = {name: _number(f"physics.{name}", section[name]) for name in _NUMBERS if name in section}
+    cpu = _device(Cpu, "cpu", section.get("cpu", {}), asdict(base.cpu), source)
+    common = _device(Gpu, "gpu", section.get("gpu", {}), asdict(base.gpus[0]), source)
+    return Node(
+        cpu=cpu,
+        gpus=_gpus(section.get("gpus"), common, num_gpus, base, hardware, source),
+        curves=base.curves,
+        **{**_kept(base), **rules, **numbers},
+    )
+
+
+def _kept(base: Node) -> dict[str, Any]:
+    return {name: getattr(base, name) for name in (*_CHOICES, *_NUMBERS)}
+
+
+def _measured(hardware: str | None) -> Node:
+    if hardware is None:
+        return Node()
+    from hybrid_ml_scheduler.hardware import node_from_profile
+
+    return node_from_profile(Path(hardware))
+
+
+def _gpus(
+    listed: Any, common: Gpu, num_gpus: int | None, base: Node, hardware: str | None, source: str
+) -> tuple[Gpu, ...]:
+    if listed is None:
+        count = num_gpus if num_gpus is not None else (base.num_gpus if hardware else _DEFAULT_GPUS)
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 1024:
+            raise PlanError(f"simulation.num_gpus = {count!r} must be a whole number from 1 to 1024.")
+        return (common,) * count
+    if not isinstance(listed, (list, tuple)) or not listed:
+        raise PlanError(f"{source}: physics.gpus must be a list of at least one section.")
+    if num_gpus is not None and num_gpus != len(listed):
+        raise PlanError(f"simulation.num_gpus = {num_gpus} does not fit the {len(listed)} entries of physics.gpus.")
+    return tuple(_device(Gpu, f"gpus[{i}]", one, asdict(common), source) for i, one in enumerate(listed))
+
+
+def _device(kind: type[Any], name: str, section: Any, defaults: dict[str, Any], source: str) -> Any:
+    if not isinstance(section, Mapping):
+        raise PlanError(f"{source}: physics.{name} must be a section of keys and values.")
+    _check_keys(f"{source}: physics.{name}", section, [item.name for item in fields(kind)])
+    numbers = {key: _number(f"physics.{name}.{key}", value) for key, value in section.items()}
+    return kind(**{**defaults, **numbers})
+
+
+def _check_keys(path: str, section: Mapping[str, Any], known: Any) -> None:
+    for key in section:
+        if key not in known:
+            near = difflib.get_close_matches(key, list(known), n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}."
+            raise PlanError(f"{path} has no key {key!r}; {hint}")
+
+
+def _number(path: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise PlanError(f"{path} = {value!r} must be a number.")
+    return float(value)
+
+
+def _choice(name: str, value: Any, kind: type[IntEnum]) -> IntEnum:
+    names = [member.name.lower() for member in kind]
+    if value not in names:
+        raise PlanError(f"physics.{name} = {value!r} must be one of {', '.join(names)}.")
+    return kind[str(value).upper()]
+
+
+def node_to_mapping(node: Node) -> dict[str, Any]:
+    """The node as plain values; equal GPUs are written once."""
+    found: dict[str, Any] = {name: getattr(node, name).name.lower() for name in _CHOICES}
+    found.update({name: getattr(node, name) for name in _NUMBERS})
+    found["cpu"] = asdict(node.cpu)
+    if len(set(node.gpus)) == 1:
+        found["gpu"] = asdict(node.gpus[0])
+    else:
+        found["gpus"] = [asdict(gpu) for gpu in node.gpus]
+    return found

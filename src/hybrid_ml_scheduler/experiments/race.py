@@ -1,0 +1,160 @@
+"""A race: the same tasks for every strategy, each on its own cluster, judged against a proven floor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hybrid_ml_scheduler.cluster import Certificate, RunColumns, Simulation, Summary, certificate, run_batch, summarize
+from hybrid_ml_scheduler.core import HasRule, Learns, Prepares, RaceContext, Scheduler, TaskBatch
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.experiments.plans import Plan
+from hybrid_ml_scheduler.physics import Durations, Node, PhysicsEstimator, TaskSeconds, durations
+from hybrid_ml_scheduler.schedulers import create
+
+__all__ = ["Entrant", "SeedRace", "entrants", "race_seed", "run_race", "run_scheduler"]
+
+Progress = Callable[[int], None]
+_REPORT_EVERY = 250
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entrant:
+    """One strategy in a race: its name, how to make it anew for every seed, and whether it learns on the way."""
+
+    name: str
+    spec: str
+    options: Mapping[str, Any]
+    learning: str
+
+    def make(self) -> Scheduler:
+        """A fresh instance, with nothing remembered."""
+        return create(self.spec, self.options)
+
+
+def entrants(plan: Plan) -> list[Entrant]:
+    """The strategies of a plan, made once to see that they can be."""
+    found: list[Entrant] = []
+    for spec in plan.schedulers:
+        name = spec.rpartition(":")[2] if spec.endswith(".py") else spec
+        options = plan.options.get(name, {})
+        made = create(spec, options)
+        learning = str(getattr(made, "learning", "online" if isinstance(made, Learns) else "none"))
+        if any(other.name == made.name for other in found):
+            raise PlanError(f"Two strategies of the race are called {made.name!r}.")
+        found.append(Entrant(name=made.name, spec=spec, options=options, learning=learning))
+    unused = set(plan.options) - {entrant.name for entrant in found} - set(plan.schedulers)
+    if unused:
+        raise PlanError(f"schedulers.{sorted(unused)[0]} has options but is not in the race.")
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedRace:
+    """The results of all strategies on the tasks of one seed."""
+
+    seed: int
+    tasks: int
+    assumptions: tuple[str, ...]
+    bound: Certificate
+    summaries: Mapping[str, Summary]
+
+    def metrics(self, name: str) -> dict[str, Any]:
+        """One strategy's metrics with its gap to the proven makespan bound."""
+        summary = self.summaries[name]
+        found = {key: value for key, value in asdict(summary).items() if key != "tasks"}
+        return {**found, "makespan_gap": summary.gap(self.bound.makespan_s)}
+
+
+def run_scheduler(
+    scheduler: Scheduler,
+    batch: TaskBatch,
+    node: Node,
+    *,
+    seed: int,
+    options: Mapping[str, Any] | None = None,
+    seconds: Durations | None = None,
+    progress: Progress | None = None,
+) -> RunColumns:
+    """Run one strategy over a batch: compiled if it has a rule, otherwise step by step."""
+    seconds = durations(batch, node) if seconds is None else seconds
+    if isinstance(scheduler, HasRule):
+        if isinstance(scheduler, Prepares):
+            context = RaceContext(estimator=PhysicsEstimator(node), seed=seed, options=options or {})
+            scheduler.prepare(context)
+        columns = run_batch(batch, node, scheduler.rule(batch), seconds=seconds)
+        if progress is not None:
+            progress(len(batch))
+        return columns
+    return _stepped(Simulation(node, scheduler, seed=seed, options=options), batch, seconds, progress)
+
+
+def _stepped(simulation: Simulation, batch: TaskBatch, seconds: Durations, progress: Progress | None) -> RunColumns:
+    outcomes = []
+    told = 0
+    for row, (task, luck, one) in enumerate(
+        zip(batch, batch.duration_factor.tolist(), task_seconds(seconds), strict=True)
+    ):
+        outcomes += simulation.advance(task.arrival_time)
+        simulation.offer(task, luck, one)
+        if progress is not None and row - told >= _REPORT_EVERY:
+            progress(row - told)
+            told = row
+    outcomes += simulation.drain()
+    if progress is not None:
+        progress(len(batch) - told)
+    return RunColumns.from_outcomes(batch, simulation.cluster.node, outcomes)
+
+
+def task_seconds(seconds: Durations) -> list[TaskSeconds]:
+    """The durations of a batch, task by task."""
+    paged: Sequence[tuple[float, ...]] = [()] * len(seconds.cpu_s)
+    if len(seconds.paged_s):
+        paged = [tuple(row) for row in seconds.paged_s.tolist()]
+    rows = zip(seconds.cpu_s.tolist(), seconds.gpu_s.tolist(), paged, strict=True)
+    return [TaskSeconds(cpu, tuple(gpu), pages) for cpu, gpu, pages in rows]
+
+
+Watcher = Callable[[Entrant, int, TaskBatch, RunColumns], None]
+
+
+def race_seed(
+    plan: Plan,
+    strategies: Sequence[Entrant],
+    seed: int,
+    *,
+    progress: Progress | None = None,
+    watch: Watcher | None = None,
+) -> SeedRace:
+    """Race all strategies on the tasks of one seed; `watch` sees the columns of each before they are dropped."""
+    batch = plan.workload.tasks(seed)
+    seconds = durations(batch, plan.node)
+    options = {"retrain_interval": plan.retrain_interval}
+    summaries = {}
+    for entrant in strategies:
+        columns = run_scheduler(
+            entrant.make(), batch, plan.node, seed=seed, options=options, seconds=seconds, progress=progress
+        )
+        summaries[entrant.name] = summarize(columns)
+        if watch is not None:
+            watch(entrant, seed, batch, columns)
+    return SeedRace(
+        seed=seed,
+        tasks=len(batch),
+        assumptions=batch.assumptions,
+        bound=certificate(batch, plan.node, seconds),
+        summaries=summaries,
+    )
+
+
+def run_race(
+    plan: Plan,
+    *,
+    progress: Progress | None = None,
+    watch: Watcher | None = None,
+) -> list[SeedRace]:
+    """Race over all seeds of the plan, one after the other."""
+    strategies = entrants(plan)
+    seeds = range(plan.seed, plan.seed + plan.seeds)
+    return [race_seed(plan, strategies, seed, progress=progress, watch=watch) for seed in seeds]
