@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_ml_scheduler.core import TaskBatch
-from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.physics import CoExecution, Node
 from tests.properties.forms import kernel_rows, reference_rows, stepping_rows
 from tests.properties.samples import batches, nodes
 from tests.reference import STRATEGIES
@@ -27,3 +27,19 @@ def test_stepping_form_agrees_with_the_reference_bit_for_bit(
     name: str, batch: TaskBatch, node: Node, seed: int
 ) -> None:
     assert stepping_rows(batch, node, name, seed) == reference_rows(batch, node, name, seed)
+
+
+def test_luck_on_the_cpu_is_not_seen_through_a_lucky_gpu() -> None:
+    """In serial mode a GPU part waits for a CPU part that is late; nobody may know how late before it ends."""
+    batch = TaskBatch.from_columns(
+        size=[1000.0] * 4,
+        compute_intensity=[0.0, 0.5, 0.5, 0.5],
+        memory_required=[0.0] * 4,
+        arrival_time=[0.0, 0.0, 0.0, 0.0],
+        duration_factor=[3.0, 1.0, 1.0, 1.0],
+    )
+    node = Node(gpus=Node.uniform(2).gpus, co_execution=CoExecution.SERIAL)
+    for name in STRATEGIES:
+        expected = reference_rows(batch, node, name, 0)
+        assert stepping_rows(batch, node, name, 0) == expected
+        assert kernel_rows(batch, node, name, 0) == expected

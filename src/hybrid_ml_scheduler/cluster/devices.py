@@ -60,8 +60,10 @@ class Device:
         self._queue.append(part)
         self.free_s = part.finish_s
         self._busy_s += part.finish_s - part.start_s
-        if part.finish_s != part.start_s + part.estimate_s:
-            self._exact = False
+
+    def expect_luck(self) -> None:
+        """From now on promises are estimates, so the end of the queue must be reckoned part by part."""
+        self._exact = False
 
     def queue_length(self, now_s: float) -> int:
         """How many parts are waiting or running."""

@@ -46,13 +46,17 @@ class Cluster:
         now, identity = view.now_s, task.task_id
         if failed:
             return self.failed(task, now, fraction)
+        if luck != 1.0:
+            # Luck on one device moves parts on others too (serial co-execution), so none stays exact.
+            for device in self.devices:
+                device.expect_luck()
         cpu_start, gpu_start, finish, not_before = _NAN, _NAN, now, 0.0
         if cpu_s > 0.0:
             device, estimate = self.devices[0], cpu_s
             cpu_s = estimate * luck
             cpu_start = device.free_s if device.free_s > now else now
             finish = cpu_start + cpu_s
-            not_before = now + view.cpu_backlog_s + estimate if self._serial else 0.0
+            not_before = device.estimated_end_s(now) + estimate if self._serial else 0.0
             device.append(QueuedPart(cpu_start, finish, estimate, 0.0, identity), now)
         if gpu_s > 0.0:
             device, estimate = self.devices[gpu + 1], gpu_s
