@@ -36,7 +36,7 @@ def test_luck_on_the_cpu_is_not_seen_through_a_lucky_gpu() -> None:
         compute_intensity=[0.0, 0.5, 0.5, 0.5],
         memory_required=[0.0] * 4,
         arrival_time=[0.0, 0.0, 0.0, 0.0],
-        duration_factor=[3.0, 1.0, 1.0, 1.0],
+        duration_factor=[3.0, 1.0, 2.0, 1.0],
     )
     node = Node(gpus=Node.uniform(2).gpus, co_execution=CoExecution.SERIAL)
     for name in STRATEGIES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
+from typing import Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -37,10 +37,10 @@ _EXAMPLES = {
 class _Overview(TyperGroup):
     """A group whose members are imported only when they are called."""
 
-    def list_commands(self, ctx: typer.Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         return list(_COMMANDS)
 
-    def get_command(self, ctx: typer.Context, cmd_name: str) -> TyperCommand | TyperGroup | None:
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | TyperGroup | None:
         if cmd_name not in _COMMANDS:
             return None
         module, attribute, summary = _COMMANDS[cmd_name]
@@ -63,7 +63,7 @@ def _as_command(found: Any, name: str) -> TyperCommand | TyperGroup:
         single.command(name, epilog=_EXAMPLES.get(name))(found)
         command = typer.main.get_command(single)
     command.name = name
-    return command
+    return cast(TyperCommand | TyperGroup, command)
 
 
 app = typer.Typer(

@@ -42,6 +42,7 @@ def print_schedulers(entries: Sequence[Mapping[str, Any]]) -> None:
 
 def print_race(result: Mapping[str, Any]) -> None:
     """Show every strategy beside the proven bound, best latency first."""
+    from rich import box
     from rich.table import Table
 
     plan, bound = result["plan"], result["lower_bound"]
@@ -52,7 +53,7 @@ def print_race(result: Mapping[str, Any]) -> None:
     )
     if result["seeds"] > 1:
         title += f" and the next {result['seeds'] - 1}, mean ± half of the 95 % interval"
-    table = Table(title=title)
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     table.add_column("strategy", no_wrap=True)
     for label, _, unit in _COLUMNS:
         table.add_column(f"{label} {unit}", justify="right", no_wrap=True)
@@ -99,7 +100,7 @@ def _cell(metrics: Mapping[str, Any], key: str, unit: str) -> str:
     ends = metrics.get(f"{key}_ci")
     if ends and None not in ends:
         half = (ends[1] - ends[0]) / 2.0 * scale
-        text += f" ±{half:.2g}"
+        text += f" ±{half:,.0f}" if half >= 100.0 else f" ±{half:.2g}"
     return text
 
 

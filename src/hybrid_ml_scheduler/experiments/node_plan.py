@@ -26,7 +26,7 @@ _DEFAULT_GPUS = 4
 
 
 def node_from_mapping(
-    section: Mapping[str, Any], num_gpus: int | None, hardware: str | None = None, source: str = "plan"
+    section: Mapping[str, Any], num_gpus: Any, hardware: str | None = None, source: str = "plan"
 ) -> Node:
     """Build the node: `cpu`, `gpu` (for all GPUs) and `gpus` (one section each) over the defaults or a profile."""
     _check_keys(f"{source}: physics", section, _KNOWN)
@@ -52,15 +52,14 @@ def _measured(hardware: str | None) -> Node:
         return Node()
     from hybrid_ml_scheduler.hardware import node_from_profile
 
-    return node_from_profile(Path(hardware))
+    node: Node = node_from_profile(Path(hardware))
+    return node
 
 
-def _gpus(
-    listed: Any, common: Gpu, num_gpus: int | None, base: Node, hardware: str | None, source: str
-) -> tuple[Gpu, ...]:
+def _gpus(listed: Any, common: Gpu, num_gpus: Any, base: Node, hardware: str | None, source: str) -> tuple[Gpu, ...]:
     if listed is None:
         count = num_gpus if num_gpus is not None else (base.num_gpus if hardware else _DEFAULT_GPUS)
-        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 1024:
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 1024:
             raise PlanError(f"simulation.num_gpus = {count!r} must be a whole number from 1 to 1024.")
         return (common,) * count
     if not isinstance(listed, (list, tuple)) or not listed:

@@ -85,7 +85,7 @@ def _columns(found: Sequence[sa.Row[Any]], rows: Sequence[sa.Row[Any]]) -> _Wind
     shape = (len(schedulers), len(task_id))
     outcomes = {name: np.full(shape, np.nan) for name in _OUTCOMES}
     if rows:
-        columns = list(zip(*rows, strict=True))
+        columns: list[tuple[Any, ...]] = list(zip(*rows, strict=True))
         where = [place_of[str(name)] for name in columns[1]], np.searchsorted(task_id, columns[0])
         for name, values in zip(_OUTCOMES, columns[2:], strict=True):
             outcomes[name][where] = np.array(values, dtype=np.float64)

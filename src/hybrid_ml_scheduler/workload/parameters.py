@@ -64,7 +64,7 @@ class WorkloadParameters:
         known = [item.name for item in fields(self)]
         for name in values:
             if name not in known:
-                raise PlanError(f"workload.{name} is not a known key{nearest(name, known)}.")
+                raise PlanError(f"workload.{name} is not a known key{nearest(name, known)}")
         return replace(self, **values)
 
     def to_mapping(self) -> dict[str, Any]:
@@ -82,10 +82,10 @@ _RANGES = {"size_range": (0.0, math.inf), "intensity_range": (0.0, 1.0), "memory
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?` for a slip of the pen, else the list of what is known."""
+    """Return the end of a refusal: `; did you mean 'x'?` for a slip of the pen, else all that is known."""
     names = list(known)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    return f"; did you mean '{close[0]}'?" if close else f" (known: {', '.join(names)})"
+    return f"; did you mean '{close[0]}'?" if close else f" (known: {', '.join(names)})."
 
 
 def _check_law(name: str, value: object, laws: tuple[str, ...]) -> None:

@@ -55,5 +55,5 @@ PRESETS: Mapping[str, WorkloadParameters] = MappingProxyType(
 def preset(name: str) -> WorkloadParameters:
     """Return a preset by name; a name that does not exist is refused with the nearest one."""
     if name not in PRESETS:
-        raise WorkloadError(f"there is no workload preset '{name}'{nearest(name, PRESETS)}.")
+        raise WorkloadError(f"there is no workload preset '{name}'{nearest(name, PRESETS)}")
     return PRESETS[name]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import NoReturn
 
@@ -27,7 +28,7 @@ class Table:
     """Columns of cells, with the line of the file on which each row stands."""
 
     path: Path
-    columns: dict[str, Sequence[str]]
+    columns: dict[str, list[str]]
     lines: Sequence[int]
 
     def __len__(self) -> int:
@@ -165,5 +166,7 @@ def make_table(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]],
     for line, row in zip(lines, rows, strict=True):
         if len(row) != len(header):
             raise WorkloadError(f"{path}, line {line}: {len(row)} columns where {len(header)} are expected.")
-    columns = dict(zip(header, zip(*rows, strict=True), strict=True))
-    return Table(path=path, columns={name: list(cells) for name, cells in columns.items()}, lines=lines)
+    # One flat list and strides: a zip over many thousand rows would hold an iterator for each.
+    flat = list(chain.from_iterable(rows))
+    columns = {name: flat[place :: len(header)] for place, name in enumerate(header)}
+    return Table(path=path, columns=columns, lines=lines)

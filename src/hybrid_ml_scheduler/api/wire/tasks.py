@@ -99,7 +99,8 @@ class LedgerRow(Answer):
 class LedgerPage(Answer):
     """A page of the ledger, and how much was looked at: nothing is cut silently.
 
-    The pages cover the newest 5,000 tasks at or before `last_task`; ask with `last_task` = `first_task` - 1 for older ones.
+    The pages cover the newest 5,000 tasks at or before `last_task`; for older ones ask with
+    `last_task` = `first_task` - 1.
     """
 
     rows: list[LedgerRow]

@@ -76,7 +76,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for di
 def dialect_named(name: str) -> Dialect:
     """Return a dialect by name; a name that does not exist is refused with the nearest one."""
     if name not in DIALECTS:
-        raise WorkloadError(f"there is no trace dialect '{name}'{nearest(name, DIALECTS)}.")
+        raise WorkloadError(f"there is no trace dialect '{name}'{nearest(name, DIALECTS)}")
     return DIALECTS[name]
 
 
@@ -85,7 +85,7 @@ def detected(path: Path, text: str) -> Dialect:
     begin = text.lstrip()
     if begin[0] in "{[":
         return DIALECTS["wfformat"]
-    first = begin.splitlines()[0]
+    first = begin[:10_000].splitlines()[0]
     if first[0] == ";" or ("," not in first and _all_numbers(first.split())):
         return DIALECTS["swf"]
     header = {name.strip().strip('"') for name in first.split(",")}

@@ -56,7 +56,7 @@ class TraceOptions:
         known = [item.name for item in fields(cls)]
         for name in values or {}:
             if name not in known:
-                raise PlanError(f"there is no trace option '{name}'{nearest(name, known)}.")
+                raise PlanError(f"there is no trace option '{name}'{nearest(name, known)}")
         numbers: dict[str, Any] = {name: _number(name, value) for name, value in (values or {}).items()}
         return cls(**numbers)
 
