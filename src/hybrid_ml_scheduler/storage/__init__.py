@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from hybrid_ml_scheduler.storage.cache import Cache, CacheHealth, Count, Subscription, open_cache
 from hybrid_ml_scheduler.storage.errors import ReplayError, StorageError, StoreUnavailableError
+from hybrid_ml_scheduler.storage.export import EXPORT_TABLES, ExportFormat, ExportTable, export_bytes, export_file
 from hybrid_ml_scheduler.storage.history import (
     comparative_history,
     data_counts,

@@ -48,17 +48,11 @@ async def insert_unless_there(connection: AsyncConnection, table: sa.Table, rows
         return 0
     columns: tuple[str, ...] = rows[0]._fields  # type: ignore[attr-defined]
     statement = upsert_statement(connection, table).on_conflict_do_nothing()
-    typed = statement.values({name: sa.bindparam(name, type_=_plain(table.c[name])) for name in columns})
     inserted = 0
     for row in rows:
-        outcome = await connection.execute(typed, dict(zip(columns, row, strict=True)))
+        outcome = await connection.execute(statement, dict(zip(columns, row, strict=True)))
         inserted += outcome.rowcount
     return inserted
-
-
-def _plain(column: sa.Column[Any]) -> sa.types.TypeEngine[Any]:
-    """Return the type to bind: rows carry JSON as finished text."""
-    return sa.Text() if isinstance(column.type, sa.JSON) else column.type
 
 
 def upsert_statement(connection: AsyncConnection, table: sa.Table) -> UpsertStatement:

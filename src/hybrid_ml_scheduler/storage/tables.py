@@ -137,7 +137,7 @@ events = Table(
     Column("sequence", BigInteger, primary_key=True, autoincrement=False),
     Column("boundary", BigInteger, nullable=False),
     Column("kind", String(32), nullable=False),
-    Column("payload", sa.JSON, nullable=False),
+    Column("payload", Text, nullable=False),
     Column("created_at", Double, nullable=False),
 )
 

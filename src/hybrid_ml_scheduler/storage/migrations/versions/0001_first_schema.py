@@ -160,7 +160,7 @@ def _create_events_and_checkpoints() -> None:
         _whole("sequence"),
         _whole("boundary"),
         _word("kind", 32),
-        _json("payload"),
+        sa.Column("payload", sa.Text(), nullable=False),
         _number("created_at"),
         _run_key("events"),
         sa.PrimaryKeyConstraint("run_id", "sequence", name="pk_events"),
