@@ -1,0 +1,29 @@
+"""Features, forest, replay ring and network: data in, model out; nothing here knows a cluster."""
+
+from __future__ import annotations
+
+from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
+from hybrid_ml_scheduler.learning.features import FEATURES, Scaler, feature_matrix, feature_row
+from hybrid_ml_scheduler.learning.files import load_agent, load_forest, save_agent, save_forest
+from hybrid_ml_scheduler.learning.forest import ForestModel, fit_forest
+from hybrid_ml_scheduler.learning.replay import Replay, Transitions
+from hybrid_ml_scheduler.learning.trees import FlatForest, flattened
+
+__all__ = [
+    "FEATURES",
+    "DoubleDqn",
+    "DqnSettings",
+    "FlatForest",
+    "ForestModel",
+    "Replay",
+    "Scaler",
+    "Transitions",
+    "feature_matrix",
+    "feature_row",
+    "fit_forest",
+    "flattened",
+    "load_agent",
+    "load_forest",
+    "save_agent",
+    "save_forest",
+]

@@ -1,0 +1,261 @@
+"""A dueling Q-network in plain single-precision arrays: forward pass, gradients by hand, Adam.
+
+All weights lie in one flat vector, so that Adam, the target network and a model file each deal with one array.
+Layers: inputs -> hidden -> hidden -> [value, advantages]; Q = value + advantage - mean advantage.
+Decisions go through a compiled matrix-vector pass; updates use single-threaded BLAS from compiled code.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+__all__ = ["Shape", "initial_weights", "named_layers", "q_values", "q_vector", "regression_step", "td_step"]
+
+Singles = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+Shape = tuple[int, int, int]
+Layers = tuple[Singles, Singles, Singles, Singles, Singles, Singles]
+
+BETA_1, BETA_2, EPSILON = np.float32(0.9), np.float32(0.999), np.float32(1e-8)
+
+
+@cache
+def one_blas_thread() -> None:
+    """Keep BLAS on one thread: at this size of network a second one costs far more than it gives."""
+    import scipy.linalg  # noqa: F401  (compiled code calls the BLAS that it brings)
+    import threadpoolctl
+
+    threadpoolctl.threadpool_limits(limits=1, user_api="blas")
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def layers(weights: Singles, inputs: int, hidden: int, actions: int) -> Layers:
+    """The six arrays of the network as views of the flat vector."""
+    outputs = actions + 1
+    a = inputs * hidden
+    b = a + hidden
+    c = b + hidden * hidden
+    d = c + hidden
+    e = d + hidden * outputs
+    return (
+        weights[:a].reshape(inputs, hidden),
+        weights[a:b],
+        weights[b:c].reshape(hidden, hidden),
+        weights[c:d],
+        weights[d:e].reshape(hidden, outputs),
+        weights[e : e + outputs],
+    )
+
+
+def named_layers(weights: Singles, shape: Shape) -> dict[str, Singles]:
+    """The same views under names, for model files and for comparison with other frameworks."""
+    names = ("hidden1.weight", "hidden1.bias", "hidden2.weight", "hidden2.bias", "head.weight", "head.bias")
+    return dict(zip(names, layers(weights, *shape), strict=True))
+
+
+def initial_weights(shape: Shape, rng: np.random.Generator, *, quiet_head: bool = False) -> Singles:
+    """He-uniform weights and zero biases; a quiet head starts with every Q at zero."""
+    inputs, hidden, actions = shape
+    count = inputs * hidden + hidden + hidden * hidden + hidden + hidden * (actions + 1) + actions + 1
+    weights = np.zeros(count, dtype=np.float32)
+    for name, layer in named_layers(weights, shape).items():
+        if name.endswith("weight"):
+            limit = 0.0 if quiet_head and name.startswith("head") else float(np.sqrt(6.0 / layer.shape[0]))
+            layer[...] = rng.uniform(-limit, limit, layer.shape).astype(np.float32)
+    return weights
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
+def q_vector(weights: Singles, state: Singles, hidden: int, q: Singles) -> None:
+    """Q of every action in one state, written into `q`."""
+    inputs, actions = state.shape[0], q.shape[0]
+    w1, b1, w2, b2, w3, b3 = layers(weights, inputs, hidden, actions)
+    first, second = b1.copy(), b2.copy()
+    for i in range(inputs):
+        x = state[i]
+        for j in range(hidden):
+            first[j] += x * w1[i, j]
+    for i in range(hidden):
+        x = first[i]
+        if x > 0.0:
+            for j in range(hidden):
+                second[j] += x * w2[i, j]
+    out = b3.copy()
+    for i in range(hidden):
+        x = second[i]
+        if x > 0.0:
+            for j in range(actions + 1):
+                out[j] += x * w3[i, j]
+    mean = np.float32(0.0)
+    for action in range(actions):
+        mean += out[action + 1]
+    mean /= np.float32(actions)
+    for action in range(actions):
+        q[action] = out[0] + out[action + 1] - mean
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _forward(weights: Singles, states: Singles, hidden: int, actions: int) -> tuple[Singles, Singles, Singles]:
+    """Both hidden layers and the head's outputs for a batch."""
+    w1, b1, w2, b2, w3, b3 = layers(weights, states.shape[1], hidden, actions)
+    first = np.maximum(np.dot(states, w1) + b1, np.float32(0.0))
+    second = np.maximum(np.dot(first, w2) + b2, np.float32(0.0))
+    return first, second, np.dot(second, w3) + b3
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _dueling(out: Singles) -> Singles:
+    rows, actions = out.shape[0], out.shape[1] - 1
+    q = np.empty((rows, actions), dtype=np.float32)
+    for row in range(rows):
+        mean = np.float32(0.0)
+        for action in range(actions):
+            mean += out[row, action + 1]
+        mean /= np.float32(actions)
+        for action in range(actions):
+            q[row, action] = out[row, 0] + out[row, action + 1] - mean
+    return q
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def q_values(weights: Singles, states: Singles, hidden: int, actions: int) -> Singles:
+    """Q of every action in a batch of states."""
+    return _dueling(_forward(weights, states, hidden, actions)[2])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _through_dueling(grad_q: Singles) -> Singles:
+    """The gradient at the head's outputs from the gradient at the Q-values."""
+    rows, actions = grad_q.shape
+    grad_out = np.empty((rows, actions + 1), dtype=np.float32)
+    for row in range(rows):
+        total = np.float32(0.0)
+        for action in range(actions):
+            total += grad_q[row, action]
+        grad_out[row, 0] = total
+        for action in range(actions):
+            grad_out[row, action + 1] = grad_q[row, action] - total / np.float32(actions)
+    return grad_out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def backward(weights: Singles, states: Singles, first: Singles, second: Singles, grad_out: Singles) -> Singles:
+    """The gradient of all weights, flat, from the gradient at the head's outputs."""
+    inputs, hidden, actions = states.shape[1], first.shape[1], grad_out.shape[1] - 1
+    _, _, w2, _, w3, _ = layers(weights, inputs, hidden, actions)
+    gradient = np.empty_like(weights)
+    g1, h1, g2, h2, g3, h3 = layers(gradient, inputs, hidden, actions)
+    g3[...] = np.dot(second.T, grad_out)
+    h3[...] = grad_out.sum(axis=0)
+    at_second = np.dot(grad_out, w3.T)
+    at_second *= second > 0.0
+    g2[...] = np.dot(first.T, at_second)
+    h2[...] = at_second.sum(axis=0)
+    at_first = np.dot(at_second, w2.T)
+    at_first *= first > 0.0
+    g1[...] = np.dot(states.T, at_first)
+    h1[...] = at_first.sum(axis=0)
+    return gradient
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+def _adam(weights: Singles, gradient: Singles, mean: Singles, square: Singles, step: int, rate: float) -> None:
+    one = np.float32(1.0)
+    scale = np.float32(rate / (1.0 - 0.9**step))
+    correction = np.float32(1.0 / (1.0 - 0.999**step))
+    for index in range(weights.shape[0]):
+        slope = gradient[index]
+        mean[index] = BETA_1 * mean[index] + (one - BETA_1) * slope
+        square[index] = BETA_2 * square[index] + (one - BETA_2) * slope * slope
+        weights[index] -= scale * mean[index] / (np.sqrt(square[index] * correction) + EPSILON)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def td_gradient(
+    weights: Singles,
+    target_weights: Singles,
+    hidden: int,
+    states: Singles,
+    actions: Ints,
+    rewards: Singles,
+    discounts: Singles,
+    next_states: Singles,
+    next_priors: Singles,
+) -> tuple[Singles, float]:
+    """Gradient and Huber loss of the Double DQN error; `next_priors` is added to Q of the next state."""
+    rows, count = next_priors.shape
+    online = q_values(weights, next_states, hidden, count) + next_priors
+    target = q_values(target_weights, next_states, hidden, count) + next_priors
+    first, second, out = _forward(weights, states, hidden, count)
+    q = _dueling(out)
+    grad_q = np.zeros((rows, count), dtype=np.float32)
+    loss = 0.0
+    for row in range(rows):
+        best = np.argmax(online[row])
+        error = q[row, actions[row]] - (rewards[row] + discounts[row] * target[row, best])
+        size = abs(error)
+        loss += 0.5 * error * error if size <= 1.0 else size - 0.5
+        grad_q[row, actions[row]] = min(max(error, np.float32(-1.0)), np.float32(1.0)) / np.float32(rows)
+    return backward(weights, states, first, second, _through_dueling(grad_q)), loss / rows
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def td_step(
+    weights: Singles,
+    target_weights: Singles,
+    mean: Singles,
+    square: Singles,
+    step: int,
+    rate: float,
+    hidden: int,
+    states: Singles,
+    actions: Ints,
+    rewards: Singles,
+    discounts: Singles,
+    next_states: Singles,
+    next_priors: Singles,
+) -> float:
+    """One Double DQN update in place; returns the loss before it."""
+    gradient, loss = td_gradient(
+        weights, target_weights, hidden, states, actions, rewards, discounts, next_states, next_priors
+    )
+    _adam(weights, gradient, mean, square, step, rate)
+    return loss
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def regression_step(
+    weights: Singles,
+    mean: Singles,
+    square: Singles,
+    step: int,
+    rate: float,
+    hidden: int,
+    states: Singles,
+    targets: Singles,
+    value_weight: float,
+) -> float:
+    """One step towards known returns of every action; the common level of a row counts `value_weight`."""
+    rows, actions = targets.shape
+    first, second, out = _forward(weights, states, hidden, actions)
+    q = _dueling(out)
+    grad_q = np.empty((rows, actions), dtype=np.float32)
+    loss = 0.0
+    for row in range(rows):
+        level = np.float32(0.0)
+        for action in range(actions):
+            level += q[row, action] - targets[row, action]
+        level /= np.float32(actions)
+        pull = np.float32(value_weight) * min(max(level, np.float32(-1.0)), np.float32(1.0))
+        for action in range(actions):
+            error = q[row, action] - targets[row, action] - level
+            loss += abs(error)
+            error = min(max(error, np.float32(-1.0)), np.float32(1.0))
+            grad_q[row, action] = (error + pull) / np.float32(rows)
+    gradient = backward(weights, states, first, second, _through_dueling(grad_q))
+    _adam(weights, gradient, mean, square, step, rate)
+    return loss / (rows * actions)

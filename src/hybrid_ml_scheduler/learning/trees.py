@@ -1,0 +1,196 @@
+"""Regression trees as flat arrays: walked by compiled code, with the very answers of scikit-learn.
+
+A node holds a feature, a threshold and the index of its left child; the right child is the next node.
+A leaf has feature -1. Thresholds are rounded down to single precision, which changes no comparison,
+because features are single precision as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+__all__ = ["FlatForest", "flattened"]
+
+Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int32]
+
+LANES = 10  # trees that are walked at once
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _leaves(row: Singles, roots: Ints, begin: int, links: Ints, splits: Singles, at: Ints) -> None:
+    """Walk a few trees side by side, so that the memory latency of one hides behind the others."""
+    count = at.shape[0]
+    for lane in range(count):
+        at[lane] = roots[begin + lane]
+    walking = True
+    while walking:
+        walking = False
+        for lane in range(count):
+            node = at[lane]
+            feature = links[node, 0]
+            if feature >= 0:
+                step = 0 if row[feature] <= splits[node, 2] else 1
+                at[lane] = links[node, 1] + step
+                walking = True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _mean_and_spread(row: Singles, roots: Ints, links: Ints, splits: Singles, value: Floats) -> tuple[float, float]:
+    """Mean and standard deviation of the trees' answers; the sum runs in the order of the trees."""
+    total, squares, count = 0.0, 0.0, roots.shape[0]
+    lanes = np.empty(LANES, dtype=np.int32)
+    for begin in range(0, count, LANES):
+        at = lanes[: min(LANES, count - begin)]
+        _leaves(row, roots, begin, links, splits, at)
+        for node in at:
+            total += value[node]
+            squares += value[node] * value[node]
+    mean = total / count
+    return mean, np.sqrt(max(0.0, squares / count - mean * mean))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _raw_mean_and_spread(
+    raw: Floats,
+    center: Floats,
+    spread: Floats,
+    row: Singles,
+    roots: Ints,
+    links: Ints,
+    splits: Singles,
+    value: Floats,
+) -> tuple[float, float]:
+    for index in range(raw.shape[0]):
+        row[index] = np.float32((raw[index] - center[index]) / spread[index])
+    return _mean_and_spread(row, roots, links, splits, value)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _means(rows: Singles, roots: Ints, links: Ints, splits: Singles, value: Floats) -> Floats:
+    means = np.empty(rows.shape[0])
+    for index in range(rows.shape[0]):
+        means[index] = _mean_and_spread(rows[index], roots, links, splits, value)[0]
+    return means
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _contributions(row: Singles, roots: Ints, links: Ints, splits: Singles, value: Floats) -> Floats:
+    """The base value, then what each feature added to it along the paths, averaged over the trees."""
+    parts = np.zeros(row.shape[0] + 1)
+    for tree in range(roots.shape[0]):
+        node = roots[tree]
+        parts[0] += value[node]
+        while links[node, 0] >= 0:
+            feature = links[node, 0]
+            step = 0 if row[feature] <= splits[node, 2] else 1
+            child = links[node, 1] + step
+            parts[feature + 1] += value[child] - value[node]
+            node = child
+    return parts / roots.shape[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FlatForest:
+    """All trees of a forest, one after the other; `roots[t]` is the first node of tree t."""
+
+    roots: Ints
+    nodes: Ints
+    value: Floats
+    num_features: int
+
+    @classmethod
+    def of(
+        cls, *, roots: Ints, feature: Ints, threshold: Singles, left: Ints, value: Floats, num_features: int
+    ) -> FlatForest:
+        """Pack the columns of all nodes, so that one look at a node touches one cache line."""
+        nodes = np.zeros((len(feature), 4), dtype=np.int32)
+        nodes[:, 0], nodes[:, 1] = feature, left
+        nodes.view(np.float32)[:, 2] = threshold
+        return cls(roots=roots, nodes=nodes, value=value.astype(np.float64), num_features=num_features)
+
+    @property
+    def splits(self) -> Singles:
+        """The packed nodes read as single precision; column 2 holds the thresholds."""
+        return self.nodes.view(np.float32)
+
+    @property
+    def num_trees(self) -> int:
+        """How many trees there are."""
+        return len(self.roots)
+
+    def predict(self, rows: Singles) -> Floats:
+        """The forest's answer for many rows of scaled features."""
+        means: Floats = _means(rows, self.roots, self.nodes, self.splits, self.value)
+        return means
+
+    def predict_raw(self, raw: Floats, center: Floats, spread: Floats, scratch: Singles) -> tuple[float, float]:
+        """Mean and spread of the trees for one row, scaled on the way into `scratch`."""
+        answer: tuple[float, float] = _raw_mean_and_spread(
+            raw, center, spread, scratch, self.roots, self.nodes, self.splits, self.value
+        )
+        return answer
+
+    def contributions(self, row: Singles) -> Floats:
+        """The mean of all training answers, then the part of each feature; they sum to the prediction."""
+        parts: Floats = _contributions(row, self.roots, self.nodes, self.splits, self.value)
+        return parts
+
+    def arrays(self) -> dict[str, Any]:
+        """The arrays under the names of the fields, for a model file."""
+        names = ("roots", "nodes", "value", "num_features")
+        return {name: getattr(self, name) for name in names}
+
+
+def _rounded_down(threshold: Floats) -> Singles:
+    """The largest single-precision numbers that are not above the thresholds."""
+    single = threshold.astype(np.float32)
+    above = single.astype(np.float64) > threshold
+    single[above] = np.nextafter(single[above], np.float32(-np.inf))
+    return single
+
+
+def _sibling_order(left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Old node ids in an order that places each right child just behind the left one."""
+    order = np.empty(len(left), dtype=np.int64)
+    order[0] = 0
+    taken, place = 1, 0
+    while place < taken:
+        node = order[place]
+        if left[node] >= 0:
+            order[taken], order[taken + 1] = left[node], right[node]
+            taken += 2
+        place += 1
+    return order
+
+
+def flattened(model: Any) -> FlatForest:
+    """Flatten a fitted scikit-learn forest of regression trees."""
+    roots, features, thresholds, lefts, values = [], [], [], [], []
+    offset = 0
+    for estimator in model.estimators_:
+        tree = estimator.tree_
+        order = _sibling_order(tree.children_left, tree.children_right)
+        new_place = np.empty(len(order), dtype=np.int64)
+        new_place[order] = np.arange(len(order))
+        is_leaf = tree.children_left[order] < 0
+        roots.append(offset)
+        features.append(np.where(is_leaf, -1, tree.feature[order]))
+        thresholds.append(np.where(is_leaf, 0.0, tree.threshold[order]))
+        lefts.append(np.where(is_leaf, 0, new_place[tree.children_left[order]] + offset))
+        values.append(tree.value[order, 0, 0])
+        offset += len(order)
+    return FlatForest.of(
+        roots=np.array(roots, dtype=np.int32),
+        feature=np.concatenate(features).astype(np.int32),
+        threshold=_rounded_down(np.concatenate(thresholds)),
+        left=np.concatenate(lefts).astype(np.int32),
+        value=np.concatenate(values),
+        num_features=int(model.n_features_in_),
+    )
