@@ -11,7 +11,9 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
-__all__ = ["Style", "palette", "style_of"]
+from hybrid_ml_scheduler.schedulers.registry import available
+
+__all__ = ["Style", "label_of", "palette", "style_of"]
 
 _SPARE_COLOURS = ("#0ea5e9", "#84cc16", "#f97316", "#14b8a6", "#8b5cf6", "#eab308", "#64748b", "#ec4899")
 _SPARE_MARKERS = "h8pH1234"
@@ -41,3 +43,9 @@ def style_of(name: str) -> Style:
     return Style(
         _SPARE_COLOURS[place[0] % len(_SPARE_COLOURS)], _SPARE_MARKERS[place[1] % len(_SPARE_MARKERS)], "solid"
     )
+
+
+def label_of(name: str) -> str:
+    """A strategy's name as people read it."""
+    entry = available().get(name)
+    return entry.label if entry is not None else name.replace("_", " ").capitalize()

@@ -1,0 +1,127 @@
+"""Where jobs run: processes of this machine, or a Ray cluster. The results are the same, only sooner.
+
+A job that fails, or takes its process with it, becomes a `Failure`; the others go on.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from hybrid_ml_scheduler.core.errors import HmsError
+
+__all__ = ["Engine", "Failure", "LocalEngine"]
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a job has no result, in a sentence."""
+
+    reason: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure:
+        """The failure behind an exception; what a user can mend speaks for itself."""
+        if isinstance(error, HmsError):
+            return cls(reason=str(error))
+        return cls(reason=f"{type(error).__name__}: {error}")
+
+
+class Engine(Protocol):
+    """Something that does jobs and hands back (index, result) as they end, in any order."""
+
+    def results(self, function: Callable[[Job], Result], jobs: Sequence[Job]) -> Iterator[tuple[int, Result | Failure]]:
+        """Do all jobs."""
+
+
+class LocalEngine:
+    """Processes on this machine; by default one a core."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = workers or max(1, len(os.sched_getaffinity(0)))
+
+    def results(self, function: Callable[[Job], Result], jobs: Sequence[Job]) -> Iterator[tuple[int, Result | Failure]]:
+        """Do all jobs; those that were running when a process died are tried again, each alone."""
+        suspects: list[int] = []
+        pending = list(range(len(jobs)))
+        while pending:
+            shift = _Shift(function, jobs, min(self.workers, len(pending)))
+            yield from shift.done(pending, suspects)
+            pending = shift.left
+        for index in suspects:
+            alone = _Shift(function, jobs, 1)
+            lost: list[int] = []
+            yield from alone.done([index], lost)
+            if lost:
+                yield index, Failure(reason="its process died (killed, or out of memory).")
+
+
+class _Shift(Generic[Job, Result]):
+    """One pool of processes, until the jobs are done or a process dies."""
+
+    def __init__(self, function: Callable[[Job], Result], jobs: Sequence[Job], workers: int) -> None:
+        self._function = function
+        self._jobs = jobs
+        self._workers = workers
+        self.left: list[int] = []
+
+    def done(self, pending: Sequence[int], suspects: list[int]) -> Iterator[tuple[int, Result | Failure]]:
+        """Yield what ends; if the pool breaks, running jobs become suspects and the rest is `left`."""
+        waiting = list(pending)
+        running: dict[Future[Result], int] = {}
+        before = set(multiprocessing.active_children())
+        pool = ProcessPoolExecutor(self._workers, mp_context=_context(), initializer=_prepare_worker)
+        try:
+            while waiting or running:
+                # No more than the workers can take: what waits here is innocent if a process dies.
+                while waiting and len(running) < self._workers:
+                    index = waiting[0]
+                    running[pool.submit(self._function, self._jobs[index])] = waiting.pop(0)
+                ended, _ = wait(running, return_when=FIRST_COMPLETED)
+                broken = [future for future in ended if isinstance(future.exception(), BrokenProcessPool)]
+                for future in ended.difference(broken):
+                    error = future.exception()
+                    yield running.pop(future), future.result() if error is None else Failure.of(error)
+                if broken:
+                    suspects += sorted(running.values())
+                    self.left = waiting
+                    return
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in set(multiprocessing.active_children()) - before:
+                process.terminate()
+
+
+def _context() -> multiprocessing.context.BaseContext:
+    """A server process that has the imports done and forks clean workers, where the system can do that."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    # One thread a library: the cores are taken by the workers. Read when the libraries are loaded.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["hybrid_ml_scheduler.experiments.trials"])
+    return context
+
+
+def _prepare_worker() -> None:
+    """Silence on Ctrl-C, and no life after the parent's death."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: multiprocessing.process.BaseProcess) -> None:
+    parent.join()
+    os._exit(1)

@@ -1,0 +1,63 @@
+"""The metrics a comparison reports: their names in words, their units and which way is better."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["HEADLINE", "METRICS", "Metric", "figure", "figure_with_interval"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One column of the metrics table."""
+
+    name: str
+    title: str
+    unit: str = ""
+    lower_is_better: bool = True
+
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric(name="mean_latency_s", title="Mean latency", unit="s"),
+        Metric(name="p50_latency_s", title="Median latency", unit="s"),
+        Metric(name="p95_latency_s", title="95 % latency", unit="s"),
+        Metric(name="p99_latency_s", title="99 % latency", unit="s"),
+        Metric(name="mean_time_s", title="Mean execution time", unit="s"),
+        Metric(name="mean_wait_s", title="Mean wait", unit="s"),
+        Metric(name="makespan_s", title="Makespan", unit="s"),
+        Metric(name="makespan_gap", title="Makespan above the bound", unit="%"),
+        Metric(name="device_seconds", title="Device-seconds", unit="s"),
+        Metric(name="throughput", title="Throughput", unit="tasks/s", lower_is_better=False),
+        Metric(name="energy_j", title="Energy", unit="J"),
+        Metric(name="cost_usd", title="Cost", unit="$"),
+        Metric(name="rental_usd", title="Rent", unit="$"),
+        Metric(name="electricity_usd", title="Electricity", unit="$"),
+        Metric(name="speedup_makespan", title="Speed-up in makespan", unit="×", lower_is_better=False),
+        Metric(name="speedup_time", title="Speed-up in execution time", unit="×", lower_is_better=False),
+        Metric(name="oom_count", title="Did not fit a GPU", unit="tasks"),
+        Metric(name="failed_count", title="Failed", unit="tasks"),
+    )
+}
+HEADLINE = ("mean_latency_s", "mean_time_s", "makespan_s", "energy_j", "cost_usd")
+
+
+def figure(value: float, unit: str = "") -> str:
+    """A number as people read it: four significant digits, a share as per cent."""
+    if math.isnan(value):
+        return "–"
+    if unit == "%":
+        return f"{100 * value:.1f} %"
+    if value == 0 or 1e-3 <= abs(value) < 1e4:
+        text = f"{value:.4g}"
+        return f"{value:.0f}" if "e" in text else text
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.3e}"
+
+
+def figure_with_interval(mean: float, low: float, high: float, unit: str = "") -> str:
+    """`mean [low, high]`, or the mean alone where there is no interval."""
+    if math.isnan(low):
+        return figure(mean, unit)
+    return f"{figure(mean, unit)} [{figure(low, unit)}, {figure(high, unit)}]"

@@ -1,0 +1,7 @@
+"""Plots of stored tables: each is a function from tables to a figure, drawn without a screen."""
+
+from __future__ import annotations
+
+from hybrid_ml_scheduler.experiments.plots.drawing import CAPTIONS, Read, draw, plots_for
+
+__all__ = ["CAPTIONS", "Read", "draw", "plots_for"]

@@ -1,0 +1,98 @@
+"""The list of plots, their captions, and their bytes: the same tables give the same PNG and SVG."""
+
+from __future__ import annotations
+
+import importlib
+import io
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+__all__ = ["CAPTIONS", "Read", "draw", "plots_for"]
+
+Read = Callable[[str], "pd.DataFrame"]
+
+_PACKAGE = "hybrid_ml_scheduler.experiments.plots"
+_PLOTS = {
+    "latency_cdf": ("latency", "latency_cdf", ("tasks",)),
+    "latency_boxplot": ("latency", "latency_boxplot", ("tasks",)),
+    "makespan_comparison": ("bars", "makespan_comparison", ("intervals", "metrics")),
+    "avg_duration_comparison": ("bars", "avg_duration_comparison", ("intervals", "metrics")),
+    "speedup_comparison": ("bars", "speedup_comparison", ("intervals",)),
+    "cost_comparison": ("bars", "cost_comparison", ("intervals",)),
+    "pareto_front": ("front", "pareto_front", ("metrics", "front")),
+    "learning_curves": ("curves", "learning_curves", ("curves",)),
+    "win_matrix": ("matrix", "win_matrix", ("wins",)),
+    "workload": ("workload", "workload", ("workload",)),
+    "gantt": ("gantt", "gantt", ("tasks",)),
+}
+CAPTIONS = {
+    "latency_cdf": "Share of tasks done within a latency (first seed; logarithmic axis).",
+    "latency_boxplot": "Latency of single tasks (first seed): box = middle half, whiskers = 5 % and 95 %.",
+    "makespan_comparison": "Makespan, mean over seeds with 95 % interval; the line is the proven lower bound.",
+    "avg_duration_comparison": "Mean execution time with 95 % interval; the line is the proven lower bound.",
+    "speedup_comparison": "How many times better than round robin, seed by seed: mean with 95 % interval.",
+    "cost_comparison": "Rent and electricity of the run with 95 % interval; dashed lines: CPU only and GPU only.",
+    "pareto_front": "Mean execution time against mean energy per task; no choice of splits lies below the line.",
+    "learning_curves": "Execution time over the best possible one along the run (1 = perfect), mean over seeds.",
+    "win_matrix": "Share of tasks where the row has the lower latency than the column; equal values count for nobody.",
+    "workload": "The tasks of the first seed.",
+    "gantt": "The first tasks on each device (first seed); a colour is a task.",
+}
+
+
+def plots_for(tables: Collection[str]) -> list[str]:
+    """The plots that can be drawn from these tables."""
+    return [name for name, (_, _, needed) in _PLOTS.items() if set(needed) <= set(tables)]
+
+
+def draw(name: str, read: Read) -> dict[str, bytes]:
+    """Draw one plot and return its files by suffix."""
+    module, function, _ = _PLOTS[name]
+    make: Callable[[Read], Figure] = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), function)
+    import matplotlib as mpl
+
+    with mpl.rc_context(_LOOK):  # type: ignore[arg-type]  # the stubs list every key as a literal
+        return _files(make(read), name)
+
+
+def _files(figure: Figure, name: str) -> dict[str, bytes]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(figure)
+    found = {}
+    # Neither file may tell when or by which build it was drawn: equal results must be equal bytes.
+    for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": "hms", "Title": name})):
+        target = io.BytesIO()
+        figure.savefig(target, format=suffix, metadata=metadata)
+        found[suffix] = target.getvalue()
+    return found
+
+
+_LOOK: dict[str, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": "#475569",
+    "axes.grid": True,
+    "axes.labelcolor": "#1e293b",
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": "#0f172a",
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "figure.dpi": 100,
+    "figure.facecolor": "white",
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "grid.color": "#e2e8f0",
+    "legend.frameon": False,
+    "savefig.dpi": 160,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "hms",
+    "text.color": "#0f172a",
+    "xtick.color": "#475569",
+    "ytick.color": "#475569",
+}

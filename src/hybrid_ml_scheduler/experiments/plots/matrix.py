@@ -1,0 +1,39 @@
+"""The win/loss matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hybrid_ml_scheduler.experiments.plots.axes import labels, one_axes, ordered
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from hybrid_ml_scheduler.experiments.plots.drawing import Read
+
+__all__ = ["win_matrix"]
+
+
+def win_matrix(read: Read) -> Figure:
+    """Share of tasks on which the row has the lower latency, with the half-width of its interval."""
+    wins = read("wins")
+    wins = wins[wins["metric"] == "latency_s"]
+    names = ordered(wins, "row")
+    shares = np.full((len(names), len(names)), np.nan)
+    figure, axes = one_axes(1.9 + 0.62 * len(names), 1.5 + 0.5 * len(names))
+    for row, column, mean, low, high in wins[["row", "column", "mean", "low", "high"]].itertuples(index=False):
+        place = names.index(row), names.index(column)
+        shares[place] = mean
+        spread = "" if np.isnan(low) else f"\n±{50 * (high - low):.1f}"
+        ink = "white" if abs(mean - 0.5) > 0.38 else "#0f172a"
+        text = f"{100 * mean:.0f}{spread}"
+        axes.text(place[1], place[0], text, ha="center", va="center", fontsize=6.5, color=ink)
+    axes.imshow(shares, cmap="PRGn", vmin=0, vmax=1, aspect="auto")
+    axes.set_xticks(range(len(names)), labels(names), rotation=40, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(names)), labels(names))
+    axes.grid(visible=False)
+    axes.tick_params(length=0)
+    axes.set_title("Row has the lower latency (% of tasks)")
+    return figure
