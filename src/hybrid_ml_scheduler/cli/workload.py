@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -66,8 +67,10 @@ def generate(
     values: dict[str, Any] = {"num_tasks": tasks, "dependency_probability": dependencies, "noise_sigma": noise}
     if rate is not None:
         values["arrival_rate"] = rate
-    batch = generate_batch(preset(workload).with_values(values), seed)
-    write_csv(batch, out)
+    parameters = preset(workload).with_values(values)
+    with _working(f"Drawing {tasks:,} tasks and writing {out}"):
+        batch = generate_batch(parameters, seed)
+        write_csv(batch, out)
     _say_written(batch, out, output)
 
 
@@ -84,8 +87,9 @@ def describe(
     from hybrid_ml_scheduler.workload import describe as description_of
     from hybrid_ml_scheduler.workload import resolve
 
-    batch = resolve(source, seed=seed, num_tasks=tasks, dialect=dialect, options=_pairs(option))
-    description = {"source": source, "seed": seed, **description_of(batch)}
+    with _working(f"Looking at {source}"):
+        batch = resolve(source, seed=seed, num_tasks=tasks, dialect=dialect, options=_pairs(option))
+        description = {"source": source, "seed": seed, **description_of(batch)}
     if output is Format.JSON:
         _print_json(description)
         return
@@ -107,9 +111,17 @@ def convert(
     """Turn a trace into the product's own CSV, filling what it lacks by stated assumptions."""
     from hybrid_ml_scheduler.workload import load, write_csv
 
-    batch = load(source, dialect=dialect, seed=seed, limit=limit, options=_pairs(option))
-    write_csv(batch, out)
+    with _working(f"Converting {source}"):
+        batch = load(source, dialect=dialect, seed=seed, limit=limit, options=_pairs(option))
+        write_csv(batch, out)
     _say_written(batch, out, output)
+
+
+def _working(what: str) -> AbstractContextManager[Any]:
+    """Show on a terminal's error output that work goes on; silent elsewhere."""
+    from rich.console import Console
+
+    return Console(stderr=True).status(f"{what} ...")
 
 
 def _pairs(texts: Sequence[str] | None) -> dict[str, str]:

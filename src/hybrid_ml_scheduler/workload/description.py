@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -34,13 +35,15 @@ def _says_something(batch: TaskBatch, name: str) -> bool:
     return not bool(np.isnan(getattr(batch, name)).all())
 
 
-def _summary(column: FloatColumn) -> dict[str, float | int]:
+def _summary(column: FloatColumn) -> dict[str, float | int | None]:
     known = column[~np.isnan(column)]
     quantiles = np.percentile(known, list(_QUANTILES.values()))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, std = float(known.mean()), float(known.std())
     return {
         "known": len(known),
-        "mean": float(known.mean()),
-        "std": float(known.std()),
+        "mean": mean if math.isfinite(mean) else None,
+        "std": std if math.isfinite(std) else None,
         "min": float(known.min()),
         **{name: float(value) for name, value in zip(_QUANTILES, quantiles, strict=True)},
         "max": float(known.max()),
@@ -51,12 +54,13 @@ def _arrivals(times: FloatColumn) -> dict[str, float | None]:
     """Rate and burstiness; the coefficient of variation of the gaps is 1 for a Poisson process."""
     gaps = np.diff(times)
     span = float(times[-1] - times[0])
-    mean = float(gaps.mean()) if len(gaps) else 0.0
+    mean = span / len(gaps) if len(gaps) else 0.0
     return {
         "first_s": float(times[0]),
         "last_s": float(times[-1]),
         "rate_per_s": len(gaps) / span if span > 0.0 else None,
-        "gap_cv": float(gaps.std() / mean) if mean > 0.0 else None,
+        # Scaled before squaring, so that no span is too long.
+        "gap_cv": float((gaps / mean).std()) if mean > 0.0 else None,
         "longest_gap_s": float(gaps.max()) if len(gaps) else None,
     }
 

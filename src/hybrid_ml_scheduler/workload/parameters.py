@@ -49,11 +49,11 @@ class WorkloadParameters:
             object.__setattr__(self, name, _checked_range(name, getattr(self, name), least, most))
         if self.size_range[0] <= 0.0:
             raise PlanError(f"workload.size_range = {_shown(self.size_range)} must begin above 0.")
-        _check_number("arrival_rate", self.arrival_rate, above=0.0)
-        _check_number("dependency_probability", self.dependency_probability, least=0.0, most=1.0)
-        _check_number("noise_sigma", self.noise_sigma, least=0.0, most=5.0)
-        for name in ("num_tasks", "max_parents", "parent_window"):
-            _check_count(name, getattr(self, name))
+        _check_number("arrival_rate", self.arrival_rate, least=1e-9, most=1e9)
+        _check_number("dependency_probability", self.dependency_probability, most=1.0)
+        _check_number("noise_sigma", self.noise_sigma, most=5.0)
+        for name, most in _COUNTS.items():
+            _check_count(name, getattr(self, name), most)
         if self.max_parents > self.parent_window:
             raise PlanError(
                 f"workload.max_parents = {self.max_parents} must not exceed parent_window = {self.parent_window}."
@@ -78,7 +78,10 @@ _LAWS = {
     "memory_law": MEMORY_LAWS,
     "arrival_law": ARRIVAL_LAWS,
 }
-_RANGES = {"size_range": (0.0, math.inf), "intensity_range": (0.0, 1.0), "memory_range": (0.0, math.inf)}
+# Far beyond any machine, and small enough that no formula overflows.
+_HUGE = 1e12
+_RANGES = {"size_range": (0.0, _HUGE), "intensity_range": (0.0, 1.0), "memory_range": (0.0, _HUGE)}
+_COUNTS = {"num_tasks": 100_000_000, "max_parents": 64, "parent_window": 1_000_000}
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -97,18 +100,14 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _check_number(
-    name: str, value: object, *, above: float | None = None, least: float = -math.inf, most: float = math.inf
-) -> None:
-    demand = f"above {above:g}" if above is not None else f"within [{least:g}, {most:g}]"
-    number = float(value) if _is_number(value) else math.nan  # type: ignore[arg-type]
-    if math.isnan(number) or not least <= number <= most or (above is not None and number <= above):
-        raise PlanError(f"workload.{name} = {value!r} must be a finite number {demand}.")
+def _check_number(name: str, value: object, *, least: float = 0.0, most: float) -> None:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not least <= value <= most:
+        raise PlanError(f"workload.{name} = {value!r} must be a finite number within [{least:g}, {most:g}].")
 
 
-def _check_count(name: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise PlanError(f"workload.{name} = {value!r} must be a whole number of at least 1.")
+def _check_count(name: str, value: object, most: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise PlanError(f"workload.{name} = {value!r} must be a whole number within [1, {most}].")
 
 
 def _shown(ends: Iterable[object]) -> str:

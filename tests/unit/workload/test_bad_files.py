@@ -230,6 +230,11 @@ def test_a_bad_trace_is_refused_with_file_place_and_reason(
     assert re.search(reason, refusal(path))
 
 
+def test_a_duration_beyond_all_numbers_is_refused_by_task(tmp_path: Path) -> None:
+    path = changed("philly.csv", "66.0,1,66.0", "1.7e308,1,1.7e308", tmp_path)
+    assert "task 2 has" in refusal(path)
+
+
 def test_a_cycle_in_a_workflow_is_refused_with_its_names(tmp_path: Path) -> None:
     document = json.loads((DATA / "workflow.json").read_text())
     tasks = {task["id"]: task for task in document["workflow"]["specification"]["tasks"]}

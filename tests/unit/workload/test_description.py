@@ -47,6 +47,17 @@ def test_one_task_can_be_described() -> None:
     assert json.loads(json.dumps(description, allow_nan=False)) == description
 
 
+def test_values_at_the_end_of_the_scale_can_be_described(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.csv"
+    header = "task_id,size,compute_intensity,memory_required,arrival_time"
+    path.write_text(f"{header}\n0,1.7e308,1,1.7e308,0\n1,1e308,0,5e-324,1e308\n2,5e-324,0,1e308,1.7e308\n")
+    result = runner.invoke(app, ["describe", str(path), "--format", "json"])
+    assert result.exit_code == 0, result.exception
+    assert json.loads(result.output)["columns"]["size"]["max"] == 1.7e308
+    picture = runner.invoke(app, ["describe", str(path)])
+    assert picture.exit_code == 0, picture.exception
+
+
 @given(st.lists(st.lists(st.integers(0, 30), max_size=4, unique=True), min_size=1, max_size=30))
 def test_a_level_is_one_more_than_the_deepest_parent(wanted: list[list[int]]) -> None:
     parents = [[parent for parent in listed if parent < row] for row, listed in enumerate(wanted)]
@@ -82,21 +93,9 @@ def test_the_picture_names_columns_graph_and_assumptions() -> None:
 
 def test_generate_writes_what_the_library_makes(tmp_path: Path) -> None:
     out = tmp_path / "tasks.csv.gz"
-    flags = [
-        "--tasks",
-        "40",
-        "--seed",
-        "7",
-        "--workload",
-        "heavy",
-        "--rate",
-        "9",
-        "--dependencies",
-        "0.5",
-        "--noise",
-        "0.1",
-    ]
-    result = runner.invoke(app, ["generate", *flags, "--out", str(out)])
+    size = ["--tasks", "40", "--seed", "7", "--workload", "heavy"]
+    shape = ["--rate", "9", "--dependencies", "0.5", "--noise", "0.1"]
+    result = runner.invoke(app, ["generate", *size, *shape, "--out", str(out)])
     assert result.exit_code == 0, result.output
     assert "40 tasks written" in result.output
     values = {"num_tasks": 40, "arrival_rate": 9.0, "dependency_probability": 0.5, "noise_sigma": 0.1}

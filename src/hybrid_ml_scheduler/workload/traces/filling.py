@@ -23,14 +23,18 @@ Filled = tuple[FloatColumn, list[Assumption]]
 
 def completed(records: Records, source: str, *, seed: int, limit: int | None, options: TraceOptions) -> TaskBatch:
     """Turn what a trace says into tasks, filling what it lacks; every guess ends up in `assumptions`."""
-    kept = _first(records, source, limit)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what overflows is refused by name below
+        return validated(_batch(_first(records, source, limit), seed, options), source)
+
+
+def _batch(kept: Records, seed: int, options: TraceOptions) -> TaskBatch:
     rng = _Streams(seed)
     intensity, intensity_notes = _intensity(kept, rng)
     memory, memory_notes = _memory(kept, rng, options)
     cpu_s, gpu_s, size, time_notes = _times(kept, rng, intensity, options)
     arrival, arrival_notes = _arrival(kept, gpu_s, options)
     notes = (*kept.notes, *intensity_notes, *memory_notes, *time_notes, *arrival_notes)
-    batch = batch_of(
+    return batch_of(
         task_id=kept.task_id,
         size=size,
         compute_intensity=intensity,
@@ -42,7 +46,6 @@ def completed(records: Records, source: str, *, seed: int, limit: int | None, op
         parent_offsets=kept.parent_offsets,
         parent_ids=kept.parent_ids,
     )
-    return validated(batch, source)
 
 
 class _Streams:
