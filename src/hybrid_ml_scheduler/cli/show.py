@@ -73,7 +73,7 @@ def _console() -> Console:
     from rich.console import Console
 
     console = Console()
-    return console if console.is_terminal else Console(width=120)
+    return console if console.is_terminal else Console(width=140)
 
 
 def _explain(console: Console, result: Mapping[str, Any]) -> None:

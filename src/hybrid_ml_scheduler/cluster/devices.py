@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 __all__ = ["Device", "QueuedPart"]
 
 
-class QueuedPart(NamedTuple):
-    """A promised part: when it really runs, what was believed, and whose it is."""
-
-    start_s: float
-    finish_s: float
-    estimate_s: float
-    not_before_s: float
-    task_id: int
+# A promised part as a plain tuple, since two are made for every task: when it really starts and finishes, what was
+# believed (estimated seconds; the believed moment before which it cannot start), and whose it is.
+QueuedPart = tuple[float, float, float, float, int]
+START, FINISH, ESTIMATE, NOT_BEFORE, TASK = range(5)
+# Whoever asks about the queue settles it first, so appending may put that off for a while.
+_UNSETTLED = 64
 
 
 class Device:
-    """The queue of one device and its recent past."""
+    """The queue of one device and its recent past; `is_exact` as long as luck plays no part."""
 
-    __slots__ = ("_busy_s", "_exact", "_queue", "_recent", "_window_s", "free_s")
+    __slots__ = ("_busy_s", "_queue", "_recent", "_window_s", "free_s", "is_exact")
 
     def __init__(self, window_s: float) -> None:
         self.free_s = 0.0
         self._busy_s = 0.0
-        self._exact = True
+        self.is_exact = True
         self._window_s = window_s
         self._queue: deque[QueuedPart] = deque()
         self._recent: deque[QueuedPart] = deque()
@@ -35,35 +33,36 @@ class Device:
     def settle(self, now_s: float) -> None:
         """Move finished parts to the recent past and forget what lies before the window."""
         queue, recent = self._queue, self._recent
-        while queue and queue[0].finish_s <= now_s:
+        while queue and queue[0][FINISH] <= now_s:
             recent.append(queue.popleft())
         oldest = now_s - self._window_s
-        while recent and recent[0].finish_s <= oldest:
+        while recent and recent[0][FINISH] <= oldest:
             recent.popleft()
 
     def estimated_end_s(self, now_s: float) -> float:
         """When the device is believed to be free; finished parts are known, the others estimated."""
-        if self._exact:
+        if self.is_exact:
             return self.free_s if self.free_s > now_s else now_s
         self.settle(now_s)
         end = now_s
         for place, part in enumerate(self._queue):
-            if place == 0 and part.start_s <= now_s:
-                end = max(now_s, part.start_s + part.estimate_s)
+            if place == 0 and part[START] <= now_s:
+                end = max(now_s, part[START] + part[ESTIMATE])
             else:
-                end = max(end, part.not_before_s) + part.estimate_s
+                end = max(end, part[NOT_BEFORE]) + part[ESTIMATE]
         return end
 
     def append(self, part: QueuedPart, now_s: float) -> None:
         """Queue a part behind what was promised before."""
-        self.settle(now_s)
+        if len(self._queue) > _UNSETTLED:
+            self.settle(now_s)
         self._queue.append(part)
-        self.free_s = part.finish_s
-        self._busy_s += part.finish_s - part.start_s
+        self.free_s = part[FINISH]
+        self._busy_s += part[FINISH] - part[START]
 
     def expect_luck(self) -> None:
         """From now on promises are estimates, so the end of the queue must be reckoned part by part."""
-        self._exact = False
+        self.is_exact = False
 
     def queue_length(self, now_s: float) -> int:
         """How many parts are waiting or running."""
@@ -73,7 +72,7 @@ class Device:
     def busy_s(self, now_s: float) -> float:
         """Seconds the device has been busy up to now."""
         self.settle(now_s)
-        ahead = sum(part.finish_s - max(part.start_s, now_s) for part in self._queue)
+        ahead = sum(part[FINISH] - max(part[START], now_s) for part in self._queue)
         return self._busy_s - ahead
 
     def recent_utilization(self, now_s: float) -> float:
@@ -89,20 +88,20 @@ class Device:
     def intervals(self, now_s: float) -> list[tuple[float, float, int]]:
         """Recent and promised parts as (start, finish, task id), for pictures."""
         self.settle(now_s)
-        return [(part.start_s, part.finish_s, part.task_id) for part in (*self._recent, *self._queue)]
+        return [(part[START], part[FINISH], part[TASK]) for part in (*self._recent, *self._queue)]
 
     def capture(self) -> Mapping[str, Any]:
         """The whole state as plain values."""
         return {
             "free_s": self.free_s,
             "busy_s": self._busy_s,
-            "exact": self._exact,
-            "queue": [tuple(part) for part in self._queue],
-            "recent": [tuple(part) for part in self._recent],
+            "exact": self.is_exact,
+            "queue": list(self._queue),
+            "recent": list(self._recent),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
-        self.free_s, self._busy_s, self._exact = state["free_s"], state["busy_s"], state["exact"]
-        self._queue = deque(QueuedPart(*part) for part in state["queue"])
-        self._recent = deque(QueuedPart(*part) for part in state["recent"])
+        self.free_s, self._busy_s, self.is_exact = state["free_s"], state["busy_s"], state["exact"]
+        self._queue = deque(state["queue"])
+        self._recent = deque(state["recent"])

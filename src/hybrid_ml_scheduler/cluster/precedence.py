@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hybrid_ml_scheduler.core.decisions import Outcome
+from hybrid_ml_scheduler.core.errors import InternalError
 from hybrid_ml_scheduler.core.tasks import Task
 
 __all__ = ["Precedence", "WaitingTask"]
@@ -32,7 +33,7 @@ class Precedence:
     """
 
     def __init__(self, recall: int | None) -> None:
-        self._recall = recall
+        self.recall = recall
         self._finish_s: dict[int, float] = {}
         self._waiting: dict[int, WaitingTask] = {}
         self._children: dict[int, list[int]] = {}
@@ -42,6 +43,8 @@ class Precedence:
 
     def offer(self, task: Task, luck: float) -> float | None:
         """Return when an arriving task is ready, or None if a parent has not been placed yet."""
+        if self.recall == 0:
+            raise InternalError(f"task {task.task_id} has parents in a run that was to have none.")
         self.active = True
         entry = WaitingTask(task, luck, 0, task.arrival_time)
         for parent in task.dependencies:
@@ -69,7 +72,7 @@ class Precedence:
         finish_s = math.nan if outcome.failed else outcome.finish_s
         self._finish_s[outcome.task_id] = finish_s
         self._doomed.discard(outcome.task_id)
-        if self._recall is not None and len(self._finish_s) > self._recall:
+        if self.recall is not None and len(self._finish_s) > self.recall:
             self._forget(outcome.ready_s)
         for child in self._children.pop(outcome.task_id, ()):
             entry = self._waiting[child]

@@ -26,7 +26,7 @@ __all__ = ["Simulation"]
 class Simulation:
     """Feed tasks with `offer` in order of (arrival time, id), let time pass with `advance`, end with `drain`.
 
-    `recall` bounds how many finished tasks are remembered as possible parents (`None`: all of them).
+    `recall` bounds how many finished tasks are remembered as possible parents (`None`: all; 0: none ever come).
     """
 
     def __init__(
@@ -119,8 +119,9 @@ class Simulation:
         self._decided += 1
         if self._learner is not None and not outcome.failed:
             heapq.heappush(self._finishes, (outcome.finish_s, self._decided, task, outcome))
-        for freed in precedence.placed(outcome):
-            heapq.heappush(self._ready, (freed.ready_s, freed.task.task_id, freed.task, freed.luck, None))
+        if precedence.recall != 0:
+            for freed in precedence.placed(outcome):
+                heapq.heappush(self._ready, (freed.ready_s, freed.task.task_id, freed.task, freed.luck, None))
         return outcome
 
     def capture(self) -> Mapping[str, Any]:

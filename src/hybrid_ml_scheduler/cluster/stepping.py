@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from hybrid_ml_scheduler.cluster.devices import Device, QueuedPart
+from hybrid_ml_scheduler.cluster.devices import Device
 from hybrid_ml_scheduler.cluster.view import BacklogView
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError
@@ -34,9 +34,14 @@ class Cluster:
 
     def view(self, now_s: float) -> BacklogView:
         """The backlogs at this moment; the same object is refreshed and returned each time."""
-        cpu, *gpus = [device.estimated_end_s(now_s) - now_s for device in self.devices]
+        gpus = [
+            (device.free_s - now_s if device.free_s > now_s else 0.0)
+            if device.is_exact
+            else device.estimated_end_s(now_s) - now_s
+            for device in self.devices
+        ]
         view = self._view
-        view.now_s, view.cpu_backlog_s, view.gpu_backlogs_s = now_s, cpu, gpus
+        view.now_s, view.cpu_backlog_s, view.gpu_backlogs_s = now_s, gpus.pop(0), gpus
         return view
 
     def place(self, task: Task, decision: Decision, view: BacklogView, luck: float = 1.0) -> Outcome:
@@ -57,7 +62,7 @@ class Cluster:
             cpu_start = device.free_s if device.free_s > now else now
             finish = cpu_start + cpu_s
             not_before = device.estimated_end_s(now) + estimate if self._serial else 0.0
-            device.append(QueuedPart(cpu_start, finish, estimate, 0.0, identity), now)
+            device.append((cpu_start, finish, estimate, 0.0, identity), now)
         if gpu_s > 0.0:
             device, estimate = self.devices[gpu + 1], gpu_s
             gpu_s = estimate * luck
@@ -65,7 +70,7 @@ class Cluster:
             if self._serial and gpu_start < finish:
                 gpu_start = finish
             end = gpu_start + gpu_s
-            device.append(QueuedPart(gpu_start, end, estimate, not_before, identity), now)
+            device.append((gpu_start, end, estimate, not_before, identity), now)
             finish = end if end > finish else finish
         else:
             gpu = NO_GPU

@@ -87,7 +87,9 @@ def run_scheduler(
         if progress is not None:
             progress(len(batch))
         return columns
-    return _stepped(Simulation(node, scheduler, seed=seed, options=options), batch, seconds, progress)
+    recall = None if batch.has_dependencies else 0
+    simulation = Simulation(node, scheduler, seed=seed, options=options, recall=recall)
+    return _stepped(simulation, batch, seconds, progress)
 
 
 def _stepped(simulation: Simulation, batch: TaskBatch, seconds: Durations, progress: Progress | None) -> RunColumns:

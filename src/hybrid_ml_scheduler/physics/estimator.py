@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Parts
 from hybrid_ml_scheduler.core.tasks import Task
@@ -15,8 +15,7 @@ from hybrid_ml_scheduler.physics.node import CoExecution, MemoryRule, Node
 __all__ = ["PhysicsEstimator", "TaskSeconds"]
 
 
-@dataclass(frozen=True, slots=True)
-class TaskSeconds:
+class TaskSeconds(NamedTuple):
     """Durations of one task: the CPU, and every kind of GPU (fitting and paged)."""
 
     cpu_s: float

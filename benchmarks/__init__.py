@@ -1,0 +1,1 @@
+"""Ourselves and our peers on the same job, in one run, as ratios."""
