@@ -1,104 +1,195 @@
-"""The results of a race as plain values: means over seeds with intervals, plan, bound and versions."""
+"""The results folder: every file whole or absent, and a marker that says whether the work is done.
+
+`INCOMPLETE` lies in the folder from its first moment until its last phase has ended, so that no interrupt,
+not even a power cut, can make a half-done folder look finished. `status.json` names the phases that are done
+and the digest of every file they wrote; a phase whose files are all still there is not done again.
+"""
 
 from __future__ import annotations
 
-import csv
+import hashlib
 import json
-import math
-import platform
-from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.experiments.intervals import t_interval
-from hybrid_ml_scheduler.experiments.plans import Plan
-from hybrid_ml_scheduler.experiments.race import Entrant, SeedRace
-from hybrid_ml_scheduler.workload.files import written
+from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 
-__all__ = ["race_mapping", "versions", "write_race"]
+if TYPE_CHECKING:
+    import pandas as pd
 
-_PARTS = ("hybrid-ml-scheduler", "numpy", "numba", "scikit-learn", "torch")
+__all__ = ["INCOMPLETE", "ResultsFolder", "parquet_bytes", "write_whole"]
 
-
-def versions() -> dict[str, str]:
-    """The versions of the parts that a result depends on."""
-    return {"python": platform.python_version(), **{part: _version(part) for part in _PARTS}}
+INCOMPLETE = "INCOMPLETE"
+_STATUS = "status.json"
 
 
-def _version(part: str) -> str:
+class ResultsFolder:
+    """One folder of results, written by phases."""
+
+    def __init__(self, path: Path, status: dict[str, Any]) -> None:
+        self.path = path
+        self._status = status
+        self._written: dict[str, str] = {}
+
+    @classmethod
+    def create(cls, path: Path, *, kind: str, plan: Mapping[str, Any]) -> ResultsFolder:
+        """Start a folder, or continue the one that was begun with the very same plan."""
+        digest = plan_digest(kind, plan)
+        if (path / _STATUS).is_file():
+            folder = cls.open(path)
+            if folder._status["plan_hash"] != digest:
+                raise PlanError(f"{path} holds results of another plan; choose another --out, or delete the folder.")
+            return folder
+        if path.exists() and (not path.is_dir() or any(item.name != INCOMPLETE for item in path.iterdir())):
+            raise PlanError(f"{path} is not empty and holds no results of this program; choose another --out.")
+        folder = cls(path, {"kind": kind, "plan_hash": digest, "state": "incomplete", "phases": {}})
+        folder._mark_incomplete()
+        folder.write_json("plan.json", plan)
+        folder._save()
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> ResultsFolder:
+        """Open a folder that exists."""
+        try:
+            status = json.loads((path / _STATUS).read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
+            raise HmsError(f"{path} is no results folder: it has no {_STATUS}.") from None
+        except (OSError, ValueError) as error:
+            raise HmsError(f"{path / _STATUS} cannot be read ({error}).") from error
+        if not isinstance(status, dict) or not {"kind", "plan_hash", "phases"} <= status.keys():
+            raise HmsError(f"{path / _STATUS} is not the status of a results folder.")
+        return cls(path, status)
+
+    @property
+    def kind(self) -> str:
+        """The command that made the folder, such as `heavy`."""
+        return str(self._status["kind"])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every phase has ended."""
+        return not (self.path / INCOMPLETE).exists() and self._status["state"] == "complete"
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The stored plan."""
+        return dict(self.read_json("plan.json"))
+
+    def is_done(self, phase: str) -> bool:
+        """Whether a phase has ended and all its files are still what it wrote."""
+        files = self._status["phases"].get(phase)
+        return files is not None and all(_digest(self.path / name) == digest for name, digest in files.items())
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Do a phase: it counts as done only if its body ends well."""
+        self._status["phases"].pop(name, None)
+        self._mark_incomplete()
+        self._save()
+        self._written = {}
+        yield
+        self._status["phases"][name] = dict(sorted(self._written.items()))
+        self._save()
+
+    def complete(self) -> None:
+        """Say that everything is there."""
+        self._status["state"] = "complete"
+        self._save()
+        (self.path / INCOMPLETE).unlink(missing_ok=True)
+
+    def write_bytes(self, name: str, data: bytes) -> Path:
+        """Write one file, whole."""
+        self._written[name] = hashlib.sha256(data).hexdigest()
+        return write_whole(self.path / name, data)
+
+    def write_json(self, name: str, value: object) -> Path:
+        """Write one JSON file with sorted keys."""
+        text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
+        return self.write_bytes(name, (text + "\n").encode("utf-8"))
+
+    def read_json(self, name: str) -> Any:
+        """Read one JSON file of the folder."""
+        try:
+            return json.loads((self.path / name).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise HmsError(f"{self.path}: {name} is missing; run the command that made the folder again.") from None
+        except (OSError, ValueError) as error:
+            raise HmsError(f"{self.path / name} cannot be read ({error}).") from error
+
+    def write_csv(self, name: str, frame: pd.DataFrame) -> None:
+        """Write a table as CSV; the same table gives the same bytes."""
+        self.write_bytes(name, frame.to_csv(index=False, lineterminator="\n").encode("utf-8"))
+
+    def write_table(self, name: str, frame: pd.DataFrame, *, csv: bool = True) -> None:
+        """Write a table as Parquet, and as CSV unless it is long."""
+        if csv:
+            self.write_csv(f"tables/{name}.csv", frame)
+        self.write_bytes(f"tables/{name}.parquet", parquet_bytes(frame))
+
+    def read_table(self, name: str) -> pd.DataFrame:
+        """Read a table of the folder."""
+        import pandas as pd
+
+        path = self.path / "tables" / f"{name}.parquet"
+        if not path.is_file():
+            raise HmsError(f"{self.path}: tables/{name}.parquet is missing; the simulation has not ended yet.")
+        return pd.read_parquet(path)
+
+    def tables(self) -> list[str]:
+        """The names of the tables that are there."""
+        return sorted(path.stem for path in (self.path / "tables").glob("*.parquet"))
+
+    def _mark_incomplete(self) -> None:
+        text = f"This folder is not finished. Run `hms {self.kind}` again with the same options to go on.\n"
+        write_whole(self.path / INCOMPLETE, text.encode("utf-8"))
+        self._status["state"] = "incomplete"
+
+    def _save(self) -> None:
+        text = json.dumps(self._status, indent=2, sort_keys=True)
+        write_whole(self.path / _STATUS, (text + "\n").encode("utf-8"))
+
+
+def plan_digest(kind: str, plan: Mapping[str, Any]) -> str:
+    """The identity of a piece of work: the same command with the same plan."""
+    text = json.dumps([kind, plan], sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def write_whole(path: Path, data: bytes) -> Path:
+    """Write a file so that its name only ever stands for the whole of it."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        return version(part)
-    except PackageNotFoundError:
-        return "absent"
-
-
-def race_mapping(plan: Plan, strategies: Sequence[Entrant], races: Sequence[SeedRace]) -> dict[str, Any]:
-    """Everything a race found out, ready for JSON."""
-    schedulers = {}
-    for entrant in strategies:
-        metrics = averaged([race.metrics(entrant.name) for race in races])
-        schedulers[entrant.name] = {**metrics, "learning": entrant.learning}
-    bounds = [{"makespan_s": race.bound.makespan_s, "mean_time_s": race.bound.mean_time_s} for race in races]
-    return {
-        "schedulers": schedulers,
-        "lower_bound": {**averaged(bounds), "argument": races[0].bound.binding},
-        "plan": {**plan.to_mapping(), "digest": plan.digest},
-        "seed": plan.seed,
-        "seeds": plan.seeds,
-        "tasks": races[0].tasks,
-        "assumptions": list(races[0].assumptions),
-        "versions": versions(),
-    }
-
-
-def averaged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """One row as it is; several as means with `<metric>_ci` beside each."""
-    if len(rows) == 1:
-        return {key: _plain(value) for key, value in rows[0].items()}
-    found: dict[str, Any] = {}
-    for key, value in rows[0].items():
-        if isinstance(value, Mapping):
-            inner = averaged([row[key] for row in rows])
-            found[key] = {name: number for name, number in inner.items() if not name.endswith("_ci")}
-            found[f"{key}_ci"] = {
-                name.removesuffix("_ci"): ends for name, ends in inner.items() if name.endswith("_ci")
-            }
-        elif any(row[key] is None for row in rows):
-            found[key], found[f"{key}_ci"] = None, None
-        else:
-            interval = t_interval([float(row[key]) for row in rows])
-            found[key] = _plain(interval.mean)
-            found[f"{key}_ci"] = [_plain(interval.low), _plain(interval.high)]
-    return found
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no NaN: what is not known is null."""
-    if isinstance(value, Mapping):
-        return {key: _plain(inner) for key, inner in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def write_race(folder: Path, result: Mapping[str, Any]) -> None:
-    """Write plan, results and a table into a folder; the results come last and mark it complete."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(part, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
     except OSError as error:
-        raise PlanError(f"The folder {folder} cannot be made: {error.strerror}.") from None
-    with written(folder / "plan.json") as file:
-        file.write(json.dumps(result["plan"], indent=2) + "\n")
-    with written(folder / "summary.csv") as file:
-        table = csv.writer(file, lineterminator="\n")
-        names = [key for key, value in _first(result).items() if not isinstance(value, (Mapping, list))]
-        table.writerow(["scheduler", *names])
-        for name, metrics in result["schedulers"].items():
-            table.writerow([name, *(metrics[key] for key in names)])
-    with written(folder / "race.json") as file:
-        file.write(json.dumps(result, indent=2, allow_nan=False) + "\n")
+        raise HmsError(f"{path} cannot be written ({error.strerror}).") from error
+    finally:
+        if part.exists():
+            part.unlink()
+    return path
 
 
-def _first(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = next(iter(result["schedulers"].values()))
-    return found
+def parquet_bytes(frame: pd.DataFrame) -> bytes:
+    """A table as Parquet; the same table gives the same bytes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
