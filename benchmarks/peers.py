@@ -99,7 +99,7 @@ def c_loop(batch: TaskBatch) -> Callable[[], np.ndarray]:
     floats = [np.zeros(count) for _ in range(6)]
     gpu, status = np.zeros(count, dtype=np.int32), np.zeros(count, dtype=np.int8)
     outputs = [floats[0], gpu, *floats[1:], status]
-    columns = (*inputs, *outputs)
+    columns: list[np.ndarray] = [*inputs, *outputs]
 
     def run() -> np.ndarray:
         # The pointers are taken here, so that this closure keeps the columns alive.

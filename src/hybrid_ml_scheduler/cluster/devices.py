@@ -12,7 +12,7 @@ __all__ = ["Device", "QueuedPart"]
 # A promised part as a plain tuple, since two are made for every task: when it really starts and finishes, what was
 # believed (estimated seconds; the believed moment before which it cannot start), and whose it is.
 QueuedPart = tuple[float, float, float, float, int]
-START, FINISH, ESTIMATE, NOT_BEFORE, TASK = range(5)
+START, FINISH, ESTIMATE, NOT_BEFORE = range(4)
 # Whoever asks about the queue settles it first, so appending may put that off for a while.
 _UNSETTLED = 64
 
@@ -88,7 +88,7 @@ class Device:
     def intervals(self, now_s: float) -> list[tuple[float, float, int]]:
         """Recent and promised parts as (start, finish, task id), for pictures."""
         self.settle(now_s)
-        return [(part[START], part[FINISH], part[TASK]) for part in (*self._recent, *self._queue)]
+        return [(start_s, finish_s, task_id) for start_s, finish_s, _, _, task_id in (*self._recent, *self._queue)]
 
     def capture(self) -> Mapping[str, Any]:
         """The whole state as plain values."""
