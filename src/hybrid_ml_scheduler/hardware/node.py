@@ -1,0 +1,166 @@
+"""A physics node from a measured profile, and in words what was assumed on the way."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hybrid_ml_scheduler.core.errors import ProfileError
+from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
+from hybrid_ml_scheduler.hardware.files import read_profile
+from hybrid_ml_scheduler.hardware.profile import DeviceProfile, Profile, Series
+
+if TYPE_CHECKING:
+    # Loaded late below: measuring a bare machine must not need the compiler that physics brings.
+    from hybrid_ml_scheduler.physics import Cpu, Curves, Gpu, Node
+
+__all__ = ["TRANSFERS", "assumptions", "node_from_profile", "outside_range"]
+
+TRANSFERS = ("pinned", "pageable")
+_LEAST_SIZES = 2
+_MEGABYTE = 1e6
+
+
+def node_from_profile(path: Path, *, transfer: str = "pinned", num_gpus: int | None = None) -> Node:
+    """The node that was measured: `num_gpus` of its GPUs (default: as many as were found)."""
+    from hybrid_ml_scheduler.physics import Node
+
+    profile = read_profile(path)
+    gpu = _measured_gpu(profile, path)
+    count = int(gpu.facts.get("count", 1)) if num_gpus is None else num_gpus
+    if count < 1:
+        raise ProfileError(f"{path}: a node needs at least one GPU, not {count}.")
+    return Node(
+        cpu=_cpu(profile.cpu),
+        gpus=(_gpu(gpu, transfer, path),) * count,
+        curves=_curves(profile, path),
+    )
+
+
+def _measured_gpu(profile: Profile, path: Path | str) -> DeviceProfile:
+    if profile.gpu is None:
+        raise ProfileError(
+            f"{path} holds no GPU, and a race needs one: measure on a machine with CUDA or MPS, "
+            "or take a profile that has one, such as plans/hardware/h200.json."
+        )
+    return profile.gpu
+
+
+def _cpu(device: DeviceProfile) -> Cpu:
+    from hybrid_ml_scheduler.physics import Cpu
+
+    return Cpu(**_powers(device))
+
+
+def _gpu(device: DeviceProfile, transfer: str, path: Path) -> Gpu:
+    from hybrid_ml_scheduler.physics import Gpu
+
+    memory_mb = device.facts.get("memory_mb")
+    if not isinstance(memory_mb, (int, float)) or memory_mb <= 0:
+        raise ProfileError(f"The hardware profile {path} is damaged: gpu.facts.memory_mb must be a number above 0.")
+    if "launch" not in device.readings:
+        raise ProfileError(f"The hardware profile {path} is damaged: gpu.readings.launch is missing.")
+    return Gpu(
+        memory_mb=float(memory_mb),
+        bandwidth_mb_s=_bandwidth_mb_s(_transfer_series(device, transfer, path)),
+        launch_s=device.readings["launch"].median,
+        **_powers(device),
+    )
+
+
+def _powers(device: DeviceProfile) -> dict[str, float]:
+    """The measured powers; what was not readable keeps the default of the physics."""
+    names = {"busy_power": "power_w", "idle_power": "idle_power_w"}
+    return {names[name]: device.readings[name].median for name in names if name in device.readings}
+
+
+def _transfer_series(device: DeviceProfile, transfer: str, path: Path) -> Series:
+    if transfer not in TRANSFERS:
+        raise ProfileError(f"transfer = {transfer!r} must be one of {', '.join(TRANSFERS)}.")
+    # Memory shared by CPU and GPU (MPS) knows no pinning: its one kind of copy is used.
+    for kind in (transfer, "pageable"):
+        series = device.series.get(f"transfer_{kind}_to_device")
+        if series is not None and series.points:
+            return series
+    raise ProfileError(f"The hardware profile {path} is damaged: gpu.series.transfer_{transfer}_to_device is missing.")
+
+
+def _bandwidth_mb_s(series: Series) -> float:
+    """The rate of the largest copy: tasks move megabytes, far beyond the size where a copy's start matters."""
+    largest = series.points[-1]
+    return largest.at / _MEGABYTE / largest.median
+
+
+def _curves(profile: Profile, path: Path) -> Curves:
+    from hybrid_ml_scheduler.physics import Curves
+
+    gpu = _measured_gpu(profile, path)
+    wanted = {
+        "cpu_serial_s": (profile.cpu, "stream"),
+        "cpu_dense_s": (profile.cpu, "matmul"),
+        "gpu_serial_s": (gpu, "stream"),
+        "gpu_dense_s": (gpu, "matmul"),
+    }
+    for device, name in wanted.values():
+        if name not in device.series:
+            raise ProfileError(f"The hardware profile {path} is damaged: series {name} of {device.name} is missing.")
+    sizes = measured_sizes(profile)
+    if len(sizes) < _LEAST_SIZES:
+        raise ProfileError(f"{path} has fewer than {_LEAST_SIZES} sizes measured on both the CPU and the GPU.")
+    columns = {key: _column(device.series[name], sizes) for key, (device, name) in wanted.items()}
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    return Curves(size=np.array(sizes), source=f"{gpu.name} and {profile.cpu.name}, profile {digest}", **columns)
+
+
+def _column(series: Series, sizes: list[float]) -> FloatColumn:
+    medians = series.medians
+    return np.array([medians[size] for size in sizes])
+
+
+def measured_sizes(profile: Profile) -> list[float]:
+    """The problem sizes at which both kinds of work were measured on both devices, ascending."""
+    devices = [device for device in (profile.cpu, profile.gpu) if device is not None]
+    grids = [set(device.series[name].medians) for device in devices for name in ("stream", "matmul")]
+    return sorted(set.intersection(*grids))
+
+
+def outside_range(profile: Path | Profile, batch: TaskBatch) -> str | None:
+    """One sentence if tasks lie outside the measured sizes, where the curves are only prolonged; else None."""
+    found = read_profile(profile) if isinstance(profile, Path) else profile
+    sizes = measured_sizes(found)
+    untimed = np.isnan(batch.cpu_time) | np.isnan(batch.gpu_time)
+    below, above = untimed & (batch.size < sizes[0]), untimed & (batch.size > sizes[-1])
+    outside = below | above
+    if not outside.any():
+        return None
+    reached = batch.size[outside]
+    return (
+        f"{int(outside.sum()):,} of {len(batch):,} tasks have a size outside the measured {sizes[0]:g} to "
+        f"{sizes[-1]:g} ({int(below.sum()):,} below, {int(above.sum()):,} above; they reach from {reached.min():g} to "
+        f"{reached.max():g}): their times prolong the curves and were not measured."
+    )
+
+
+def assumptions(profile: Path | Profile, batch: TaskBatch, *, transfer: str = "pinned") -> tuple[str, ...]:
+    """Every sentence a reader of a race on this profile must know."""
+    found = read_profile(profile) if isinstance(profile, Path) else profile
+    gpu = _measured_gpu(found, profile if isinstance(profile, Path) else "The profile")
+    said = [
+        f"Durations are interpolated from measurements on {gpu.name} and {found.cpu.name}"
+        f"{' (quick measurement)' if found.quick else ''}: size N stands for a matrix product of dimension N at "
+        "intensity 1 and for streaming N×N numbers at intensity 0.",
+        f"Transfers run at the measured rate of {_kind_used(gpu, transfer)} host memory to the device; "
+        "prices are the defaults.",
+    ]
+    for label, device in (("CPU", found.cpu), ("GPU", gpu)):
+        if "busy_power" not in device.readings:
+            said.append(f"The {label}'s power was not readable when measured; the default of the physics is used.")
+    outside = outside_range(found, batch)
+    return (*said, *found.notes, *((outside,) if outside else ()))
+
+
+def _kind_used(gpu: DeviceProfile, transfer: str) -> str:
+    return transfer if f"transfer_{transfer}_to_device" in gpu.series else "pageable"
