@@ -17,16 +17,10 @@ seeds = st.integers(0, 2**32)
 
 @pytest.mark.parametrize("name", STRATEGIES)
 @given(batch=batches(), node=nodes(), seed=seeds)
-def test_kernel_agrees_with_the_reference_bit_for_bit(name: str, batch: TaskBatch, node: Node, seed: int) -> None:
-    assert kernel_rows(batch, node, name, seed) == reference_rows(batch, node, name, seed)
-
-
-@pytest.mark.parametrize("name", STRATEGIES)
-@given(batch=batches(), node=nodes(), seed=seeds)
-def test_stepping_form_agrees_with_the_reference_bit_for_bit(
-    name: str, batch: TaskBatch, node: Node, seed: int
-) -> None:
-    assert stepping_rows(batch, node, name, seed) == reference_rows(batch, node, name, seed)
+def test_all_three_forms_agree_bit_for_bit(name: str, batch: TaskBatch, node: Node, seed: int) -> None:
+    expected = reference_rows(batch, node, name, seed)
+    assert kernel_rows(batch, node, name, seed) == expected
+    assert stepping_rows(batch, node, name, seed) == expected
 
 
 def test_luck_on_the_cpu_is_not_seen_through_a_lucky_gpu() -> None:

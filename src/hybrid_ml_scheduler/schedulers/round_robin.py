@@ -51,11 +51,12 @@ class RoundRobin:
         return Decision(gpu_fraction=1.0, gpu=(turn // 2) % self._num_gpus)
 
     def rule(self, batch: TaskBatch) -> BatchRule:
-        """The compiled form, by order of decision."""
+        """The compiled form, by order of decision; the turn moves on, so that the next chunk continues it."""
         if self._half:
             fractions = np.where(batch.task_id % 2 == 0, 0.5, 0.0)
             return BatchRule(kind=RuleKind.PRESCRIBED, fractions=fractions)
         turn = np.arange(self._decided, self._decided + len(batch))
+        self._decided += len(batch)
         return BatchRule(
             kind=RuleKind.PRESCRIBED,
             fractions=np.where(turn % 2 == 0, 1.0, 0.0),
