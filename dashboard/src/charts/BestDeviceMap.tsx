@@ -1,0 +1,96 @@
+import type { HeatMap } from "@/client/types";
+import { count, digits, percent } from "@/lib/format";
+import { placementColour } from "@/lib/palette";
+import type { Theme } from "@/lib/theme";
+import { Legend } from "./Legend";
+
+export type Place = "cpu" | "gpu" | "split";
+
+export const PLACES: readonly { key: Place; label: string; letter: string }[] = [
+  { key: "cpu", label: "CPU", letter: "C" },
+  { key: "gpu", label: "GPU", letter: "G" },
+  { key: "split", label: "Split", letter: "S" },
+];
+
+type HeatCell = HeatMap["cells"][number];
+
+function sentence(cell: HeatCell): string {
+  const where = `size ${count(cell.size_low)}–${count(cell.size_high)}, intensity ${digits(cell.intensity_low, 2)}–${digits(cell.intensity_high, 2)}`;
+  if (!cell.best_device || cell.tasks === 0) return `${where}: no tasks yet`;
+  return `${where}: ${cell.best_device} for most of ${count(cell.tasks)} tasks, mean GPU share ${percent(cell.optimal_gpu_fraction)}`;
+}
+
+function CellBox({ cell, most, theme }: { cell: HeatCell; most: number; theme: Theme }) {
+  const place = PLACES.find((entry) => entry.key === cell.best_device);
+  if (!place || cell.tasks === 0)
+    return <td title={sentence(cell)} className="rounded-md border border-dashed border-line" />;
+  const weight = 25 + 50 * Math.sqrt(cell.tasks / most);
+  const style = {
+    background: `color-mix(in oklab, ${placementColour(place.key, theme)} ${weight}%, var(--panel-solid))`,
+  };
+  return (
+    <td
+      title={sentence(cell)}
+      data-place={place.key}
+      className="rounded-md text-center text-[0.6875rem] font-semibold"
+      style={style}
+    >
+      {place.letter}
+      <span className="sr-only">{sentence(cell)}</span>
+    </td>
+  );
+}
+
+/** Size by intensity to the device that the oracle chose most often; stronger colour means more tasks. */
+export function BestDeviceMap({ map, theme }: { map: HeatMap; theme: Theme }) {
+  const columns = map.size_bounds.slice(0, -1);
+  const rows = map.intensity_bounds
+    .slice(0, -1)
+    .map((low, i) => ({ low, high: map.intensity_bounds[i + 1] ?? 1 }));
+  const most = Math.max(1, ...map.cells.map((cell) => cell.tasks));
+  const find = (size: number, intensity: number): HeatCell | undefined =>
+    map.cells.find((cell) => cell.size_low === size && cell.intensity_low === intensity);
+  return (
+    <div className="flex h-full min-h-0 flex-col gap-2">
+      <Legend
+        entries={PLACES.map((place) => ({
+          key: place.key,
+          label: `${place.letter} = ${place.label}`,
+          colour: placementColour(place.key, theme),
+        }))}
+      />
+      <table className="figure min-h-0 w-full flex-1 table-fixed border-separate border-spacing-[3px]">
+        <caption className="sr-only">
+          Best device by task size and compute intensity, according to the oracle
+        </caption>
+        <tbody>
+          {[...rows].reverse().map((row) => (
+            <tr key={row.low}>
+              <th scope="row" className="w-9 pr-1 text-right text-[0.6875rem] font-normal text-muted">
+                {digits(row.low, 2)}
+              </th>
+              {columns.map((size) => {
+                const cell = find(size, row.low);
+                return cell ? (
+                  <CellBox key={size} cell={cell} most={most} theme={theme} />
+                ) : (
+                  <td key={size} className="rounded-md border border-dashed border-line" />
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <td className="text-right text-[0.6875rem] text-muted">size</td>
+            {columns.map((size) => (
+              <th key={size} scope="col" className="h-4 truncate text-[0.6875rem] font-normal text-muted">
+                {count(size)}
+              </th>
+            ))}
+          </tr>
+        </tfoot>
+      </table>
+    </div>
+  );
+}

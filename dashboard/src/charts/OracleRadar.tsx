@@ -1,0 +1,71 @@
+import { PolarAngleAxis, PolarGrid, PolarRadiusAxis, Radar, RadarChart } from "recharts";
+import { useSize } from "@/lib/useSize";
+import { RINGS, radiusOf, type Spoke } from "./radar";
+
+export interface OracleRadarProps {
+  spokes: readonly Spoke[];
+  colour: string;
+  oracleColour: string;
+  label: string;
+}
+
+function ringText(radius: number): string {
+  const ratio = radius / (1 - radius);
+  return ratio === 0.5 ? "½×" : `${Math.round(ratio)}×`;
+}
+
+/** A strategy against the oracle: inside the gold ring is better, outside worse. */
+export function OracleRadar({ spokes, colour, oracleColour, label }: OracleRadarProps) {
+  const [ref, size] = useSize<HTMLDivElement>();
+  const data = spokes.map((spoke) => ({
+    ...spoke,
+    name: `${spoke.axis} ${spoke.ratio === null ? "–" : `${spoke.ratio.toFixed(2)}×`}`,
+  }));
+  const description = `${label}: ${data.map((spoke) => spoke.name).join(", ")} of the oracle's value`;
+  return (
+    <div ref={ref} role="img" aria-label={description} className="h-full min-h-0 w-full overflow-hidden">
+      {size.width > 0 && (
+        <RadarChart
+          width={size.width}
+          height={size.height}
+          data={data}
+          outerRadius="70%"
+          accessibilityLayer={false}
+        >
+          <PolarGrid
+            stroke="var(--line)"
+            polarRadius={RINGS.map(
+              (ratio) => (radiusOf(ratio) * 0.7 * Math.min(size.width, size.height)) / 2,
+            )}
+          />
+          <PolarAngleAxis dataKey="name" tick={{ fill: "var(--ink)", fontSize: 11.5 }} />
+          <PolarRadiusAxis
+            domain={[0, 1]}
+            ticks={RINGS.map(radiusOf)}
+            tickFormatter={ringText}
+            angle={90}
+            axisLine={false}
+            tick={{ fill: "var(--muted)", fontSize: 10 }}
+          />
+          <Radar
+            dataKey="oracle"
+            stroke={oracleColour}
+            fill={oracleColour}
+            fillOpacity={0.1}
+            strokeDasharray="5 4"
+            strokeWidth={1.5}
+            isAnimationActive={false}
+          />
+          <Radar
+            dataKey="radius"
+            stroke={colour}
+            fill={colour}
+            fillOpacity={0.28}
+            strokeWidth={2}
+            isAnimationActive={false}
+          />
+        </RadarChart>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,111 @@
+import { CartesianGrid, Line, LineChart, ReferenceLine, Tooltip, XAxis, YAxis } from "recharts";
+import { count } from "@/lib/format";
+import { useSize } from "@/lib/useSize";
+import type { Marker } from "./series";
+
+export interface TrendLinesProps {
+  label: string;
+  names: readonly { key: string; label: string; colour: string; dash?: string | undefined }[];
+  /** One row a point: `x` and one value for each name. */
+  points: readonly Record<string, number | null>[];
+  shifts: readonly Marker[];
+  trainings: readonly number[];
+  log: boolean;
+  /** Draw across missing values: only where each row belongs to one line. */
+  connect?: boolean;
+  format: (value: number | null | undefined) => string;
+}
+
+/** The long-term trend, each point the mean of a stretch of tasks; no smoothing hides the raw means. */
+export function TrendLines({
+  label,
+  names,
+  points,
+  shifts,
+  trainings,
+  log,
+  connect = false,
+  format,
+}: TrendLinesProps) {
+  const [ref, size] = useSize<HTMLDivElement>();
+  return (
+    <div
+      ref={ref}
+      role="img"
+      aria-label={label}
+      data-markers={shifts.length}
+      className="h-full min-h-0 w-full overflow-hidden"
+    >
+      {size.width > 0 && (
+        <LineChart
+          width={size.width}
+          height={size.height}
+          data={points as Record<string, number>[]}
+          margin={{ top: 18, right: 12, bottom: 4, left: 4 }}
+          accessibilityLayer={false}
+        >
+          <CartesianGrid stroke="var(--grid)" vertical={false} />
+          <XAxis
+            dataKey="x"
+            type="number"
+            domain={["dataMin", "dataMax"]}
+            tickFormatter={(value: number) => count(value)}
+            stroke="var(--line)"
+            tick={{ fill: "var(--muted)", fontSize: 11 }}
+            height={24}
+          />
+          <YAxis
+            width={62}
+            scale={log ? "log" : "linear"}
+            domain={log ? ["auto", "auto"] : [0, "auto"]}
+            allowDataOverflow={log}
+            tickFormatter={(value: number) => format(value)}
+            stroke="var(--line)"
+            tick={{ fill: "var(--muted)", fontSize: 11 }}
+          />
+          <Tooltip
+            isAnimationActive={false}
+            formatter={(value, name) => [
+              format(value as number),
+              names.find((n) => n.key === name)?.label ?? String(name),
+            ]}
+            labelFormatter={(value) => `up to task ${count(value as number)}`}
+            contentStyle={{
+              background: "var(--panel-solid)",
+              border: "1px solid var(--line)",
+              borderRadius: 10,
+              fontSize: 12,
+            }}
+            labelStyle={{ color: "var(--muted)" }}
+            itemSorter={(item) => Number(item.value)}
+          />
+          {trainings.map((x) => (
+            <ReferenceLine key={`t${x}`} x={x} stroke="var(--ml)" strokeOpacity={0.28} />
+          ))}
+          {shifts.map((marker) => (
+            <ReferenceLine
+              key={`s${marker.x}`}
+              x={marker.x}
+              stroke="var(--warn)"
+              strokeDasharray="5 4"
+              strokeWidth={1.5}
+              label={{ value: marker.text, fill: "var(--warn)", fontSize: 11, position: "top" }}
+            />
+          ))}
+          {names.map((name) => (
+            <Line
+              key={name.key}
+              dataKey={name.key}
+              stroke={name.colour}
+              strokeWidth={2}
+              {...(name.dash ? { strokeDasharray: name.dash } : {})}
+              dot={false}
+              isAnimationActive={false}
+              connectNulls={connect}
+            />
+          ))}
+        </LineChart>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,53 @@
+/** The arithmetic of the race bars: ranks, lengths and the scale. */
+
+export interface Racer {
+  name: string;
+  label: string;
+  colour: string;
+  value: number | null;
+  text: string;
+  gap: number | null;
+}
+
+export type Scale = "linear" | "log";
+
+export interface Placed extends Racer {
+  rank: number;
+  /** Length of the bar, 0 to 1; null when there is no value yet. */
+  length: number | null;
+}
+
+const SPREAD_FOR_LOG = 40;
+
+/** A linear scale, unless the slowest would squash all others into a sliver. */
+export function fittingScale(values: readonly (number | null)[]): Scale {
+  const known = values.filter((v): v is number => v !== null && v > 0).sort((a, b) => a - b);
+  const least = known[0];
+  const most = known.at(-1);
+  return least !== undefined && most !== undefined && most / least > SPREAD_FOR_LOG ? "log" : "linear";
+}
+
+/** Maps a value to a length of bar. On the log scale the shortest bar keeps 12 % so that it is seen. */
+export function lengthOf(values: readonly (number | null)[], scale: Scale): (value: number) => number {
+  const known = values.filter((v): v is number => v !== null && v > 0);
+  const most = Math.max(...known, 0);
+  const least = Math.min(...known, most);
+  if (scale === "linear" || most <= 0 || least === most) return (value) => (most > 0 ? value / most : 0);
+  const width = Math.log(most / least);
+  return (value) => 0.12 + (0.88 * Math.log(Math.max(value, least) / least)) / width;
+}
+
+/** The racers with their places; the least value leads, unknown values come last, names break ties. */
+export function placed(racers: readonly Racer[], scale: Scale, bound: number | null): Placed[] {
+  const toLength = lengthOf([...racers.map((r) => r.value), bound], scale);
+  const order = [...racers].sort(
+    (a, b) =>
+      (a.value ?? Number.POSITIVE_INFINITY) - (b.value ?? Number.POSITIVE_INFINITY) ||
+      (a.name < b.name ? -1 : 1),
+  );
+  return order.map((racer, index) => ({
+    ...racer,
+    rank: index + 1,
+    length: racer.value === null ? null : toLength(racer.value),
+  }));
+}

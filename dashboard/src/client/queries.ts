@@ -1,0 +1,95 @@
+/** What is read over HTTP, each with its own pace; nothing is asked again while the race stands still. */
+import { keepPreviousData, QueryClient, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { useLive } from "@/live/store";
+import { ask, ServiceProblem } from "./http";
+import type { LedgerPage, Models, Preset, ServiceCard, Stats, StrategyCard, TaskAudit, Trend } from "./types";
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 1000,
+      gcTime: 60_000,
+      refetchOnWindowFocus: false,
+      retry: (failures, error) => failures < 2 && !(error instanceof ServiceProblem && error.status >= 400),
+    },
+  },
+});
+
+/** A pace that stops when the race is paused or the connection is gone. */
+function usePace(everyMs: number): number | false {
+  const moving = useLive((s) => s.connection.phase === "live" && s.update?.status.state === "running");
+  return moving ? everyMs : false;
+}
+
+export function useStrategies(): readonly StrategyCard[] {
+  return (
+    useQuery({
+      queryKey: ["strategies"],
+      queryFn: () => ask<StrategyCard[]>("/api/strategies"),
+      staleTime: 60_000,
+    }).data ?? []
+  );
+}
+
+export function usePresets(): readonly Preset[] {
+  return (
+    useQuery({
+      queryKey: ["presets"],
+      queryFn: () => ask<Preset[]>("/api/presets"),
+      staleTime: Number.POSITIVE_INFINITY,
+    }).data ?? []
+  );
+}
+
+export function useServiceCard(): ServiceCard | undefined {
+  return useQuery({
+    queryKey: ["settings"],
+    queryFn: () => ask<ServiceCard>("/api/settings"),
+    staleTime: 60_000,
+  }).data;
+}
+
+export function useStats(window: number, scheduler: string): UseQueryResult<Stats> {
+  return useQuery({
+    queryKey: ["stats", window, scheduler],
+    queryFn: () => ask<Stats>(`/api/stats?window=${window}&scheduler=${encodeURIComponent(scheduler)}`),
+    refetchInterval: usePace(4000),
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function useLedger(query: string, follow: boolean): UseQueryResult<LedgerPage> {
+  const pace = usePace(2500);
+  return useQuery({
+    queryKey: ["ledger", query],
+    queryFn: () => ask<LedgerPage>(`/api/history/ledger?${query}`),
+    refetchInterval: follow ? pace : false,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function useTrend(points: number): UseQueryResult<Trend> {
+  return useQuery({
+    queryKey: ["trend", points],
+    queryFn: () => ask<Trend>(`/api/history/trend?points=${points}`),
+    refetchInterval: usePace(5000),
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function useModels(limit: number): UseQueryResult<Models> {
+  return useQuery({
+    queryKey: ["models", limit],
+    queryFn: () => ask<Models>(`/api/models?limit=${limit}`),
+    refetchInterval: usePace(5000),
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function useAudit(taskId: number): UseQueryResult<TaskAudit> {
+  return useQuery({
+    queryKey: ["audit", taskId],
+    queryFn: () => ask<TaskAudit>(`/api/tasks/${taskId}`),
+    staleTime: 30_000,
+  });
+}

@@ -1,0 +1,44 @@
+/** The wire types by their names; all of them come from the generated schema. */
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+
+export type Bound = Schemas["Bound"];
+export type Comparison = Schemas["Comparison"];
+export type DecisionAudit = Schemas["DecisionAudit"];
+export type DeviceLoad = Schemas["DeviceLoad"];
+export type ClusterLoad = { average_utilization: number; cpu: DeviceLoad } & Record<
+  string,
+  DeviceLoad | number
+>;
+export type Collection = Schemas["Collection"];
+export type Correlations = Schemas["Correlations"];
+export type Gantt = Schemas["Gantt"];
+export type Health = Schemas["Health"];
+export type HeatMap = Schemas["HeatMap"];
+export type Histogram = Schemas["Histogram"];
+export type LatestTask = Schemas["LatestTask"];
+export type LearningState = Schemas["LearningState"];
+export type LedgerPage = Schemas["LedgerPage"];
+export type LedgerRow = Schemas["LedgerRow"];
+export type LogLine = Schemas["LogLine"];
+export type Metric = Schemas["Metric"];
+export type Models = Schemas["Models"];
+export type ModelVersion = Schemas["ModelVersion"];
+export type Notification = Schemas["Notification"];
+export type Preset = Schemas["Preset"];
+export type Problem = Schemas["Problem"];
+export type ServerMessage = Schemas["ServerMessage"];
+export type ServiceCard = Schemas["ServiceCard"];
+export type Shift = Schemas["Shift"];
+export type SimulationPatch = Schemas["SimulationPatch"];
+export type SimulationStatus = Schemas["SimulationStatus"];
+export type SimulationUpdate = Schemas["SimulationUpdate"];
+export type Snapshot = Schemas["Snapshot"];
+export type StartRequest = Schemas["StartRequest"];
+export type Stats = Schemas["Stats"];
+export type StrategyAudit = Schemas["StrategyAudit"];
+export type StrategyCard = Schemas["StrategyCard"];
+export type TaskAudit = Schemas["TaskAudit"];
+export type Trend = Schemas["Trend"];
+export type WinMatrix = Schemas["WinMatrix"];

@@ -1,0 +1,117 @@
+import { X } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { useAudit } from "@/client/queries";
+import type { TaskAudit } from "@/client/types";
+import { Answer } from "@/features/widgets/States";
+import { count, digits, seconds } from "@/lib/format";
+import { useView } from "@/lib/url";
+import { useRacers } from "@/lib/useStrategy";
+import { OracleSentence } from "./OracleSentence";
+import { StrategyPanel } from "./StrategyPanel";
+
+export interface AuditDrawerProps {
+  taskId: number;
+  onClose: () => void;
+}
+
+function TaskFacts({ audit }: { audit: TaskAudit }) {
+  const { task } = audit;
+  const facts: [string, string][] = [
+    ["Size", count(task.size)],
+    ["Intensity", digits(task.compute_intensity, 2)],
+    ["Memory", `${count(task.memory_required)} MB`],
+    ["Arrived", seconds(task.arrival_time)],
+    ["Run", task.run_id === null ? "–" : String(task.run_id)],
+    ["Parents", task.dependencies.length === 0 ? "none" : task.dependencies.join(", ")],
+  ];
+  return (
+    <dl className="grid grid-cols-3 gap-x-4 gap-y-2 sm:grid-cols-6">
+      {facts.map(([label, value]) => (
+        <div key={label}>
+          <dt className="eyebrow">{label}</dt>
+          <dd className="figure text-sm font-semibold">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Everyone({ audit, onPick }: { audit: TaskAudit; onPick: (id: number) => void }) {
+  const racers = useRacers();
+  const [zoom, setZoom] = useState(1);
+  const names = Object.keys(audit.strategies).sort((a, b) => racers.indexOf(a) - racers.indexOf(b));
+  return (
+    <>
+      <TaskFacts audit={audit} />
+      <OracleSentence oracle={audit.oracle} />
+      <div className="mt-4 flex items-center justify-between gap-2">
+        <h3 className="text-sm font-semibold">Every strategy's choice</h3>
+        <label className="flex items-center gap-2 text-xs text-muted">
+          Zoom on time
+          <input
+            type="range"
+            min={0}
+            max={5}
+            step={0.5}
+            className="w-28 accent-ml"
+            value={Math.log2(zoom)}
+            onChange={(event) => setZoom(2 ** Number(event.target.value))}
+          />
+        </label>
+      </div>
+      <ul className="mt-2 space-y-3">
+        {names.map((name) => {
+          const strategy = audit.strategies[name];
+          return strategy ? (
+            <StrategyPanel
+              key={name}
+              strategy={strategy}
+              oracle={audit.oracle}
+              taskId={audit.task.task_id}
+              zoom={zoom}
+              onPick={onPick}
+            />
+          ) : null;
+        })}
+      </ul>
+    </>
+  );
+}
+
+/** One task from every side: what each strategy chose and why, what it cost, and what the oracle would have done. */
+export function AuditDrawer({ taskId, onClose }: AuditDrawerProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const answer = useAudit(taskId);
+  const [, change] = useView();
+  useEffect(() => {
+    if (!dialog.current?.open) dialog.current?.showModal();
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      aria-label={`Decisions for task ${taskId}`}
+      onClose={onClose}
+      onClick={(event) => event.target === dialog.current && onClose()}
+      onKeyDown={(event) => event.key === "Escape" && onClose()}
+      className="fixed inset-y-0 right-0 left-auto m-0 h-dvh max-h-none w-full max-w-3xl overflow-hidden border-l border-line p-0 text-ink backdrop:bg-black/55"
+      style={{ background: "var(--panel-solid)" }}
+    >
+      <div className="flex h-full flex-col">
+        <header className="flex items-center gap-3 border-b border-line px-5 py-3">
+          <h2 className="text-lg font-semibold tracking-tight">
+            Task <span className="figure">{count(taskId)}</span>
+          </h2>
+          <span className="text-sm text-muted">why it went where it went</span>
+          <button type="button" className="icon-press ml-auto" aria-label="Close" onClick={onClose}>
+            <X size={18} aria-hidden="true" />
+          </button>
+        </header>
+        <div className="min-h-0 flex-1 overflow-auto px-5 py-4">
+          <Answer data={answer.data} error={answer.error} empty="">
+            {(audit) => <Everyone audit={audit} onPick={(id) => change({ task: id }, true)} />}
+          </Answer>
+        </div>
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,100 @@
+import { digits } from "@/lib/format";
+import { deviceLabel } from "@/live/devices";
+import { type Bars, type Curve, type Fact, shapesOf, spokenKey } from "./reasons";
+
+interface Drawn<T> {
+  shape: T;
+  colour: string;
+}
+
+const nameOf = (name: string): string => (/^(cpu|gpu_\d+)$/.test(name) ? deviceLabel(name) : spokenKey(name));
+
+/** Signed bars around a common zero; the number stands beside each. */
+function BarList({ shape, colour }: Drawn<Bars>) {
+  const values = shape.entries.map((entry) => entry.value);
+  const low = Math.min(0, ...values);
+  const span = Math.max(0, ...values) - low || 1;
+  return (
+    <figure className="mt-3">
+      <figcaption className="eyebrow mb-1">{spokenKey(shape.key)}</figcaption>
+      <ul className="space-y-1">
+        {shape.entries.map((entry) => (
+          <li key={entry.name} className="grid grid-cols-[8.5rem_1fr_4.5rem] items-center gap-2 text-xs">
+            <span className="truncate text-muted" title={entry.name}>
+              {nameOf(entry.name)}
+            </span>
+            <span className="relative block h-2.5 rounded bg-raised" aria-hidden="true">
+              <span
+                className="absolute inset-y-0 rounded"
+                style={{
+                  left: `${((Math.min(0, entry.value) - low) / span) * 100}%`,
+                  width: `${Math.max(0.5, (Math.abs(entry.value) / span) * 100)}%`,
+                  background: colour,
+                  opacity: entry.value < 0 ? 0.55 : 1,
+                }}
+              />
+            </span>
+            <span className="figure text-right">{digits(entry.value)}</span>
+          </li>
+        ))}
+      </ul>
+    </figure>
+  );
+}
+
+/** A small curve with its least point marked: for grids of splits. */
+function MiniCurve({ shape, colour }: Drawn<Curve>) {
+  const [width, height] = [320, 70];
+  const xs = shape.points.map((p) => p.x);
+  const ys = shape.points.map((p) => p.y);
+  const x = (v: number): number =>
+    4 + ((v - Math.min(...xs)) / (Math.max(...xs) - Math.min(...xs) || 1)) * (width - 8);
+  const y = (v: number): number =>
+    height - 6 - ((v - Math.min(...ys)) / (Math.max(...ys) - Math.min(...ys) || 1)) * (height - 14);
+  const least = shape.points.reduce((best, p) => (p.y < best.y ? p : best));
+  const words = `least ${spokenKey(shape.y)} ${digits(least.y)} at ${spokenKey(shape.x)} ${digits(least.x, 2)}`;
+  return (
+    <figure className="mt-3">
+      <figcaption className="eyebrow mb-1">{`${spokenKey(shape.key)}: ${words}`}</figcaption>
+      <svg viewBox={`0 0 ${width} ${height}`} className="w-full max-w-md" role="img" aria-label={words}>
+        <polyline
+          points={shape.points.map((p) => `${x(p.x)},${y(p.y)}`).join(" ")}
+          fill="none"
+          stroke={colour}
+          strokeWidth="2"
+        />
+        <circle cx={x(least.x)} cy={y(least.y)} r="4" fill="var(--gold)" />
+      </svg>
+    </figure>
+  );
+}
+
+function Facts({ facts }: { facts: readonly Fact[] }) {
+  if (facts.length === 0) return null;
+  return (
+    <dl className="mt-3 grid grid-cols-[repeat(auto-fill,minmax(9rem,1fr))] gap-x-4 gap-y-1.5">
+      {facts.map((fact) => (
+        <div key={fact.key} className="min-w-0">
+          <dt className="truncate text-[0.6875rem] text-muted">{spokenKey(fact.key)}</dt>
+          <dd className="figure text-sm font-medium break-words">{fact.text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** A strategy's own reasons, whatever they are: facts as figures, tables of numbers as bars, grids as curves. */
+export function Reasons({ reason, colour }: { reason: Readonly<Record<string, unknown>>; colour: string }) {
+  const shapes = shapesOf(reason);
+  if (shapes.length === 0)
+    return <p className="mt-3 text-xs text-muted">This strategy gives no further reasons.</p>;
+  return (
+    <div data-reasons={shapes.length}>
+      <Facts facts={shapes.filter((shape) => shape.kind === "fact")} />
+      {shapes.map((shape) => {
+        if (shape.kind === "bars") return <BarList key={shape.key} shape={shape} colour={colour} />;
+        return shape.kind === "curve" ? <MiniCurve key={shape.key} shape={shape} colour={colour} /> : null;
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,91 @@
+import { useMemo } from "react";
+import { GanttStrip } from "@/charts/GanttStrip";
+import { shiftLabel } from "@/charts/series";
+import type { StrategyAudit, TaskAudit } from "@/client/types";
+import { dollars, joules, percent, seconds } from "@/lib/format";
+import { useTheme } from "@/lib/theme";
+import { useFaces } from "@/lib/useStrategy";
+import { deviceLabel } from "@/live/devices";
+import { useLive } from "@/live/store";
+import { Reasons } from "./Reasons";
+
+export interface StrategyPanelProps {
+  strategy: StrategyAudit;
+  oracle: TaskAudit["oracle"];
+  taskId: number;
+  zoom: number;
+  onPick: (taskId: number) => void;
+}
+
+const ORIGINS: Record<StrategyAudit["reason_origin"], string> = {
+  at_decision: "Recorded at the decision.",
+  now: "What the strategy says about this task today; its model may have changed since.",
+  none: "This strategy gives no reasons.",
+};
+
+function Outcome({ strategy, oracle }: Pick<StrategyPanelProps, "strategy" | "oracle">) {
+  const slower = strategy.time === null ? null : strategy.time / oracle.time;
+  const facts: [string, string][] = [
+    ["Time", seconds(strategy.time)],
+    ["Latency", seconds(strategy.latency)],
+    ["Wait", seconds(strategy.wait)],
+    ["Energy", joules(strategy.energy)],
+    ["Cost", dollars(strategy.cost)],
+    ["Time ÷ oracle", slower === null ? "–" : `${slower.toFixed(2)}×`],
+  ];
+  return (
+    <dl className="mt-2 grid grid-cols-3 gap-x-4 gap-y-1 sm:grid-cols-6">
+      {facts.map(([label, value]) => (
+        <div key={label}>
+          <dt className="text-[0.6875rem] text-muted">{label}</dt>
+          <dd className="figure text-sm font-medium">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** What one strategy did with the task, with its devices around that moment. */
+export function StrategyPanel({ strategy, oracle, taskId, zoom, onPick }: StrategyPanelProps) {
+  const face = useFaces()(strategy.scheduler);
+  const theme = useTheme((s) => s.theme);
+  const shifts = useLive((s) => s.shifts);
+  const markers = useMemo(
+    () => shifts.map((shift) => ({ x: shift.simulated_time_s, text: shiftLabel(shift) })),
+    [shifts],
+  );
+  const { gantt } = strategy;
+  const centre = strategy.start ?? (gantt.begin + gantt.end) / 2;
+  return (
+    <li className="rounded-xl border border-line bg-raised px-4 py-3" data-strategy={strategy.scheduler}>
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <span aria-hidden="true" className="size-2.5 rounded-full" style={{ background: face.colour }} />
+        <h4 className="text-sm font-semibold">{face.label}</h4>
+        <span className="chip">{deviceLabel(strategy.device)}</span>
+        <span className="figure text-xs text-muted">GPU share {percent(strategy.gpu_fraction)}</span>
+        {strategy.time === null && <span className="chip text-warn">not finished or failed</span>}
+      </div>
+      <Outcome strategy={strategy} oracle={oracle} />
+      {gantt.intervals.length > 0 ? (
+        <div className="mt-3">
+          <GanttStrip
+            gantt={gantt}
+            taskId={taskId}
+            centre={centre}
+            zoom={zoom}
+            markers={markers}
+            theme={theme}
+            onPick={onPick}
+          />
+        </div>
+      ) : (
+        <p className="mt-2 text-xs text-muted">What the devices did at that moment is no longer known.</p>
+      )}
+      <details className="mt-1">
+        <summary className="text-xs text-ml">Why: {strategy.reason_text || "no reason given"}</summary>
+        <p className="mt-1 text-[0.6875rem] text-muted">{ORIGINS[strategy.reason_origin]}</p>
+        <Reasons reason={strategy.reason} colour={face.colour} />
+      </details>
+    </li>
+  );
+}

@@ -1,0 +1,84 @@
+/** A strategy's reasons are its own: any plain values. Here they are sorted into shapes that can be drawn. */
+
+export interface Bars {
+  kind: "bars";
+  key: string;
+  entries: { name: string; value: number }[];
+}
+
+export interface Curve {
+  kind: "curve";
+  key: string;
+  x: string;
+  y: string;
+  points: { x: number; y: number }[];
+}
+
+export interface Fact {
+  kind: "fact";
+  key: string;
+  text: string;
+}
+
+export type Shape = Bars | Curve | Fact;
+
+const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const UNITS: Record<string, string> = { s: "s", j: "J", mb: "MB", usd: "$" };
+
+/** `cpu_backlog_s` as `cpu backlog (s)`. */
+export function spokenKey(key: string): string {
+  const parts = key.split("_");
+  const unit = UNITS[parts.at(-1) ?? ""];
+  const words = (unit && parts.length > 1 ? parts.slice(0, -1) : parts).join(" ");
+  return unit && parts.length > 1 ? `${words} (${unit})` : words;
+}
+
+function factOf(key: string, value: unknown): Fact {
+  if (isNumber(value)) return { kind: "fact", key, text: String(Number(value.toPrecision(4))) };
+  if (typeof value === "boolean") return { kind: "fact", key, text: value ? "yes" : "no" };
+  if (value === null || value === undefined) return { kind: "fact", key, text: "–" };
+  return { kind: "fact", key, text: typeof value === "string" ? value : JSON.stringify(value) };
+}
+
+function curveOf(key: string, rows: Record<string, unknown>[]): Curve | null {
+  const [x, y] = Object.keys(rows[0] ?? {}).filter((name) => isNumber(rows[0]?.[name]));
+  if (!x || !y || rows.length < 3) return null;
+  const points = rows.flatMap((row) => {
+    const [a, b] = [row[x], row[y]];
+    return isNumber(a) && isNumber(b) ? [{ x: a, y: b }] : [];
+  });
+  return { kind: "curve", key, x, y, points };
+}
+
+function barsOf(key: string, pairs: [string, unknown][]): Bars | null {
+  const entries = pairs.flatMap(([name, value]) => (isNumber(value) ? [{ name, value }] : []));
+  return entries.length > 1 && entries.length >= pairs.length / 2 ? { kind: "bars", key, entries } : null;
+}
+
+function shapeOf(key: string, value: unknown): Shape {
+  if (Array.isArray(value)) {
+    if (value.every(isRecord)) return curveOf(key, value) ?? factOf(key, value);
+    return (
+      barsOf(
+        key,
+        value.map((entry, i) => [String(i), entry]),
+      ) ?? factOf(key, value)
+    );
+  }
+  if (isRecord(value)) return barsOf(key, Object.entries(value)) ?? factOf(key, value);
+  return factOf(key, value);
+}
+
+/** All shapes of a reason; facts first, then what is drawn. The sentence `reason` is shown elsewhere. */
+export function shapesOf(reason: Readonly<Record<string, unknown>>): Shape[] {
+  const shapes = Object.entries(reason)
+    .filter(([key]) => key !== "reason")
+    .map(([key, value]) => shapeOf(key, value));
+  return [
+    ...shapes.filter((shape) => shape.kind === "fact"),
+    ...shapes.filter((shape) => shape.kind !== "fact"),
+  ];
+}

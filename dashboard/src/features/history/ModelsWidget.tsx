@@ -1,0 +1,67 @@
+import { useModels } from "@/client/queries";
+import { Answer } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { count, digits, seconds, wallTime } from "@/lib/format";
+import { useFaces } from "@/lib/useStrategy";
+
+const SHOWN = 100;
+const HEADS = ["Version", "Strategy", "At", "From task", "Samples", "Error", "Took"];
+
+/** Retraining history. */
+export function ModelsWidget() {
+  const answer = useModels(SHOWN);
+  const face = useFaces();
+  const models = answer.data?.models ?? [];
+  const table = () => ({
+    columns: ["version", "scheduler", "at", "task_id", "samples", "error", "duration_s"],
+    rows: models.map((m) => [m.version, m.scheduler, m.at, m.task_id, m.samples, m.error, m.duration_s]),
+  });
+  return (
+    <Widget
+      title="Retraining history"
+      table={table}
+      foot={`The newest ${count(models.length)} of ${count(answer.data?.total)} retrainings. Error: mean absolute error of the predicted GPU share.`}
+    >
+      <Answer
+        data={answer.data}
+        error={answer.error}
+        isEmpty={(found) => found.total === 0}
+        empty="No retraining yet"
+      >
+        {(found) => (
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+          <section aria-label="Retrainings" className="h-full overflow-auto" tabIndex={0}>
+            <table className="figure w-full text-right text-xs">
+              <thead className="sticky top-0 text-muted" style={{ background: "var(--panel-solid)" }}>
+                <tr>
+                  {HEADS.map((head, i) => (
+                    <th key={head} scope="col" className={`py-1.5 font-medium ${i < 2 ? "text-left" : ""}`}>
+                      {head}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {found.models.map((model) => (
+                  <tr
+                    key={`${model.scheduler}${model.version}${model.at}`}
+                    className="border-t border-line"
+                    data-version={model.version}
+                  >
+                    <td className="py-1.5 text-left">{model.version}</td>
+                    <td className="text-left">{face(model.scheduler).label}</td>
+                    <td>{wallTime(model.at)}</td>
+                    <td>{count(model.task_id)}</td>
+                    <td>{count(model.samples)}</td>
+                    <td>{model.error === null ? "–" : digits(model.error)}</td>
+                    <td>{seconds(model.duration_s)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </section>
+        )}
+      </Answer>
+    </Widget>
+  );
+}

@@ -1,0 +1,102 @@
+import { useMemo } from "react";
+import { Legend } from "@/charts/Legend";
+import { shiftLabel } from "@/charts/series";
+import { TrendLines } from "@/charts/TrendLines";
+import { useTrend } from "@/client/queries";
+import type { Trend } from "@/client/types";
+import { Choice } from "@/features/widgets/Choice";
+import { Answer } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { count } from "@/lib/format";
+import { isTaskMetric, metricCard, TASK_METRICS } from "@/lib/metrics";
+import { strategyDash } from "@/lib/palette";
+import { useView } from "@/lib/url";
+import { useFaces, useRacers } from "@/lib/useStrategy";
+import { strategiesOf, trendRows } from "./trend";
+
+const OPTIONS = TASK_METRICS.map((key) => ({ key, label: metricCard(key).label }));
+const SCALES = [
+  { key: "linear", label: "Linear" },
+  { key: "log", label: "Log" },
+] as const;
+
+function trainingsOf(trend: Trend): number[] {
+  const first = trend.points[0]?.first_task_id ?? 0;
+  return trend.models.map((model) => model.task_id).filter((id) => id >= first);
+}
+
+/** The long-term trend of the whole run. */
+export function TrendWidget() {
+  const [params, change] = useView();
+  const answer = useTrend(160);
+  const racers = useRacers();
+  const face = useFaces();
+  const wish = params.get("trend");
+  const metric = isTaskMetric(wish) ? wish : "latency";
+  const scale = params.get("tscale") === "linear" ? "linear" : "log";
+  const trend = answer.data;
+  const names = useMemo(() => {
+    const found = trend ? strategiesOf(trend) : [];
+    return [...racers.filter((n) => found.includes(n)), ...found.filter((n) => !racers.includes(n))].map(
+      (key) => ({ key, label: face(key).label, colour: face(key).colour, dash: strategyDash(key) }),
+    );
+  }, [trend, racers, face]);
+  const keys = useMemo(() => names.map((name) => name.key), [names]);
+  const points = useMemo(
+    () => (trend ? trendRows(trend, metric, keys, scale === "log") : []),
+    [trend, metric, keys, scale],
+  );
+  const shifts = useMemo(
+    () => (trend?.shifts ?? []).map((shift) => ({ x: shift.task_id, text: shiftLabel(shift) })),
+    [trend],
+  );
+  const trainings = useMemo(() => (trend ? trainingsOf(trend) : []), [trend]);
+  const table = () => ({
+    columns: ["last_task_id", ...keys],
+    rows: points.map((row) => [row.x, ...keys.map((key) => row[key])]),
+  });
+  const controls = (
+    <>
+      <Choice
+        label="Metric of the trend"
+        value={metric}
+        options={OPTIONS}
+        onChange={(key) => change({ trend: key })}
+      />
+      <Choice
+        label="Scale of the trend"
+        value={scale}
+        options={SCALES}
+        onChange={(key) => change({ tscale: key })}
+      />
+    </>
+  );
+  const note = `Each point is the mean over ${count(trend?.tasks_per_point)} tasks, without smoothing. Amber lines are workload shifts, thin cyan lines retrainings of the forest.`;
+  return (
+    <Widget title="Long-term trend" table={table} controls={controls} foot={note}>
+      <Answer
+        data={trend}
+        error={answer.error}
+        isEmpty={(t) => t.points.length < 2}
+        empty="Too little history for a trend"
+      >
+        {() => (
+          <div className="flex h-full flex-col gap-2">
+            <Legend entries={names} />
+            <div className="min-h-0 flex-1">
+              <TrendLines
+                label={`Long-term trend of ${metricCard(metric).label.toLowerCase()}`}
+                names={names}
+                points={points}
+                shifts={shifts}
+                trainings={trainings}
+                log={scale === "log"}
+                format={metricCard(metric).format}
+              />
+            </div>
+          </div>
+        )}
+      </Answer>
+    </Widget>
+  );
+}

@@ -1,0 +1,76 @@
+import { useMemo } from "react";
+import { columnsOf, lastSeconds, recentMeans, shiftMarkers } from "@/charts/series";
+import { TimeChart } from "@/charts/TimeChart";
+import { Choice } from "@/features/widgets/Choice";
+import { Empty } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { seconds } from "@/lib/format";
+import { useTheme } from "@/lib/theme";
+import { useView } from "@/lib/url";
+import { useFaces, useRacers } from "@/lib/useStrategy";
+import { useLive } from "@/live/store";
+
+const SPAN_S = 120;
+const STRETCH_S = 10;
+
+const KINDS = [
+  { key: "latency", label: "Latency" },
+  { key: "time", label: "Execution time" },
+] as const;
+
+/** Who adapts: recent means as this tab saw them, with a marker for every shift. */
+export function LiveLatencyWidget() {
+  const samples = useLive((s) => s.samples);
+  const shifts = useLive((s) => s.shifts);
+  const theme = useTheme((s) => s.theme);
+  const racers = useRacers();
+  const face = useFaces();
+  const [params, change] = useView();
+  const kind = params.get("live") === "time" ? "time" : "latency";
+  const recent = useMemo(() => lastSeconds(samples, SPAN_S), [samples]);
+  const columns = useMemo(() => {
+    const { xs } = columnsOf(recent, [], () => null);
+    return {
+      xs,
+      ys: racers.map((name) => recentMeans(samples, name, kind, STRETCH_S).slice(-recent.length)),
+    };
+  }, [samples, recent, racers, kind]);
+  const markers = useMemo(() => shiftMarkers(shifts, recent), [shifts, recent]);
+  const names = useMemo(
+    () => racers.map((name) => ({ key: name, label: face(name).label, colour: face(name).colour })),
+    [racers, face],
+  );
+  const table = () => ({
+    columns: ["seconds_before_now", ...racers],
+    rows: columns.xs.map((x, i) => [x, ...columns.ys.map((column) => column[i])]),
+  });
+  return (
+    <Widget
+      title="Recent form"
+      table={table}
+      controls={
+        <Choice
+          label="What is drawn"
+          value={kind}
+          options={KINDS}
+          onChange={(key) => change({ live: key === "latency" ? null : key })}
+        />
+      }
+      foot={`Each point is the mean of the tasks decided in the ${STRETCH_S} s before it, as this tab watched; dashed lines are workload shifts. The whole run is under History.`}
+    >
+      {recent.length < 2 ? (
+        <Empty title="Watching…">The chart begins with the second update.</Empty>
+      ) : (
+        <TimeChart
+          label="Recent mean of every strategy over the last two minutes"
+          names={names}
+          columns={columns}
+          markers={markers}
+          theme={theme}
+          spanS={SPAN_S}
+          format={seconds}
+        />
+      )}
+    </Widget>
+  );
+}

@@ -1,0 +1,84 @@
+import { useMemo } from "react";
+import { Choice } from "@/features/widgets/Choice";
+import { Empty } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { wallTime } from "@/lib/format";
+import { useView } from "@/lib/url";
+import { KEEP } from "@/live/state";
+import { useLive } from "@/live/store";
+
+interface Line {
+  key: string;
+  at: string;
+  level: string;
+  message: string;
+}
+
+const TONES: Record<string, string> = {
+  error: "text-bad",
+  warning: "text-warn",
+  success: "text-good",
+  debug: "text-muted",
+};
+
+const KINDS = [
+  { key: "all", label: "All" },
+  { key: "notices", label: "Notices" },
+] as const;
+
+/** The live log: what the service says, newest first. */
+export function LogWidget() {
+  const log = useLive((s) => s.log);
+  const notices = useLive((s) => s.notifications);
+  const [params, change] = useView();
+  const kind = params.get("log") === "notices" ? "notices" : "all";
+  const lines = useMemo<Line[]>(() => {
+    const spoken = notices.map((n) => ({
+      key: `n${n.id}${n.at}`,
+      at: n.at,
+      level: n.level,
+      message: n.message,
+    }));
+    const written =
+      kind === "notices"
+        ? []
+        : log.map((l) => ({ key: `l${l.id}${l.at}`, at: l.at, level: l.level, message: l.message }));
+    return [...spoken, ...written].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, KEEP.log);
+  }, [log, notices, kind]);
+  const table = () => ({
+    columns: ["at", "level", "message"],
+    rows: lines.map((line) => [line.at, line.level, line.message]),
+  });
+  return (
+    <Widget
+      title="Live log"
+      table={table}
+      controls={
+        <Choice
+          label="What is shown"
+          value={kind}
+          options={KINDS}
+          onChange={(key) => change({ log: key === "all" ? null : key })}
+        />
+      }
+    >
+      {lines.length === 0 ? (
+        <Empty title="Nothing to report" />
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+        <section aria-label="Log lines" className="h-full overflow-auto" tabIndex={0}>
+          <ol className="space-y-1 font-mono text-[0.6875rem] leading-snug">
+            {lines.map((line) => (
+              <li key={line.key} className="flex gap-2">
+                <time className="shrink-0 text-muted" dateTime={line.at}>
+                  {wallTime(line.at)}
+                </time>
+                <span className={TONES[line.level] ?? ""}>{line.message}</span>
+              </li>
+            ))}
+          </ol>
+        </section>
+      )}
+    </Widget>
+  );
+}

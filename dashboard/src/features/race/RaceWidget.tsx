@@ -1,0 +1,94 @@
+import { useMemo } from "react";
+import { RaceBars } from "@/charts/RaceBars";
+import { fittingScale, type Racer, type Scale } from "@/charts/race";
+import type { Bound, Comparison } from "@/client/types";
+import { Choice } from "@/features/widgets/Choice";
+import { Empty, Loading } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { METRICS, type MetricCard, metricCard, type RaceMetric } from "@/lib/metrics";
+import { useView } from "@/lib/url";
+import { type FaceOf, useFaces } from "@/lib/useStrategy";
+import { useLive } from "@/live/store";
+import { BoundNote } from "./BoundNote";
+
+/** The bound in the metric's own unit, where one is proven for exactly the tasks that the bars cover. */
+export function boundFor(metric: RaceMetric, bound: Bound, rows: readonly Comparison[]): number | null {
+  const whole = rows.length > 0 && rows.every((row) => row.tasks === bound.tasks);
+  if (!whole) return null;
+  if (metric === "makespan") return bound.makespan_s;
+  if (metric === "time" && bound.execution_s !== null && bound.tasks > 0)
+    return bound.execution_s / bound.tasks;
+  return null;
+}
+
+/** The gap that belongs to the metric; latency, energy and cost have no proven bound. */
+export function gapFor(metric: RaceMetric, row: Comparison): number | null {
+  if (metric === "makespan") return row.makespan_gap;
+  return metric === "time" ? row.time_gap : null;
+}
+
+function racersOf(rows: readonly Comparison[], metric: MetricCard, face: FaceOf): Racer[] {
+  return rows.map((row) => {
+    const { label, colour } = face(row.name);
+    const value = row.tasks > 0 ? metric.of(row) : null;
+    return { name: row.name, label, colour, value, text: metric.format(value), gap: gapFor(metric.key, row) };
+  });
+}
+
+function scaleOf(wish: string | null, racers: readonly Racer[]): Scale {
+  return wish === "linear" || wish === "log" ? wish : fittingScale(racers.map((racer) => racer.value));
+}
+
+const SCALES = [
+  { key: "linear", label: "Linear" },
+  { key: "log", label: "Log" },
+] as const;
+
+/** The performance race with its proven bound. */
+export function RaceWidget() {
+  const [params, changeView] = useView();
+  const rows = useLive((s) => s.update?.comparison);
+  const bound = useLive((s) => s.update?.bound);
+  const face = useFaces();
+  const metric = metricCard(params.get("metric"));
+  const racers = useMemo(() => racersOf(rows ?? [], metric, face), [rows, metric, face]);
+  const scale = scaleOf(params.get("scale"), racers);
+  const floor = bound && rows ? boundFor(metric.key, bound, rows) : null;
+  const table = () => ({
+    columns: ["rank_name", "label", metric.key, "gap_to_bound", "bound"],
+    rows: racers.map((racer) => [racer.name, racer.label, racer.value, racer.gap, floor]),
+  });
+  const controls = (
+    <>
+      <Choice
+        label="Metric"
+        value={metric.key}
+        options={METRICS.map((m) => ({ key: m.key, label: m.label }))}
+        onChange={(key) => changeView({ metric: key })}
+      />
+      <Choice label="Scale" value={scale} options={SCALES} onChange={(key) => changeView({ scale: key })} />
+    </>
+  );
+  return (
+    <Widget
+      title="Performance race"
+      controls={controls}
+      table={table}
+      foot={<BoundNote metric={metric} bound={bound} scale={scale} />}
+    >
+      {rows === undefined ? (
+        <Loading title="Waiting for the race" />
+      ) : racers.length === 0 ? (
+        <Empty title="Nobody is racing yet">Start the race to see every strategy on the same stream.</Empty>
+      ) : (
+        <RaceBars
+          racers={racers}
+          scale={scale}
+          bound={floor}
+          boundText={`bound ${metric.format(floor)}`}
+          hrefOf={(name) => `/strategies/${name}`}
+        />
+      )}
+    </Widget>
+  );
+}

@@ -1,0 +1,57 @@
+import { winColour } from "@/charts/diverging";
+import { Matrix } from "@/charts/Matrix";
+import { useStats } from "@/client/queries";
+import { useStatsScope } from "@/features/tasks/scope";
+import { Choice } from "@/features/widgets/Choice";
+import { Answer } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { count, percent } from "@/lib/format";
+import { isTaskMetric, metricCard, TASK_METRICS } from "@/lib/metrics";
+import { useView } from "@/lib/url";
+import { useFaces } from "@/lib/useStrategy";
+
+const OPTIONS = TASK_METRICS.map((key) => ({ key, label: metricCard(key).short }));
+
+/** Win/loss: in how many tasks the row was better than the column. */
+export function WinWidget() {
+  const [params, change] = useView();
+  const { window, scheduler } = useStatsScope();
+  const answer = useStats(window, scheduler);
+  const face = useFaces();
+  const wish = params.get("wins");
+  const metric = isTaskMetric(wish) ? wish : "latency";
+  const matrix = answer.data?.win_loss[metric];
+  const table = () => ({
+    columns: ["row", ...(matrix?.schedulers ?? [])],
+    rows: (matrix?.schedulers ?? []).map((name, i) => [name, ...(matrix?.share[i] ?? [])]),
+  });
+  return (
+    <Widget
+      title="Win/loss matrix"
+      table={table}
+      controls={
+        <Choice
+          label="Metric of the matrix"
+          value={metric}
+          options={OPTIONS}
+          onChange={(key) => change({ wins: key })}
+        />
+      }
+      foot={`Share of the latest ${count(matrix?.tasks)} tasks where the row's value is lower than the column's. Green: the row wins. Equal values count for nobody.`}
+    >
+      <Answer data={matrix} error={answer.error} isEmpty={(m) => m.tasks === 0} empty="No finished tasks yet">
+        {(m) => (
+          <Matrix
+            caption={`Win/loss by ${metricCard(metric).label.toLowerCase()}`}
+            names={m.schedulers}
+            labels={m.schedulers.map((name) => face(name).label)}
+            values={m.share}
+            colourOf={(value, i, j) => winColour(value, m.share[j]?.[i] ?? 0)}
+            textOf={(value) => String(Math.round(value * 100))}
+            sentenceOf={(row, column, value) => `${row} beats ${column} in ${percent(value, 1)} of the tasks`}
+          />
+        )}
+      </Answer>
+    </Widget>
+  );
+}

@@ -1,0 +1,81 @@
+import { ChefHat, Moon, Sun } from "lucide-react";
+import { NavLink } from "react-router";
+import { switchTheme, useTheme } from "@/lib/theme";
+import { ConnectionPill } from "./ConnectionPill";
+
+const VIEWS = [
+  { to: "/", label: "Race" },
+  { to: "/strategies", label: "Strategies" },
+  { to: "/tasks", label: "Tasks" },
+  { to: "/history", label: "History" },
+] as const;
+
+function Mark() {
+  return (
+    <svg viewBox="0 0 32 32" className="size-8 shrink-0" aria-hidden="true">
+      <defs>
+        <linearGradient id="mark" x1="0" y1="0" x2="1" y2="1">
+          <stop stopColor="var(--ml)" />
+          <stop offset="1" stopColor="var(--rl)" />
+        </linearGradient>
+      </defs>
+      <g stroke="url(#mark)" strokeWidth="2.2" strokeLinecap="round" fill="none">
+        <path d="M5 16h8M13 16c4.5 0 3.5-9 8-9h5M13 16c4.5 0 3.5-3 8-3h5M13 16c4.5 0 3.5 3 8 3h5M13 16c4.5 0 3.5 9 8 9h5" />
+      </g>
+      <circle cx="5" cy="16" r="2.6" fill="var(--gold)" />
+    </svg>
+  );
+}
+
+/** Name, views, connection, tour and theme. */
+export function Header({ onTour }: { onTour: () => void }) {
+  const theme = useTheme((s) => s.theme);
+  const other = theme === "dark" ? "light" : "dark";
+  return (
+    <header className="flex flex-wrap items-center gap-x-4 gap-y-2 py-3">
+      <div className="flex items-center gap-2.5">
+        <Mark />
+        <h1 className="text-[1.0625rem] font-semibold tracking-tight">
+          Hybrid <span className="bg-gradient-to-r from-ml to-rl bg-clip-text text-transparent">ML</span>{" "}
+          Scheduler
+        </h1>
+      </div>
+      <nav
+        aria-label="Views"
+        className="order-last flex w-full gap-1 overflow-x-auto sm:order-none sm:w-auto"
+      >
+        {VIEWS.map((view) => (
+          <NavLink
+            key={view.to}
+            to={view.to}
+            end={view.to === "/"}
+            className="press border-transparent bg-transparent px-3"
+          >
+            {view.label}
+          </NavLink>
+        ))}
+      </nav>
+      <div className="ml-auto flex items-center gap-1.5">
+        <ConnectionPill />
+        <button
+          type="button"
+          className="icon-press"
+          onClick={onTour}
+          aria-label="Explain this with a kitchen"
+          title="Explain this with a kitchen"
+        >
+          <ChefHat size={17} aria-hidden="true" />
+        </button>
+        <button
+          type="button"
+          className="icon-press"
+          onClick={switchTheme}
+          aria-label={`Switch to the ${other} theme`}
+          title={`Switch to the ${other} theme`}
+        >
+          {theme === "dark" ? <Sun size={17} aria-hidden="true" /> : <Moon size={17} aria-hidden="true" />}
+        </button>
+      </div>
+    </header>
+  );
+}

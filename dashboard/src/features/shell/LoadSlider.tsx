@@ -1,0 +1,47 @@
+import { useState } from "react";
+import { change } from "@/client/commands";
+import { digits } from "@/lib/format";
+import { useLive } from "@/live/store";
+
+const LOW = 0.2;
+const HIGH = 400;
+
+/** The slider is logarithmic: 0 to 100 over three decades of load. */
+export const toSlider = (rate: number): number => (100 * Math.log(rate / LOW)) / Math.log(HIGH / LOW);
+export const fromSlider = (at: number): number => Number((LOW * (HIGH / LOW) ** (at / 100)).toPrecision(2));
+
+/** The load: tasks that arrive in a second of simulated time. It is sent when the slider is let go. */
+export function LoadSlider() {
+  const rate = useLive((s) => s.update?.status.workload.arrival_rate);
+  const [held, setHeld] = useState<number | null>(null);
+  const shown = held ?? rate;
+  const send = (): void => {
+    if (held !== null) void change({ arrival_rate: held }).then(() => setHeld(null));
+  };
+  return (
+    <label className="block w-44">
+      <span className="eyebrow flex justify-between">
+        Load{" "}
+        <span className="figure text-ink normal-case">
+          {shown === undefined ? "–" : `${digits(shown)} tasks/s`}
+        </span>
+      </span>
+      <input
+        type="range"
+        className="mt-1 w-full accent-ml"
+        min={0}
+        max={100}
+        step={1}
+        aria-valuetext={
+          shown === undefined ? "unknown" : `${digits(shown)} tasks arrive in a simulated second`
+        }
+        value={shown === undefined ? 0 : Math.min(100, Math.max(0, toSlider(shown)))}
+        disabled={rate === undefined}
+        onChange={(event) => setHeld(fromSlider(Number(event.target.value)))}
+        onPointerUp={send}
+        onKeyUp={send}
+        onBlur={send}
+      />
+    </label>
+  );
+}

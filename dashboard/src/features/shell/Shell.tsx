@@ -1,0 +1,55 @@
+import { lazy, Suspense, useState } from "react";
+import { Outlet, ScrollRestoration, useNavigation } from "react-router";
+import { useView } from "@/lib/url";
+import { ControlBar } from "./ControlBar";
+import { Header } from "./Header";
+import { KeyPrompt } from "./KeyPrompt";
+import { Situation } from "./Situation";
+import { Toasts } from "./Toasts";
+
+const AuditDrawer = lazy(async () => ({
+  default: (await import("@/features/audit/AuditDrawer")).AuditDrawer,
+}));
+const Tour = lazy(async () => ({ default: (await import("@/features/tour/Tour")).Tour }));
+
+const TOUR_SEEN = "hms.tour-seen";
+
+function taskOf(params: URLSearchParams): number | null {
+  const text = params.get("task");
+  return text !== null && /^\d+$/.test(text) ? Number(text) : null;
+}
+
+/** What stands around every view: header, controls, the situation, notices, the audit and the tour. */
+export function Shell() {
+  const [params, change] = useView();
+  const navigation = useNavigation();
+  const [touring, setTouring] = useState(() => localStorage.getItem(TOUR_SEEN) === null);
+  const task = taskOf(params);
+  const endTour = (): void => {
+    localStorage.setItem(TOUR_SEEN, "yes");
+    setTouring(false);
+  };
+  return (
+    <div className="mx-auto flex min-h-dvh max-w-[110rem] flex-col px-3 pb-10 sm:px-5">
+      <a
+        href="#view"
+        className="press sr-only focus:not-sr-only focus:absolute focus:top-2 focus:left-2 focus:z-50"
+      >
+        Skip to the view
+      </a>
+      <Header onTour={() => setTouring(true)} />
+      <ControlBar />
+      <Situation />
+      <main id="view" className="mt-3 flex-1" aria-busy={navigation.state === "loading"}>
+        <Outlet />
+      </main>
+      <Toasts />
+      <KeyPrompt />
+      <Suspense fallback={null}>
+        {task !== null && <AuditDrawer taskId={task} onClose={() => change({ task: null })} />}
+        {touring && <Tour onEnd={endTour} />}
+      </Suspense>
+      <ScrollRestoration getKey={(location) => location.pathname} />
+    </div>
+  );
+}

@@ -1,0 +1,78 @@
+import type { ClusterLoad } from "@/client/types";
+import { Empty } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { count, percent, seconds } from "@/lib/format";
+import { deviceColour } from "@/lib/palette";
+import { useTheme } from "@/lib/theme";
+import { deviceLabel, devicesOf } from "@/live/devices";
+import { useLive } from "@/live/store";
+
+/** Each device of this strategy's cluster: how busy, how long its queue. */
+export function DevicesWidget({ name }: { name: string }) {
+  const cluster = useLive((s) => s.update?.clusters[name] as ClusterLoad | undefined);
+  const theme = useTheme((s) => s.theme);
+  const devices = devicesOf(cluster);
+  const table = () => ({
+    columns: ["device", "utilization_60s", "utilization_run", "queue_length", "backlog_s"],
+    rows: devices.map(([device, load]) => [
+      device,
+      load.utilization,
+      load.run_utilization,
+      load.queue_length,
+      load.backlog_s,
+    ]),
+  });
+  return (
+    <Widget title="Devices and queues" table={table}>
+      {devices.length === 0 ? (
+        <Empty title="No cluster yet" />
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+        <section aria-label="Devices and queues" className="h-full overflow-auto" tabIndex={0}>
+          <table className="figure w-full text-right text-xs">
+            <thead className="text-muted">
+              <tr>
+                {["Device", "Busy, last 60 s", "Busy, whole run", "In queue", "Free in"].map((label, i) => (
+                  <th key={label} scope="col" className={`py-1 font-medium ${i === 0 ? "text-left" : ""}`}>
+                    {label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {devices.map(([device, load], i) => (
+                <tr key={device} className="border-t border-line" data-device={device}>
+                  <th scope="row" className="py-1.5 text-left font-medium">
+                    <span
+                      aria-hidden="true"
+                      className="mr-2 inline-block size-2 rounded-full"
+                      style={{ background: deviceColour(i, theme) }}
+                    />
+                    {deviceLabel(device)}
+                  </th>
+                  <td>
+                    <span className="inline-flex items-center gap-2">
+                      <span
+                        aria-hidden="true"
+                        className="inline-block h-1.5 w-16 overflow-hidden rounded-full bg-raised"
+                      >
+                        <span
+                          className="block h-full rounded-full"
+                          style={{ width: `${load.utilization * 100}%`, background: deviceColour(i, theme) }}
+                        />
+                      </span>
+                      <span className="w-10">{percent(load.utilization)}</span>
+                    </span>
+                  </td>
+                  <td>{percent(load.run_utilization)}</td>
+                  <td>{count(load.queue_length)}</td>
+                  <td>{seconds(load.backlog_s)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+    </Widget>
+  );
+}

@@ -1,0 +1,55 @@
+import { Reasons } from "@/features/audit/Reasons";
+import { Empty } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { count, percent } from "@/lib/format";
+import { useView } from "@/lib/url";
+import { useFaces } from "@/lib/useStrategy";
+import { deviceLabel } from "@/live/devices";
+import { useLive } from "@/live/store";
+import { LearningNote } from "./LearningNote";
+
+/** Decision audit: why the last decision was taken as it was. */
+export function LastDecisionWidget({ name }: { name: string }) {
+  const audit = useLive((s) => s.update?.audit[name]);
+  const [, change] = useView();
+  const face = useFaces();
+  const table = () => ({
+    columns: ["scheduler", "task_id", "device", "gpu_fraction", "confidence", "reason_text", "reason"],
+    rows: audit
+      ? [
+          [
+            name,
+            audit.task_id,
+            audit.device,
+            audit.gpu_fraction,
+            audit.confidence,
+            audit.reason_text,
+            JSON.stringify(audit.reason),
+          ],
+        ]
+      : [],
+  });
+  return (
+    <Widget title="Decision audit: the latest task" table={table} foot={<LearningNote name={name} />}>
+      {!audit ? (
+        <Empty title="No decision yet" />
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+        <section aria-label="Why the latest decision" className="h-full overflow-auto" tabIndex={0}>
+          <div className="flex flex-wrap items-center gap-2 text-sm">
+            <button type="button" className="press" onClick={() => change({ task: audit.task_id }, true)}>
+              Task {count(audit.task_id)}
+            </button>
+            <span className="font-semibold">{deviceLabel(audit.device)}</span>
+            <span className="figure text-muted">GPU share {percent(audit.gpu_fraction)}</span>
+            {audit.confidence !== null && (
+              <span className="chip figure">confidence {percent(audit.confidence)}</span>
+            )}
+          </div>
+          <p className="mt-2 text-sm leading-relaxed">{audit.reason_text}</p>
+          <Reasons reason={audit.reason} colour={face(name).colour} />
+        </section>
+      )}
+    </Widget>
+  );
+}

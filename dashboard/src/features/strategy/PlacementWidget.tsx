@@ -1,0 +1,29 @@
+import { SplitBar } from "@/charts/SplitBar";
+import { Empty } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { percent } from "@/lib/format";
+import { useTheme } from "@/lib/theme";
+import { useRow } from "./useRow";
+
+/** CPU/GPU split: where this strategy's tasks went. */
+export function PlacementWidget({ name }: { name: string }) {
+  const row = useRow(name);
+  const theme = useTheme((s) => s.theme);
+  const table = () => ({
+    columns: ["scheduler", "cpu", "gpu", "split", "avg_gpu_fraction"],
+    rows: [[name, row?.decisions.cpu, row?.decisions.gpu, row?.decisions.split, row?.avg_gpu_fraction]],
+  });
+  return (
+    <Widget
+      title="CPU/GPU split"
+      table={table}
+      foot={`Counted decisions of this run; the mean share sent to a GPU is ${percent(row?.avg_gpu_fraction, 1)}.`}
+    >
+      {row && row.tasks > 0 ? (
+        <SplitBar decisions={row.decisions} theme={theme} />
+      ) : (
+        <Empty title="No decisions yet" />
+      )}
+    </Widget>
+  );
+}

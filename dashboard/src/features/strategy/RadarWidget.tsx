@@ -1,0 +1,44 @@
+import { OracleRadar } from "@/charts/OracleRadar";
+import { spokes } from "@/charts/radar";
+import { Empty } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { METRICS } from "@/lib/metrics";
+import { useFaces } from "@/lib/useStrategy";
+import { useRow } from "./useRow";
+
+/** The strategy against the oracle on every measure. */
+export function RadarWidget({ name }: { name: string }) {
+  const mine = useRow(name);
+  const oracle = useRow("oracle");
+  const face = useFaces();
+  const measures = METRICS.map((metric) => ({
+    axis: metric.short,
+    mine: mine && mine.tasks > 0 ? metric.of(mine) : null,
+    oracle: oracle && oracle.tasks > 0 ? metric.of(oracle) : null,
+  }));
+  const found = spokes(measures);
+  const table = () => ({
+    columns: ["measure", "ratio_to_oracle"],
+    rows: found.map((spoke) => [spoke.axis, spoke.ratio]),
+  });
+  return (
+    <Widget
+      title="Against the oracle"
+      table={table}
+      foot="Inside the dashed ring is better than the oracle, outside worse. Rings stand at ½, 1, 2 and 4 times its value. The oracle ignores queues, so it can be beaten in latency and makespan."
+    >
+      {found.every((spoke) => spoke.ratio === null) ? (
+        <Empty title={oracle ? "No finished tasks yet" : "The oracle does not race"}>
+          Without it there is nothing to compare with.
+        </Empty>
+      ) : (
+        <OracleRadar
+          spokes={found}
+          colour={face(name).colour}
+          oracleColour={face("oracle").colour}
+          label={face(name).label}
+        />
+      )}
+    </Widget>
+  );
+}

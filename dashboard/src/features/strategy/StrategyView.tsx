@@ -1,0 +1,107 @@
+import { useEffect } from "react";
+import { NavLink, useNavigate, useParams } from "react-router";
+import { Loading } from "@/features/widgets/States";
+import { WidgetGrid, type WidgetSpec } from "@/features/widgets/WidgetGrid";
+import { type StrategyFace, useFaces, useRacers } from "@/lib/useStrategy";
+import { focusOn } from "@/live/store";
+import { ClusterLoadWidget } from "./ClusterLoadWidget";
+import { DevicesWidget } from "./DevicesWidget";
+import { EfficiencyWidget } from "./EfficiencyWidget";
+import { LastDecisionWidget } from "./LastDecisionWidget";
+import { PlacementWidget } from "./PlacementWidget";
+import { RadarWidget } from "./RadarWidget";
+
+const FIRST = "hybrid_ml";
+
+function Tabs({ names }: { names: readonly string[] }) {
+  const face = useFaces();
+  return (
+    <nav aria-label="Strategies" className="mb-3 flex gap-1.5 overflow-x-auto pb-1">
+      {names.map((name) => (
+        <NavLink key={name} to={`/strategies/${name}`} className="press shrink-0">
+          <span
+            aria-hidden="true"
+            className="size-2 rounded-full"
+            style={{ background: face(name).colour }}
+          />
+          {face(name).label}
+        </NavLink>
+      ))}
+    </nav>
+  );
+}
+
+function Portrait({ face }: { face: StrategyFace }) {
+  const { card } = face;
+  return (
+    <div className="mb-3 flex flex-wrap items-baseline gap-x-3 gap-y-1 px-1">
+      <h2 className="text-2xl font-semibold tracking-tight" style={{ color: face.colour }}>
+        {face.label}
+      </h2>
+      <code className="font-mono text-xs text-muted">{face.name}</code>
+      {card && <span className="chip">{card.kind}</span>}
+      {card?.learns && <span className="chip">learns</span>}
+      {card && <p className="w-full max-w-4xl text-sm leading-relaxed text-muted">{card.description}</p>}
+      {face.name === "oracle" && (
+        <p className="w-full max-w-4xl text-sm leading-relaxed text-gold">
+          Its limits: it tries every split on a grid and takes the one with the least execution time, as if
+          the devices were free. It does not look at queues, so it is the reference for execution time only
+          and often loses in latency and makespan.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function widgetsOf(name: string): readonly WidgetSpec[] {
+  return [
+    {
+      place: { i: "load", x: 0, y: 0, w: 8, h: 8, minW: 4, minH: 5 },
+      body: <ClusterLoadWidget name={name} />,
+    },
+    { place: { i: "radar", x: 8, y: 0, w: 4, h: 8, minW: 3, minH: 6 }, body: <RadarWidget name={name} /> },
+    {
+      place: { i: "decision", x: 0, y: 8, w: 5, h: 10, minW: 4, minH: 6 },
+      body: <LastDecisionWidget name={name} />,
+    },
+    {
+      place: { i: "efficiency", x: 5, y: 8, w: 3, h: 5, minW: 2, minH: 4 },
+      body: <EfficiencyWidget name={name} />,
+    },
+    {
+      place: { i: "placement", x: 8, y: 8, w: 4, h: 5, minW: 3, minH: 4 },
+      body: <PlacementWidget name={name} />,
+    },
+    {
+      place: { i: "devices", x: 5, y: 13, w: 7, h: 5, minW: 4, minH: 4 },
+      body: <DevicesWidget name={name} />,
+    },
+  ];
+}
+
+/** Scheduler details: one strategy and its own cluster. */
+export function StrategyView() {
+  const params = useParams();
+  const navigate = useNavigate();
+  const racers = useRacers();
+  const face = useFaces();
+  const name = params.name ?? (racers.includes(FIRST) ? FIRST : racers[0]);
+  useEffect(() => {
+    if (name) focusOn(name);
+    if (name && !params.name) navigate(`/strategies/${name}${window.location.search}`, { replace: true });
+  }, [name, params.name, navigate]);
+  if (!name) return <Loading title="Waiting for the race" />;
+  return (
+    <>
+      <title>{`${face(name).label} · Hybrid ML Scheduler`}</title>
+      <Tabs names={racers.includes(name) ? racers : [...racers, name]} />
+      <Portrait face={face(name)} />
+      {!racers.includes(name) && racers.length > 0 && (
+        <p role="status" className="mb-3 rounded-xl border border-line bg-raised px-4 py-2 text-sm">
+          {face(name).label} does not take part in this run, so there is nothing to measure.
+        </p>
+      )}
+      <WidgetGrid key={name} view="strategy" widgets={widgetsOf(name)} />
+    </>
+  );
+}

@@ -1,0 +1,52 @@
+import { correlationColour } from "@/charts/diverging";
+import { Matrix } from "@/charts/Matrix";
+import { useStats } from "@/client/queries";
+import { Pick } from "@/features/widgets/Choice";
+import { Answer } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { count } from "@/lib/format";
+import { useView } from "@/lib/url";
+import { useFaces, useRacers } from "@/lib/useStrategy";
+import { useStatsScope } from "./scope";
+
+/** Correlation of features and outcomes for one strategy. */
+export function CorrelationWidget() {
+  const { window, scheduler } = useStatsScope();
+  const answer = useStats(window, scheduler);
+  const [, change] = useView();
+  const racers = useRacers();
+  const face = useFaces();
+  const found = answer.data?.correlations;
+  const options = (racers.includes(scheduler) ? racers : [...racers, scheduler]).map((name) => ({
+    key: name,
+    label: face(name).label,
+  }));
+  const table = () => ({
+    columns: ["name", ...(found?.names ?? [])],
+    rows: (found?.names ?? []).map((name, i) => [name, ...(found?.values[i] ?? [])]),
+  });
+  return (
+    <Widget
+      title="Correlations"
+      table={table}
+      controls={
+        <Pick label="Whose outcomes" value={scheduler} options={options} onChange={(of) => change({ of })} />
+      }
+      foot={`Pearson over ${count(found?.tasks)} tasks of ${face(scheduler).label}: −1 blue, 0 grey, +1 red; · where a column does not vary.`}
+    >
+      <Answer data={found} error={answer.error} isEmpty={(c) => c.tasks === 0} empty="No finished tasks yet">
+        {(c) => (
+          <Matrix
+            caption={`Correlations of ${face(c.scheduler).label}`}
+            names={c.names}
+            labels={c.names.map((name) => name.replaceAll("_", " "))}
+            values={c.values}
+            colourOf={correlationColour}
+            textOf={(value) => value.toFixed(1).replace("-", "−").replace("−0.0", "0.0")}
+            sentenceOf={(row, column, value) => `${row} and ${column}: ${value.toFixed(3).replace("-", "−")}`}
+          />
+        )}
+      </Answer>
+    </Widget>
+  );
+}

@@ -1,0 +1,53 @@
+import { BestDeviceMap } from "@/charts/BestDeviceMap";
+import { useStats } from "@/client/queries";
+import { Answer } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { count } from "@/lib/format";
+import { useTheme } from "@/lib/theme";
+import { useStatsScope } from "./scope";
+import { WindowPick } from "./WindowPick";
+
+/** Heat map: size × intensity to the best device. */
+export function HeatWidget() {
+  const { window, scheduler } = useStatsScope();
+  const answer = useStats(window, scheduler);
+  const theme = useTheme((s) => s.theme);
+  const cells = answer.data?.heat_map.cells ?? [];
+  const table = () => ({
+    columns: [
+      "size_low",
+      "size_high",
+      "intensity_low",
+      "intensity_high",
+      "tasks",
+      "optimal_gpu_fraction",
+      "best_device",
+    ],
+    rows: cells.map((c) => [
+      c.size_low,
+      c.size_high,
+      c.intensity_low,
+      c.intensity_high,
+      c.tasks,
+      c.optimal_gpu_fraction,
+      c.best_device,
+    ]),
+  });
+  return (
+    <Widget
+      title="Best device"
+      table={table}
+      controls={<WindowPick />}
+      foot={`Intensity upwards, size to the right (log). The oracle's majority over ${count(answer.data?.tasks)} tasks; stronger colour, more tasks.`}
+    >
+      <Answer
+        data={answer.data}
+        error={answer.error}
+        isEmpty={(stats) => stats.tasks === 0}
+        empty="No finished tasks yet"
+      >
+        {(stats) => <BestDeviceMap map={stats.heat_map} theme={theme} />}
+      </Answer>
+    </Widget>
+  );
+}

@@ -1,0 +1,137 @@
+import { createColumnHelper, rowSortingFeature, tableFeatures, useTable } from "@tanstack/react-table";
+import { ArrowDown, ArrowUp } from "lucide-react";
+import { useMemo } from "react";
+import type { LedgerRow } from "@/client/types";
+import { count, digits, dollars, joules, percent, seconds } from "@/lib/format";
+import { type FaceOf, useFaces } from "@/lib/useStrategy";
+import { deviceLabel } from "@/live/devices";
+import type { LedgerAsk, LedgerSort } from "./ledger";
+
+export interface LedgerTableProps {
+  rows: readonly LedgerRow[];
+  ask: LedgerAsk;
+  onSort: (column: LedgerSort) => void;
+  onOpen: (taskId: number) => void;
+}
+
+const features = tableFeatures({ rowSortingFeature });
+const helper = createColumnHelper<typeof features, LedgerRow>();
+
+function columnsOf(face: FaceOf, onOpen: (id: number) => void) {
+  return helper.columns([
+    helper.accessor("task_id", {
+      header: "Task",
+      cell: (info) => (
+        <button
+          type="button"
+          className="figure font-medium text-ml hover:underline"
+          onClick={() => onOpen(info.getValue())}
+          aria-label={`Decisions for task ${info.getValue()}`}
+        >
+          {info.getValue()}
+        </button>
+      ),
+    }),
+    helper.accessor("scheduler", {
+      header: "Strategy",
+      cell: (info) => (
+        <span className="inline-flex items-center gap-2">
+          <span
+            aria-hidden="true"
+            className="size-2 rounded-full"
+            style={{ background: face(info.getValue()).colour }}
+          />
+          {face(info.getValue()).label}
+        </span>
+      ),
+    }),
+    helper.accessor("device", { header: "Device", cell: (info) => deviceLabel(info.getValue()) }),
+    helper.accessor("gpu_fraction", { header: "GPU share", cell: (info) => percent(info.getValue()) }),
+    helper.accessor("size", { header: "Size", cell: (info) => count(info.getValue()) }),
+    helper.accessor("compute_intensity", { header: "Intensity", cell: (info) => digits(info.getValue(), 2) }),
+    helper.accessor("memory_required", { header: "Memory", cell: (info) => `${count(info.getValue())} MB` }),
+    helper.accessor("time", { header: "Time", cell: (info) => seconds(info.getValue()) }),
+    helper.accessor("latency", { header: "Latency", cell: (info) => seconds(info.getValue()) }),
+    helper.accessor("wait", { header: "Wait", cell: (info) => seconds(info.getValue()) }),
+    helper.accessor("energy", { header: "Energy", cell: (info) => joules(info.getValue()) }),
+    helper.accessor("cost", { header: "Cost", cell: (info) => dollars(info.getValue()) }),
+  ]);
+}
+
+const WORDS = new Set(["scheduler", "device"]);
+const EMPTY: LedgerRow[] = [];
+
+/** The rows as the service sorted them: the order holds over all pages, not only this one. */
+export function LedgerTable({ rows, ask, onSort, onOpen }: LedgerTableProps) {
+  const face = useFaces();
+  const columns = useMemo(() => columnsOf(face, onOpen), [face, onOpen]);
+  const sorting = useMemo(() => [{ id: ask.sort, desc: ask.order === "desc" }], [ask.sort, ask.order]);
+  const data = (rows as LedgerRow[]) ?? EMPTY;
+  const table = useTable({
+    features,
+    columns,
+    data,
+    state: { sorting },
+    manualSorting: true,
+    getRowId: (row) => String(row.result_id),
+  });
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section aria-label="Ledger rows" className="h-full overflow-auto" tabIndex={0}>
+      <table className="figure w-full text-xs">
+        <thead className="sticky top-0 z-10" style={{ background: "var(--panel-solid)" }}>
+          {table.getHeaderGroups().map((group) => (
+            <tr key={group.id}>
+              {group.headers.map((header) => {
+                const id = header.column.id as LedgerSort;
+                const on = ask.sort === id;
+                return (
+                  <th
+                    key={header.id}
+                    scope="col"
+                    aria-sort={on ? (ask.order === "asc" ? "ascending" : "descending") : "none"}
+                    className={`py-1.5 font-medium ${WORDS.has(id) || id === "task_id" ? "text-left" : "text-right"}`}
+                  >
+                    <button
+                      type="button"
+                      className={`inline-flex items-center gap-1 rounded px-1.5 py-0.5 whitespace-nowrap hover:bg-raised ${on ? "text-ml" : "text-muted"}`}
+                      onClick={() => onSort(id)}
+                    >
+                      <table.FlexRender header={header} />
+                      {on &&
+                        (ask.order === "asc" ? (
+                          <ArrowUp size={12} aria-hidden="true" />
+                        ) : (
+                          <ArrowDown size={12} aria-hidden="true" />
+                        ))}
+                    </button>
+                  </th>
+                );
+              })}
+            </tr>
+          ))}
+        </thead>
+        <tbody>
+          {table.getRowModel().rows.map((row) => (
+            <tr
+              key={row.id}
+              className="cursor-pointer border-t border-line hover:bg-raised"
+              data-task={row.original.task_id}
+              onClick={() => onOpen(row.original.task_id)}
+            >
+              {row.getAllCells().map((cell) => (
+                <td
+                  key={cell.id}
+                  data-column={cell.column.id}
+                  className={`px-1.5 py-1.5 whitespace-nowrap ${WORDS.has(cell.column.id) || cell.column.id === "task_id" ? "text-left" : "text-right"}`}
+                >
+                  <table.FlexRender cell={cell} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,97 @@
+import { useLedger } from "@/client/queries";
+import { Answer } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { count } from "@/lib/format";
+import { useView } from "@/lib/url";
+import { LedgerFilters } from "./LedgerFilters";
+import { LedgerTable } from "./LedgerTable";
+import { askOf, PAGE_ROWS, queryOf, sortedBy } from "./ledger";
+
+const COLUMNS = [
+  "result_id",
+  "task_id",
+  "run_id",
+  "scheduler",
+  "device",
+  "gpu_fraction",
+  "size",
+  "compute_intensity",
+  "memory_required",
+  "arrival_time",
+  "time",
+  "latency",
+  "wait",
+  "energy",
+  "cost",
+] as const;
+
+/** The ledger: every decision and what came of it. Click a row to see that task from every side. */
+export function LedgerWidget() {
+  const [params, change] = useView();
+  const ask = askOf(params);
+  const newestFirst = ask.page === 1 && ask.sort === "task_id" && ask.order === "desc";
+  const answer = useLedger(queryOf(ask), newestFirst);
+  const page = answer.data;
+  const first = (ask.page - 1) * PAGE_ROWS + 1;
+  const last = first - 1 + (page?.rows.length ?? 0);
+  const total = page ? `${page.total_is_exact ? "" : "more than "}${count(page.total)}` : "–";
+  const more = page ? last < page.total || !page.total_is_exact : false;
+  const table = () => ({
+    columns: COLUMNS,
+    rows: (page?.rows ?? []).map((row) => COLUMNS.map((column) => row[column])),
+  });
+  const foot = (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      <span className="figure" data-ledger-total={page?.total ?? ""}>
+        Rows {count(first)}–{count(last)} of {total}.{" "}
+        {newestFirst
+          ? "Follows the race."
+          : "Stands still while sorted or turned; press Task to follow again."}
+      </span>
+      <span className="ml-auto flex gap-1.5" data-no-picture="true">
+        <a
+          className="press px-2 py-0.5 text-xs"
+          href="/api/history/export?format=csv&table=scheduler_results"
+          download
+        >
+          All rows as CSV
+        </a>
+        <button
+          type="button"
+          className="press px-2 py-0.5 text-xs"
+          disabled={ask.page === 1}
+          onClick={() => change({ page: ask.page === 2 ? null : ask.page - 1 })}
+        >
+          Previous
+        </button>
+        <button
+          type="button"
+          className="press px-2 py-0.5 text-xs"
+          disabled={!more}
+          onClick={() => change({ page: ask.page + 1 })}
+        >
+          Next
+        </button>
+      </span>
+    </div>
+  );
+  return (
+    <Widget title="Ledger" table={table} controls={<LedgerFilters ask={ask} onChange={change} />} foot={foot}>
+      <Answer
+        data={page}
+        error={answer.error}
+        isEmpty={(p) => p.rows.length === 0}
+        empty="No decision matches"
+      >
+        {(p) => (
+          <LedgerTable
+            rows={p.rows}
+            ask={ask}
+            onSort={(column) => change(sortedBy(ask, column))}
+            onOpen={(id) => change({ task: id }, true)}
+          />
+        )}
+      </Answer>
+    </Widget>
+  );
+}

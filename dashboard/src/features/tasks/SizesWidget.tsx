@@ -1,0 +1,35 @@
+import { SizeHistogram } from "@/charts/SizeHistogram";
+import { useStats } from "@/client/queries";
+import { Answer } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { count } from "@/lib/format";
+import { useStatsScope } from "./scope";
+import { WindowPick } from "./WindowPick";
+
+/** Task-size histogram. */
+export function SizesWidget() {
+  const { window, scheduler } = useStatsScope();
+  const answer = useStats(window, scheduler);
+  const sizes = answer.data?.sizes;
+  const table = () => ({
+    columns: ["size_low", "size_high", "tasks"],
+    rows: (sizes?.counts ?? []).map((n, i) => [sizes?.bounds[i], sizes?.bounds[i + 1], n]),
+  });
+  return (
+    <Widget
+      title="Task sizes"
+      table={table}
+      controls={<WindowPick />}
+      foot={`How often each size came up among the latest ${count(answer.data?.tasks)} tasks.`}
+    >
+      <Answer
+        data={answer.data}
+        error={answer.error}
+        isEmpty={(stats) => stats.tasks === 0}
+        empty="No finished tasks yet"
+      >
+        {(stats) => <SizeHistogram bounds={stats.sizes.bounds} counts={stats.sizes.counts} />}
+      </Answer>
+    </Widget>
+  );
+}

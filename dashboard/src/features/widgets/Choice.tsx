@@ -1,0 +1,43 @@
+export interface ChoiceProps<T extends string> {
+  label: string;
+  value: T;
+  options: readonly { key: T; label: string }[];
+  onChange: (value: T) => void;
+}
+
+/** One of a few: buttons that say which one is on. */
+export function Choice<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
+  return (
+    <fieldset className="flex flex-wrap gap-1" aria-label={label}>
+      {options.map((option) => (
+        <button
+          key={option.key}
+          type="button"
+          className="press px-2 py-0.5 text-xs"
+          aria-pressed={option.key === value}
+          onClick={() => onChange(option.key)}
+        >
+          {option.label}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+/** One of many: the system's own list, which every phone and screen reader knows. */
+export function Pick<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
+  return (
+    <select
+      className="field max-w-44 py-0.5 text-xs"
+      aria-label={label}
+      value={value}
+      onChange={(event) => onChange(event.target.value as T)}
+    >
+      {options.map((option) => (
+        <option key={option.key} value={option.key}>
+          {option.label}
+        </option>
+      ))}
+    </select>
+  );
+}

@@ -1,0 +1,58 @@
+import { CircleAlert, Hourglass, Inbox } from "lucide-react";
+import type { ReactNode } from "react";
+
+interface StateProps {
+  title: string;
+  children?: ReactNode;
+}
+
+function Centre({ icon, title, children }: StateProps & { icon: ReactNode }) {
+  return (
+    <div className="flex h-full min-h-24 flex-col items-center justify-center gap-1.5 text-center">
+      <span className="text-muted">{icon}</span>
+      <p className="text-sm font-medium">{title}</p>
+      {children && <div className="max-w-sm text-xs leading-relaxed text-muted">{children}</div>}
+    </div>
+  );
+}
+
+/** Nothing is there yet, and that is fine. */
+export function Empty({ title, children }: StateProps) {
+  return (
+    <Centre icon={<Inbox size={22} aria-hidden="true" />} title={title}>
+      {children}
+    </Centre>
+  );
+}
+
+/** It is on its way. */
+export function Loading({ title = "Loading" }: { title?: string }) {
+  return <Centre icon={<Hourglass size={22} className="animate-pulse" aria-hidden="true" />} title={title} />;
+}
+
+/** It could not be had; the sentence is the service's own. */
+export function Trouble({ title, children }: StateProps) {
+  return (
+    <div role="alert" className="h-full">
+      <Centre icon={<CircleAlert size={22} className="text-bad" aria-hidden="true" />} title={title}>
+        {children}
+      </Centre>
+    </div>
+  );
+}
+
+export interface AnswerProps<T> {
+  data: T | undefined;
+  error: Error | null;
+  isEmpty?: (data: T) => boolean;
+  empty: string;
+  children: (data: T) => ReactNode;
+}
+
+/** The states of anything that is asked for: loading, trouble, empty, there. */
+export function Answer<T>({ data, error, isEmpty, empty, children }: AnswerProps<T>) {
+  if (data === undefined)
+    return error ? <Trouble title="This could not be read">{error.message}</Trouble> : <Loading />;
+  if (isEmpty?.(data)) return <Empty title={empty}>The race fills this as tasks finish.</Empty>;
+  return children(data);
+}

@@ -1,0 +1,74 @@
+import { GripVertical } from "lucide-react";
+import { type KeyboardEvent, type ReactNode, use, useId, useRef } from "react";
+import type { Table } from "@/lib/csv";
+import { nudgeOfKey } from "./layout";
+import { WidgetContext } from "./WidgetContext";
+import { WidgetMenu } from "./WidgetMenu";
+
+export interface WidgetProps {
+  title: string;
+  /** One sentence that says what is seen. */
+  meaning?: string;
+  controls?: ReactNode;
+  /** What the CSV export holds; called when it is asked for. */
+  table?: () => Table;
+  children: ReactNode;
+  foot?: ReactNode;
+}
+
+/** The frame of every widget: a title to drag it by, its own controls, its menu. */
+export function Widget({ title, meaning, controls, table, children, foot }: WidgetProps) {
+  const { id, nudge } = use(WidgetContext);
+  const frame = useRef<HTMLElement>(null);
+  const heading = useId();
+  const onKey = (event: KeyboardEvent): void => {
+    const step = nudgeOfKey(event.key, event.shiftKey);
+    if (!step || !nudge) return;
+    event.preventDefault();
+    nudge(id, step);
+  };
+  return (
+    <section
+      ref={frame}
+      aria-labelledby={heading}
+      className="glass group flex h-full min-h-0 flex-col overflow-hidden"
+    >
+      <header
+        className="drag-handle flex flex-wrap items-center gap-x-3 gap-y-1 px-4 pt-3 pb-2"
+        style={{ cursor: nudge ? "grab" : "default" }}
+      >
+        {nudge && (
+          <button
+            type="button"
+            data-no-picture="true"
+            className="-ml-2.5 cursor-grab rounded text-muted opacity-40 group-hover:opacity-100 focus-visible:opacity-100"
+            aria-label={`Move or resize ${title}: arrow keys move, Shift and arrow keys resize`}
+            onKeyDown={onKey}
+          >
+            <GripVertical size={15} aria-hidden="true" />
+          </button>
+        )}
+        <h2
+          id={heading}
+          title={meaning}
+          className={`mr-auto truncate text-sm font-semibold tracking-tight ${nudge ? "-ml-2" : ""}`}
+        >
+          {title}
+        </h2>
+        <div className="no-drag flex flex-wrap items-center gap-1.5" style={{ cursor: "auto" }}>
+          {controls}
+          <WidgetMenu
+            title={title}
+            table={table}
+            frame={frame}
+            nudge={nudge ? (step) => nudge(id, step) : null}
+          />
+        </div>
+      </header>
+      <div className="min-h-0 flex-1 px-4 pb-3">{children}</div>
+      {(foot ?? meaning) && (
+        <footer className="px-4 pb-3 text-xs leading-relaxed text-muted">{foot ?? meaning}</footer>
+      )}
+    </section>
+  );
+}

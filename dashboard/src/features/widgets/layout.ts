@@ -1,0 +1,105 @@
+/** Where widgets stand: defaults, what a person made of them, and moves without a mouse. */
+import { type Layout, type LayoutItem, moveElement, verticalCompactor } from "react-grid-layout/core";
+
+export const COLUMNS = 12;
+const KEY = "hms.layout.";
+
+export type Nudge = "left" | "right" | "up" | "down" | "wider" | "narrower" | "taller" | "shorter";
+
+const STEPS: Record<Nudge, { dx?: number; dy?: number; dw?: number; dh?: number }> = {
+  left: { dx: -1 },
+  right: { dx: 1 },
+  up: { dy: -1 },
+  down: { dy: 1 },
+  wider: { dw: 1 },
+  narrower: { dw: -1 },
+  taller: { dh: 1 },
+  shorter: { dh: -1 },
+};
+
+/** The key pressed on a widget's handle as a nudge: arrows move, Shift and arrows resize. */
+export function nudgeOfKey(key: string, shift: boolean): Nudge | null {
+  const moves: Record<string, Nudge> = {
+    ArrowLeft: "left",
+    ArrowRight: "right",
+    ArrowUp: "up",
+    ArrowDown: "down",
+  };
+  const sizes: Record<string, Nudge> = {
+    ArrowLeft: "narrower",
+    ArrowRight: "wider",
+    ArrowUp: "shorter",
+    ArrowDown: "taller",
+  };
+  return (shift ? sizes : moves)[key] ?? null;
+}
+
+const clamp = (value: number, low: number, high: number): number => Math.min(high, Math.max(low, value));
+
+function resized(item: LayoutItem, dw: number, dh: number): LayoutItem {
+  const w = clamp(item.w + dw, item.minW ?? 2, COLUMNS);
+  return { ...item, w, x: Math.min(item.x, COLUMNS - w), h: clamp(item.h + dh, item.minH ?? 3, 40) };
+}
+
+/** The row to go to: past the neighbour above or below, for a step of one row would be undone by compaction. */
+function targetRow(layout: Layout, item: LayoutItem, dy: number): number {
+  if (dy === 0) return item.y;
+  const beside = layout.filter(
+    (other) => other.i !== item.i && other.x < item.x + item.w && item.x < other.x + other.w,
+  );
+  if (dy < 0)
+    return Math.max(
+      0,
+      ...beside
+        .filter((other) => other.y < item.y)
+        .map((other) => other.y)
+        .slice(-1),
+    );
+  const below = beside.filter((other) => other.y >= item.y + item.h).sort((a, b) => a.y - b.y)[0];
+  return below ? item.y + below.h : item.y;
+}
+
+/** The layout after a nudge; everything else makes room. */
+export function nudged(layout: Layout, id: string, nudge: Nudge): Layout {
+  const copy = layout.map((item) => ({ ...item }));
+  const index = copy.findIndex((item) => item.i === id);
+  const item = copy[index];
+  if (!item) return layout;
+  const { dx = 0, dy = 0, dw = 0, dh = 0 } = STEPS[nudge];
+  if (dw !== 0 || dh !== 0) {
+    copy[index] = resized(item, dw, dh);
+    return verticalCompactor.compact(copy, COLUMNS);
+  }
+  const x = clamp(item.x + dx, 0, COLUMNS - item.w);
+  const moved = moveElement(copy, item, x, targetRow(copy, item, dy), true, false, "vertical", COLUMNS);
+  return verticalCompactor.compact(moved, COLUMNS);
+}
+
+/** Stored places for widgets that still exist, defaults for the rest; anything odd is ignored. */
+export function merged(defaults: Layout, stored: unknown): Layout {
+  if (!Array.isArray(stored)) return defaults;
+  return defaults.map((item) => {
+    const found = stored.find((other: unknown) => (other as LayoutItem | null)?.i === item.i) as
+      | LayoutItem
+      | undefined;
+    const whole = found && [found.x, found.y, found.w, found.h].every((n) => Number.isInteger(n) && n >= 0);
+    return whole ? { ...item, x: found.x, y: found.y, w: found.w, h: found.h } : item;
+  });
+}
+
+export function readLayout(view: string, defaults: Layout): Layout {
+  try {
+    return merged(defaults, JSON.parse(localStorage.getItem(KEY + view) ?? "null"));
+  } catch {
+    return defaults;
+  }
+}
+
+export function rememberLayout(view: string, layout: Layout): void {
+  const places = layout.map(({ i, x, y, w, h }) => ({ i, x, y, w, h }));
+  localStorage.setItem(KEY + view, JSON.stringify(places));
+}
+
+export function forgetLayout(view: string): void {
+  localStorage.removeItem(KEY + view);
+}

@@ -1,0 +1,69 @@
+/** Numbers as people read them. `null` is an en dash: nothing is known, which is not zero. */
+
+export const NOTHING = "–";
+
+const whole = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
+
+type Value = number | null | undefined;
+
+const absent = (value: Value): value is null | undefined =>
+  value === null || value === undefined || !Number.isFinite(value);
+
+/** Three significant digits, without an exponent where one can be avoided. */
+export function digits(value: number, significant = 3): string {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1000) return whole.format(value);
+  if (size < 1e-4) return value.toExponential(1).replace("-", "−").replace("e−", "e−");
+  const decimals = Math.max(0, significant - 1 - Math.floor(Math.log10(size)));
+  return value.toFixed(Math.min(6, decimals)).replace("-", "−");
+}
+
+export function count(value: Value): string {
+  return absent(value) ? NOTHING : whole.format(value);
+}
+
+export function seconds(value: Value): string {
+  if (absent(value)) return NOTHING;
+  const size = Math.abs(value);
+  if (size === 0) return "0 s";
+  if (size < 1e-3) return `${digits(value * 1e6)} µs`;
+  if (size < 1) return `${digits(value * 1e3)} ms`;
+  return `${digits(value)} s`;
+}
+
+/** Simulated time as a clock. */
+export function clock(value: Value): string {
+  if (absent(value)) return NOTHING;
+  const total = Math.floor(value);
+  const two = (n: number): string => String(n).padStart(2, "0");
+  return `${Math.floor(total / 3600)}:${two(Math.floor(total / 60) % 60)}:${two(total % 60)}`;
+}
+
+export function joules(value: Value): string {
+  if (absent(value)) return NOTHING;
+  return Math.abs(value) >= 1e4 ? `${digits(value / 1e3)} kJ` : `${digits(value)} J`;
+}
+
+/** Money per task is tiny: micro-dollars keep the digits in sight. */
+export function dollars(value: Value): string {
+  if (absent(value)) return NOTHING;
+  if (value === 0) return "$0";
+  return Math.abs(value) < 0.01 ? `${digits(value * 1e6)} µ$` : `$${digits(value)}`;
+}
+
+export function percent(value: Value, decimals = 0): string {
+  return absent(value) ? NOTHING : `${(value * 100).toFixed(decimals).replace("-", "−")} %`;
+}
+
+/** How much above a bound: `+12.3 %`. */
+export function gap(value: Value): string {
+  if (absent(value)) return NOTHING;
+  const share = value * 100;
+  const text = Math.abs(share) >= 1000 ? whole.format(share) : share.toFixed(1);
+  return `${share >= 0 ? "+" : ""}${text.replace("-", "−")} %`;
+}
+
+export function wallTime(iso: string): string {
+  return new Date(iso).toLocaleTimeString("en-GB", { hour12: false });
+}

@@ -1,0 +1,45 @@
+/** A strategy's label and colour in the theme that is worn now. */
+import { useMemo } from "react";
+import { useStrategies } from "@/client/queries";
+import type { StrategyCard } from "@/client/types";
+import { useLive } from "@/live/store";
+import { strategyColour } from "./palette";
+import { useTheme } from "./theme";
+
+export interface StrategyFace {
+  name: string;
+  label: string;
+  colour: string;
+  card: StrategyCard | undefined;
+}
+
+/** `my_rule` as `My rule`, for a strategy that brings no label. */
+export function spoken(name: string): string {
+  const words = name.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+export type FaceOf = (name: string) => StrategyFace;
+
+export function useFaces(): FaceOf {
+  const cards = useStrategies();
+  const theme = useTheme((s) => s.theme);
+  return useMemo(() => {
+    const known = new Map(cards.map((card) => [card.name, card]));
+    return (name: string) => {
+      const card = known.get(name);
+      return {
+        name,
+        label: card?.label ?? spoken(name),
+        colour: strategyColour(name, theme, card?.color),
+        card,
+      };
+    };
+  }, [cards, theme]);
+}
+
+/** The strategies of the race, in the order the service names them. */
+export function useRacers(): readonly string[] {
+  const joined = useLive((s) => s.update?.status.schedulers.join(" ") ?? "");
+  return useMemo(() => (joined ? joined.split(" ") : []), [joined]);
+}

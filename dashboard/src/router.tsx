@@ -1,0 +1,30 @@
+/** The views. Only the race is loaded at first; the rest comes when it is asked for. */
+import { createBrowserRouter } from "react-router";
+import { Crash } from "@/features/shell/Crash";
+import { Lost } from "@/features/shell/Lost";
+import { Shell } from "@/features/shell/Shell";
+
+export const router = createBrowserRouter([
+  {
+    path: "/",
+    Component: Shell,
+    ErrorBoundary: Crash,
+    HydrateFallback: () => null,
+    children: [
+      { index: true, lazy: async () => ({ Component: (await import("@/features/race/RaceView")).RaceView }) },
+      {
+        path: "strategies/:name?",
+        lazy: async () => ({ Component: (await import("@/features/strategy/StrategyView")).StrategyView }),
+      },
+      {
+        path: "tasks",
+        lazy: async () => ({ Component: (await import("@/features/tasks/TasksView")).TasksView }),
+      },
+      {
+        path: "history",
+        lazy: async () => ({ Component: (await import("@/features/history/HistoryView")).HistoryView }),
+      },
+      { path: "*", Component: Lost },
+    ],
+  },
+]);
