@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 
 from hybrid_ml_scheduler.storage.errors import StorageError
@@ -21,6 +20,7 @@ class Backlog:
         self._rows = 0
         self._changed = threading.Condition()
         self._closed: str | None = None
+        self._broken = False
 
     @property
     def rows(self) -> int:
@@ -62,15 +62,9 @@ class Backlog:
 
     def wait_empty(self, timeout_s: float) -> bool:
         """Wait until every row is stored; say whether that came true."""
-        deadline_s = time.monotonic() + timeout_s
         with self._changed:
-            while self._rows and time.monotonic() < deadline_s and not self._refused:
-                self._changed.wait(min(0.1, timeout_s))
+            self._changed.wait_for(lambda: self._rows == 0 or self._broken, timeout_s)
             return self._rows == 0
-
-    @property
-    def _refused(self) -> bool:
-        return self._closed is not None and bool(self._waiting)
 
     @property
     def is_closed(self) -> bool:
@@ -81,4 +75,11 @@ class Backlog:
         """Accept nothing more; the reason is what a later `put` raises."""
         with self._changed:
             self._closed = self._closed or reason
+            self._changed.notify_all()
+
+    def give_up(self, reason: str) -> None:
+        """Accept nothing more and let nobody wait for what cannot be stored."""
+        with self._changed:
+            self._closed = reason
+            self._broken = True
             self._changed.notify_all()

@@ -114,7 +114,7 @@ class StoreWriter:
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             except StorageError as problem:
                 self._change(state="failed", last_error=str(problem))
-                self._backlog.close(str(problem))
+                self._backlog.give_up(str(problem))
                 self._stopping.set()
             else:
                 self._mark_written(report, time.perf_counter() - begin_s)

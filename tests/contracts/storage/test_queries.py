@@ -1,0 +1,225 @@
+"""What the dashboard asks, held against a plain reading of the same rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from statistics import fmean
+
+import numpy as np
+import pytest
+
+from hybrid_ml_scheduler.storage import (
+    METRICS,
+    LedgerQuery,
+    RowBatch,
+    StorageError,
+    Store,
+    comparative_history,
+    create_run,
+    data_counts,
+    event_history,
+    get_run,
+    latest_run,
+    ledger,
+    list_runs,
+    model_history,
+    next_task_id,
+    set_run_state,
+    statistics,
+    task_history,
+    training_records,
+    training_window,
+    trend,
+    write_batch,
+)
+from tests.contracts.storage import samples
+
+
+@pytest.fixture
+async def filled(store: Store) -> RowBatch:
+    """Sixty tasks, one of them failed with one strategy."""
+    run_id = await samples.new_run(store)
+    batch = samples.batch(run_id, 0, 60)
+    results = [samples.failed(7, "greedy") if row[:2] == (7, "greedy") else row for row in batch.results]
+    batch = replace(batch, results=results)
+    await write_batch(store, batch)
+    return batch
+
+
+async def test_runs_are_kept_with_plan_seed_versions_and_state(store: Store) -> None:
+    assert await latest_run(store) is None
+    first = await create_run(store, plan={"a": [1, 2.5, None]}, seed=2**40, versions={"numpy": "2.4"})
+    second = await create_run(store, plan={}, seed=0, versions={}, state="running", controls={"speed": 10})
+    await set_run_state(store, first, "paused", {"speed": 0})
+    found = await get_run(store, first)
+    assert found is not None
+    assert (found.plan, found.seed, found.versions) == ({"a": [1, 2.5, None]}, 2**40, {"numpy": "2.4"})
+    assert (found.state, found.controls) == ("paused", {"speed": 0})
+    latest = await latest_run(store)
+    assert latest is not None
+    assert (latest.run_id, latest.state, latest.controls) == (second, "running", {"speed": 10})
+    assert [run.run_id for run in await list_runs(store)] == [second, first]
+    assert [run.run_id for run in await list_runs(store, before=second)] == [first]
+    with pytest.raises(StorageError, match="no run 99"):
+        await set_run_state(store, 99, "running")
+
+
+async def test_the_first_task_id_is_zero_and_counts_go_on(store: Store) -> None:
+    assert await next_task_id(store) == 0
+    await write_batch(store, samples.batch(await samples.new_run(store), 0, 3))
+    await write_batch(store, samples.batch(await samples.new_run(store), 3, 4))
+    assert await next_task_id(store) == 7
+
+
+async def test_training_records_are_the_newest_and_a_window_ends_before_its_task(
+    store: Store, filled: RowBatch
+) -> None:
+    assert await training_records(store, limit=5) == list(filled.training)[:-6:-1]
+    assert await training_window(store, before=20, size=8) == list(filled.training)[12:20]
+
+
+async def test_comparative_history_has_every_strategy_newest_first(store: Store, filled: RowBatch) -> None:
+    found = await comparative_history(store, limit=10)
+    assert [entry.task for entry in found] == list(filled.tasks)[:-11:-1]
+    expected = {row.scheduler_name: row for row in filled.results if row.task_id == 59}
+    assert dict(found[0].results) == expected
+    older = await comparative_history(store, limit=3, before=8)
+    assert [entry.task.task_id for entry in older] == [7, 6, 5]
+    assert older[0].results["greedy"].failed
+
+
+async def test_an_unknown_task_is_none(store: Store, filled: RowBatch) -> None:
+    assert await task_history(store, 1000) is None
+
+
+async def test_ledger_pages_are_sorted_disjoint_and_complete(store: Store, filled: RowBatch) -> None:
+    for sort in ("task_id", "latency", "energy_consumption", "size", "device"):
+        for descending in (True, False):
+            await check_ledger_order(store, sort, descending)
+
+
+async def check_ledger_order(store: Store, sort: str, descending: bool) -> None:
+    pages = [
+        await ledger(store, LedgerQuery(limit=100, offset=offset, sort=sort, descending=descending))  # type: ignore[arg-type]
+        for offset in range(0, 400, 100)
+    ]
+    rows = [row for page in pages for row in page.rows]
+    assert {page.total for page in pages} == {360}
+    assert all(page.is_exact for page in pages)
+    assert len({row.result_id for row in rows}) == len(rows) == 360
+    values = [getattr(row, sort) for row in rows]
+    known = [value for value in values if value is not None]
+    assert known == sorted(known, reverse=descending)
+    assert values[: len(known)] == known
+
+
+async def test_ledger_filters_by_strategy_device_task_and_run(store: Store, filled: RowBatch) -> None:
+    page = await ledger(store, LedgerQuery(scheduler="greedy", device="cpu", limit=1000))
+    expected = {row.task_id for row in filled.results if row.scheduler_name == "greedy" and row.device == "cpu"}
+    assert {row.task_id for row in page.rows} == expected
+    assert page.total == len(expected)
+    one = await ledger(store, LedgerQuery(task_id=12))
+    assert {row.scheduler_name for row in one.rows} == set(samples.SCHEDULERS)
+    assert (await ledger(store, LedgerQuery(run_id=4711))).rows == ()
+
+
+async def test_ledger_says_when_its_window_does_not_hold_everything(store: Store, filled: RowBatch) -> None:
+    page = await ledger(store, LedgerQuery(window=10, sort="latency", limit=1000))
+    assert (page.total, page.is_exact, page.first_task, page.last_task) == (60, False, 50, 59)
+    assert page.first_task is not None
+    older = await ledger(store, LedgerQuery(window=10, last_task=page.first_task - 1))
+    assert (older.first_task, older.last_task) == (40, 49)
+
+
+async def test_ledger_refuses_pages_without_bounds(store: Store) -> None:
+    for query in (LedgerQuery(limit=0), LedgerQuery(offset=-1), LedgerQuery(window=10**7)):
+        with pytest.raises(StorageError):
+            await ledger(store, query)
+
+
+async def test_win_loss_counts_lower_values_and_equal_ones_for_nobody(store: Store, filled: RowBatch) -> None:
+    found = await statistics(store, window=60)
+    value = {(row.task_id, row.scheduler_name): row for row in filled.results}
+    for metric in METRICS:
+        for i, own in enumerate(found.schedulers):
+            for j, other in enumerate(found.schedulers):
+                pairs = [(getattr(value[t, own], metric), getattr(value[t, other], metric)) for t in range(60)]
+                both = [(a, b) for a, b in pairs if a is not None and b is not None]
+                share = None if i == j else sum(a < b for a, b in both) / len(both)
+                assert found.win_loss[metric][i][j] == pytest.approx(share)
+    same = [row._replace(scheduler_name=name, latency=1.0) for row in filled.results[:1] for name in ("a", "b")]
+    run_id = await samples.new_run(store)
+    await write_batch(
+        store, RowBatch(tasks=[samples.task(run_id, 60)], results=[row._replace(task_id=60) for row in same])
+    )
+    assert (await statistics(store, window=1)).win_loss["latency"] == [[None, 0.0], [0.0, None]]
+
+
+async def test_correlations_agree_with_numpy(store: Store, filled: RowBatch) -> None:
+    found = await statistics(store, window=60, scheduler="oracle")
+    names = list(found.correlation_names)
+    rows = [row for row in filled.results if row.scheduler_name == "oracle"]
+    expected = np.corrcoef([task.size for task in filled.tasks], [row.latency for row in rows])[0, 1]  # type: ignore[list-item]
+    assert found.correlations[names.index("size")][names.index("latency")] == pytest.approx(expected)
+    assert found.correlations[names.index("wait")][names.index("wait")] == pytest.approx(1.0)
+    nobody = await statistics(store, window=60, scheduler="nobody")
+    assert all(value is None for line in nobody.correlations for value in line)
+
+
+async def test_spreads_heat_map_and_histogram_hold_every_task(store: Store, filled: RowBatch) -> None:
+    found = await statistics(store, window=60)
+    assert sum(cell.tasks for cell in found.heat_map) == 60
+    assert sum(found.histogram_counts) == 60
+    assert {cell.best_device for cell in found.heat_map} <= {"cpu", "gpu", "split", None}
+    spread = next(s for s in found.spreads if s.scheduler_name == "greedy" and s.metric == "latency")
+    values = [row.latency for row in filled.results if row.scheduler_name == "greedy" and row.latency is not None]
+    assert (spread.tasks, spread.mean) == (59, pytest.approx(fmean(values)))
+    assert spread.p95 == pytest.approx(np.percentile(values, 95))
+
+
+async def test_statistics_of_an_empty_store_are_empty(store: Store) -> None:
+    found = await statistics(store)
+    assert (found.tasks, found.schedulers, found.heat_map, found.histogram_counts) == (0, [], [], [])
+    assert (await trend(store)).points == ()
+
+
+async def test_the_trend_is_the_plain_average_of_each_range(store: Store, filled: RowBatch) -> None:
+    found = await trend(store, points=6)
+    assert [(point.first_task, point.last_task, point.tasks) for point in found.points] == [
+        (first, first + 9, 10) for first in range(0, 60, 10)
+    ]
+    for point in found.points:
+        mine = [row for row in filled.results if point.first_task <= row.task_id <= point.last_task]
+        for metric in METRICS:
+            for name in samples.SCHEDULERS:
+                known = [row for row in mine if row.scheduler_name == name and not row.failed]
+                assert point.averages[metric][name] == pytest.approx(fmean(getattr(row, metric) for row in known))
+
+
+async def test_the_trend_of_a_long_history_comes_from_rollups_and_agrees_with_the_rows(store: Store) -> None:
+    run_id, other = await samples.new_run(store), await samples.new_run(store)
+    rows = []
+    for first in range(0, 5600, 700):
+        part = samples.batch(run_id if first < 2100 else other, first, 700, schedulers=("greedy",))
+        rows.extend(part.results)
+        await write_batch(store, part)
+    found = await trend(store, points=10)
+    assert found.bucket_tasks == 750
+    for point in found.points:
+        mine = [row for row in rows if point.first_task <= row.task_id <= point.last_task]
+        assert point.tasks == len(mine)
+        assert point.averages["latency"]["greedy"] == pytest.approx(fmean(row.latency or math.nan for row in mine))
+    of_run = await trend(store, points=3, run_id=run_id)
+    assert sum(point.tasks for point in of_run.points) == 2100
+
+
+async def test_counts_and_histories_add_up(store: Store, filled: RowBatch) -> None:
+    run_id = filled.tasks[0].run_id
+    models = [samples.model(run_id, version) for version in (1, 2, 3)]
+    await write_batch(store, RowBatch(models=models, events=[samples.event(run_id, 0, 1)]))
+    assert await model_history(store, limit=2) == models[:0:-1]
+    assert [event.kind for event in await event_history(store, kind="shift")] == ["shift"]
+    counts = await data_counts(store)
+    assert (counts.tasks, counts.results, counts.training, counts.models, counts.runs) == (60, 360, 60, 3, 1)
+    assert (counts.first_task, counts.last_task, counts.next_task_id) == (0, 59, 60)

@@ -1,0 +1,53 @@
+"""Migrations: from nothing to today's schema, the same on both databases."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from hybrid_ml_scheduler.storage import StorageError, Store, check, open_store, upgrade
+from hybrid_ml_scheduler.storage.store import connected
+from hybrid_ml_scheduler.storage.tables import metadata
+
+
+async def test_an_empty_database_comes_up_to_date_and_a_second_time_changes_nothing(empty_url: str) -> None:
+    first = await upgrade(empty_url)
+    assert not first.behind
+    assert first.current == first.head
+    assert await upgrade(empty_url) == first
+
+
+async def test_check_says_that_an_empty_database_is_behind(empty_url: str) -> None:
+    store = await connected(empty_url, timeout_s=5.0, create=True)
+    await store.close()
+    state = await check(empty_url)
+    assert state.behind
+    assert state.current is None
+    assert "hms db upgrade" in state.sentence
+
+
+async def test_opening_a_database_that_is_behind_is_refused_with_the_way_out(empty_url: str) -> None:
+    store = await connected(empty_url, timeout_s=5.0, create=True)
+    await store.close()
+    with pytest.raises(StorageError, match="hms db upgrade"):
+        await open_store(empty_url)
+
+
+async def test_a_database_from_the_future_is_refused(store_url: str, store: Store) -> None:
+    async with store.writing() as connection:
+        await connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    assert not (await check(store_url)).known
+    with pytest.raises(StorageError, match="newer"):
+        await upgrade(store_url)
+    with pytest.raises(StorageError, match="newer"):
+        await open_store(store_url)
+
+
+async def test_the_migrations_build_exactly_the_declared_tables(store: Store) -> None:
+    def differences(connection: sa.Connection) -> list[object]:
+        return list(compare_metadata(MigrationContext.configure(connection), metadata))
+
+    async with store.reading() as connection:
+        assert await connection.run_sync(differences) == []
