@@ -41,22 +41,22 @@ class Effort:
 FULL = Effort(
     sizes=(64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192),
     transfer_bytes=(*(4**k for k in range(6, 14)), 2**28),
-    point_s=0.25,
+    point_s=0.35,
     longest_point_s=16.0,
     least_repeats=3,
-    most_repeats=50,
+    most_repeats=100,
     power_s=4.0,
     settle_s=1.5,
 )
 QUICK = Effort(
     sizes=(64, 256, 1024, 2048, 4096),
     transfer_bytes=(2**16, 2**20, 2**24, 2**27),
-    point_s=0.06,
+    point_s=0.05,
     longest_point_s=2.0,
     least_repeats=3,
     most_repeats=20,
-    power_s=1.6,
-    settle_s=1.1,
+    power_s=1.2,
+    settle_s=1.0,
 )
 
 

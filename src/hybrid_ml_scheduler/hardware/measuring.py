@@ -119,7 +119,7 @@ def _measured_cpu(effort: Effort, tick: Tick, notes: list[str]) -> DeviceProfile
 
 def _measured_gpu(kind: str, effort: Effort, tick: Tick, idle: dict[str, Reading], notes: list[str]) -> DeviceProfile:
     backend = Cuda() if kind == "cuda" else Backend(kind)
-    _keep_busy(backend, effort.settle_s / 2)  # clocks rise from idle only under load
+    _keep_busy(backend, effort.settle_s / 3)  # clocks rise from idle only under load
     series = {
         "matmul": matmul(backend, effort, tick),
         "matmul_alone": matmul(backend, effort, tick, label="lone product", alone=True),
