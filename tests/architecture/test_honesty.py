@@ -13,8 +13,9 @@ RANDOM_TYPES = {"Generator", "SeedSequence", "BitGenerator", "PCG64", "PCG64DXSM
 MAKES_GENERATORS = "core/streams.py"
 MODEL_ROOMS = {"core", "physics", "workload", "cluster"}
 CLOCKS = {"time", "monotonic", "perf_counter", "process_time", "time_ns", "monotonic_ns", "perf_counter_ns"}
-# Where any failure at all must become a message: the command line's top and the socket's loop.
-CATCHES_ALL = ("cli/main.py", "api/*socket*.py")
+# Where any failure at all must become a message: the command line's top, the socket's loop, and the import of
+# a user's own file, which may raise whatever its author wrote.
+CATCHES_ALL = ("cli/main.py", "api/*socket*.py", "schedulers/registry.py")
 BROAD = {"Exception", "BaseException"}
 SKIPS = {"skip", "skipif", "xfail", "importorskip"}
 

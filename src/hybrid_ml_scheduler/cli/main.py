@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "run"]
 
 # name -> (module, attribute, one line for the overview); the order is that of the overview.
 _COMMANDS: dict[str, tuple[str, str, str]] = {
@@ -33,26 +37,29 @@ _EXAMPLES = {
     "schedulers": "Example: `hms schedulers --format json`",
 }
 
+_INTERRUPTED = 130
+
 
 class _Overview(TyperGroup):
     """A group whose members are imported only when they are called."""
 
+    listing = False
+
     def list_commands(self, ctx: Any) -> list[str]:
         return list(_COMMANDS)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.listing = True
+        super().format_help(ctx, formatter)
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | TyperGroup | None:
         if cmd_name not in _COMMANDS:
             return None
         module, attribute, summary = _COMMANDS[cmd_name]
-        if ctx.resilient_parsing or _wants_overview():
+        if self.listing:
             return TyperCommand(cmd_name, help=summary)
         found = getattr(importlib.import_module(f"hybrid_ml_scheduler.cli.{module}"), attribute)
         return _as_command(found, cmd_name)
-
-
-def _wants_overview() -> bool:
-    """Whether only the list of commands is to be shown."""
-    return not [word for word in sys.argv[1:] if not word.startswith("-")]
 
 
 def _as_command(found: Any, name: str) -> TyperCommand | TyperGroup:
@@ -95,27 +102,42 @@ def _options(
 
 def main() -> None:
     """Run a command; whatever a user can cause ends in one sentence and exit code 2."""
-    sys.exit(_run())
+    sys.exit(run(sys.argv[1:]))
 
 
-def _run() -> int:
+def run(arguments: Sequence[str]) -> int:
+    """Run a command given as words; returns the exit code."""
     try:
-        result = typer.main.get_command(app).main(prog_name="hms", standalone_mode=False)
+        result = typer.main.get_command(app).main(list(arguments), prog_name="hms", standalone_mode=False)
     except typer.TyperException as error:
         return _refuse(_sentence(error))
     except (KeyboardInterrupt, typer.Abort):
-        return _refuse("Interrupted.", code=130)
+        return _refuse("Interrupted.", code=_INTERRUPTED)
     except BrokenPipeError:
         # Whoever read our output has gone; there is nobody left to tell.
         sys.stderr.close()
         return 0
-    except Exception as error:
-        from hybrid_ml_scheduler.core.errors import HmsError
-
-        if not isinstance(error, (HmsError, OSError)):
-            raise
-        return _refuse(str(error))
+    except Exception as error:  # noqa: BLE001 - the top of the program: whatever it is becomes one sentence
+        return _refuse_any(error)
+    if result == _INTERRUPTED:  # typer turns Ctrl-C into this code without a word
+        return _refuse("Interrupted.", code=_INTERRUPTED)
     return result if isinstance(result, int) else 0
+
+
+def _refuse_any(error: Exception) -> int:
+    """A sentence for whatever went wrong; a fault in a user's own strategy names its file and line."""
+    from hybrid_ml_scheduler.core.errors import HmsError
+
+    if isinstance(error, (HmsError, OSError)):
+        return _refuse(str(error))
+    if os.environ.get("HMS_TRACEBACK"):
+        raise error
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    own = "hybrid_ml_scheduler" in Path(frame.filename).parts
+    where = f"{Path(frame.filename).name}, line {frame.lineno}"
+    hint = "this is a fault of hms; " if own else ""
+    _refuse(f"{type(error).__name__} in {where}: {error} ({hint}HMS_TRACEBACK=1 shows the whole way there).")
+    return 70 if own else 2
 
 
 def _sentence(error: typer.TyperException) -> str:

@@ -101,8 +101,8 @@ def _raced(plan: Plan, trace: Path | None) -> tuple[list[Entrant], list[SeedRace
     from hybrid_ml_scheduler.experiments.perfetto import TraceWriter
     from hybrid_ml_scheduler.experiments.race import entrants, run_race
 
-    strategies = entrants(plan)
     count = len(plan.workload.tasks(plan.seed))
+    strategies = entrants(plan)
     say_if_compiling()
     with TraceWriter(trace) if trace is not None else nullcontext() as writer:
 

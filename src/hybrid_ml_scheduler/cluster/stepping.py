@@ -113,6 +113,8 @@ class Cluster:
 
     def _gpu(self, task: Task, decision: Decision, view: BacklogView) -> int:
         """Check a decision and fill in the GPU it left open."""
+        if not isinstance(decision, Decision):
+            raise SchedulerError(f"task {task.task_id}: decide returned {type(decision).__name__}, not a Decision.")
         if not 0.0 <= decision.gpu_fraction <= 1.0:
             raise SchedulerError(f"task {task.task_id}: gpu_fraction = {decision.gpu_fraction} is outside [0, 1].")
         if decision.gpu is None:

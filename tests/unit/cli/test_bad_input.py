@@ -1,0 +1,141 @@
+"""Whatever is wrong with a command ends in exit code 2 and one sentence that names the culprit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hybrid_ml_scheduler.cli.main import run
+
+WRONG_FLAGS = [
+    (["race", "--tasks", "many"], "--tasks"),
+    (["race", "--tasks", "0"], "num_tasks"),
+    (["race", "--rate", "nan"], "arrival_rate"),
+    (["race", "--rate", "-1"], "arrival_rate"),
+    (["race", "--gpus", "0"], "num_gpus"),
+    (["race", "--seed", "-1"], "seed"),
+    (["race", "--seeds", "0"], "seeds"),
+    (["race", "--noise", "inf"], "noise_sigma"),
+    (["race", "--dependencies", "2"], "dependency_probability"),
+    (["race", "--workload", "mixd"], "mixed"),
+    (["race", "--workload", "missing.csv"], "missing.csv"),
+    (["race", "--scheduler", "gredy"], "greedy"),
+    (["race", "--scheduler", "missing.py:Mine"], "missing.py"),
+    (["race", "--plan", "missing.toml"], "missing.toml"),
+    (["race", "--option", "target_load"], "KEY=VALUE"),
+    (["race", "--format", "xml"], "--format"),
+    (["race", "--bogus"], "--bogus"),
+    (["rase"], "rase"),
+    (["workload", "describe", "missing.swf"], "missing.swf"),
+    (["race", "--tasks", "5", "--scheduler", "greedy", "--trace", "no/such/folder/t.json"], "no/such/folder/t.json"),
+]
+
+
+@pytest.mark.parametrize(("words", "culprit"), WRONG_FLAGS)
+def test_a_wrong_flag_is_one_sentence(
+    words: list[str], culprit: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(words) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert culprit in captured.err
+    assert "Traceback" not in captured.err
+    assert list(tmp_path.iterdir()) == []
+
+
+WRONG_PLANS = [
+    ("[simulatoin]\n", "simulation"),
+    ("[simulation]\nnum_gpu = 3\n", "num_gpus"),
+    ('[workload]\npreset = "mixde"\n', "mixed"),
+    ("[workload]\nsize_rnage = [1, 2]\n", "size_range"),
+    ("[workload]\nsize_range = [5, 2]\n", "size_range"),
+    ("[workload]\narrival_rate = -1\n", "arrival_rate"),
+    ("[physics]\nmax_speedup = 0.5\n", "max_speedup"),
+    ('[physics]\nmemory_rule = "swap"\n', "memory_rule"),
+    ("[physics.gpu]\nspeeed = 1\n", "speed"),
+    ("[physics.gpu]\nspeed = 0\n", "speed"),
+    ('[physics.cpu]\npower_w = "high"\n', "power_w"),
+    ("[physics]\ngpus = []\n", "gpus"),
+    ("[schedulers]\nrace = 3\n", "race"),
+    ('[schedulers]\nrace = ["greedy", "greedy"]\n', "greedy"),
+    ('[schedulers]\nrace = ["oracle"]\n[schedulers.oracle]\nstpe = 0.1\n', "step"),
+    ('[schedulers]\nrace = ["oracle"]\n[schedulers.oracle]\nstep = 0.3\n', "step"),
+    ('[schedulers]\nrace = ["oracle"]\n[schedulers.gredy]\nstep = 0.3\n', "gredy"),
+    ("not toml at all", "plan.toml"),
+]
+
+
+@pytest.mark.parametrize(("text", "culprit"), WRONG_PLANS)
+def test_a_wrong_plan_is_refused_before_anything_runs(
+    text: str, culprit: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, out = tmp_path / "plan.toml", tmp_path / "out"
+    plan.write_text(text)
+    assert run(["race", "--plan", str(plan), "--out", str(out)]) == 2
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    assert culprit in shown
+    assert not out.exists()
+
+
+WRONG_FILES = [
+    ("def decide(: pass\n", "cannot be imported"),
+    ("raise RuntimeError('boom')\n", "boom"),
+    ("x = 1\n", "no class"),
+    ("class Mine:\n    pass\n", "name"),
+    ("class Mine:\n    name = 'mine'\n", "decide"),
+    ("class Mine:\n    name = 'mine'\n    def decide(self, task, cluster):\n        return 0.5\n", "mine"),
+    (
+        "from hybrid_ml_scheduler import Decision\nclass Mine:\n    name = 'mine'\n"
+        "    def decide(self, task, cluster):\n        return Decision(gpu_fraction=1.5)\n",
+        "gpu_fraction",
+    ),
+    (
+        "class Mine:\n    name = 'mine'\n    def decide(self, task, cluster):\n        return 1 / 0\n",
+        "ZeroDivisionError",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "culprit"), WRONG_FILES)
+def test_a_broken_strategy_file_is_one_sentence(
+    text: str, culprit: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    assert run(["race", "--tasks", "5", "--scheduler", f"{path}:Mine"]) == 2
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    assert culprit in shown
+
+
+def test_help_imports_nothing_heavy() -> None:
+    script = (
+        "import sys\nfrom hybrid_ml_scheduler.cli.main import run\n"
+        "assert run(['--help']) == 0\n"
+        "heavy = {'numpy', 'numba', 'torch', 'sklearn', 'pandas', 'fastapi', 'matplotlib'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "race" in done.stdout
+
+
+def test_interrupting_a_race_leaves_no_file_behind(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    words = ["race", "--tasks", "400000", "--scheduler", "greedy", "--scheduler", "oracle", "--trace", str(trace)]
+    script = f"import sys; from hybrid_ml_scheduler.cli.main import run; sys.exit(run({words!r}))"
+    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(2)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Interrupted" in said
+    assert list(tmp_path.iterdir()) == []
