@@ -1,7 +1,7 @@
 """A laboratory and decision engine for placing tasks on a CPU and several GPUs.
 
 Tasks and what becomes of them: `Task`, `TaskBatch`, `Decision`, `Outcome`. The machine: `Node`, `Cpu`, `Gpu`.
-Strategies: `Scheduler`, `available`, `create`, `check_scheduler`. Workloads: `WorkloadParameters`, `preset`,
+Strategies: `Scheduler`, `ClusterView`, `available`, `create`, `check_scheduler`. Workloads: `WorkloadParameters`, `preset`,
 `generate`, `load`. Running and judging: `Simulation`, `run_batch`, `summarize`, `certificate`, `Plan`, `run_race`.
 Errors a user can mend: `HmsError`.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.cluster import Simulation, certificate, run_batch, summarize
-    from hybrid_ml_scheduler.core import Decision, HmsError, Outcome, Scheduler, Task, TaskBatch
+    from hybrid_ml_scheduler.core import ClusterView, Decision, HmsError, Outcome, Scheduler, Task, TaskBatch
     from hybrid_ml_scheduler.experiments.plans import Plan
     from hybrid_ml_scheduler.experiments.race import run_race
     from hybrid_ml_scheduler.physics import Cpu, Gpu, Node
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ClusterView",
     "Cpu",
     "Decision",
     "Gpu",
@@ -50,7 +51,7 @@ __all__ = [
 # Where each name lives; it is imported when it is first used, so that `hms --help` stays instant.
 _HOMES = {
     "cluster": ("Simulation", "certificate", "run_batch", "summarize"),
-    "core": ("Decision", "HmsError", "Outcome", "Scheduler", "Task", "TaskBatch"),
+    "core": ("ClusterView", "Decision", "HmsError", "Outcome", "Scheduler", "Task", "TaskBatch"),
     "experiments.plans": ("Plan",),
     "experiments.race": ("run_race",),
     "physics": ("Cpu", "Gpu", "Node"),
