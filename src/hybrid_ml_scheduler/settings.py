@@ -82,6 +82,7 @@ class Settings(BaseSettings):
     retention_tasks: Annotated[int, Field(ge=0)] = Field(default=0, alias=_own("RETENTION_TASKS"))
     connect_timeout_s: Annotated[float, Field(gt=0, le=600)] = Field(default=10.0, alias=_own("CONNECT_TIMEOUT_S"))
     allowed_origins: Names = Field(default=(), alias=_own("ALLOWED_ORIGINS"))
+    trusted_proxies: str = Field(default="", alias=_own("TRUSTED_PROXIES"))
     rate_limit: str = Field(default="600/minute", alias=_own("RATE_LIMIT"))
     max_body_bytes: Annotated[int, Field(ge=256, le=2**30)] = Field(default=65_536, alias=_own("MAX_BODY_BYTES"))
     max_message_bytes: Annotated[int, Field(ge=64, le=2**24)] = Field(default=4096, alias=_own("MAX_MESSAGE_BYTES"))

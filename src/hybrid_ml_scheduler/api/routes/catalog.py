@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Response
 
 from hybrid_ml_scheduler.api.dependencies import CatalogDep
@@ -12,7 +14,7 @@ __all__ = ["router"]
 
 router = APIRouter(prefix="/api", tags=["catalog"], responses=problem_responses())
 
-_HEALTH = {503: {"model": Health, "description": "The database is down."}}
+_HEALTH: dict[int | str, dict[str, Any]] = {503: {"model": Health, "description": "The database is down."}}
 
 
 @router.get("/health", responses=_HEALTH)
@@ -41,7 +43,9 @@ async def settings(catalog: CatalogDep) -> ServiceCard:
     return catalog.card()
 
 
-_TEXT = {200: {"description": "Prometheus text.", "content": {"text/plain": {"schema": {"type": "string"}}}}}
+_TEXT: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Prometheus text.", "content": {"text/plain": {"schema": {"type": "string"}}}}
+}
 
 
 @router.get("/metrics", response_class=Response, responses=_TEXT)

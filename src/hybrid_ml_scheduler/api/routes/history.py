@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
@@ -46,7 +46,7 @@ async def clear(archive: ArchiveDep) -> HistoryCleared:
     return await archive.clear()
 
 
-_FILES = {
+_FILES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The file.",
         "content": {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends
 
@@ -15,7 +15,7 @@ __all__ = ["router"]
 
 router = APIRouter(prefix="/api", tags=["simulation"])
 
-_CHANGING = {"dependencies": [Depends(require_api_key)], "responses": problem_responses(401, 409, 503)}
+_CHANGING: dict[str, Any] = {"dependencies": [Depends(require_api_key)], "responses": problem_responses(401, 409, 503)}
 
 
 @router.post("/simulation/start", **_CHANGING)

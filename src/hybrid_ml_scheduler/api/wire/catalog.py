@@ -17,11 +17,11 @@ class StrategyCard(Answer):
     name: str
     label: str
     color: str = Field(description="A CSS colour that is the same everywhere.")
-    kind: str = Field(description="`heuristic`, `learning`, `reference`, `baseline` or `plugin`.")
+    kind: str = Field(description="`baseline`, `heuristic`, `learner`, `reference` or `plugin`.")
     description: str
     in_race: bool
     learns: bool
-    explains: bool
+    explains: bool = Field(description="Whether it gives reasons; known once it races.")
 
 
 class Preset(Answer):

@@ -65,7 +65,7 @@ class HistoryCleared(Answer):
 class ModelVersion(Answer):
     """One retraining that was activated."""
 
-    version: int
+    version: int = Field(description="Counts the models of one strategy within one run.")
     run_id: int | None
     scheduler: str
     at: datetime

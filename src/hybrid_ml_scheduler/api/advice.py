@@ -1,0 +1,71 @@
+"""Every strategy's answer to a task from outside."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from hybrid_ml_scheduler.api.wire.tasks import Advice, NewTask, TaskAdvice
+from hybrid_ml_scheduler.core import NO_GPU, Decision, Task
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.live.arena import Arena
+from hybrid_ml_scheduler.live.race import Race
+from hybrid_ml_scheduler.live.racer import Racer
+from hybrid_ml_scheduler.schedulers import find
+
+__all__ = ["advice", "device_words"]
+
+
+def advice(arena: Arena, asked: NewTask, *, run: bool) -> TaskAdvice:
+    """Answer for the race as it stands (in the arena's thread); with `run` the task becomes the next one."""
+    race = arena.race
+    if race is None:
+        raise PlanError("There is no run yet; start one first.")
+    task = Task(
+        task_id=race.next_task_id,
+        size=asked.size,
+        compute_intensity=asked.compute_intensity,
+        memory_required=asked.memory_required,
+        arrival_time=race.now_s if asked.arrival_time is None else max(asked.arrival_time, race.now_s),
+        dependencies=tuple(asked.dependencies),
+    )
+    decisions = {
+        racer.name: _advice(race, racer, spec, task)
+        for racer, spec in zip(race.racers, race.course.schedulers, strict=True)
+    }
+    entered = arena.admit(task, time.time()) if run else None
+    return TaskAdvice(
+        task_id=None if entered is None else entered.task_id,
+        simulated_time_s=race.now_s,
+        in_race=run,
+        decisions=decisions,
+    )
+
+
+def _advice(race: Race, racer: Racer, spec: str, task: Task) -> Advice:
+    decision, reasons = racer.preview(task)
+    view = racer.simulation.cluster.view(task.arrival_time)
+    gpu = view.least_loaded_gpu if decision.gpu is None else decision.gpu
+    estimator = racer.simulation.cluster.estimator
+    parts = estimator.parts(task, decision.gpu_fraction, gpu)
+    latency = view.completion_s(task, decision.gpu_fraction, gpu)
+    return Advice(
+        scheduler=racer.name,
+        gpu_fraction=parts.gpu_fraction,
+        device=device_words(Decision(gpu_fraction=parts.gpu_fraction, gpu=gpu)),
+        confidence=decision.confidence,
+        predicted_time=None if parts.failed else estimator.execution_s(parts),
+        predicted_latency=latency if math.isfinite(latency) else None,
+        predicted_energy=None if parts.failed else estimator.energy_j(parts, gpu if parts.gpu_s > 0 else NO_GPU),
+        predicted_cost=None if parts.failed else estimator.cost_usd(parts, gpu if parts.gpu_s > 0 else NO_GPU),
+        out_of_memory=parts.out_of_memory,
+        reason=reasons,
+        reason_text=str(reasons.get("reason") or find(spec).summary),
+    )
+
+
+def device_words(decision: Decision) -> str:
+    """Return the device of a decision in words."""
+    if decision.gpu_fraction <= 0.0 or decision.gpu is None:
+        return "cpu"
+    return f"gpu_{decision.gpu}" if decision.gpu_fraction >= 1.0 else f"cpu+gpu_{decision.gpu}"

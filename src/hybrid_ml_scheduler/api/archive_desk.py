@@ -1,0 +1,166 @@
+"""What has been stored, as wire messages."""
+
+from __future__ import annotations
+
+import json
+
+from hybrid_ml_scheduler import storage
+from hybrid_ml_scheduler.api.audits import audit_of
+from hybrid_ml_scheduler.api.ports import Download, ExportFormat, ExportTable, LedgerQuery
+from hybrid_ml_scheduler.api.problems import NotFound
+from hybrid_ml_scheduler.api.race_desk import RaceDesk
+from hybrid_ml_scheduler.api.statistics_view import stats_view
+from hybrid_ml_scheduler.api.stored_views import (
+    STORED_NAMES,
+    ledger_row,
+    model_version,
+    result_view,
+    stored_notification,
+    stored_shift,
+    task_facts,
+    trend_point,
+)
+from hybrid_ml_scheduler.api.wire.history import (
+    Collection,
+    ComparativeTask,
+    Events,
+    HistoryCleared,
+    Models,
+    TrainingRecord,
+    Trend,
+)
+from hybrid_ml_scheduler.api.wire.statistics import Stats
+from hybrid_ml_scheduler.api.wire.tasks import LedgerPage, TaskAudit
+from hybrid_ml_scheduler.live.arena import Arena
+from hybrid_ml_scheduler.storage import Cache, Store
+from hybrid_ml_scheduler.storage import LedgerQuery as StoredQuery
+
+__all__ = ["ArchiveDesk"]
+
+_STATS_FOR_S = 1.0
+_MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+
+
+class ArchiveDesk:
+    """Reads the store; keeps expensive answers in the cache for a second."""
+
+    def __init__(self, store: Store, cache: Cache, arena: Arena, desk: RaceDesk) -> None:
+        self._store = store
+        self._cache = cache
+        self._arena = arena
+        self._desk = desk
+
+    async def full_history(self, limit: int) -> list[TrainingRecord]:
+        """Return the latest training records, newest first."""
+        rows = await storage.training_records(self._store, limit=limit)
+        return [TrainingRecord(**row._asdict()) for row in rows]
+
+    async def comparative(self, limit: int) -> list[ComparativeTask]:
+        """Return the latest tasks with every strategy's result, newest first."""
+        found = await storage.comparative_history(self._store, limit=limit)
+        return [
+            ComparativeTask(
+                task=task_facts(one.task), results={name: result_view(row) for name, row in one.results.items()}
+            )
+            for one in found
+        ]
+
+    async def clear(self) -> HistoryCleared:
+        """Remove every stored row and begin a new run."""
+        await self._desk.rest()
+        cleared = await storage.clear_history(self._store)
+        await self._desk.renew()
+        return HistoryCleared(tasks=cleared.tasks, results=cleared.results)
+
+    async def export(self, table: ExportTable, file_format: ExportFormat) -> Download:
+        """Return a whole table as a file; the first piece is made here, so that a missing store is an error."""
+        await storage.data_counts(self._store)
+        chunks = storage.export_bytes(self._store, format=file_format, table=table)
+        return Download(filename=f"{table}.{file_format}", media_type=_MEDIA_TYPES[file_format], chunks=chunks)
+
+    async def ledger(self, query: LedgerQuery) -> LedgerPage:
+        """Return a page of the ledger."""
+        page = await storage.ledger(
+            self._store,
+            StoredQuery(
+                limit=query.limit,
+                offset=query.offset,
+                sort=STORED_NAMES.get(query.sort, query.sort),  # type: ignore[arg-type]
+                descending=query.order == "desc",
+                scheduler=query.scheduler,
+                device=query.device,
+                task_id=query.task_id,
+                run_id=query.run_id,
+                last_task=query.last_task,
+            ),
+        )
+        return LedgerPage(
+            rows=[ledger_row(row) for row in page.rows],
+            total=page.total,
+            total_is_exact=page.is_exact,
+            first_task=page.first_task,
+            last_task=page.last_task,
+            limit=query.limit,
+            offset=query.offset,
+            sort=query.sort,
+            order=query.order,
+        )
+
+    async def audit(self, task_id: int) -> TaskAudit:
+        """Return a task from every side."""
+        found = await storage.task_history(self._store, task_id)
+        if found is None:
+            raise NotFound(f"There is no task {task_id} in the history.")
+        return await audit_of(self._store, self._arena, self._desk.plan.node, found)
+
+    async def trend(self, points: int, run_id: int | None) -> Trend:
+        """Return the long-term trend with its markers."""
+        wanted = self._arena.status().run_id if run_id is None else run_id
+        found = await storage.trend(self._store, points=points, run_id=wanted)
+        shifts = [row for row in await storage.event_history(self._store, kind="shift") if row.run_id == wanted]
+        models = [row for row in await storage.model_history(self._store) if row.run_id == wanted]
+        return Trend(
+            points=[trend_point(point) for point in found.points],
+            tasks_per_point=found.bucket_tasks,
+            shifts=[stored_shift(row) for row in reversed(shifts)],
+            models=[model_version(row) for row in reversed(models)],
+            collection=await self._collection(),
+        )
+
+    async def _collection(self) -> Collection:
+        counts = await storage.data_counts(self._store)
+        return Collection(
+            tasks=counts.tasks,
+            results=counts.results,
+            training_records=counts.training,
+            runs=counts.runs,
+            model_versions=counts.models,
+            database="postgresql" if self._store.is_postgres else "sqlite",
+            first_task_id=counts.first_task,
+            last_task_id=counts.last_task,
+        )
+
+    async def models(self, limit: int) -> Models:
+        """Return the retraining history."""
+        total = (await storage.data_counts(self._store)).models
+        rows = await storage.model_history(self._store, limit=limit)
+        return Models(models=[model_version(row) for row in rows], total=total)
+
+    async def events(self, limit: int) -> Events:
+        """Return shifts and notifications."""
+        shifts = await storage.event_history(self._store, kind="shift", limit=limit)
+        notices = await storage.notification_history(self._store, limit=limit)
+        return Events(
+            shifts=[stored_shift(row) for row in shifts],
+            notifications=[stored_notification(row, len(notices) - place) for place, row in enumerate(notices)],
+        )
+
+    async def stats(self, window: int, scheduler: str) -> Stats:
+        """Return the statistics over the latest tasks; one answer serves everyone who asks within a second."""
+        key = f"stats:{window}:{scheduler}"
+        cached = await self._cache.get(key)
+        if cached is not None:
+            return Stats.model_validate(json.loads(cached))
+        found = stats_view(await storage.statistics(self._store, window=window, scheduler=scheduler), window)
+        await self._cache.set(key, found.model_dump_json().encode(), ttl_s=_STATS_FOR_S)
+        return found

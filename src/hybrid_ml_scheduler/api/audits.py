@@ -1,0 +1,148 @@
+"""A stored task from every side: what each strategy did and why, the oracle's choice, the devices around it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from hybrid_ml_scheduler.api.stored_views import task_facts
+from hybrid_ml_scheduler.api.wire.tasks import DeviceInterval, Gantt, OracleChoice, StrategyAudit, TaskAudit
+from hybrid_ml_scheduler.cluster import BacklogView
+from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.live.arena import Arena
+from hybrid_ml_scheduler.live.gantt import PlacedTask, device_intervals
+from hybrid_ml_scheduler.physics import CoExecution, Node, PhysicsEstimator
+from hybrid_ml_scheduler.schedulers import find
+from hybrid_ml_scheduler.schedulers.oracle import Oracle
+from hybrid_ml_scheduler.storage import ResultRow, Store, TaskHistory, results_between
+
+__all__ = ["audit_of", "gantt_around", "oracle_choice"]
+
+_TASKS_BEFORE = 80
+_TASKS_AFTER = 20
+_LEAST_MARGIN_S = 2.0
+_ORACLE_SENTENCE = (
+    "The split with the least execution time on a grid of 5 %, as if all devices were free: "
+    "it ignores queues, so it is no optimum of latency or makespan."
+)
+Origin = Literal["at_decision", "now", "none"]
+
+
+async def audit_of(store: Store, arena: Arena, node: Node, found: TaskHistory) -> TaskAudit:
+    """Gather everything about one task."""
+    task = Task(
+        task_id=found.task.task_id,
+        size=found.task.size,
+        compute_intensity=found.task.compute_intensity,
+        memory_required=found.task.memory_required,
+        arrival_time=found.task.arrival_time,
+        dependencies=tuple(json.loads(found.task.dependencies)),
+    )
+    around = await results_between(store, max(0, task.task_id - _TASKS_BEFORE), task.task_id + _TASKS_AFTER)
+    recalled = arena.reasons.recall(task.task_id)
+    today = await asyncio.wrap_future(arena.ask(lambda: _reasons_today(arena, task, recalled)))
+    strategies = {
+        name: _strategy(row, _reason(name, recalled, today), gantt_around(row, around, node))
+        for name, row in found.results.items()
+    }
+    return TaskAudit(task=task_facts(found.task), oracle=oracle_choice(task, node), strategies=strategies)
+
+
+def oracle_choice(task: Task, node: Node) -> OracleChoice:
+    """Return what the oracle would have done."""
+    estimator = PhysicsEstimator(node)
+    choice = Oracle().decide(task, BacklogView(estimator))
+    gpu = choice.gpu or 0
+    parts = estimator.parts(task, choice.gpu_fraction, gpu)
+    device = "cpu" if parts.gpu_s <= 0 else f"gpu_{gpu}" if parts.cpu_s <= 0 else f"cpu+gpu_{gpu}"
+    return OracleChoice(
+        gpu_fraction=parts.gpu_fraction,
+        device=device,
+        time=estimator.execution_s(parts),
+        energy=estimator.energy_j(parts, gpu),
+        cost=estimator.cost_usd(parts, gpu),
+        explanation=_ORACLE_SENTENCE,
+    )
+
+
+def _reasons_today(arena: Arena, task: Task, recalled: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Ask strategies whose reasons were not recorded what they say about the task now (in the arena's thread)."""
+    if arena.race is None:
+        return {}
+    missing = [racer for racer in arena.race.racers if racer.name not in recalled]
+    return {racer.name: racer.explained(task) for racer in missing}
+
+
+def _reason(
+    name: str, recalled: Mapping[str, Mapping[str, Any]], today: Mapping[str, Mapping[str, Any]]
+) -> tuple[Mapping[str, Any], str, Origin]:
+    reasons = recalled.get(name) or today.get(name) or {}
+    origin: Origin = "at_decision" if recalled.get(name) else "now" if today.get(name) else "none"
+    try:
+        summary = find(name).summary
+    except SchedulerError:  # a plugin that is no longer there
+        summary = "This strategy gives no reasons."
+    return reasons, str(reasons.get("reason") or summary), origin
+
+
+def _strategy(row: ResultRow, reason: tuple[Mapping[str, Any], str, Origin], gantt: Gantt) -> StrategyAudit:
+    return StrategyAudit(
+        scheduler=row.scheduler_name,
+        device=row.device,
+        gpu_fraction=row.gpu_fraction,
+        start=row.start_time,
+        finish=row.finish_time,
+        time=row.actual_time,
+        latency=row.latency,
+        wait=row.wait,
+        energy=row.energy_consumption,
+        cost=row.execution_cost,
+        reason=dict(reason[0]),
+        reason_text=reason[1],
+        reason_origin=reason[2],
+        gantt=gantt,
+    )
+
+
+def gantt_around(row: ResultRow, around: Sequence[ResultRow], node: Node) -> Gantt:
+    """Return the devices of one strategy from the task's arrival to its finish, with a margin."""
+    placed = [_placed(one) for one in around if one.scheduler_name == row.scheduler_name and not one.failed]
+    if row.start_time is None or row.finish_time is None or row.ready_time is None:
+        return Gantt(begin=0.0, end=0.0, devices=list(node.device_names), intervals=[], is_complete=True)
+    margin = max(_LEAST_MARGIN_S, 0.5 * (row.finish_time - row.ready_time))
+    begin, end = max(0.0, row.ready_time - margin), row.finish_time + margin
+    found = device_intervals(placed, serial=node.co_execution == CoExecution.SERIAL)
+    shown = [one for one in found if one.end_s > begin and one.begin_s < end]
+    oldest = min((one.ready_s for one in placed), default=0.0)
+    return Gantt(
+        begin=begin,
+        end=end,
+        devices=list(node.device_names),
+        intervals=[
+            DeviceInterval(
+                device=one.device,
+                task_id=one.task_id,
+                begin=one.begin_s,
+                end=one.end_s,
+                gpu_fraction=one.gpu_fraction,
+            )
+            for one in shown
+        ],
+        is_complete=oldest <= begin or len(placed) < _TASKS_BEFORE,
+    )
+
+
+def _placed(row: ResultRow) -> PlacedTask:
+    return PlacedTask(
+        task_id=row.task_id,
+        gpu_fraction=row.gpu_fraction,
+        gpu=row.gpu_id,
+        ready_s=row.ready_time or 0.0,
+        start_s=row.start_time or 0.0,
+        finish_s=row.finish_time or 0.0,
+        cpu_s=row.cpu_part or 0.0,
+        gpu_s=row.gpu_part or 0.0,
+    )

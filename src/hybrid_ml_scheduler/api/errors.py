@@ -1,0 +1,88 @@
+"""Every error as problem+json, from one tree."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import Scope
+
+from hybrid_ml_scheduler.api.logs import get_logger
+from hybrid_ml_scheduler.api.problems import PROBLEM_MEDIA_TYPE, Conflict, NotFound, Unavailable
+from hybrid_ml_scheduler.api.security import Unauthorised
+from hybrid_ml_scheduler.api.wire.common import FieldProblem, Problem
+from hybrid_ml_scheduler.core.errors import HmsError
+from hybrid_ml_scheduler.storage import StoreUnavailableError
+
+__all__ = ["install_error_handlers", "problem_response"]
+
+_log = get_logger("hms.errors")
+
+_STATUS: tuple[tuple[type[HmsError], int], ...] = (
+    (NotFound, 404),
+    (Conflict, 409),
+    (Unauthorised, 401),
+    (Unavailable, 503),
+    (StoreUnavailableError, 503),
+)
+_FIELDS_SHOWN = 10
+
+
+def problem_response(status: int, detail: str, scope: Scope, errors: list[FieldProblem] | None = None) -> Response:
+    """Return an error in the one shape that clients know."""
+    problem = Problem(
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        instance=scope.get("path"),
+        request_id=scope.get("state", {}).get("request_id"),
+        errors=errors or [],
+    )
+    return Response(problem.model_dump_json(), status_code=status, media_type=PROBLEM_MEDIA_TYPE)
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Answer every error, expected or not, as a problem."""
+    app.add_exception_handler(HmsError, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _broken)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    status = next((code for kind, code in _STATUS if isinstance(error, kind)), 422)
+    response = problem_response(status, str(error), request.scope)
+    if status == 401:
+        response.headers["WWW-Authenticate"] = "ApiKey"
+    if status == 503:
+        response.headers["Retry-After"] = "2"
+    return response
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    found: list[Any] = list(error.errors()) if isinstance(error, RequestValidationError) else []
+    fields = [FieldProblem(field=_place(one["loc"]), message=str(one["msg"])) for one in found[:_FIELDS_SHOWN]]
+    first = f"{fields[0].field}: {fields[0].message}." if fields else "The request cannot be read."
+    return problem_response(422, first, request.scope, fields)
+
+
+def _place(location: tuple[Any, ...]) -> str:
+    return ".".join(str(part) for part in location[1:]) or str(location[0])
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    sentences = {404: f"There is nothing at {request.url.path}.", 405: f"{request.method} is not possible here."}
+    detail = sentences.get(status, str(getattr(error, "detail", "")))
+    response = problem_response(status, detail, request.scope)
+    response.headers.update(getattr(error, "headers", None) or {})
+    return response
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    _log.error("unexpected error", path=request.url.path, exc_info=error)
+    return problem_response(500, "The service broke its own promise; the log has the details.", request.scope)

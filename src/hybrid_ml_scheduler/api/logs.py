@@ -1,0 +1,85 @@
+"""Structured logs: JSON lines to stderr and to a rotating file, with the request's id in every line of a request."""
+
+from __future__ import annotations
+
+import logging
+import logging.handlers
+import sys
+from typing import Any
+
+import orjson
+import structlog
+
+from hybrid_ml_scheduler.core.errors import ConfigurationError
+from hybrid_ml_scheduler.settings import Settings
+
+__all__ = ["configure_logs", "get_logger"]
+
+_FILE_BYTES = 10 * 2**20
+_FILES_KEPT = 5
+_SECRET_WORDS = ("key", "password", "secret", "token", "authorization")
+
+
+def get_logger(name: str) -> Any:
+    """Return a logger that takes an event and facts as keywords."""
+    return structlog.get_logger(name)
+
+
+def configure_logs(settings: Settings) -> None:
+    """Send every log line of the process, uvicorn's included, through one formatter."""
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _hidden_secrets,
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=shared,
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(serializer=_as_json),
+        ],
+    )
+    root = logging.getLogger()
+    root.handlers = [_with(formatter, logging.StreamHandler(sys.stderr)), _with(formatter, _file(settings))]
+    root.setLevel(settings.log_level)
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
+        logging.getLogger(name).handlers = []
+        logging.getLogger(name).propagate = True
+    logging.getLogger("uvicorn.access").setLevel(logging.ERROR)
+    for name in ("uvicorn.error", "alembic", "numba"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _with(formatter: logging.Formatter, handler: logging.Handler) -> logging.Handler:
+    handler.setFormatter(formatter)
+    return handler
+
+
+def _file(settings: Settings) -> logging.Handler:
+    path = settings.log_dir / "app.log"
+    try:
+        settings.log_dir.mkdir(parents=True, exist_ok=True)
+        return logging.handlers.RotatingFileHandler(path, maxBytes=_FILE_BYTES, backupCount=_FILES_KEPT)
+    except OSError as error:
+        raise ConfigurationError(f"The log file {path} cannot be written: {error.strerror}.") from error
+
+
+def _hidden_secrets(_logger: object, _method: str, event: dict[str, Any]) -> dict[str, Any]:
+    """Blank whatever is named like a secret: nobody should log one, and nobody must."""
+    for name in event:
+        if any(word in name.lower() for word in _SECRET_WORDS):
+            event[name] = "***"
+    return event
+
+
+def _as_json(event: dict[str, Any], **_options: object) -> str:
+    return orjson.dumps(event, default=str).decode()

@@ -1,0 +1,85 @@
+"""Running the application: one process, one port, a clean end."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+
+import uvicorn
+
+from hybrid_ml_scheduler.api.app import create_app
+from hybrid_ml_scheduler.api.logs import configure_logs
+from hybrid_ml_scheduler.core.errors import ConfigurationError, HmsError
+from hybrid_ml_scheduler.settings import Settings
+
+__all__ = ["run_server"]
+
+_GRACE_S = 5
+
+
+class _Server(uvicorn.Server):
+    """Says where it is once it answers, and keeps the reason when it cannot start."""
+
+    def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
+        super().__init__(config)
+        self._settings = settings
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        if self.started:
+            address = sockets[0].getsockname() if sockets else (self.config.host, self.config.port)
+            _say(self._settings, f"http://{address[0]}:{address[1]}")
+
+
+def run_server(settings: Settings, listener: socket.socket) -> None:
+    """Serve until told to stop; a start that fails ends with the sentence that says why."""
+    configure_logs(settings)
+    app = create_app(settings.model_copy(update={"port": listener.getsockname()[1]}))
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="websockets-sansio",
+        ws_max_size=settings.max_message_bytes,
+        ws_per_message_deflate=False,
+        server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=settings.trusted_proxies or None,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+    server = _Server(config, settings)
+
+    async def main() -> None:
+        # The application is opened here rather than by uvicorn, which would print a traceback instead of a sentence.
+        async with app.router.lifespan_context(app):
+            await server.serve(sockets=[listener])
+
+    try:
+        _run(main())
+    except HmsError:
+        raise
+    except OSError as error:
+        raise ConfigurationError(f"The service cannot run: {error}.") from error
+
+
+def _run(main: object) -> None:
+    try:
+        import uvloop
+    except ImportError:  # not on every platform
+        asyncio.run(main)  # type: ignore[arg-type]
+    else:
+        uvloop.run(main)  # type: ignore[arg-type]
+
+
+def _say(settings: Settings, address: str) -> None:
+    cache = "in this process" if settings.cache_url is None else "Redis"
+    lines = (
+        f"Hybrid ML Scheduler is at {address}",
+        f"  database: {settings.database_words}",
+        f"  cache:    {cache}",
+        f"  log:      {settings.log_dir / 'app.log'}",
+        "  stop it with Ctrl+C",
+    )
+    print("\n".join(lines), file=sys.stdout, flush=True)

@@ -1,0 +1,90 @@
+"""`/ws`: a snapshot first, then the newest state about twice a second, for as long as the viewer behaves."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocketState
+
+from hybrid_ml_scheduler.api.board import Board
+from hybrid_ml_scheduler.api.services import Services
+from hybrid_ml_scheduler.api.wire.live import Focus
+from hybrid_ml_scheduler.live.hub import Seat
+from hybrid_ml_scheduler.settings import Settings
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+DEFAULT_FOCUS = "hybrid_ml"
+_POLICY_VIOLATION = 1008
+_TRY_LATER = 1013
+_MESSAGES_PER_S = 10.0
+_BURST = 20.0
+
+
+class _Flood(Exception):
+    """The viewer sends more than a person could."""
+
+
+@router.websocket("/ws")
+async def watch(socket: WebSocket) -> None:
+    """Seat a viewer, unless its origin is foreign or the house is full."""
+    settings: Settings = socket.app.state.settings
+    services: Services = socket.app.state.services
+    origin = socket.headers.get("origin")
+    if origin is not None and origin not in settings.origins:
+        services.telemetry.refused("origin")
+        await socket.close(_POLICY_VIOLATION)
+        return
+    if services.hub.is_full:
+        services.telemetry.refused("capacity")
+        await socket.close(_TRY_LATER)
+        return
+    with services.hub.seat(DEFAULT_FOCUS) as seat:
+        await socket.accept()
+        await _attend(socket, seat, services)
+
+
+async def _attend(socket: WebSocket, seat: Seat, services: Services) -> None:
+    """Speak and listen until either ends; whatever happens to one socket stays with it."""
+    speaking = asyncio.create_task(_speak(socket, seat, services))
+    listening = asyncio.create_task(_listen(socket, seat, services.board))
+    done, rest = await asyncio.wait((speaking, listening), return_when=asyncio.FIRST_COMPLETED)
+    for task in rest:
+        task.cancel()
+    await asyncio.gather(*rest, return_exceptions=True)
+    problem = next((task.exception() for task in done if task.exception() is not None), None)
+    if socket.application_state is WebSocketState.CONNECTED and not isinstance(problem, WebSocketDisconnect):
+        await socket.close(_POLICY_VIOLATION if problem is not None else 1000)
+
+
+async def _speak(socket: WebSocket, seat: Seat, services: Services) -> None:
+    board = services.board
+    await socket.send_text(board.snapshot(seat.focus))
+    while True:
+        lines, fresh = await seat.news()
+        for line in lines:
+            await socket.send_text(line)
+            services.telemetry.sent()
+        if fresh:
+            await socket.send_text(board.encoded_update(seat.focus))
+            services.telemetry.sent()
+
+
+async def _listen(socket: WebSocket, seat: Seat, board: Board) -> None:
+    """Take wishes; anything that is not one, and more than ten a second, ends the connection."""
+    allowance, last_s = _BURST, time.monotonic()
+    while True:
+        text = await socket.receive_text()
+        now_s = time.monotonic()
+        allowance, last_s = min(_BURST, allowance + (now_s - last_s) * _MESSAGES_PER_S), now_s
+        allowance -= 1.0
+        if allowance < 0.0:
+            raise _Flood
+        wish = Focus.model_validate_json(text)
+        if wish.scheduler in board.frame.clusters:
+            seat.focus = wish.scheduler
+            seat.refresh()

@@ -1,0 +1,69 @@
+"""`hms serve`: the live arena with its API and dashboard, in one process on one port."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["serve"]
+
+_SWITCH_EVERY_S = 0.0005
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on (HMS_HOST, 127.0.0.1).")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on (HMS_PORT, 8000).")] = None,
+    database: Annotated[str | None, typer.Option(help="Database URL (DATABASE_URL; a SQLite file in data/).")] = None,
+    scheduler: Annotated[
+        list[str] | None, typer.Option(help="A strategy of a new run: a name or file.py:Class. Repeat for several.")
+    ] = None,
+    speed: Annotated[
+        float | None, typer.Option(help="Tasks per second (HMS_SPEED, 10); 0 = as fast as possible.")
+    ] = None,
+    start: Annotated[bool, typer.Option("--start", help="Start the race at once if there is none.")] = False,
+    env_file: Annotated[Path, typer.Option(help="File with environment variables.")] = Path(".env"),
+) -> None:
+    """Run the live arena with its API and dashboard.
+
+    Where it runs comes from the environment or `.env` (docs/configuration.md); the options win over both.
+    """
+    from hybrid_ml_scheduler.settings import load_settings
+
+    given: dict[str, object] = {
+        "host": host,
+        "port": port,
+        "database_url": database,
+        "speed": speed,
+        "autostart": start or None,
+    }
+    given["schedulers"] = tuple(scheduler) if scheduler else None
+    settings = load_settings(env_file, **{name: value for name, value in given.items() if value is not None})
+    from hybrid_ml_scheduler.api.server import run_server
+
+    listener = _listener(settings.host, settings.port)
+    sys.setswitchinterval(_SWITCH_EVERY_S)  # the race computes without pause; requests must not wait for it
+    run_server(settings, listener)
+
+
+serve.example = "Example: `hms serve --port 9000 --start`"  # type: ignore[attr-defined]
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    """Take the port before anything else is opened, so that a second service is refused at once."""
+    from hybrid_ml_scheduler.core.errors import ConfigurationError
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        reason = error.strerror or str(error)
+        raise ConfigurationError(f"{host}:{port} cannot be listened on: {reason}.") from error
+    return listener

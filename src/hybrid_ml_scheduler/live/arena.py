@@ -1,0 +1,269 @@
+"""The arena: a thread that runs a race at a pace, obeys commands between tasks and feeds the outlets."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+from hybrid_ml_scheduler.core import HmsError, Task
+from hybrid_ml_scheduler.live.clerk import Clerk
+from hybrid_ml_scheduler.live.frames import RaceState, Status
+from hybrid_ml_scheduler.live.framing import Framer
+from hybrid_ml_scheduler.live.pace import Pace, Speedometer
+from hybrid_ml_scheduler.live.race import Race
+from hybrid_ml_scheduler.live.reasons import ReasonMemory
+from hybrid_ml_scheduler.live.records import Activation, Level, Notice
+from hybrid_ml_scheduler.live.sinks import Keeper, StoreState, Viewers
+from hybrid_ml_scheduler.live.worker import TrainingWorker
+from hybrid_ml_scheduler.workload import WorkloadParameters
+
+__all__ = ["Arena"]
+
+T = TypeVar("T")
+
+_IDLE_S = 0.5
+_STORE_WAIT_S = 0.01
+_EXPLAIN_ALL_UP_TO = 50.0
+# Above this pace the agent no longer learns after every task, but after every eighth at the latest.
+_LEARN_ALL_UP_TO = 200.0
+_FAST_STRIDE = 8
+
+
+class Arena:
+    """Runs one race at a time. Everything that touches the race runs in its thread; `ask` gets you there."""
+
+    def __init__(self, keeper: Keeper, viewers: Viewers, *, speed: float, frame_every_s: float) -> None:
+        self.race: Race | None = None
+        self.state: RaceState = "idle"
+        self.problem: str | None = None
+        self.pace = Pace(speed)
+        self.reasons = ReasonMemory()
+        self.clerk = Clerk(keeper)
+        self._viewers = viewers
+        self._frame_every_s = frame_every_s
+        self._next_frame_s = 0.0
+        self._explain_next = True
+        self._framer: Framer | None = None
+        self._speedometer = Speedometer()
+        self._worker = TrainingWorker()
+        self._commands: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="arena", daemon=True)
+        self._closing = False
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Hand over everything, with a checkpoint, and end the thread."""
+        if self._thread.is_alive():
+            self.ask(self._finish).result()
+            self._thread.join()
+        self._worker.close()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
+
+    def ask(self, command: Callable[[], T]) -> Future[T]:
+        """Have a command carried out in the arena's thread, between two tasks."""
+        answer: Future[T] = Future()
+        self._commands.put((command, answer))
+        return answer
+
+    def enter(self, race: Race, state: RaceState) -> None:
+        """Take up a race (in the arena's thread)."""
+        self._worker.forget()
+        self.race, self.state, self.problem = race, state, None
+        self._framer = Framer(race)
+        self.reasons.clear()
+        self.clerk.open(race)
+        self._speedometer.reset()
+        self.pace.rest()
+        if race.learners.pending is not None:
+            self._worker.begin(race.learners.pending)
+        self._set_stride()
+
+    def change_state(self, wanted: RaceState) -> None:
+        """Go to a state (in the arena's thread); stopping hands over everything with a checkpoint."""
+        if self.race is None or wanted == self.state:
+            return
+        self.state = wanted
+        self.pace.rest()
+        self._speedometer.reset()
+        self._next_frame_s = 0.0
+        if wanted != "running":
+            self.clerk.hand_over(self.race, time.time(), checkpoint=wanted == "stopped")
+
+    def set_speed(self, speed: float) -> None:
+        """Change the pace (in the arena's thread)."""
+        self.pace.speed = speed
+        self._speedometer.reset()
+        self._set_stride()
+
+    def shift(self, preset: str, laws: WorkloadParameters) -> None:
+        """Let the stream follow other laws from the next task on (in the arena's thread)."""
+        if self.race is not None:
+            mark = self.race.shift(preset, laws, time.time())
+            key = f"shift-{self.race.next_sequence}"
+            self.tell("info", mark.message, key=key, event="workload_shifted", data=asdict(mark))
+
+    def admit(self, task: Task, at: float) -> Task | None:
+        """Let a task from outside into the race (in the arena's thread)."""
+        if self.race is None:
+            return None
+        entered = self.race.admit(task, at)
+        self.reasons.remember(entered.task_id, self.race.racers)
+        return entered
+
+    def hand_over(self) -> None:
+        """Hand over what there is (in the arena's thread)."""
+        if self.race is not None:
+            self.clerk.hand_over(self.race, time.time(), checkpoint=False)
+
+    def tell(self, level: Level, message: str, *, key: str, event: str, data: dict[str, Any] | None = None) -> None:
+        """Notify people, and keep the notice with the run (in the arena's thread)."""
+        notice = Notice(key=key, level=level, message=message, at=time.time(), event=event, data=data or {})
+        if self.race is not None:
+            self.race.rows.notices.append(notice)
+        self._viewers.tell(notice)
+
+    def _set_stride(self) -> None:
+        if self.race is not None:
+            slow = 0.0 < self.pace.speed <= _LEARN_ALL_UP_TO
+            self.race.set_stride(1 if slow else _FAST_STRIDE, time.time())
+
+    def _run(self) -> None:
+        while not self._closing:
+            try:
+                wait_s = self._turn()
+            except HmsError as error:
+                self._halt(str(error))
+                wait_s = 0.0
+            self._obey(wait_s)
+
+    def _turn(self) -> float:
+        """Do what is due now; return how long nothing will be."""
+        now_s, race = time.monotonic(), self.race
+        if race is None:
+            return _IDLE_S
+        self._tend_training(race)
+        has_room = self.clerk.tend(race, time.time())
+        if now_s >= self._next_frame_s:
+            self._next_frame_s = now_s + self._frame_every_s
+            self._show(race, now_s)
+        rest_s = self._next_frame_s - now_s
+        if self.state != "running":
+            return max(0.0, min(_IDLE_S, rest_s))
+        if not has_room:
+            self.pace.rest()
+            return _STORE_WAIT_S
+        count = self.pace.due(now_s)
+        self._step(race, count)
+        return 0.0 if count else max(0.0, min(self.pace.wait_s(now_s), rest_s))
+
+    def _step(self, race: Race, count: int) -> None:
+        explain_all = 0.0 < self.pace.speed <= _EXPLAIN_ALL_UP_TO
+        for _ in range(count):
+            explain = explain_all or self._explain_next
+            task = race.step(explain=explain)
+            if explain:
+                self._explain_next = False
+                self.reasons.remember(task.task_id, race.racers)
+
+    def _tend_training(self, race: Race) -> None:
+        """Take over a model that has been trained, and have the next one trained from the newest window."""
+        done = self._worker.finished()
+        if done is not None:
+            job, result = done
+            race.learners.pending = None
+            if isinstance(result, Exception):
+                key = f"training-{job.scheduler}-{job.requested_at}"
+                self.tell("error", f"Training of {job.scheduler} failed: {result}.", key=key, event="training_failed")
+            else:
+                race.activate(job, result, time.time())
+        if not self._worker.busy and self.state == "running":
+            job_due = race.learners.request(race.next_task_id)
+            if job_due is not None:
+                self._worker.begin(job_due)
+        for activation in self.clerk.new_activations(race):
+            self._announce(activation)
+
+    def _announce(self, activation: Activation) -> None:
+        scheduler, error = activation.scheduler, activation.error
+        measured = "" if error is None else f", error {error:.4f}"
+        facts = asdict(activation)
+        facts.pop("digest")
+        self.tell(
+            "success",
+            f"{scheduler} retrained on {activation.samples} samples{measured}, in {activation.duration_s:.2f} s.",
+            key=f"model-{scheduler}-{activation.boundary}",
+            event="model_retrained",
+            data=facts,
+        )
+
+    def _show(self, race: Race, now_s: float) -> None:
+        self._speedometer.mark(now_s, race.tasks_processed)
+        self._explain_next = True
+        if self._framer is not None:
+            self._viewers.show(self._framer.frame(self.status(), time.time()))
+
+    def _halt(self, sentence: str) -> None:
+        """Stop because something is wrong that going on would not mend."""
+        self.state, self.problem = "stopped", sentence
+        self.tell("error", sentence, key=f"halt-{time.time_ns()}", event="race_halted")
+
+    def _obey(self, wait_s: float) -> None:
+        """Carry out the commands that are there, waiting for the first one if there is time."""
+        try:
+            found = self._commands.get(timeout=wait_s) if wait_s > 0.0 else self._commands.get_nowait()
+            while True:
+                if found is not None:
+                    self._carry_out(*found)
+                found = self._commands.get_nowait()
+        except queue.Empty:
+            return
+
+    def _carry_out(self, command: Callable[[], Any], answer: Future[Any]) -> None:
+        if not answer.set_running_or_notify_cancel():
+            return
+        try:
+            answer.set_result(command())
+        except Exception as error:  # noqa: BLE001 - whoever asked gets the error, the arena goes on
+            answer.set_exception(error)
+
+    def _finish(self) -> None:
+        self._closing = True
+        if self.race is not None and self.problem is None:
+            self.clerk.hand_over(self.race, time.time(), checkpoint=True)
+
+    def status(self) -> Status:
+        """Say where the race stands; may be called from any thread."""
+        race = self.race
+        storage: StoreState = self.clerk.store_state
+        course = None if race is None else race.course
+        return Status(
+            state=self.state,
+            run_id=None if race is None else race.run_id,
+            seed=None if course is None else course.seed,
+            tasks_processed=0 if race is None else race.tasks_processed,
+            next_task_id=0 if race is None else race.next_task_id,
+            simulated_time_s=0.0 if race is None else race.now_s,
+            speed=self.pace.speed,
+            achieved_speed=self._speedometer.speed if self.state == "running" else 0.0,
+            preset="" if race is None else race.preset,
+            arrival_rate=0.0 if race is None else race.workload.arrival_rate,
+            schedulers=() if race is None else tuple(racer.name for racer in race.racers),
+            num_gpus=0 if course is None else course.node.num_gpus,
+            retrain_interval=0 if course is None else course.retrain_interval,
+            retraining="background" if course is None else course.retraining,
+            storage=storage,
+            backlog_rows=self.clerk.backlog,
+            learning={} if race is None else race.learners.states(race.tasks_processed),
+        )

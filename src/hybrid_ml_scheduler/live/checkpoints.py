@@ -1,0 +1,36 @@
+"""The state of a race as bytes, with a version and a check sum, so that a damaged one is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Mapping
+from typing import Any
+
+from hybrid_ml_scheduler import __version__
+from hybrid_ml_scheduler.core.errors import StorageError
+
+__all__ = ["packed", "unpacked"]
+
+_MAGIC = b"HMS1"
+_DIGEST_BYTES = 16
+
+
+def packed(state: Mapping[str, Any]) -> bytes:
+    """Return the state as bytes."""
+    body = pickle.dumps({"version": __version__, "state": state}, protocol=5)
+    return _MAGIC + hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest() + body
+
+
+def unpacked(blob: bytes) -> Mapping[str, Any]:
+    """Return the state again; bytes that were not written by `packed` of this version are refused."""
+    digest, body = blob[4 : 4 + _DIGEST_BYTES], blob[4 + _DIGEST_BYTES :]
+    if not blob.startswith(_MAGIC) or hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest() != digest:
+        raise StorageError("The stored checkpoint is damaged; start a new run.")
+    content = pickle.loads(body)
+    if content["version"] != __version__:
+        raise StorageError(
+            f"The stored checkpoint is of version {content['version']}, this is {__version__}; start a new run."
+        )
+    state: Mapping[str, Any] = content["state"]
+    return state

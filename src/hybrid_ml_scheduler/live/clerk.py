@@ -1,0 +1,76 @@
+"""Hands the race's rows over: often enough, together with checkpoints, and never more than there is room for."""
+
+from __future__ import annotations
+
+import time
+
+from hybrid_ml_scheduler.live.checkpoints import packed
+from hybrid_ml_scheduler.live.race import Race
+from hybrid_ml_scheduler.live.records import Activation, Checkpoint
+from hybrid_ml_scheduler.live.sinks import Keeper, StoreState
+
+__all__ = ["Clerk"]
+
+_TASKS_AT_ONCE = 256
+_LONGEST_WAIT_S = 0.1
+_CHECKPOINT_EVERY_S = 3.0
+_CHECKPOINT_EVERY_TASKS = 10_000
+
+
+class Clerk:
+    """Stands between the race and the keeper."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+        self._handed_over_s = 0.0
+        self._checkpoint_s = 0.0
+        self._checkpoint_task = 0
+        self._announced = 0
+        self._is_waiting = False
+
+    def open(self, race: Race) -> None:
+        """Begin with a race whose present state is stored."""
+        self._checkpoint_s, self._checkpoint_task = time.monotonic(), race.next_task_id
+        self._announced = 0
+
+    @property
+    def backlog(self) -> int:
+        """Rows that the keeper has taken and not stored yet."""
+        return self._keeper.backlog
+
+    @property
+    def store_state(self) -> StoreState:
+        """How storing goes."""
+        if not self._keeper.is_up:
+            return "down"
+        return "waiting" if self._is_waiting else "ok"
+
+    def tend(self, race: Race, at: float) -> bool:
+        """Hand over what is due; return whether the race may go on."""
+        now_s = time.monotonic()
+        is_late = now_s - self._handed_over_s >= _LONGEST_WAIT_S and len(race.rows) > 0
+        if is_late or len(race.rows.tasks) >= _TASKS_AT_ONCE:
+            moved = race.next_task_id - self._checkpoint_task
+            is_time = moved > 0 and now_s - self._checkpoint_s >= _CHECKPOINT_EVERY_S
+            self._is_waiting = not self.hand_over(race, at, checkpoint=is_time or moved >= _CHECKPOINT_EVERY_TASKS)
+        return not self._is_waiting or len(race.rows.tasks) < _TASKS_AT_ONCE
+
+    def hand_over(self, race: Race, at: float, *, checkpoint: bool) -> bool:
+        """Give the keeper all rows, with a checkpoint if asked; say whether it had room."""
+        if not self._keeper.has_room(len(race.rows) + checkpoint):
+            return False
+        rows = race.take_rows()
+        if checkpoint:
+            rows.checkpoint = Checkpoint(boundary=race.next_task_id, blob=packed(race.capture()), at=at)
+            self._checkpoint_s, self._checkpoint_task = time.monotonic(), race.next_task_id
+        if len(rows):
+            self._keeper.keep(rows)
+        self._handed_over_s = time.monotonic()
+        self._announced = 0
+        return True
+
+    def new_activations(self, race: Race) -> list[Activation]:
+        """Return the activations that nobody was told about yet."""
+        fresh = race.rows.activations[self._announced :]
+        self._announced = len(race.rows.activations)
+        return fresh

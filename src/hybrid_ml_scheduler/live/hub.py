@@ -1,0 +1,88 @@
+"""Viewers of the latest state: one slot each, so that a slow one misses updates and delays nobody."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["Hub", "Seat"]
+
+_SLICE = 64
+_LINES = 64
+
+
+class Seat:
+    """One viewer's place: the newest update and the latest few lines it has not seen."""
+
+    def __init__(self, focus: str) -> None:
+        self.focus = focus
+        self.missed = 0
+        self._fresh = False
+        self._lines: deque[str] = deque(maxlen=_LINES)
+        self._wake = asyncio.Event()
+
+    def refresh(self) -> None:
+        """Tell the viewer that there is a newer update; one it has not taken yet is replaced."""
+        if self._fresh:
+            self.missed += 1
+        self._fresh = True
+        self._wake.set()
+
+    def line(self, message: str) -> None:
+        """Queue a short message; the oldest is dropped when the viewer does not read."""
+        self._lines.append(message)
+        self._wake.set()
+
+    async def news(self) -> tuple[list[str], bool]:
+        """Wait for something new; return the lines, and whether there is a newer update."""
+        await self._wake.wait()
+        self._wake.clear()
+        lines, fresh = list(self._lines), self._fresh
+        self._lines.clear()
+        self._fresh = False
+        return lines, fresh
+
+
+class Hub:
+    """All viewers of one process; lives on the event loop."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._seats: set[Seat] = set()
+        self._waking: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._seats)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether one more viewer would be too many."""
+        return len(self._seats) >= self._capacity
+
+    @contextmanager
+    def seat(self, focus: str) -> Iterator[Seat]:
+        """Give a viewer a place for as long as it stays."""
+        taken = Seat(focus)
+        self._seats.add(taken)
+        try:
+            yield taken
+        finally:
+            self._seats.discard(taken)
+
+    def refresh(self) -> None:
+        """Wake all viewers for a newer update, in slices, so that other work on the loop gets its turn."""
+        if self._waking is None or self._waking.done():
+            self._waking = asyncio.get_running_loop().create_task(self._wake_all())
+
+    async def _wake_all(self) -> None:
+        for place, seat in enumerate(list(self._seats), start=1):
+            seat.refresh()
+            if place % _SLICE == 0:
+                await asyncio.sleep(0.005)
+
+    def line(self, message: str) -> None:
+        """Send a short message to everyone."""
+        for seat in self._seats:
+            seat.line(message)

@@ -1,0 +1,222 @@
+"""The strategies that learn: when the forest is due, what it is trained on, how often the agent updates.
+
+A strategy that trains apart from deciding offers `training_due`, `training_data`, `fit` (pure, any thread) and
+`activate`. One that updates as it goes offers `update_every`, `updates`, `loss` and `epsilon`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from hybrid_ml_scheduler.live.course import Course
+from hybrid_ml_scheduler.live.frames import Learning
+from hybrid_ml_scheduler.live.racer import Racer
+from hybrid_ml_scheduler.live.records import Activation
+
+__all__ = ["Learners", "TrainedModel", "TrainingJob", "TrainsApart", "UpdatesAlong"]
+
+
+@runtime_checkable
+class TrainsApart(Protocol):
+    """A strategy whose model is trained beside the race."""
+
+    last_training: dict[str, Any]
+
+    def training_due(self) -> bool:
+        """Say whether enough tasks were seen since the last training began."""
+
+    def training_data(self) -> Any:
+        """Hand out what the next training needs."""
+
+    def fit(self, data: Any) -> Any:
+        """Train; touches nothing of the strategy."""
+
+    def activate(self, model: Any, data: Any) -> None:
+        """Use the model from the next decision on."""
+
+
+@runtime_checkable
+class UpdatesAlong(Protocol):
+    """A strategy that takes gradient steps as outcomes come in."""
+
+    update_every: int
+    updates: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainedModel:
+    """A model with what it was trained on and what is told about it."""
+
+    model: Any
+    data: Any
+    samples: int
+    error: float | None
+    duration_s: float
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingJob:
+    """One training: the data as they were before the task `requested_at`."""
+
+    scheduler: str
+    requested_at: int
+    strategy: TrainsApart
+    data: Any
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What names the job within its run."""
+        return self.scheduler, self.requested_at
+
+    def run(self) -> TrainedModel:
+        """Train; may run in any thread."""
+        begin = time.perf_counter()
+        model = self.strategy.fit(self.data)
+        seconds = time.perf_counter() - begin
+        error = self.data.recent_error
+        return TrainedModel(
+            model=model,
+            data=self.data,
+            samples=model.samples,
+            error=model.fit_error if error is None else error,
+            duration_s=seconds,
+            digest=digest_of(model.payload()),
+        )
+
+
+def digest_of(payload: Mapping[str, Any]) -> str:
+    """Return a fingerprint of a model: equal models have equal fingerprints."""
+    total = hashlib.blake2b(digest_size=16)
+    for name, array in sorted(payload["forest"].items()):
+        total.update(name.encode() + np.ascontiguousarray(array).tobytes())
+    total.update(repr((payload["mean"], payload["spread"])).encode())
+    return total.hexdigest()
+
+
+class Learners:
+    """All learning strategies of one race."""
+
+    def __init__(self, racers: Sequence[Racer], course: Course) -> None:
+        self._is_synchronous = course.retraining == "synchronous"
+        self._apart = {r.name: r.scheduler for r in racers if isinstance(r.scheduler, TrainsApart)}
+        self._along = {r.name: r.scheduler for r in racers if isinstance(r.scheduler, UpdatesAlong)}
+        self._interval = course.retrain_interval
+        self._trained = dict.fromkeys(self._apart, 0)
+        self._coalesced = dict.fromkeys(self._apart, 0)
+        self._last: dict[str, Activation] = {}
+        self._requested_at: dict[str, int] = {}
+        self.stride = 1
+        self.pending: TrainingJob | None = None
+
+    def after_task(self, boundary: int) -> list[Activation]:
+        """Train whatever is due at once, if the plan says so; returns what took over."""
+        done: list[Activation] = []
+        if self._is_synchronous:
+            for name, strategy in self._apart.items():
+                if strategy.training_due():
+                    trained = self.job(name, boundary).run()
+                    done.append(self.take_over(name, trained, boundary, time.time()))
+        return done
+
+    def request(self, boundary: int) -> TrainingJob | None:
+        """Return a job for the newest window if one is due, and remember it as pending."""
+        if self._is_synchronous:
+            return None
+        for name, strategy in self._apart.items():
+            if strategy.training_due():
+                since = boundary - self._requested_at.get(name, boundary - self._interval)
+                self._coalesced[name] += max(0, since // self._interval - 1)
+                self.pending = self.job(name, boundary)
+                return self.pending
+        return None
+
+    def job(self, name: str, boundary: int) -> TrainingJob:
+        """Take the data as they are now."""
+        strategy = self._apart[name]
+        self._requested_at[name] = boundary
+        return TrainingJob(scheduler=name, requested_at=boundary, strategy=strategy, data=strategy.training_data())
+
+    def take_over(self, name: str, trained: TrainedModel, boundary: int, at: float) -> Activation:
+        """Let a model decide from the task `boundary` on."""
+        self._apart[name].activate(trained.model, trained.data)
+        self._trained[name] += 1
+        self._last[name] = Activation(
+            scheduler=name,
+            version=self._trained[name],
+            boundary=boundary,
+            at=at,
+            samples=trained.samples,
+            error=trained.error,
+            duration_s=trained.duration_s,
+            digest=trained.digest,
+        )
+        return self._last[name]
+
+    def set_stride(self, stride: int) -> None:
+        """Let agents update once every `stride` tasks."""
+        self.stride = stride
+        for strategy in self._along.values():
+            strategy.update_every = stride
+
+    def states(self, tasks: int) -> dict[str, Learning]:
+        """Say how each learner is getting on."""
+        forests = {name: self._forest(name, tasks) for name in self._apart}
+        return forests | {name: self._agent(strategy, tasks) for name, strategy in self._along.items()}
+
+    def _forest(self, name: str, tasks: int) -> Learning:
+        last, count = self._last.get(name), self._trained[name]
+        return Learning(
+            kind="forest",
+            updates=count,
+            tasks_per_update=tasks / count if count else None,
+            coalesced=self._coalesced[name],
+            is_training=self.pending is not None and self.pending.scheduler == name,
+            samples=None if last is None else last.samples,
+            error=None if last is None else last.error,
+            last_update_task=None if last is None else last.boundary,
+        )
+
+    def _agent(self, strategy: UpdatesAlong, tasks: int) -> Learning:
+        updates = strategy.updates
+        return Learning(
+            kind="agent",
+            updates=updates,
+            tasks_per_update=tasks / updates if updates else None,
+            coalesced=0,
+            is_training=False,
+            loss=_finite(getattr(strategy, "loss", None)),
+            epsilon=_finite(getattr(strategy, "epsilon", None)),
+        )
+
+    def capture(self) -> Mapping[str, Any]:
+        """Return the whole state, picklable; a running job is kept as its data."""
+        pending = self.pending
+        return {
+            "stride": self.stride,
+            "trained": dict(self._trained),
+            "coalesced": dict(self._coalesced),
+            "last": dict(self._last),
+            "requested_at": dict(self._requested_at),
+            "pending": None if pending is None else (pending.scheduler, pending.requested_at, pending.data),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from a captured state."""
+        self._trained, self._coalesced = dict(state["trained"]), dict(state["coalesced"])
+        self._last, self._requested_at = dict(state["last"]), dict(state["requested_at"])
+        self.set_stride(state["stride"])
+        if state["pending"] is not None:
+            name, requested_at, data = state["pending"]
+            strategy = self._apart[name]
+            self.pending = TrainingJob(scheduler=name, requested_at=requested_at, strategy=strategy, data=data)
+
+
+def _finite(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and np.isfinite(value) else None

@@ -1,0 +1,100 @@
+"""The proven bound beside the race, kept up to date in constant memory."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from hybrid_ml_scheduler.cluster import certificate
+from hybrid_ml_scheduler.core import Task, TaskBatch
+from hybrid_ml_scheduler.live.frames import BoundState
+from hybrid_ml_scheduler.physics import Node, best_execution_s, durations
+
+__all__ = ["Proof"]
+
+_WINDOW = 1000
+
+
+class Proof:
+    """A floor for the makespan from the latest tasks, and for the sum of execution times from all of them.
+
+    Every schedule of the run also schedules its latest tasks, so a bound on these is a bound on the whole run.
+    Dependencies are left out: without them a schedule can only be shorter, so the bound stays proven.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._window: deque[tuple[Task, float]] = deque(maxlen=_WINDOW)
+        self._unsummed: list[tuple[Task, float]] = []
+        self._execution_s = 0.0
+        self._tasks = 0
+        self._state = BoundState()
+
+    def add(self, task: Task, luck: float) -> None:
+        """Note a task of the race."""
+        self._window.append((task, luck))
+        self._unsummed.append((task, luck))
+        if len(self._unsummed) >= _WINDOW:
+            self._sum_up()
+
+    @property
+    def state(self) -> BoundState:
+        """The bound as of the last renewal."""
+        return self._state
+
+    def renew(self) -> BoundState:
+        """Prove again, with the tasks that came since."""
+        self._sum_up()
+        if self._window:
+            batch = _batch(list(self._window))
+            proven = certificate(batch, self._node)
+            self._state = BoundState(
+                makespan_s=proven.makespan_s,
+                execution_s=self._execution_s,
+                tasks=self._tasks,
+                first_task_id=int(batch.task_id[0]),
+                last_task_id=int(batch.task_id[-1]),
+                scope=f"No schedule can finish the run's {self._tasks:,} tasks sooner: proven from its latest "
+                f"{len(batch):,} ({proven.binding} argument). The sum of execution times is over all tasks.",
+            )
+        return self._state
+
+    def _sum_up(self) -> None:
+        if self._unsummed:
+            batch = _batch(self._unsummed)
+            fastest = best_execution_s(batch, self._node, durations(batch, self._node)) * batch.duration_factor
+            self._execution_s += float(fastest.sum()) * (1.0 - 1e-12)
+            self._tasks += len(batch)
+            self._unsummed = []
+
+    def capture(self) -> Mapping[str, Any]:
+        """Return the whole state, picklable."""
+        return {
+            "window": list(self._window),
+            "unsummed": list(self._unsummed),
+            "execution_s": self._execution_s,
+            "tasks": self._tasks,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from a captured state."""
+        self._window = deque(state["window"], maxlen=_WINDOW)
+        self._unsummed = list(state["unsummed"])
+        self._execution_s, self._tasks = state["execution_s"], state["tasks"]
+        self._state = BoundState()
+
+
+def _batch(drawn: list[tuple[Task, float]]) -> TaskBatch:
+    ordered = sorted(drawn, key=lambda one: (one[0].arrival_time, one[0].task_id))
+    free = [task for task, _ in ordered]
+    return TaskBatch.from_columns(
+        task_id=[task.task_id for task in free],
+        size=[task.size for task in free],
+        compute_intensity=[task.compute_intensity for task in free],
+        memory_required=[task.memory_required for task in free],
+        arrival_time=[task.arrival_time for task in free],
+        cpu_time=[float("nan") if task.cpu_time is None else task.cpu_time for task in free],
+        gpu_time=[float("nan") if task.gpu_time is None else task.gpu_time for task in free],
+        duration_factor=[luck for _, luck in ordered],
+    )

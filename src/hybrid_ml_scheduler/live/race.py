@@ -1,0 +1,234 @@
+"""The race itself: all strategies in lock-step on one stream. No thread, no wall clock, no store.
+
+The same course and the same events at the same task boundaries give the same rows. Everything from outside (a shift,
+a foreign task, a trained model taking over) is therefore an event with its boundary, handed on with the rows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from hybrid_ml_scheduler.cluster import BacklogView
+from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.live.course import Course
+from hybrid_ml_scheduler.live.frames import Mark
+from hybrid_ml_scheduler.live.learners import Learners, TrainedModel, TrainingJob
+from hybrid_ml_scheduler.live.numbering import Numbering
+from hybrid_ml_scheduler.live.proof import Proof
+from hybrid_ml_scheduler.live.racer import Racer
+from hybrid_ml_scheduler.live.records import Activation, EventKind, Label, RaceEvent, Rows
+from hybrid_ml_scheduler.physics import PhysicsEstimator
+from hybrid_ml_scheduler.schedulers import create
+from hybrid_ml_scheduler.schedulers.oracle import Oracle
+from hybrid_ml_scheduler.workload import TaskStream, WorkloadParameters
+
+__all__ = ["Race"]
+
+_MARKS_KEPT = 50
+_RECENT_KEPT = 300
+_FARTHEST_S = 3600.0
+
+
+class Race:
+    """One run: the stream, the racers, and what has not been handed on yet."""
+
+    def __init__(self, course: Course, *, run_id: int, first_task_id: int) -> None:
+        self.course = course
+        self.run_id = run_id
+        self.first_task_id = self.next_task_id = first_task_id
+        self.now_s = 0.0
+        self.oracle_s = 0.0
+        self.preset = course.preset
+        self.rows = Rows(run_id=run_id)
+        self.marks: deque[Mark] = deque(maxlen=_MARKS_KEPT)
+        self.recent: deque[Task] = deque(maxlen=_RECENT_KEPT)
+        self.proof = Proof(course.node)
+        self.stream = TaskStream(course.workload, course.seed, first_task_id=first_task_id)
+        self.racers = [self._racer(spec) for spec in course.schedulers]
+        self.learners = Learners(self.racers, course)
+        self.next_sequence = 0
+        self._numbering = Numbering()
+        self._estimator = PhysicsEstimator(course.node)
+        self._oracle = Oracle()
+        self._empty = BacklogView(self._estimator)
+        names = [racer.name for racer in self.racers]
+        if len(set(names)) < len(names):
+            raise PlanError(f"schedulers: {', '.join(names)} names a strategy twice.")
+
+    def _racer(self, spec: str) -> Racer:
+        """Make a strategy; the arena itself says when a forest is trained."""
+        course, options = self.course, dict(self.course.options.get(spec, {}))
+        if spec == "hybrid_ml":
+            options = {"retrain_every": course.retrain_interval, **options, "background": True}
+        shared = {"retrain_interval": course.retrain_interval}
+        return Racer(course.node, create(spec, options), seed=course.seed, options=shared)
+
+    @property
+    def tasks_processed(self) -> int:
+        """Tasks of this run."""
+        return self.next_task_id - self.first_task_id
+
+    @property
+    def workload(self) -> WorkloadParameters:
+        """The laws that the next task follows."""
+        return self.stream.parameters
+
+    def step(self, *, explain: bool = False) -> Task:
+        """Take the next task of the stream through every strategy."""
+        drawn, luck = self.stream.next_task_and_luck()
+        task = self._numbering.renumbered(drawn)
+        self.now_s = task.arrival_time
+        self._enter(task, luck, explain=explain)
+        self.rows.activations += self.learners.after_task(self.next_task_id)
+        return task
+
+    def admit(self, task: Task, at: float) -> Task:
+        """Let a task from outside in, as the next one; returns it with its id and its arrival."""
+        arrival = max(task.arrival_time, self.now_s)
+        if arrival > self.now_s + _FARTHEST_S:
+            raise PlanError(f"arrival_time = {arrival:g} is more than an hour ahead of the clock ({self.now_s:g} s).")
+        for parent in task.dependencies:
+            if not self.first_task_id <= parent < self.next_task_id:
+                raise PlanError(f"dependencies: task {parent} is not a task of the present run.")
+        entered = replace(task, task_id=self.next_task_id, arrival_time=arrival)
+        self._note("task", asdict(entered), at)
+        self._admitted(entered)
+        return entered
+
+    def shift(self, preset: str, workload: WorkloadParameters, at: float) -> Mark:
+        """Let the stream follow other laws from the next task on."""
+        facts = {
+            "preset": preset,
+            "workload": workload.to_mapping(),
+            "arrival_rate": workload.arrival_rate,
+            "tasks_processed": self.tasks_processed,
+            "simulated_time_s": self.now_s,
+        }
+        event = self._note("shift", facts, at)
+        return self._shifted(event)
+
+    def set_stride(self, stride: int, at: float) -> None:
+        """Let the agent update once every `stride` tasks from the next task on."""
+        if stride != self.learners.stride:
+            self._note("stride", {"stride": stride}, at)
+            self.learners.set_stride(stride)
+
+    def activate(self, job: TrainingJob, model: TrainedModel, at: float) -> Activation:
+        """Let a model trained in the background decide from the next task on."""
+        facts = {
+            "scheduler": job.scheduler,
+            "requested_at": job.requested_at,
+            "samples": model.samples,
+            "error": model.error,
+            "duration_s": model.duration_s,
+            "digest": model.digest,
+        }
+        event = self._note("model", facts, at)
+        done = self.learners.take_over(job.scheduler, model, event.boundary, at)
+        self.rows.activations.append(done)
+        return done
+
+    def _shifted(self, event: RaceEvent) -> Mark:
+        facts = event.payload
+        self.preset = facts["preset"]
+        self.stream.shift(self.workload.with_values(facts["workload"]))
+        mark = Mark(
+            task_id=event.boundary,
+            tasks_processed=self.tasks_processed,
+            simulated_time_s=self.now_s,
+            at=event.at,
+            workload=facts["preset"],
+            arrival_rate=facts["arrival_rate"],
+            message=f"Workload: {facts['preset']}, {facts['arrival_rate']:g} tasks/s from task {event.boundary} on.",
+        )
+        self.marks.append(mark)
+        return mark
+
+    def _admitted(self, task: Task) -> None:
+        self._numbering.insert(self.stream.next_task_id)
+        self._enter(task, 1.0, explain=task.arrival_time <= self.now_s)
+        self.rows.activations += self.learners.after_task(self.next_task_id)
+
+    def _note(self, kind: EventKind, payload: Mapping[str, Any], at: float) -> RaceEvent:
+        event = RaceEvent(
+            sequence=self.next_sequence, boundary=self.next_task_id, kind=kind, payload=dict(payload), at=at
+        )
+        self.next_sequence += 1
+        self.rows.events.append(event)
+        return event
+
+    def _enter(self, task: Task, luck: float, *, explain: bool) -> None:
+        """The one way into the race: the oracle labels the task and every strategy meets it."""
+        seconds = self._estimator.seconds(task)
+        rows, now_s = self.rows, self.now_s
+        rows.tasks.append(task)
+        label = self._label(task)
+        rows.labels.append(label)
+        self.oracle_s += label.execution_s * luck
+        for racer in self.racers:
+            name = racer.name
+            for outcome in racer.step(task, luck, seconds, until_s=now_s, explain=explain):
+                rows.outcomes.append((name, outcome))
+        self.proof.add(task, luck)
+        self.recent.append(task)
+        self.next_task_id = task.task_id + 1
+
+    def _label(self, task: Task) -> Label:
+        choice = self._oracle.decide(task, self._empty)
+        parts = self._estimator.parts(task, choice.gpu_fraction, choice.gpu or 0)
+        return Label(task, parts.gpu_fraction, self._estimator.execution_s(parts))
+
+    def take_rows(self) -> Rows:
+        """Hand over what happened since the last time."""
+        taken, self.rows = self.rows, Rows(run_id=self.run_id)
+        return taken
+
+    def apply(self, event: RaceEvent, model: TrainedModel | None = None) -> None:
+        """Do again what a stored event did; nothing is handed on, because it is stored."""
+        self.next_sequence = event.sequence + 1
+        facts = event.payload
+        if event.kind == "shift":
+            self._shifted(event)
+        elif event.kind == "stride":
+            self.learners.set_stride(facts["stride"])
+        elif event.kind == "task":
+            self._admitted(Task(**{**facts, "dependencies": tuple(facts["dependencies"])}))
+        elif model is not None:
+            told = replace(model, duration_s=facts["duration_s"])
+            self.learners.take_over(facts["scheduler"], told, event.boundary, event.at)
+
+    def capture(self) -> Mapping[str, Any]:
+        """Return the whole state before the next task, picklable."""
+        return {
+            "first_task_id": self.first_task_id,
+            "next_task_id": self.next_task_id,
+            "next_sequence": self.next_sequence,
+            "now_s": self.now_s,
+            "oracle_s": self.oracle_s,
+            "preset": self.preset,
+            "stream": self.stream.capture(),
+            "numbering": self._numbering.capture(),
+            "racers": {racer.name: racer.capture() for racer in self.racers},
+            "learners": self.learners.capture(),
+            "proof": self.proof.capture(),
+            "marks": list(self.marks),
+            "recent": list(self.recent),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue exactly from a captured state of the same course."""
+        self.first_task_id, self.next_task_id = state["first_task_id"], state["next_task_id"]
+        self.next_sequence, self.now_s, self.preset = state["next_sequence"], state["now_s"], state["preset"]
+        self.oracle_s = state["oracle_s"]
+        self.stream.restore(state["stream"])
+        self._numbering.restore(state["numbering"])
+        for racer in self.racers:
+            racer.restore(state["racers"][racer.name])
+        self.learners.restore(state["learners"])
+        self.proof.restore(state["proof"])
+        self.marks.extend(state["marks"])
+        self.recent.extend(state["recent"])

@@ -1,0 +1,117 @@
+"""One strategy in the race: its cluster, its totals, its latest decision and how long deciding takes."""
+
+from __future__ import annotations
+
+import math
+import time
+from bisect import bisect_left
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from hybrid_ml_scheduler.cluster import Simulation
+from hybrid_ml_scheduler.core import Decision, Explains, HmsError, Outcome, Remembers, Scheduler, Task
+from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.live.frames import DeviceState
+from hybrid_ml_scheduler.live.tally import Tally
+from hybrid_ml_scheduler.physics import Node, TaskSeconds
+
+__all__ = ["DECISION_BUCKETS_S", "Racer"]
+
+DECISION_BUCKETS_S = (1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 5e-2, math.inf)
+_PARENTS_RECALLED = 4096
+
+
+class Racer:
+    """A strategy with its own simulated cluster."""
+
+    def __init__(self, node: Node, scheduler: Scheduler, *, seed: int, options: Mapping[str, Any]) -> None:
+        self.name = scheduler.name
+        self.scheduler = scheduler
+        self.tally = Tally()
+        self.latest: Outcome | None = None
+        self.reasons: Mapping[str, Any] = {}
+        self.reasons_of = -1
+        self.decision_counts = [0] * len(DECISION_BUCKETS_S)
+        self.decision_s = 0.0
+        self.simulation = Simulation(node, scheduler, seed=seed, options=options, recall=_PARENTS_RECALLED)
+
+    def step(self, task: Task, luck: float, seconds: TaskSeconds, *, until_s: float, explain: bool) -> list[Outcome]:
+        """Let a task arrive and take every decision that is due by `until_s`."""
+        simulation = self.simulation
+        begin = time.perf_counter()
+        try:
+            if explain:
+                self._explain(task)
+            simulation.offer(task, luck, seconds)
+            outcomes = simulation.advance(math.nextafter(until_s, math.inf))
+        except HmsError:
+            raise
+        except Exception as error:
+            raise SchedulerError(
+                f"The strategy {self.name} failed at task {task.task_id}: {type(error).__name__}: {error}."
+            ) from error
+        self._clock(time.perf_counter() - begin)
+        for outcome in outcomes:
+            self.tally.add(outcome)
+            self.latest = outcome
+        return outcomes
+
+    def _clock(self, elapsed_s: float) -> None:
+        self.decision_s += elapsed_s
+        self.decision_counts[bisect_left(DECISION_BUCKETS_S, elapsed_s)] += 1
+
+    def _explain(self, task: Task) -> None:
+        """Ask for reasons at the moment of the decision, once everything before it has happened."""
+        if isinstance(self.scheduler, Explains):
+            self.simulation.advance(task.arrival_time)
+            view = self.simulation.cluster.view(task.arrival_time)
+            self.reasons, self.reasons_of = dict(self.scheduler.explain(task, view)), task.task_id
+
+    def preview(self, task: Task) -> tuple[Decision, Mapping[str, Any]]:
+        """Return the decision for a task as if it arrived, with reasons; the strategy is left as it was."""
+        reasons = self.explained(task)
+        view = self.simulation.cluster.view(max(task.arrival_time, self.simulation.now_s))
+        foresee = getattr(self.scheduler, "preview", None)
+        if callable(foresee):
+            return foresee(task, view), reasons
+        if isinstance(self.scheduler, Remembers):
+            memory = self.scheduler.capture()
+            decision = self.scheduler.decide(task, view)
+            self.scheduler.restore(memory)
+            return decision, reasons
+        return deepcopy(self.scheduler).decide(task, view), reasons
+
+    def explained(self, task: Task) -> Mapping[str, Any]:
+        """Return what the strategy says about a task today; empty if it gives no reasons."""
+        if not isinstance(self.scheduler, Explains):
+            return {}
+        view = self.simulation.cluster.view(max(task.arrival_time, self.simulation.now_s))
+        return dict(self.scheduler.explain(task, view))
+
+    def devices(self, now_s: float) -> dict[str, DeviceState]:
+        """Return how busy each device is."""
+        cluster = self.simulation.cluster
+        recent, whole = cluster.utilization(now_s, recent=True), cluster.utilization(now_s, recent=False)
+        lengths = cluster.queue_lengths(now_s)
+        view = cluster.view(now_s)
+        backlogs = (view.cpu_backlog_s, *view.gpu_backlogs_s)
+        return {
+            name: DeviceState(
+                utilization=recent[name],
+                run_utilization=whole[name],
+                queue_length=lengths[name],
+                backlog_s=backlog,
+            )
+            for name, backlog in zip(cluster.node.device_names, backlogs, strict=True)
+        }
+
+    def capture(self) -> Mapping[str, Any]:
+        """Return the whole state, picklable."""
+        return {"simulation": self.simulation.capture(), "tally": self.tally.capture(), "latest": self.latest}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from a captured state."""
+        self.simulation.restore(state["simulation"])
+        self.tally.restore(state["tally"])
+        self.latest = state["latest"]

@@ -1,0 +1,90 @@
+"""The running totals of one strategy, in constant memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hybrid_ml_scheduler.core import NO_GPU, Outcome
+
+__all__ = ["Tally"]
+
+_RECENT = 1000
+_SUMS = ("time_s", "latency_s", "wait_s", "energy_j", "cost_usd", "device_s", "gpu_fraction")
+_COUNTS = ("tasks", "failed", "out_of_memory", "cpu", "gpu", "split")
+
+
+class Tally:
+    """Sums over all outcomes of a run, and the latencies of the latest thousand."""
+
+    __slots__ = (*_SUMS, *_COUNTS, "_recent", "makespan_s")
+
+    def __init__(self) -> None:
+        for name in _SUMS:
+            setattr(self, name, 0.0)
+        for name in _COUNTS:
+            setattr(self, name, 0)
+        self.makespan_s = 0.0
+        self._recent = np.zeros(_RECENT)
+
+    time_s: float
+    latency_s: float
+    wait_s: float
+    energy_j: float
+    cost_usd: float
+    device_s: float
+    gpu_fraction: float
+    tasks: int
+    failed: int
+    out_of_memory: int
+    cpu: int
+    gpu: int
+    split: int
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one outcome; a failed task counts as failed and nothing else."""
+        if outcome.out_of_memory:
+            self.out_of_memory += 1
+        if outcome.failed:
+            self.failed += 1
+            return
+        latency = outcome.finish_s - outcome.arrival_s
+        self._recent[self.tasks % _RECENT] = latency
+        self.tasks += 1
+        self.time_s += outcome.execution_s
+        self.latency_s += latency
+        self.wait_s += outcome.finish_s - outcome.ready_s - outcome.execution_s
+        self.energy_j += outcome.energy_j
+        self.cost_usd += outcome.cost_usd
+        self.device_s += outcome.cpu_s + outcome.gpu_s
+        self.gpu_fraction += outcome.gpu_fraction
+        if outcome.finish_s > self.makespan_s:
+            self.makespan_s = outcome.finish_s
+        if outcome.gpu == NO_GPU:
+            self.cpu += 1
+        elif outcome.cpu_s > 0.0:
+            self.split += 1
+        else:
+            self.gpu += 1
+
+    def mean(self, total: float) -> float | None:
+        """Return a total per finished task."""
+        return total / self.tasks if self.tasks else None
+
+    def recent_percentile_s(self, percent: float) -> float | None:
+        """Return a percentile of the latest latencies."""
+        count = min(self.tasks, _RECENT)
+        return float(np.percentile(self._recent[:count], percent)) if count else None
+
+    def capture(self) -> Mapping[str, Any]:
+        """Return the whole state, picklable."""
+        plain = {name: getattr(self, name) for name in (*_SUMS, *_COUNTS, "makespan_s")}
+        return {**plain, "recent": self._recent.copy()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from a captured state."""
+        for name in (*_SUMS, *_COUNTS, "makespan_s"):
+            setattr(self, name, state[name])
+        self._recent = state["recent"].copy()
