@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple, cast
 
 from hybrid_ml_scheduler.cluster.batch import run_batch
@@ -9,7 +11,7 @@ from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.simulation import Simulation
 from hybrid_ml_scheduler.core import HasRule, Outcome, Prepares, RaceContext, Scheduler, TaskBatch
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
-from hybrid_ml_scheduler.schedulers import create
+from hybrid_ml_scheduler.schedulers import find
 from tests.reference import make_strategy, simulate
 
 OPTIONS: dict[str, tuple[str, dict[str, object]]] = {"half": ("round_robin", {"variant": "half"})}
@@ -35,10 +37,16 @@ class Row(NamedTuple):
     failed: bool
 
 
+@cache
+def factory(spec: str) -> Callable[..., Scheduler]:
+    """The class behind a name; looked up once, since that reads every installed distribution."""
+    return find(spec).load()
+
+
 def scheduler_called(name: str) -> Scheduler:
     """A fresh strategy of the product; `half` is the variant of round robin."""
     spec, options = OPTIONS.get(name, (name, {}))
-    return create(spec, options)
+    return factory(spec)(**options)
 
 
 def kernel_columns(batch: TaskBatch, node: Node, name: str, seed: int) -> RunColumns:
