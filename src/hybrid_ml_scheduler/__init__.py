@@ -1,9 +1,9 @@
 """A laboratory and decision engine for placing tasks on a CPU and several GPUs.
 
 Tasks and what becomes of them: `Task`, `TaskBatch`, `Decision`, `Outcome`. The machine: `Node`, `Cpu`, `Gpu`.
-Strategies: `Scheduler`, `ClusterView`, `available`, `create`, `check_scheduler`. Workloads: `WorkloadParameters`, `preset`,
-`generate`, `load`. Running and judging: `Simulation`, `run_batch`, `summarize`, `certificate`, `Plan`, `run_race`.
-Errors a user can mend: `HmsError`.
+Strategies: `Scheduler`, `ClusterView`, `available`, `create`, `check_scheduler`. Workloads:
+`WorkloadParameters`, `preset`, `generate`, `load`. Running and judging: `Simulation`, `run_batch`, `summarize`,
+`certificate`, `Plan`, `run_race`. Errors a user can mend: `HmsError`.
 """
 
 from __future__ import annotations

@@ -42,6 +42,10 @@ def race(
     tasks: Annotated[int | None, typer.Option(help="How many tasks (of a file: how many to keep).")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random stream (default 0).")] = None,
     seeds: Annotated[int | None, typer.Option(help="Race on this many seeds and show 95 % intervals.")] = None,
+    until_decided: Annotated[
+        bool, typer.Option("--until-decided", help="Add seeds until every latency comparison is decided.")
+    ] = False,
+    max_seeds: Annotated[int, typer.Option(help="With --until-decided: give up after this many seeds.")] = 80,
     workload: Annotated[
         str | None,
         typer.Option(metavar="PRESET|FILE", help="mixed, gpu_friendly, cpu_friendly, heavy, light, or a trace file."),
@@ -88,18 +92,18 @@ def race(
             hardware=hardware,
         )
     )
-    strategies, races = _raced(chosen, trace)
+    strategies, races = _raced(chosen, trace, max_seeds if until_decided else None)
     _told(chosen, strategies, races, output, out)
 
 
-def _raced(plan: Plan, trace: Path | None) -> tuple[list[Entrant], list[SeedRace]]:
+def _raced(plan: Plan, trace: Path | None, until: int | None) -> tuple[list[Entrant], list[SeedRace]]:
     """Run the race behind a progress bar; write the trace of the first seed on the way."""
     from contextlib import nullcontext
 
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
     from hybrid_ml_scheduler.cli.progress import progress_bar
     from hybrid_ml_scheduler.experiments.perfetto import TraceWriter
-    from hybrid_ml_scheduler.experiments.race import entrants, run_race
+    from hybrid_ml_scheduler.experiments.race import entrants, race_until_decided, run_race
 
     count = len(plan.workload.tasks(plan.seed))
     strategies = entrants(plan)
@@ -110,8 +114,11 @@ def _raced(plan: Plan, trace: Path | None) -> tuple[list[Entrant], list[SeedRace
             if writer is not None and seed == plan.seed:
                 writer.add(entrant.name, batch, columns)
 
-        with progress_bar("racing", count * plan.seeds * len(strategies)) as advance:
-            races = run_race(plan, progress=advance, watch=watch)
+        with progress_bar("racing", count * (until or plan.seeds) * len(strategies)) as advance:
+            if until is None:
+                races = run_race(plan, progress=advance, watch=watch)
+            else:
+                races, _ = race_until_decided(plan, most=until, progress=advance, watch=watch)
     return strategies, races
 
 

@@ -76,12 +76,31 @@ def _console() -> Console:
     return console if console.is_terminal else Console(width=140)
 
 
+def _verdicts(result: Mapping[str, Any]) -> list[str]:
+    """What the paired comparisons of mean latency say about the leader, or that they say nothing."""
+    pairs = [one for one in result["comparisons"] if one["metric"] == "mean_latency_s"]
+    leader = min(result["schedulers"], key=lambda name: result["schedulers"][name]["mean_latency_s"] or 0.0)
+    found = []
+    for pair in pairs:
+        if leader in (pair["first"], pair["second"]):
+            other = pair["second"] if pair["first"] == leader else pair["first"]
+            low, high = sorted(abs(end) for end in pair["difference_ci"])
+            found.append(
+                f"latency: {leader} beats {other} by {_number(low)} to {_number(high)} s (95 %, paired, Holm)."
+                if pair["winner"] == leader
+                else f"latency: no difference shown between {leader} and {other}."
+            )
+    return found
+
+
 def _explain(console: Console, result: Mapping[str, Any]) -> None:
     console.print(
         "gap: how far the makespan lies above a bound that no schedule of these tasks on this node can beat "
         f"(proved by {result['lower_bound']['argument']}).",
         style="dim",
     )
+    for verdict in _verdicts(result):
+        console.print(verdict, highlight=False)
     if "oracle" in result["schedulers"]:
         console.print(
             "oracle: least execution time on its grid; it ignores queues, so it is not optimal for latency.",

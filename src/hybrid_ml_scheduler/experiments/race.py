@@ -10,10 +10,22 @@ from hybrid_ml_scheduler.cluster import Certificate, RunColumns, Simulation, Sum
 from hybrid_ml_scheduler.core import HasRule, Learns, Prepares, RaceContext, Scheduler, TaskBatch
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.experiments.plans import Plan
+from hybrid_ml_scheduler.experiments.sequential import Look, looks_until_decided
+from hybrid_ml_scheduler.experiments.statistics import Samples
 from hybrid_ml_scheduler.physics import Durations, Node, PhysicsEstimator, TaskSeconds, durations
 from hybrid_ml_scheduler.schedulers import create
 
-__all__ = ["Entrant", "SeedRace", "entrants", "race_seed", "run_race", "run_scheduler"]
+__all__ = [
+    "Entrant",
+    "SeedRace",
+    "entrants",
+    "race_seed",
+    "race_until_decided",
+    "run_race",
+    "run_scheduler",
+    "samples_of",
+    "task_seconds",
+]
 
 Progress = Callable[[int], None]
 _REPORT_EVERY = 250
@@ -160,3 +172,29 @@ def run_race(
     strategies = entrants(plan)
     seeds = range(plan.seed, plan.seed + plan.seeds)
     return [race_seed(plan, strategies, seed, progress=progress, watch=watch) for seed in seeds]
+
+
+def samples_of(races: Sequence[SeedRace], metric: str) -> dict[str, list[float]]:
+    """The values of one metric by strategy, one for each seed."""
+    return {name: [float(getattr(race.summaries[name], metric)) for race in races] for name in races[0].summaries}
+
+
+def race_until_decided(
+    plan: Plan,
+    *,
+    most: int,
+    metric: str = "mean_latency_s",
+    progress: Progress | None = None,
+    watch: Watcher | None = None,
+) -> tuple[list[SeedRace], Look]:
+    """Add seeds until every pair of strategies is decided on one metric, or `most` seeds are spent."""
+    strategies = entrants(plan)
+    races: list[SeedRace] = []
+
+    def sample(seeds: int) -> Samples:
+        more = range(plan.seed + len(races), plan.seed + seeds)
+        races.extend(race_seed(plan, strategies, seed, progress=progress, watch=watch) for seed in more)
+        return samples_of(races, metric)
+
+    looks = list(looks_until_decided(metric, sample, most=most))
+    return races, looks[-1]

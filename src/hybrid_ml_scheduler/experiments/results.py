@@ -13,8 +13,10 @@ from typing import Any
 
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.experiments.intervals import t_interval
+from hybrid_ml_scheduler.experiments.metrics import HEADLINE
 from hybrid_ml_scheduler.experiments.plans import Plan
-from hybrid_ml_scheduler.experiments.race import Entrant, SeedRace
+from hybrid_ml_scheduler.experiments.race import Entrant, SeedRace, samples_of
+from hybrid_ml_scheduler.experiments.statistics import Comparison, compare_all
 from hybrid_ml_scheduler.workload.files import written
 
 __all__ = ["race_mapping", "versions", "write_race"]
@@ -40,16 +42,34 @@ def race_mapping(plan: Plan, strategies: Sequence[Entrant], races: Sequence[Seed
     for entrant in strategies:
         metrics = averaged([race.metrics(entrant.name) for race in races])
         schedulers[entrant.name] = {**metrics, "learning": entrant.learning}
+    comparisons = [one for metric in HEADLINE for one in compare_all(metric, samples_of(races, metric))]
+    if len(races) < 2:
+        comparisons = []  # one seed shows nothing about the next
     bounds = [{"makespan_s": race.bound.makespan_s, "mean_time_s": race.bound.mean_time_s} for race in races]
     return {
         "schedulers": schedulers,
         "lower_bound": {**averaged(bounds), "argument": races[0].bound.binding},
         "plan": {**plan.to_mapping(), "digest": plan.digest},
         "seed": plan.seed,
-        "seeds": plan.seeds,
+        "seeds": len(races),
         "tasks": races[0].tasks,
         "assumptions": list(races[0].assumptions),
+        "comparisons": [_comparison(one) for one in comparisons],
         "versions": versions(),
+    }
+
+
+def _comparison(one: Comparison) -> dict[str, Any]:
+    """A paired comparison as plain values; `winner` is null where no difference is shown."""
+    return {
+        "metric": one.metric,
+        "first": one.first,
+        "second": one.second,
+        "difference": _plain(one.difference.mean),
+        "difference_ci": [_plain(one.difference.low), _plain(one.difference.high)],
+        "relative": _plain(one.relative),
+        "p_holm": one.p_adjusted,
+        "winner": one.winner,
     }
 
 

@@ -159,3 +159,32 @@ def test_out_keeps_plan_results_and_table(hms: Any, tmp_path: Path) -> None:
 def test_schedulers_lists_the_registry(hms: Any) -> None:
     listed = hms("schedulers")["schedulers"]
     assert [entry["name"] for entry in listed] == list(available())
+
+
+def test_no_winner_is_named_from_one_seed(hms: Any) -> None:
+    assert hms(*QUICK)["comparisons"] == []
+
+
+def test_a_winner_comes_with_its_paired_interval(hms: Any) -> None:
+    result = hms("race", "--tasks", "300", "--seeds", "8", "--scheduler", "random", "--scheduler", "earliest_finish")
+    pair = next(one for one in result["comparisons"] if one["metric"] == "mean_latency_s")
+    assert pair["winner"] == "earliest_finish"
+    low, high = pair["difference_ci"]
+    assert 0 < low < pair["difference"] < high
+
+
+def test_equal_strategies_are_a_tie(hms: Any, tmp_path: Path) -> None:
+    (tmp_path / "twin.py").write_text(
+        "from hybrid_ml_scheduler.schedulers.greedy import Greedy\nclass Twin(Greedy):\n    name = 'twin'\n"
+    )
+    result = hms(
+        "race", "--tasks", "100", "--seeds", "3", "--scheduler", "greedy", "--scheduler", f"{tmp_path}/twin.py:Twin"
+    )
+    assert {one["winner"] for one in result["comparisons"]} == {None}
+
+
+def test_until_decided_stops_as_soon_as_it_can(hms: Any) -> None:
+    words = ("race", "--tasks", "300", "--until-decided", "--max-seeds", "40")
+    result = hms(*words, "--scheduler", "cpu_only", "--scheduler", "earliest_finish")
+    assert 5 <= result["seeds"] < 40
+    assert {one["winner"] for one in result["comparisons"] if one["metric"] == "mean_latency_s"} == {"earliest_finish"}
