@@ -63,7 +63,7 @@ class Board:
             self._tasks.extend(frame.recent_tasks)
         if frame.task is not None and frame.task != self._frame.task:
             self._log_task(frame)
-        self._frame = idle_frame(time.time())
+        self._frame = frame
         self._seq += 1
         self._encoded.clear()
         self._hub.refresh()
