@@ -46,18 +46,25 @@ HEADLINE = ("mean_latency_s", "mean_time_s", "makespan_s", "energy_j", "cost_usd
 
 def figure(value: float, unit: str = "") -> str:
     """A number as people read it: four significant digits, a share as per cent."""
-    if math.isnan(value):
-        return "–"
-    if unit == "%":
-        return f"{100 * value:.1f} %"
-    if value == 0 or 1e-3 <= abs(value) < 1e4:
-        text = f"{value:.4g}"
-        return f"{value:.0f}" if "e" in text else text
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.3e}"
+    return f"{_digits(100 * value, 1)} %" if unit == "%" else _digits(value)
 
 
 def figure_with_interval(mean: float, low: float, high: float, unit: str = "") -> str:
     """`mean [low, high]`, or the mean alone where there is no interval."""
     if math.isnan(low):
         return figure(mean, unit)
-    return f"{figure(mean, unit)} [{figure(low, unit)}, {figure(high, unit)}]"
+    if unit == "%":
+        return f"{figure(mean, unit)} [{_digits(100 * low, 1)}, {_digits(100 * high, 1)}]"
+    return f"{figure(mean)} [{figure(low)}, {figure(high)}]"
+
+
+def _digits(value: float, places: int | None = None) -> str:
+    if math.isnan(value):
+        return "–"
+    if places is not None:
+        return f"{value:,.{places}f}"
+    if value != 0 and not 1e-4 <= abs(value) < 1e7:
+        return f"{value:.3e}"
+    if abs(value) >= 1000 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:#.4g}".rstrip(".")

@@ -52,7 +52,7 @@ def entrants(plan: Plan) -> list[Entrant]:
         name = spec.rpartition(":")[2] if spec.endswith(".py") else spec
         options = plan.options.get(name, {})
         made = create(spec, options)
-        learning = str(getattr(made, "learning", "online" if isinstance(made, Learns) else "none"))
+        learning = _learning(made)
         if any(other.name == made.name for other in found):
             raise PlanError(f"Two strategies of the race are called {made.name!r}.")
         found.append(Entrant(name=made.name, spec=spec, options=options, learning=learning))
@@ -60,6 +60,14 @@ def entrants(plan: Plan) -> list[Entrant]:
     if unused:
         raise PlanError(f"schedulers.{sorted(unused)[0]} has options but is not in the race.")
     return found
+
+
+def _learning(made: Scheduler) -> str:
+    """`online`, `frozen` or `none`: a learner says itself whether it goes on learning."""
+    said = getattr(made, "learning", None)
+    if isinstance(said, bool):
+        return "online" if said else "frozen"
+    return str(said) if said is not None else ("online" if isinstance(made, Learns) else "none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,16 @@ from hybrid_ml_scheduler.experiments.trials import FLOOR, Record
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["REFERENCE", "comparison_table", "interval_table", "metric_table", "tables_of", "win_shares", "win_table"]
+__all__ = [
+    "REFERENCE",
+    "comparison_table",
+    "interval_table",
+    "metric_table",
+    "tables_of",
+    "wide_report",
+    "win_shares",
+    "win_table",
+]
 
 REFERENCE = "round_robin"
 _WIN_METRICS = ("latency_s", "execution_s", "energy_j", "cost_usd")
@@ -24,10 +33,11 @@ _COMPARED = ("mean_latency_s", "p95_latency_s", "mean_time_s", "makespan_s", "en
 _CURVE_POINTS = 50
 
 
-def tables_of(records: Sequence[Record]) -> dict[str, pd.DataFrame]:
-    """All tables of one comparison."""
+def tables_of(records: Sequence[Record], order: Sequence[str]) -> dict[str, pd.DataFrame]:
+    """All tables of one comparison, strategies in the order given."""
     floors = {record.seed: record for record in records if record.name == FLOOR}
     runs = [record for record in records if record.name != FLOOR]
+    runs.sort(key=lambda record: (order.index(record.name), record.seed))
     metrics = metric_table(runs, floors)
     first = min(floors)
     return {
@@ -182,3 +192,16 @@ def _placements(runs: Sequence[Record]) -> pd.DataFrame:
 
     frames = [pd.DataFrame({"scheduler": record.name, **record.columns}) for record in runs]
     return pd.concat(frames, ignore_index=True)
+
+
+def wide_report(intervals: pd.DataFrame) -> pd.DataFrame:
+    """One row a strategy: every metric with the ends of its interval beside it."""
+    import pandas as pd
+
+    rows = []
+    for name, group in intervals.groupby("scheduler", sort=False):
+        row: dict[str, Any] = {"scheduler": name, "seeds": int(group["count"].max())}
+        for metric, mean, low, high in group[["metric", "mean", "low", "high"]].itertuples(index=False):
+            row.update({metric: mean, f"{metric}_low": low, f"{metric}_high": high})
+        rows.append(row)
+    return pd.DataFrame(rows)

@@ -78,13 +78,17 @@ class Record:
 
 
 def trials_of(plan: Plan, strategies: Sequence[Entrant]) -> list[Trial]:
-    """All trials of a plan: seed by seed the floor and every strategy; placements are kept for the first seed."""
-    trials = []
-    for seed in range(plan.seed, plan.seed + plan.seeds):
-        first = seed == plan.seed
-        trials.append(Trial(plan=plan, seed=seed, keep_placement=first))
-        trials += [Trial(plan=plan, seed=seed, entrant=one, keep_placement=first) for one in strategies]
-    return trials
+    """All trials of a plan: for every seed the floor and every strategy; placements are kept for the first seed.
+
+    Learners come first: they take longest, and what is long should begin early.
+    """
+    seeds = range(plan.seed, plan.seed + plan.seeds)
+    runners = [*sorted(strategies, key=lambda one: one.learning == "none"), None]
+    return [
+        Trial(plan=plan, seed=seed, entrant=entrant, keep_placement=seed == plan.seed)
+        for entrant in runners
+        for seed in seeds
+    ]
 
 
 def run_trial(trial: Trial) -> Record:

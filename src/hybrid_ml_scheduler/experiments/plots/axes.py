@@ -31,14 +31,19 @@ def one_axes(width: float = 7.2, height: float = 4.2) -> tuple[Figure, Axes]:
 
 
 def plain_log(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Make an axis logarithmic, with its numbers written out and smaller ones where it spans little."""
-    from matplotlib.ticker import LogFormatter, LogLocator
+    """Make an axis logarithmic, with its numbers written out; smaller ones too where it spans little."""
+    from matplotlib.ticker import FuncFormatter, LogLocator
 
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
+
+    def minor(value: float, _: int | None = None) -> str:
+        low, high = axis.get_view_interval()
+        return f"{value:g}" if high / low < 40 else ""
+
     axis.set_minor_locator(LogLocator(subs=(2, 3, 5)))
     axis.set_major_formatter("{x:g}")
-    axis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(2, 0.6)))
+    axis.set_minor_formatter(FuncFormatter(minor))
     axes.tick_params(axis=which, which="minor", labelsize=7)
 
 

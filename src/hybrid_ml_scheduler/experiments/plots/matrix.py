@@ -27,10 +27,9 @@ def win_matrix(read: Read) -> Figure:
         place = names.index(row), names.index(column)
         shares[place] = mean
         spread = "" if np.isnan(low) else f"\n±{50 * (high - low):.1f}"
-        ink = "white" if abs(mean - 0.5) > 0.38 else "#0f172a"
         text = f"{100 * mean:.0f}{spread}"
-        axes.text(place[1], place[0], text, ha="center", va="center", fontsize=6.5, color=ink)
-    axes.imshow(shares, cmap="PRGn", vmin=0, vmax=1, aspect="auto")
+        axes.text(place[1], place[0], text, ha="center", va="center", fontsize=6.5)
+    axes.imshow(shares, cmap="PRGn", vmin=-0.35, vmax=1.35, aspect="auto")
     axes.set_xticks(range(len(names)), labels(names), rotation=40, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(names)), labels(names))
     axes.grid(visible=False)

@@ -1,0 +1,122 @@
+"""A comparison from plan to PDF, in phases that are each whole: simulate, plots, report."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hybrid_ml_scheduler.core.errors import HmsError
+from hybrid_ml_scheduler.experiments.engines import Engine, Failure, LocalEngine
+from hybrid_ml_scheduler.experiments.folder import ResultsFolder, write_whole
+from hybrid_ml_scheduler.experiments.plans import Plan
+from hybrid_ml_scheduler.experiments.race import Entrant
+from hybrid_ml_scheduler.experiments.results import versions
+from hybrid_ml_scheduler.experiments.tables import tables_of, wide_report
+from hybrid_ml_scheduler.experiments.trials import FLOOR, Record, Trial, run_trial, trials_of
+from hybrid_ml_scheduler.hardware.machine import cpu_model, usable_cores
+
+__all__ = ["draw_plots", "remake", "simulate", "write_report"]
+
+Step = Callable[[str], None]
+_LONG = ("tasks", "workload")
+
+
+def _silent(_: str) -> None:
+    """Nobody is watching."""
+
+
+def simulate(
+    folder: ResultsFolder,
+    plan: Plan,
+    strategies: Sequence[Entrant],
+    *,
+    report_name: str,
+    engine: Engine | None = None,
+    step: Step = _silent,
+) -> None:
+    """Run every trial that is not there yet, then build and store the tables."""
+    with folder.phase("simulate"):
+        records = _records(folder, trials_of(plan, strategies), engine or LocalEngine(), step)
+        tables = tables_of(records, [entrant.name for entrant in strategies])
+        for name, frame in tables.items():
+            folder.write_table(name, frame, csv=name not in _LONG)
+        folder.write_csv(report_name, wide_report(tables["intervals"]))
+        folder.write_json("run.json", _run_facts(folder, plan, strategies, records))
+    # The tables hold all that is needed from here on.
+    shutil.rmtree(folder.path / "trials", ignore_errors=True)
+
+
+def _records(folder: ResultsFolder, trials: Sequence[Trial], engine: Engine, step: Step) -> list[Record]:
+    """The records of all trials, those of an interrupted run read back."""
+    places = [folder.path / "trials" / f"{trial.label}.npz" for trial in trials]
+    missing = [index for index, place in enumerate(places) if not place.is_file()]
+    for trial, place in zip(trials, places, strict=True):
+        if place.is_file():
+            step(trial.label)
+    for index, outcome in engine.results(run_trial, [trials[index] for index in missing]):
+        trial = trials[missing[index]]
+        if isinstance(outcome, Failure):
+            raise HmsError(f"{trial.name}, seed {trial.seed}: {outcome.reason}")
+        write_whole(places[missing[index]], outcome.to_bytes())
+        step(trial.label)
+    return [Record.load(place) for place in places]
+
+
+def _run_facts(
+    folder: ResultsFolder, plan: Plan, strategies: Sequence[Entrant], records: Sequence[Record]
+) -> dict[str, Any]:
+    floor = next(record for record in records if record.name == FLOOR)
+    return {
+        "kind": folder.kind,
+        "plan": plan.to_mapping(),
+        "plan_digest": plan.digest,
+        "tasks": len(floor.columns["best_s"]),
+        "seeds": plan.seeds,
+        "assumptions": floor.figures["assumptions"],
+        "bound": floor.figures["binding"],
+        "schedulers": {entrant.name: entrant.learning for entrant in strategies},
+        "versions": versions(),
+        "machine": {"cpu": cpu_model(), "cores": usable_cores(), "system": f"{platform.system()} {platform.machine()}"},
+    }
+
+
+def _drawn(job: tuple[Path, str]) -> dict[str, bytes]:
+    from hybrid_ml_scheduler.experiments.plots import draw
+
+    path, name = job
+    return draw(name, ResultsFolder.open(path).read_table)
+
+
+def draw_plots(folder: ResultsFolder, *, engine: Engine | None = None, step: Step = _silent) -> None:
+    """Draw every plot that the stored tables allow, as PNG and SVG."""
+    from hybrid_ml_scheduler.experiments.plots import plots_for
+
+    with folder.phase("plots"):
+        names = plots_for(folder.tables())
+        jobs = [(folder.path, name) for name in names]
+        for index, outcome in (engine or LocalEngine()).results(_drawn, jobs):
+            if isinstance(outcome, Failure):
+                raise HmsError(f"The plot {names[index]} cannot be drawn: {outcome.reason}")
+            for suffix, data in outcome.items():
+                folder.write_bytes(f"plots/{names[index]}.{suffix}", data)
+            step(names[index])
+
+
+def write_report(folder: ResultsFolder) -> None:
+    """Write the PDF from the stored tables and plots."""
+    from hybrid_ml_scheduler.experiments.report import report_pdf
+
+    with folder.phase("report"):
+        folder.write_bytes("report.pdf", report_pdf(folder))
+
+
+def remake(folder: ResultsFolder, *, engine: Engine | None = None, step: Step = _silent) -> None:
+    """Plots and PDF again from what is stored; nothing is simulated."""
+    if not folder.is_done("simulate"):
+        raise HmsError(f"{folder.path}: the simulation is not finished or its tables were changed; run it again.")
+    draw_plots(folder, engine=engine, step=step)
+    write_report(folder)
+    folder.complete()

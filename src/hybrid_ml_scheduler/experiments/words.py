@@ -1,0 +1,129 @@
+"""What the numbers say, in sentences made from the stored tables and nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hybrid_ml_scheduler.experiments.metrics import METRICS, figure, figure_with_interval
+from hybrid_ml_scheduler.experiments.palette import label_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["METHOD", "executive_summary", "setting"]
+
+METHOD = (
+    "Every strategy meets the same tasks for the same seed. A number in brackets is a 95 % interval of the mean over "
+    "seeds (Student's t). Strategies are compared by their differences seed by seed (paired t test), and over all "
+    "pairs of a metric Holm's method keeps the chance of any false winner at 5 %. Where that shows nothing, the "
+    "answer is “no difference shown”. With one seed there are no intervals and no winners."
+)
+
+
+def setting(run: Mapping[str, Any]) -> str:
+    """What was run, in a sentence."""
+    workload = run["plan"]["workload"]
+    source = f"of the preset {workload['preset']}" if "preset" in workload else f"from {workload['file']}"
+    seeds = "one seed" if run["seeds"] == 1 else f"{run['seeds']} seeds"
+    return (
+        f"{run['tasks']:,} tasks {source} on 1 CPU + {run['plan']['simulation']['num_gpus']} GPUs, "
+        f"{len(run['schedulers'])} strategies, {seeds}."
+    )
+
+
+def executive_summary(run: Mapping[str, Any], read: Callable[[str], pd.DataFrame]) -> list[str]:
+    """The findings, most important first; each winner comes with its interval."""
+    intervals, comparisons = read("intervals"), read("comparisons")
+    asked = ("mean_latency_s", "makespan_s", "mean_time_s", "energy_j", "cost_usd")
+    sentences = [setting(run), *(_leader(metric, intervals, comparisons) for metric in asked)]
+    sentences.append(_certificate(run, intervals, read("metrics")))
+    sentences += _learners(run, read("curves"))
+    sentences += _memory(intervals)
+    if "oracle" in run["schedulers"]:
+        sentences.append(
+            "The oracle takes the fastest split of each task and ignores queues: it is the reference for execution "
+            "time, not for latency or makespan."
+        )
+    return [sentence for sentence in sentences if sentence]
+
+
+def _ranked(metric: str, intervals: pd.DataFrame) -> pd.DataFrame:
+    rows = intervals[(intervals["metric"] == metric) & intervals["mean"].notna()]
+    return rows.sort_values("mean", ascending=METRICS[metric].lower_is_better, kind="stable")
+
+
+def _leader(metric: str, intervals: pd.DataFrame, comparisons: pd.DataFrame) -> str:
+    rows = _ranked(metric, intervals)
+    if len(rows) < 2:
+        return ""
+    best, unit = rows.iloc[0], METRICS[metric].unit
+    value = figure_with_interval(best["mean"], best["low"], best["high"], unit)
+    text = f"{METRICS[metric].title}: {label_of(best['scheduler'])} has the lowest mean, {_with_unit(value, unit)}. "
+    if math.isnan(best["low"]):
+        return text + "One seed shows no winner."
+    pairs = comparisons[comparisons["metric"] == metric]
+    own = pairs[(pairs["first"] == best["scheduler"]) | (pairs["second"] == best["scheduler"])]
+    ties = [_other(row, best["scheduler"]) for _, row in own.iterrows() if row["winner"] != best["scheduler"]]
+    if ties:
+        shown = " and ".join(filter(None, [", ".join(label_of(name) for name in ties[:-1]), label_of(ties[-1])]))
+        beaten = len(own) - len(ties)
+        rest = {0: "a tie", 1: "it beats the one other"}.get(beaten, f"it beats the {beaten} others")
+        return f"{text}No difference to {shown} is shown; {rest}."
+    second = own[(own["first"] == rows.iloc[1]["scheduler"]) | (own["second"] == rows.iloc[1]["scheduler"])].iloc[0]
+    return text + f"It beats all others; the next is {label_of(rows.iloc[1]['scheduler'])}, {_gap(second, best, unit)}."
+
+
+def _with_unit(value: str, unit: str) -> str:
+    return value if unit in ("", "%") else f"{value} {unit}"
+
+
+def _other(row: pd.Series[Any], name: str) -> str:
+    return str(row["second"] if row["first"] == name else row["first"])
+
+
+def _gap(row: pd.Series[Any], best: pd.Series[Any], unit: str) -> str:
+    sign = -1.0 if row["first"] == best["scheduler"] else 1.0
+    low, high = sorted((sign * row["low"], sign * row["high"]))
+    return _with_unit(figure_with_interval(sign * row["difference"], low, high), unit) + " behind"
+
+
+def _certificate(run: Mapping[str, Any], intervals: pd.DataFrame, metrics: pd.DataFrame) -> str:
+    bound = float(metrics.drop_duplicates("seed")["makespan_bound_s"].mean())
+    rows = _ranked("makespan_gap", intervals)
+    if not len(rows):
+        return "Tasks failed in every strategy, so no makespan can be held against the bound."
+    best = rows.iloc[0]
+    gap = figure_with_interval(best["mean"], best["low"], best["high"], "%")
+    return (
+        f"Certificate: no schedule of these tasks on this node ends before {figure(bound)} s "
+        f"(mean over seeds, proved by {run['bound']}); {label_of(best['scheduler'])} comes closest, {gap} above it."
+    )
+
+
+def _learners(run: Mapping[str, Any], curves: pd.DataFrame) -> list[str]:
+    sentences = []
+    for name, learning in run["schedulers"].items():
+        own = curves[(curves["scheduler"] == name) & curves["time_ratio"].notna()]
+        if learning == "none" or not len(own):
+            continue
+        tenth = own["tasks"].max() / 10
+        early = own.loc[own["tasks"] <= tenth, "time_ratio"].mean()
+        late = own.loc[own["tasks"] > 9 * tenth, "time_ratio"].mean()
+        sentences.append(
+            f"{label_of(name)} (learning: {learning}) took {figure(early)} times the best possible execution time in "
+            f"the first tenth of the run and {figure(late)} times in the last."
+        )
+    return sentences
+
+
+def _memory(intervals: pd.DataFrame) -> list[str]:
+    rows = intervals[(intervals["metric"] == "oom_count") & (intervals["mean"] > 0)]
+    if not len(rows):
+        return []
+    most = rows.sort_values("mean", ascending=False, kind="stable").iloc[0]
+    return [
+        f"Some shares did not fit a GPU's memory: most often those of {label_of(most['scheduler'])} "
+        f"({figure(most['mean'])} tasks a run)."
+    ]
