@@ -44,7 +44,9 @@ def run_batch(
         return columns
     free = np.zeros(node.num_gpus + 1) if free_s is None else free_s
     if _only_shares(batch, node, rule, seconds) and rule.fractions is not None:
-        run_shares(batch.arrival_time, seconds.cpu_s, seconds.gpu_s[:, 0], rule.fractions, free, *_outputs(columns))
+        run_shares(
+            batch.arrival_time, seconds.cpu_s, seconds.gpu_s.reshape(-1), rule.fractions, free, *_outputs(columns)
+        )
     else:
         arguments = (
             int(rule.kind),
