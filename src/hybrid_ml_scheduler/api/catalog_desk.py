@@ -5,7 +5,7 @@ from __future__ import annotations
 from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.api.race_desk import RaceDesk
 from hybrid_ml_scheduler.api.telemetry import Telemetry
-from hybrid_ml_scheduler.api.wire.catalog import Component, Health, Preset, ServiceCard, StrategyCard
+from hybrid_ml_scheduler.api.wire.catalog import About, Component, Health, Preset, StrategyCard
 from hybrid_ml_scheduler.core import Explains, Learns
 from hybrid_ml_scheduler.experiments.palette import style_of
 from hybrid_ml_scheduler.live.arena import Arena
@@ -76,10 +76,10 @@ class CatalogDesk:
             for name, laws in PRESETS.items()
         ]
 
-    def card(self) -> ServiceCard:
+    def card(self) -> About:
         """Say what a client should know."""
         settings, plan = self._settings, self._desk.plan
-        return ServiceCard(
+        return About(
             name="Hybrid ML Scheduler",
             version=__version__,
             environment=settings.environment,

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from hybrid_ml_scheduler.api.wire.catalog import Health, Preset, ServiceCard, StrategyCard
+from hybrid_ml_scheduler.api.wire.catalog import About, Health, Preset, StrategyCard
 from hybrid_ml_scheduler.api.wire.history import ComparativeTask, Events, HistoryCleared, Models, TrainingRecord, Trend
 from hybrid_ml_scheduler.api.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
 from hybrid_ml_scheduler.api.wire.statistics import Stats
@@ -138,7 +138,7 @@ class Catalog(Protocol):
     def presets(self) -> list[Preset]:
         """List the workload presets."""
 
-    def card(self) -> ServiceCard:
+    def card(self) -> About:
         """Say what a client should know."""
 
     async def health(self) -> Health:

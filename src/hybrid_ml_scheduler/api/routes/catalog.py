@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 
 from hybrid_ml_scheduler.api.dependencies import CatalogDep
 from hybrid_ml_scheduler.api.problems import problem_responses
-from hybrid_ml_scheduler.api.wire.catalog import Health, Preset, ServiceCard, StrategyCard
+from hybrid_ml_scheduler.api.wire.catalog import About, Health, Preset, StrategyCard
 
 __all__ = ["router"]
 
@@ -38,7 +38,7 @@ async def presets(catalog: CatalogDep) -> list[Preset]:
 
 
 @router.get("/settings")
-async def settings(catalog: CatalogDep) -> ServiceCard:
+async def settings(catalog: CatalogDep) -> About:
     """Say what a client should know about this service."""
     return catalog.card()
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from hybrid_ml_scheduler.api.wire.common import Answer
 
-__all__ = ["Component", "Health", "Online", "Preset", "ServiceCard", "StrategyCard"]
+__all__ = ["About", "Component", "Health", "Online", "Preset", "StrategyCard"]
 
 
 class StrategyCard(Answer):
@@ -35,7 +35,7 @@ class Preset(Answer):
     memory_range: tuple[float, float]
 
 
-class ServiceCard(Answer):
+class About(Answer):
     """What a client should know about this service; never a secret."""
 
     name: str
