@@ -16,7 +16,7 @@ from hybrid_ml_scheduler.experiments.node_plan import node_from_mapping, node_to
 from hybrid_ml_scheduler.physics.node import Node
 from hybrid_ml_scheduler.workload import DEFAULT_PRESET, PRESETS, WorkloadParameters, preset, resolve
 
-__all__ = ["Plan", "WorkloadChoice", "load_plan", "plan_from_mapping", "unknown_key"]
+__all__ = ["Plan", "WorkloadChoice", "load_plan", "plan_from_mapping", "read_plan_file", "unknown_key"]
 
 SECTIONS = ("simulation", "workload", "physics", "schedulers")
 _CHOICE_KEYS = ("preset", "file", "dialect", "options")
@@ -119,10 +119,11 @@ def unknown_key(path: str, key: str, known: Iterable[str]) -> PlanError:
 
 def load_plan(path: Path) -> Plan:
     """Read a plan from a TOML or YAML file."""
-    return plan_from_mapping(_read(path), str(path))
+    return plan_from_mapping(read_plan_file(path), str(path))
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def read_plan_file(path: Path) -> Mapping[str, Any]:
+    """The sections of a plan file as plain values, not yet checked."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

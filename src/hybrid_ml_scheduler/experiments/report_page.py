@@ -63,16 +63,16 @@ class Page:
         from reportlab.platypus import Spacer, Table, TableStyle
 
         shrink = min(1.0, _WIDTH_CM / sum(widths))
-        head = [self._paragraph(cell, 7, self._bold, leading=8.6) for cell in rows[0]]
-        body = [[self._paragraph(cell, 7, self._plain, leading=8.6) for cell in row] for row in rows[1:]]
+        head = [self._paragraph(cell, 6.6, self._bold, leading=8.2) for cell in rows[0]]
+        body = [[self._paragraph(cell, 6.6, self._plain, leading=8.2) for cell in row] for row in rows[1:]]
         table = Table([head, *body], colWidths=[width * shrink * cm for width in widths], repeatRows=1, hAlign="LEFT")
         look = [
             ("VALIGN", (0, 0), (-1, -1), "MIDDLE"),
             ("LINEBELOW", (0, 0), (-1, 0), 0.8, HexColor(_INK)),
             ("LINEBELOW", (0, 1), (-1, -1), 0.25, HexColor(_LINE)),
             ("ROWBACKGROUNDS", (0, 1), (-1, -1), [None, HexColor(_BAND)]),
-            ("LEFTPADDING", (0, 0), (-1, -1), 4),
-            ("RIGHTPADDING", (0, 0), (-1, -1), 3),
+            ("LEFTPADDING", (0, 0), (-1, -1), 3),
+            ("RIGHTPADDING", (0, 0), (-1, -1), 1),
             ("TOPPADDING", (0, 0), (-1, -1), 2),
             ("BOTTOMPADDING", (0, 0), (-1, -1), 3),
         ]

@@ -71,6 +71,7 @@ def bars(axes: Axes, rows: pd.DataFrame, unit: str, *, ascending: bool = True) -
     axes.set_yticks(places, labels(names))
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(unit)
+    axes.locator_params(axis="x", nbins=6)
     return names[::-1]
 
 

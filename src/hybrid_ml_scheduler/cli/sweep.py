@@ -1,0 +1,93 @@
+"""`hms sweep`: a grid of plans on all cores or on a Ray cluster."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hybrid_ml_scheduler.core.errors import PlanError
+
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.experiments.engines import LocalEngine
+    from hybrid_ml_scheduler.experiments.ray_engine import RayEngine
+    from hybrid_ml_scheduler.experiments.sweep import Sweep
+
+__all__ = ["sweep"]
+
+
+class EngineName(str, Enum):
+    """Where the cells run."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+class Format(str, Enum):
+    """How a result is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def sweep(
+    file: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan (.toml, .yaml) with a section [sweep].")],
+    out: Annotated[Path, typer.Option(help="Results folder; an interrupted sweep goes on there.")] = Path(
+        "results/sweep"
+    ),
+    engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or a Ray cluster.")] = EngineName.LOCAL,
+    address: Annotated[
+        str | None, typer.Option(help="Address of a running Ray cluster, host:port (default: start one here).")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes on this machine (default: all cores).")] = None,
+    output: Annotated[Format, typer.Option("--format", help="A summary for people or JSON for programs.")] = Format.TABLE,
+) -> None:
+    """Run a grid of plans and store one table of all cells (Parquet and CSV).
+
+    Every plan is checked before the first cell runs. A failed cell is reported and the rest goes on; the command
+    then ends with code 1, and running it again tries only what is missing. The tables are the same from every engine.
+    """
+    from hybrid_ml_scheduler.cli.progress import progress_bar
+    from hybrid_ml_scheduler.experiments.folder import ResultsFolder
+    from hybrid_ml_scheduler.experiments.sweep import load_sweep, run_sweep
+
+    if address is not None and engine is not EngineName.RAY:
+        raise PlanError("--address goes with --engine ray.")
+    found = load_sweep(file)
+    folder = ResultsFolder.create(out, kind="sweep", plan=found.source)
+    chosen = _engine(engine, address, workers)
+    with progress_bar("sweeping", len(found.cells), unit="cells") as advance:
+        failures = run_sweep(found, folder, chosen, lambda _: advance(1))
+    _tell(found, out, failures, chosen, output)
+    if failures:
+        raise typer.Exit(1)
+
+
+def _engine(name: EngineName, address: str | None, workers: int | None) -> LocalEngine | RayEngine:
+    if name is EngineName.RAY:
+        from hybrid_ml_scheduler.experiments.ray_engine import RayEngine
+
+        return RayEngine(address, workers)
+    from hybrid_ml_scheduler.experiments.engines import LocalEngine
+
+    return LocalEngine(workers)
+
+
+def _tell(
+    sweep: Sweep, out: Path, failures: dict[str, str], engine: LocalEngine | RayEngine, output: Format
+) -> None:
+    nodes = len(getattr(engine, "nodes", ())) or 1
+    if output is Format.JSON:
+        from hybrid_ml_scheduler.cli.show import print_json
+
+        done = len(sweep.cells) - len(failures)
+        facts: dict[str, Any] = {"cells": len(sweep.cells), "done": done, "failures": failures, "nodes": nodes}
+        print_json({**facts, "out": str(out)})
+        return
+    typer.echo(f"{len(sweep.cells) - len(failures)} of {len(sweep.cells)} cells are in {out / 'tables'}.")
+    for label, reason in failures.items():
+        typer.echo(f"failed: {label}: {reason}", err=True)
+    if failures:
+        typer.echo("Run the same command again to try the failed cells once more.", err=True)

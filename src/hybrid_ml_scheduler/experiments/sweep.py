@@ -1,0 +1,198 @@
+"""A grid of plans: every cell is one point of the grid on one seed, run anywhere, stored whole.
+
+A sweep file is a plan with one more section, `sweep`, whose keys are dotted names of the plan and whose
+values are lists. All plans are made and checked before the first cell runs.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.experiments.engines import Engine, Failure
+from hybrid_ml_scheduler.experiments.folder import ResultsFolder, write_whole
+from hybrid_ml_scheduler.experiments.intervals import t_interval
+from hybrid_ml_scheduler.experiments.metrics import METRICS
+from hybrid_ml_scheduler.experiments.plans import Plan, plan_from_mapping, read_plan_file
+from hybrid_ml_scheduler.experiments.race import entrants, race_seed
+from hybrid_ml_scheduler.experiments.results import versions
+from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Cell", "Sweep", "load_sweep", "run_cell", "run_sweep"]
+
+Point = Mapping[str, Any]
+_MOST_CELLS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One point of the grid on one seed."""
+
+    point: Point
+    seed: int
+    plan: Plan
+
+    @property
+    def digest(self) -> str:
+        """A name that changes with anything that changes the result."""
+        text = json.dumps([self.plan.to_mapping(), self.seed, dict(self.point)], sort_keys=True)
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()[:24]
+
+    @property
+    def label(self) -> str:
+        """The cell in words."""
+        return ", ".join([*(f"{key} = {value}" for key, value in self.point.items()), f"seed {self.seed}"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """A checked grid."""
+
+    grid: Mapping[str, Sequence[Any]]
+    cells: tuple[Cell, ...]
+    source: Mapping[str, Any]
+
+
+def load_sweep(path: Path) -> Sweep:
+    """Read a sweep file and check every plan of its grid."""
+    values = dict(read_plan_file(path))
+    grid = _grid(values.pop("sweep", None), path)
+    cells = tuple(_cells(values, grid, path))
+    return Sweep(grid=grid, cells=cells, source={**values, "sweep": {key: list(found) for key, found in grid.items()}})
+
+
+def _grid(section: Any, path: Path) -> dict[str, Sequence[Any]]:
+    if not isinstance(section, Mapping) or not section:
+        raise PlanError(f"{path}: a sweep needs a section [sweep] with lists, such as workload.arrival_rate = [2, 4].")
+    grid: dict[str, Sequence[Any]] = {}
+    for key, found in _flat(section):
+        if not isinstance(found, list) or not found:
+            raise PlanError(f"{path}: sweep.{key} must be a list of at least one value.")
+        if "." not in key:
+            raise PlanError(f"{path}: sweep.{key} must name a section and a key, such as workload.{key}.")
+        if len({json.dumps(value, sort_keys=True) for value in found}) < len(found):
+            raise PlanError(f"{path}: sweep.{key} names a value more than once.")
+        grid[key] = found
+    return grid
+
+
+def _flat(section: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted names, whether written as "a.b" or as nested tables."""
+    for key, value in section.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", value
+
+
+def _cells(values: Mapping[str, Any], grid: Mapping[str, Sequence[Any]], path: Path) -> Iterator[Cell]:
+    count = 1
+    for found in grid.values():
+        count *= len(found)
+    if count > _MOST_CELLS:
+        raise PlanError(f"{path}: the grid has {count:,} points; at most {_MOST_CELLS:,} are possible.")
+    for choice in product(*grid.values()):
+        point = dict(zip(grid, choice, strict=True))
+        plan = _plan_at(values, point, str(path))
+        for seed in range(plan.seed, plan.seed + plan.seeds):
+            yield Cell(point=point, seed=seed, plan=replace(plan, seed=seed, seeds=1))
+
+
+def _plan_at(values: Mapping[str, Any], point: Point, source: str) -> Plan:
+    """The plan with the point's values set; unknown keys are refused with the nearest one."""
+    sections = copy.deepcopy(dict(values))
+    for key, value in point.items():
+        *folders, last = key.split(".")
+        place = sections
+        for folder in folders:
+            place = place.setdefault(folder, {})
+            if not isinstance(place, dict):
+                raise PlanError(f"{source}: sweep.{key} goes through {folder}, which is a value and not a section.")
+        place[last] = value
+    plan = plan_from_mapping(sections, source)
+    plan = plan if plan.schedulers else replace(plan, schedulers=DEFAULT_RACE)
+    entrants(plan)
+    return plan
+
+
+def run_cell(cell: Cell) -> list[dict[str, Any]]:
+    """Race all strategies of a cell and return one flat row a strategy."""
+    race = race_seed(cell.plan, entrants(cell.plan), cell.seed)
+    rows = []
+    for name in race.summaries:
+        metrics = race.metrics(name)
+        shares = metrics.pop("utilization")
+        metrics.update({f"utilization_{device}": share for device, share in shares.items()})
+        bound = {"makespan_bound_s": race.bound.makespan_s, "mean_time_bound_s": race.bound.mean_time_s}
+        rows.append({"scheduler": name, "seed": race.seed, "tasks": race.tasks, **metrics, **bound})
+    return rows
+
+
+def run_sweep(
+    sweep: Sweep, folder: ResultsFolder, engine: Engine, step: Callable[[str], None] = lambda _: None
+) -> dict[str, str]:
+    """Run the cells that are not stored yet, build the tables, and return the failures by cell."""
+    places = [folder.path / "cells" / f"{cell.digest}.json" for cell in sweep.cells]
+    missing = [index for index, place in enumerate(places) if not place.is_file()]
+    for cell, place in zip(sweep.cells, places, strict=True):
+        if place.is_file():
+            step(cell.label)
+    failures: dict[int, str] = {}
+    with folder.phase("cells"):
+        for index, outcome in engine.results(run_cell, [sweep.cells[index] for index in missing]):
+            cell = missing[index]
+            if isinstance(outcome, Failure):
+                failures[cell] = outcome.reason
+            else:
+                write_whole(places[cell], json.dumps(outcome).encode("utf-8"))
+            step(sweep.cells[cell].label)
+        _write_tables(sweep, folder, places)
+        folder.write_json("versions.json", versions())
+        folder.write_json("failures.json", {sweep.cells[index].label: failures[index] for index in sorted(failures)})
+    if not failures:
+        folder.complete()
+    return {sweep.cells[index].label: failures[index] for index in sorted(failures)}
+
+
+def _write_tables(sweep: Sweep, folder: ResultsFolder, places: Sequence[Path]) -> None:
+    """All cells in the order of the grid, and their means over seeds: the same bytes from every engine."""
+    import pandas as pd
+
+    rows = []
+    for cell, place in zip(sweep.cells, places, strict=True):
+        if place.is_file():
+            point = {key: _plain(value) for key, value in cell.point.items()}
+            rows += [{**point, **row} for row in json.loads(place.read_bytes())]
+    if not rows:
+        return
+    frame = pd.DataFrame(rows)
+    folder.write_table("sweep", frame)
+    folder.write_table("intervals", _intervals(frame, list(sweep.grid)))
+
+
+def _plain(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, (list, dict)) else value
+
+
+def _intervals(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = []
+    for place, group in frame.groupby([*keys, "scheduler"], sort=False):
+        for metric in METRICS:
+            if metric in group:
+                found = t_interval(group[metric].to_numpy(dtype=float))
+                head = dict(zip([*keys, "scheduler"], place, strict=True))
+                ends = {"mean": found.mean, "low": found.low, "high": found.high, "count": found.count}
+                rows.append({**head, "metric": metric, **ends})
+    return pd.DataFrame(rows)
