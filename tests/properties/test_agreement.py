@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from hybrid_ml_scheduler.core import TaskBatch
 from hybrid_ml_scheduler.physics import CoExecution, Node
+from hybrid_ml_scheduler.workload import generate
+from tests.golden.cases import SEED, cases
 from tests.properties.forms import kernel_rows, reference_rows, stepping_rows
 from tests.properties.samples import batches, nodes
 from tests.reference import STRATEGIES
@@ -21,6 +23,16 @@ def test_all_three_forms_agree_bit_for_bit(name: str, batch: TaskBatch, node: No
     expected = reference_rows(batch, node, name, seed)
     assert kernel_rows(batch, node, name, seed) == expected
     assert stepping_rows(batch, node, name, seed) == expected
+
+
+@pytest.mark.parametrize("case", list(cases()))
+@pytest.mark.parametrize("name", ["earliest_finish", "random"])
+def test_the_forms_agree_over_hundreds_of_generated_tasks(case: str, name: str) -> None:
+    parameters, node = cases()[case]
+    batch = generate(parameters, SEED)
+    expected = reference_rows(batch, node, name, SEED)
+    assert kernel_rows(batch, node, name, SEED) == expected
+    assert stepping_rows(batch, node, name, SEED) == expected
 
 
 def test_luck_on_the_cpu_is_not_seen_through_a_lucky_gpu() -> None:
