@@ -22,7 +22,7 @@ def size_bounds(sizes: FloatColumn, steps: int) -> Sequence[float]:
         return []
     low, high = float(sizes.min()), float(sizes.max())
     if high <= low:
-        high = np.nextafter(low, np.inf) if low == 0 else low * 1.01
+        high = 1.01 * low + (low == 0)
     bounds = np.geomspace(low, high, steps + 1) if low > 0 else np.linspace(low, high, steps + 1)
     bounds[0], bounds[-1] = low, high  # not a rounding error away: every task lies inside
     return [float(bound) for bound in bounds]

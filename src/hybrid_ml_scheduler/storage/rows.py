@@ -39,7 +39,10 @@ class TaskRow(NamedTuple):
 
 
 class ResultRow(NamedTuple):
-    """What came of one task with one strategy; a failed task has no times (`None`)."""
+    """What came of one task with one strategy; a failed task has no times (`None`).
+
+    `cpu_part` and `gpu_part` are the seconds on each device, `cpu_start` and `gpu_start` when they began there.
+    """
 
     task_id: int
     scheduler_name: str
@@ -56,6 +59,8 @@ class ResultRow(NamedTuple):
     finish_time: float | None
     cpu_part: float | None
     gpu_part: float | None
+    cpu_start: float | None
+    gpu_start: float | None
     out_of_memory: bool
     failed: bool
 
@@ -192,6 +197,8 @@ def result_row(scheduler_name: str, outcome: Outcome) -> ResultRow:
         finish_s,
         outcome.cpu_s,
         outcome.gpu_s,
+        _known(outcome.cpu_start_s),
+        _known(outcome.gpu_start_s),
         outcome.out_of_memory,
         False,
     )
@@ -223,6 +230,8 @@ def _failed_row(scheduler_name: str, outcome: Outcome) -> ResultRow:
         finish_time=None,
         cpu_part=_known(outcome.cpu_s),
         gpu_part=_known(outcome.gpu_s),
+        cpu_start=None,
+        gpu_start=None,
         out_of_memory=outcome.out_of_memory,
         failed=True,
     )

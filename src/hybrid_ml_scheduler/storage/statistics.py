@@ -77,7 +77,7 @@ async def _window(store: Store, window: int) -> _Window:
         return _columns(found, (await connection.execute(wanted)).all())
 
 
-def _columns(found: Sequence[sa.Row[Any]], rows: Sequence[sa.Row[Any]]) -> _Window:
+def _columns(found: Sequence[Any], rows: Sequence[Any]) -> _Window:
     table = np.array(found, dtype=np.float64).reshape(len(found), 2 + len(_FEATURES))
     task_id = table[:, 0].astype(np.int64)
     schedulers = sorted({str(row[1]) for row in rows})
@@ -85,7 +85,7 @@ def _columns(found: Sequence[sa.Row[Any]], rows: Sequence[sa.Row[Any]]) -> _Wind
     shape = (len(schedulers), len(task_id))
     outcomes = {name: np.full(shape, np.nan) for name in _OUTCOMES}
     if rows:
-        columns: list[tuple[Any, ...]] = list(zip(*rows, strict=True))
+        columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
         where = [place_of[str(name)] for name in columns[1]], np.searchsorted(task_id, columns[0])
         for name, values in zip(_OUTCOMES, columns[2:], strict=True):
             outcomes[name][where] = np.array(values, dtype=np.float64)

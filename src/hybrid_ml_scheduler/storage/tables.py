@@ -89,6 +89,8 @@ scheduler_results = Table(
     Column("finish_time", Double),
     Column("cpu_part", Double),
     Column("gpu_part", Double),
+    Column("cpu_start", Double),
+    Column("gpu_start", Double),
     Column("out_of_memory", Boolean, nullable=False),
     Column("failed", Boolean, nullable=False),
     # Every query of the dashboard is a range of tasks: this one index serves them all.

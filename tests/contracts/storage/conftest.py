@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hybrid_ml_scheduler.storage import Store, open_store, upgrade
+from hybrid_ml_scheduler.storage.tables import metadata, totals
 from tests.conftest import administer
 
 
@@ -32,22 +33,23 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_template(postgres_url: str) -> Iterator[str]:
-    """Name of a database with the schema, to be copied."""
-    name = f"hms_template_{uuid.uuid4().hex}"
+def shared_postgres_url(postgres_url: str) -> Iterator[str]:
+    """Address of a database with the schema that tests use one after the other."""
+    name = f"hms_shared_{uuid.uuid4().hex}"
     administer(postgres_url, f"CREATE DATABASE {name}")
-    migrate(postgres_url.rsplit("/", 1)[0] + "/" + name)
-    yield name
+    url = postgres_url.rsplit("/", 1)[0] + "/" + name
+    migrate(url)
+    yield url
     administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
-def migrated_postgres_url(postgres_url: str, postgres_template: str) -> Iterator[str]:
+def migrated_postgres_url(shared_postgres_url: str) -> str:
     """Address of a PostgreSQL database with the schema and no row."""
-    name = f"hms_{uuid.uuid4().hex}"
-    administer(postgres_url, f"CREATE DATABASE {name} TEMPLATE {postgres_template}")
-    yield postgres_url.rsplit("/", 1)[0] + "/" + name
-    administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
+    names = ", ".join(table for table in metadata.tables if table != "totals")
+    zero = ", ".join(f"{column.name} = 0" for column in totals.c if column.name != "id")
+    administer(shared_postgres_url, f"TRUNCATE {names} RESTART IDENTITY; UPDATE totals SET {zero}")
+    return shared_postgres_url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 
 from hybrid_ml_scheduler.core import stream
 from hybrid_ml_scheduler.storage import (
@@ -35,14 +35,14 @@ def batch(run_id: int, first: int, count: int, *, seed: int = 1, schedulers: Seq
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def task(run_id: int, task_id: int, seed: int = 1) -> TaskRow:
     draw = stream(seed, "task", task_id).random(4).tolist()
     parents = f"[{task_id - 1}]" if task_id % 5 == 4 else "[]"
     return TaskRow(task_id, run_id, 100 + 4900 * draw[0], draw[1], 10 + 490 * draw[2], task_id / 6, parents)
 
 
-@lru_cache(maxsize=None)
+@cache
 def result(task_id: int, scheduler: str, seed: int = 1) -> ResultRow:
     draw = stream(seed, "result", task_id, scheduler).random(5).tolist()
     gpu, fraction = (-1, 0.0) if draw[0] < 0.3 else (int(draw[0] * 4), 1.0 if draw[0] < 0.6 else draw[0])
@@ -64,12 +64,14 @@ def result(task_id: int, scheduler: str, seed: int = 1) -> ResultRow:
         finish_time=arrival + wait + time,
         cpu_part=time,
         gpu_part=time / 2,
+        cpu_start=arrival + wait,
+        gpu_start=None if gpu < 0 else arrival + wait + 0.001,
         out_of_memory=task_id % 7 == 0,
         failed=False,
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def label(task_id: int, seed: int = 1) -> TrainingRow:
     known = task(0, task_id, seed)
     fraction = (0.0, 0.45, 1.0)[task_id % 3]

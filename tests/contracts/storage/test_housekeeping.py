@@ -45,9 +45,7 @@ async def test_clearing_removes_the_history_and_ids_go_on(store: Store) -> None:
 
 async def test_a_run_can_still_come_back_after_clearing(store: Store) -> None:
     run_id = await samples.new_run(store)
-    await write_batch(
-        store, RowBatch(events=[samples.event(run_id, 0, 3)], checkpoint=samples.checkpoint(run_id, 15))
-    )
+    await write_batch(store, RowBatch(events=[samples.event(run_id, 0, 3)], checkpoint=samples.checkpoint(run_id, 15)))
     await clear_history(store)
     assert await latest_checkpoint(store, run_id) is not None
     assert len(await events_since(store, run_id)) == 1

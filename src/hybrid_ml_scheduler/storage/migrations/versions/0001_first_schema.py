@@ -89,7 +89,7 @@ def _create_tasks() -> None:
 
 def _create_results() -> None:
     measured = ("actual_time", "latency", "wait", "energy_consumption", "execution_cost")
-    moments = ("ready_time", "start_time", "finish_time", "cpu_part", "gpu_part")
+    moments = ("ready_time", "start_time", "finish_time", "cpu_part", "gpu_part", "cpu_start", "gpu_start")
     op.create_table(
         "scheduler_results",
         sa.Column("id", _ID, nullable=False),

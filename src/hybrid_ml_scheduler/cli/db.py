@@ -1,0 +1,162 @@
+"""`hms db`: bring the database up to date, look whether it is sound, and take the history out of it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import asdict
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.storage import ExportTable, Integrity, SchemaState
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Upgrade, check and export the database.",
+    epilog="Start with: `hms db upgrade`",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+)
+
+_BEHIND_OR_BROKEN = 1
+
+
+class OutputFormat(str, Enum):
+    """How an answer is written."""
+
+    text = "text"
+    json = "json"
+
+
+class FileFormat(str, Enum):
+    """How the history is written."""
+
+    csv = "csv"
+    parquet = "parquet"
+
+
+Database = Annotated[
+    str | None,
+    typer.Option("--database", help="Database URL; by default DATABASE_URL or what `.env` says, else the SQLite file."),
+]
+Format = Annotated[OutputFormat, typer.Option("--format", help="text for people, json for programs.")]
+
+
+Patience = Annotated[float, typer.Option("--timeout", min=0, help="Seconds to try when the database does not answer.")]
+
+
+@app.command(epilog="Example: `hms db upgrade --database sqlite:///history.db`")
+def upgrade(database: Database = None, timeout: Patience = 5.0, format: Format = OutputFormat.text) -> None:
+    """Bring the database to the schema of this version; creates the SQLite file. Harmless when repeated."""
+    from hybrid_ml_scheduler import storage
+
+    _say(asyncio.run(storage.upgrade(_address(database), timeout_s=timeout)), None, format)
+
+
+@app.command(epilog="Example: `hms db check --full` (exit code 1: behind, or something is wrong)")
+def check(
+    database: Database = None,
+    full: Annotated[bool, typer.Option("--full", help="Read every row: gaps, duplicates, orphans.")] = False,
+    timeout: Patience = 5.0,
+    format: Format = OutputFormat.text,
+) -> None:
+    """Say whether the database is up to date and, with --full, whether its history is whole."""
+    state, found = asyncio.run(_examine(_address(database), full, timeout))
+    _say(state, found, format)
+    if state.behind or not state.known or (found is not None and not found.whole):
+        raise typer.Exit(_BEHIND_OR_BROKEN)
+
+
+@app.command(epilog="Example: `hms db export history.parquet`")
+def export(
+    path: Annotated[Path, typer.Argument(help="The file to write; .csv or .parquet says the format.")],
+    database: Database = None,
+    table: Annotated[str, typer.Option(help="history (results with their tasks) or a table's name.")] = "history",
+    file_format: Annotated[FileFormat | None, typer.Option("--as", help="The format, where the name hides it.")] = None,
+    format: Format = OutputFormat.text,
+) -> None:
+    """Write the history to a CSV or Parquet file, which appears only when it is complete."""
+    rows = asyncio.run(_export(_address(database), path, table, file_format))
+    if format is OutputFormat.json:
+        _print_json({"path": str(path), "table": table, "rows": rows})
+    else:
+        typer.echo(f"{rows:,} rows of {table} written to {path}.")
+
+
+def _address(database: str | None) -> str:
+    """Return the database that is meant: the option wins over the environment."""
+    if database is not None:
+        return database
+    from hybrid_ml_scheduler.settings import load_settings
+
+    return load_settings().database.get_secret_value()
+
+
+async def _examine(url: str, full: bool, timeout_s: float) -> tuple[SchemaState, Integrity | None]:
+    from hybrid_ml_scheduler import storage
+
+    state = await storage.check(url, timeout_s=timeout_s)
+    if not full or state.behind or not state.known:
+        return state, None
+    store = await storage.open_store(url)
+    try:
+        return state, await storage.integrity(store)
+    finally:
+        await store.close()
+
+
+async def _export(url: str, path: Path, table: str, file_format: FileFormat | None) -> int:
+    from hybrid_ml_scheduler import storage
+
+    store = await storage.open_store(url)
+    wanted: ExportTable = table  # type: ignore[assignment]  # an unknown name is refused by the export itself
+    chosen: Any = None if file_format is None else file_format.value
+    try:
+        with _progress() as advance:
+            return await storage.export_file(store, path, format=chosen, table=wanted, progress=advance)
+    finally:
+        await store.close()
+
+
+def _progress() -> Any:
+    """Return a context that shows the rows written so far, on a terminal."""
+    import contextlib
+
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn
+
+    @contextlib.contextmanager
+    def shown() -> Any:
+        columns = (SpinnerColumn(), TextColumn("{task.completed:,} rows written"))
+        console = Console(stderr=True)
+        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+            line = progress.add_task("export", total=None)
+            yield lambda rows: progress.update(line, completed=rows)
+
+    return shown()
+
+
+def _say(state: SchemaState, found: Integrity | None, format: OutputFormat) -> None:
+    if format is OutputFormat.json:
+        answer: dict[str, Any] = {**asdict(state), "behind": state.behind, "sentence": state.sentence}
+        _print_json(answer | ({} if found is None else {"history": {**asdict(found), "whole": found.whole}}))
+        return
+    typer.echo(state.sentence)
+    if found is not None:
+        verdict = "the history is whole" if found.whole else "the history is broken"
+        typer.echo(f"{found.tasks:,} tasks, {found.results:,} results: {verdict}.")
+        for name, culprits in asdict(found).items():
+            if isinstance(culprits, (list, tuple)) and culprits:
+                typer.echo(f"  {name.replace('_', ' ')}: {', '.join(map(str, culprits))}")
+
+
+def _print_json(value: Any) -> None:
+    import json
+
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")

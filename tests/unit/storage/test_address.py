@@ -1,0 +1,47 @@
+"""Database addresses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hybrid_ml_scheduler.core.errors import ConfigurationError
+from hybrid_ml_scheduler.storage.address import parsed, shown
+
+
+@pytest.mark.parametrize(
+    ("url", "driver"),
+    [
+        ("sqlite:///a.db", "sqlite+aiosqlite"),
+        ("postgres://u:p@h/d", "postgresql+asyncpg"),
+        ("postgresql://u:p@h:5433/d", "postgresql+asyncpg"),
+        ("postgresql+asyncpg://u@h/d", "postgresql+asyncpg"),
+    ],
+)
+def test_usual_addresses_get_their_async_driver(url: str, driver: str) -> None:
+    assert parsed(url).drivername == driver
+
+
+@pytest.mark.parametrize(
+    "url", ["", "nonsense", "mysql://u:geheim@h/d", "sqlite://", "sqlite:///:memory:", "postgresql://u:geheim@/d"]
+)
+def test_wrong_addresses_are_one_sentence_without_a_secret(url: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        parsed(url)
+    assert str(caught.value).endswith(".")
+    assert "geheim" not in str(caught.value)
+
+
+def test_a_folder_is_no_database(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="folder"):
+        parsed(f"sqlite:///{tmp_path}")
+
+
+def test_the_name_holds_place_and_no_secret() -> None:
+    assert shown(parsed("postgresql://me:geheim@db.example:5433/history")) == "PostgreSQL db.example:5433/history"
+    assert shown(parsed("sqlite:///data/history.db")) == "SQLite data/history.db"
+
+
+def test_libpqs_sslmode_becomes_the_drivers_ssl() -> None:
+    assert dict(parsed("postgresql://u:p@h/d?sslmode=require").query) == {"ssl": "require"}
