@@ -10,18 +10,27 @@ from fastapi.middleware.cors import CORSMiddleware
 
 from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.api import socket
+from hybrid_ml_scheduler.api.board import Board
+from hybrid_ml_scheduler.api.desks.archive import ArchiveDesk
+from hybrid_ml_scheduler.api.desks.catalog import CatalogDesk
+from hybrid_ml_scheduler.api.desks.opening import Backstage, open_stage
+from hybrid_ml_scheduler.api.desks.telemetry import Telemetry
 from hybrid_ml_scheduler.api.errors import install_error_handlers
 from hybrid_ml_scheduler.api.middleware import BodyLimit, RateLimit, RequestLog, SecurityHeaders
 from hybrid_ml_scheduler.api.routes import ROUTERS
 from hybrid_ml_scheduler.api.schema import install_openapi
-from hybrid_ml_scheduler.api.services import Services, open_services
+from hybrid_ml_scheduler.api.services import Services
 from hybrid_ml_scheduler.api.static_files import install_dashboard
-from hybrid_ml_scheduler.api.telemetry import Telemetry
+from hybrid_ml_scheduler.api.wire.catalog import About
+from hybrid_ml_scheduler.experiments.plans import Plan, WorkloadChoice
+from hybrid_ml_scheduler.live.hub import Hub
+from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.settings import Settings
-from hybrid_ml_scheduler.storage import open_cache
+from hybrid_ml_scheduler.storage import Cache, open_cache
 
 __all__ = ["create_app"]
 
+_NAME = "Hybrid ML Scheduler"
 _DESCRIPTION = (
     "The arena of placement strategies: steer the race, ask for decisions, read what was stored. "
     "The WebSocket `/ws` sends `ServerMessage` and takes `ClientMessage`."
@@ -36,27 +45,29 @@ def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        if services is not None:
-            app.state.services = services
-            yield
-            return
-        async with open_services(settings, telemetry, cache) as opened:
+        async with contextlib.AsyncExitStack() as stack:
+            stack.push_async_callback(cache.close)
+            opened = services or await stack.enter_async_context(_opened(settings, telemetry, cache))
             app.state.services = opened
             yield
 
     app = FastAPI(
-        title="Hybrid ML Scheduler",
-        version=__version__,
-        description=_DESCRIPTION,
-        lifespan=lifespan,
-        docs_url=None,
-        redoc_url=None,
+        title=_NAME, version=__version__, description=_DESCRIPTION, lifespan=lifespan, docs_url=None, redoc_url=None
     )
-    app.state.settings = settings
+    app.state.required_api_key = settings.required_api_key
     install_error_handlers(app)
-    # The last one added is the first to see a request.
-    app.add_middleware(RateLimit, settings=settings, cache=cache)
-    app.add_middleware(BodyLimit, settings=settings)
+    _install_middleware(app, settings, telemetry, cache)
+    for router in (*ROUTERS, socket.router):
+        app.include_router(router)
+    install_dashboard(app)
+    install_openapi(app)
+    return app
+
+
+def _install_middleware(app: FastAPI, settings: Settings, telemetry: Telemetry, cache: Cache) -> None:
+    """The last one added is the first to see a request."""
+    app.add_middleware(RateLimit, rate=settings.rate, cache=cache)
+    app.add_middleware(BodyLimit, limit_bytes=settings.max_body_bytes)
     app.add_middleware(
         CORSMiddleware,
         allow_origins=list(settings.origins),
@@ -66,8 +77,58 @@ def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
     )
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestLog, telemetry=telemetry)
-    for router in (*ROUTERS, socket.router):
-        app.include_router(router)
-    install_dashboard(app)
-    install_openapi(app)
-    return app
+
+
+@contextlib.asynccontextmanager
+async def _opened(settings: Settings, telemetry: Telemetry, cache: Cache) -> AsyncIterator[Services]:
+    """Open everything behind the routes."""
+    hub = Hub(settings.max_viewers)
+    board = Board(hub)
+    async with open_stage(_backstage(settings), board) as stage:
+        arena, desk, store, writer = stage.arena, stage.desk, stage.store, stage.writer
+        telemetry.watch(arena, hub, writer, lambda: board.frame)
+        yield Services(
+            race=desk,
+            archive=ArchiveDesk(store, cache, arena, desk),
+            catalog=CatalogDesk(_about(settings), arena, desk, store, cache, writer, telemetry),
+            hub=hub,
+            board=board,
+            telemetry=telemetry,
+            origins=frozenset(settings.origins),
+        )
+
+
+def _backstage(settings: Settings) -> Backstage:
+    plan = Plan(
+        seed=settings.seed,
+        retrain_interval=settings.retrain_interval,
+        workload=WorkloadChoice(source=settings.workload),
+        node=Node.uniform(settings.num_gpus),
+        schedulers=settings.schedulers,
+    )
+    return Backstage(
+        database_url=settings.database.get_secret_value(),
+        connect_timeout_s=settings.connect_timeout_s,
+        plan=plan,
+        retraining=settings.retraining,
+        speed=settings.speed,
+        update_interval_s=settings.update_interval_s,
+        autostart=settings.autostart,
+        retention_tasks=settings.retention_tasks,
+    )
+
+
+def _about(settings: Settings) -> About:
+    return About(
+        name=_NAME,
+        version=__version__,
+        environment=settings.environment,
+        needs_api_key=settings.required_api_key is not None,
+        update_interval_s=settings.update_interval_s,
+        num_gpus=settings.num_gpus,
+        retrain_interval=settings.retrain_interval,
+        default_speed=settings.speed,
+        max_body_bytes=settings.max_body_bytes,
+        max_message_bytes=settings.max_message_bytes,
+        rate_limit=settings.rate_limit,
+    )

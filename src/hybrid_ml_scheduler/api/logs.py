@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import logging.handlers
 import sys
+from pathlib import Path
 from typing import Any
 
 import orjson
 import structlog
 
 from hybrid_ml_scheduler.core.errors import ConfigurationError
-from hybrid_ml_scheduler.settings import Settings
 
 __all__ = ["configure_logs", "get_logger"]
 
@@ -25,7 +25,7 @@ def get_logger(name: str) -> Any:
     return structlog.get_logger(name)
 
 
-def configure_logs(settings: Settings) -> None:
+def configure_logs(level: str, folder: Path) -> None:
     """Send every log line of the process, uvicorn's included, through one formatter."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
@@ -49,8 +49,8 @@ def configure_logs(settings: Settings) -> None:
         ],
     )
     root = logging.getLogger()
-    root.handlers = [_with(formatter, logging.StreamHandler(sys.stderr)), _with(formatter, _file(settings))]
-    root.setLevel(settings.log_level)
+    root.handlers = [_with(formatter, logging.StreamHandler(sys.stderr)), _with(formatter, _file(folder))]
+    root.setLevel(level)
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
         logging.getLogger(name).handlers = []
         logging.getLogger(name).propagate = True
@@ -64,10 +64,10 @@ def _with(formatter: logging.Formatter, handler: logging.Handler) -> logging.Han
     return handler
 
 
-def _file(settings: Settings) -> logging.Handler:
-    path = settings.log_dir / "app.log"
+def _file(folder: Path) -> logging.Handler:
+    path = folder / "app.log"
     try:
-        settings.log_dir.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         return logging.handlers.RotatingFileHandler(path, maxBytes=_FILE_BYTES, backupCount=_FILES_KEPT)
     except OSError as error:
         raise ConfigurationError(f"The log file {path} cannot be written: {error.strerror}.") from error

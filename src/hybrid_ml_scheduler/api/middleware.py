@@ -9,10 +9,9 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hybrid_ml_scheduler.api.desks.telemetry import Telemetry
 from hybrid_ml_scheduler.api.errors import problem_response
 from hybrid_ml_scheduler.api.logs import get_logger
-from hybrid_ml_scheduler.api.telemetry import Telemetry
-from hybrid_ml_scheduler.settings import Settings
 from hybrid_ml_scheduler.storage import Cache
 
 __all__ = ["BodyLimit", "RateLimit", "RequestLog", "SecurityHeaders"]
@@ -105,9 +104,9 @@ class SecurityHeaders:
 class BodyLimit:
     """Refuses a body that says it is too large, or that turns out to be."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, limit_bytes: int) -> None:
         self._app = app
-        self._limit = settings.max_body_bytes
+        self._limit = limit_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request: the body is read here, so that it is refused before anything sees it."""
@@ -151,9 +150,9 @@ def _once(message: Message, receive: Receive) -> Receive:
 class RateLimit:
     """Refuses a client that asks too often; the counts live in Redis or in this process."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, cache: Cache) -> None:
+    def __init__(self, app: ASGIApp, rate: tuple[int, float], cache: Cache) -> None:
         self._app = app
-        self._count, self._window_s = settings.rate
+        self._count, self._window_s = rate
         self._cache = cache
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -22,7 +22,7 @@ class Unauthorised(HmsError):
 
 async def require_api_key(request: Request, key: Annotated[str | None, Depends(_KEY_HEADER)]) -> None:
     """Refuse a changing call without the right key, where a key is set."""
-    wanted: str | None = request.app.state.settings.required_api_key
+    wanted: str | None = request.app.state.required_api_key
     if wanted is None:
         return
     if key is None or not hmac.compare_digest(key.encode(), wanted.encode()):

@@ -12,7 +12,6 @@ from hybrid_ml_scheduler.api.board import Board
 from hybrid_ml_scheduler.api.services import Services
 from hybrid_ml_scheduler.api.wire.live import Focus
 from hybrid_ml_scheduler.live.hub import Seat
-from hybrid_ml_scheduler.settings import Settings
 
 __all__ = ["router"]
 
@@ -32,10 +31,9 @@ class _Flood(Exception):
 @router.websocket("/ws")
 async def watch(socket: WebSocket) -> None:
     """Seat a viewer, unless its origin is foreign or the house is full."""
-    settings: Settings = socket.app.state.settings
     services: Services = socket.app.state.services
     origin = socket.headers.get("origin")
-    if origin is not None and origin not in settings.origins:
+    if origin is not None and origin not in services.origins:
         services.telemetry.refused("origin")
         await socket.close(_POLICY_VIOLATION)
         return

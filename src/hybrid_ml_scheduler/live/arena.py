@@ -103,7 +103,7 @@ class Arena:
 
     def set_speed(self, speed: float) -> None:
         """Change the pace (in the arena's thread)."""
-        self.pace.speed = speed
+        self.pace.change(speed)
         self._speedometer.reset()
         self._set_stride()
 
@@ -183,7 +183,7 @@ class Arena:
         if done is not None:
             job, result = done
             race.learners.pending = None
-            if isinstance(result, Exception):
+            if isinstance(result, BaseException):
                 key = f"training-{job.scheduler}-{job.requested_at}"
                 self.tell("error", f"Training of {job.scheduler} failed: {result}.", key=key, event="training_failed")
             else:

@@ -212,6 +212,7 @@ class Learners:
         self._trained, self._coalesced = dict(state["trained"]), dict(state["coalesced"])
         self._last, self._requested_at = dict(state["last"]), dict(state["requested_at"])
         self.set_stride(state["stride"])
+        self.pending = None
         if state["pending"] is not None:
             name, requested_at, data = state["pending"]
             strategy = self._apart[name]

@@ -23,8 +23,8 @@ class Pace:
         """Tasks per wall second; 0 = as fast as possible."""
         return self._speed
 
-    @speed.setter
-    def speed(self, speed: float) -> None:
+    def change(self, speed: float) -> None:
+        """Go on at another speed."""
         self._speed = speed
         self._owed_since = math.nan
 

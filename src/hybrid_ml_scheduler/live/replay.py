@@ -44,6 +44,8 @@ def _apply(race: Race, event: RaceEvent, jobs: dict[tuple[str, int], TrainingJob
         race.apply(event)
         return
     job = jobs.pop((event.payload["scheduler"], event.payload["requested_at"]))
+    if race.learners.pending is job:
+        race.learners.pending = None
     model = job.run()
     if model.digest != event.payload["digest"]:
         raise StorageError(

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from hybrid_ml_scheduler import __version__
-from hybrid_ml_scheduler.api.advice import advice
-from hybrid_ml_scheduler.api.courses import course_of, default_plan, plan_for, shifted
+from hybrid_ml_scheduler.api.desks.advice import advice
+from hybrid_ml_scheduler.api.desks.courses import course_of, plan_for, shifted
 from hybrid_ml_scheduler.api.problems import Conflict
 from hybrid_ml_scheduler.api.views import status_view
 from hybrid_ml_scheduler.api.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
@@ -19,7 +19,6 @@ from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.course import Retraining
 from hybrid_ml_scheduler.live.frames import RaceState
 from hybrid_ml_scheduler.live.race import Race
-from hybrid_ml_scheduler.settings import Settings
 from hybrid_ml_scheduler.storage import (
     Store,
     StoreUnavailableError,
@@ -41,16 +40,15 @@ _RETRY_S = 1.0
 class RaceDesk:
     """One command at a time; the arena carries it out between two tasks."""
 
-    def __init__(self, settings: Settings, arena: Arena, store: Store, writer: StoreWriter) -> None:
-        self._settings = settings
+    def __init__(self, plan: Plan, retraining: Retraining, arena: Arena, store: Store, writer: StoreWriter) -> None:
+        self.plan = plan
+        self.retraining: Retraining = retraining
         self._arena = arena
         self._store = store
         self._writer = writer
         self._lock = asyncio.Lock()
         self._state_before: RaceState = "stopped"
         self._unsaved: asyncio.Task[None] | None = None
-        self.plan: Plan = default_plan(settings)
-        self.retraining: Retraining = settings.retraining
 
     def status(self) -> SimulationStatus:
         """Say where the race stands."""

@@ -34,7 +34,7 @@ class _Server(uvicorn.Server):
 
 def run_server(settings: Settings, listener: socket.socket) -> None:
     """Serve until told to stop; a start that fails ends with the sentence that says why."""
-    configure_logs(settings)
+    configure_logs(settings.log_level, settings.log_dir)
     app = create_app(settings.model_copy(update={"port": listener.getsockname()[1]}))
     config = uvicorn.Config(
         app,

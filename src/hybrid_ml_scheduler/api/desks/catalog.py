@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from hybrid_ml_scheduler import __version__
-from hybrid_ml_scheduler.api.race_desk import RaceDesk
-from hybrid_ml_scheduler.api.telemetry import Telemetry
+from hybrid_ml_scheduler.api.desks.race import RaceDesk
+from hybrid_ml_scheduler.api.desks.telemetry import Telemetry
 from hybrid_ml_scheduler.api.wire.catalog import About, Component, Health, Preset, StrategyCard
 from hybrid_ml_scheduler.core import Explains, Learns
 from hybrid_ml_scheduler.experiments.palette import style_of
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.schedulers import SchedulerEntry, available, find
-from hybrid_ml_scheduler.settings import Settings
 from hybrid_ml_scheduler.storage import Cache, Store, StoreWriter, ping
 from hybrid_ml_scheduler.workload import PRESETS
 
@@ -24,7 +22,7 @@ class CatalogDesk:
 
     def __init__(
         self,
-        settings: Settings,
+        about: About,
         arena: Arena,
         desk: RaceDesk,
         store: Store,
@@ -32,7 +30,7 @@ class CatalogDesk:
         writer: StoreWriter,
         telemetry: Telemetry,
     ) -> None:
-        self._settings = settings
+        self._about = about
         self._arena = arena
         self._desk = desk
         self._store = store
@@ -78,20 +76,9 @@ class CatalogDesk:
 
     def card(self) -> About:
         """Say what a client should know."""
-        settings, plan = self._settings, self._desk.plan
-        return About(
-            name="Hybrid ML Scheduler",
-            version=__version__,
-            environment=settings.environment,
-            needs_api_key=settings.required_api_key is not None,
-            update_interval_s=settings.update_interval_s,
-            num_gpus=plan.node.num_gpus,
-            retrain_interval=plan.retrain_interval,
-            default_speed=settings.speed,
-            max_body_bytes=settings.max_body_bytes,
-            max_message_bytes=settings.max_message_bytes,
-            rate_limit=settings.rate_limit,
-        )
+        plan = self._desk.plan
+        changed = {"num_gpus": plan.node.num_gpus, "retrain_interval": plan.retrain_interval}
+        return self._about.model_copy(update=changed)
 
     async def health(self) -> Health:
         """Ask every part how it is."""

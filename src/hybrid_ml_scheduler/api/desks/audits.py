@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from hybrid_ml_scheduler.api.stored_views import task_facts
+from hybrid_ml_scheduler.api.desks.stored_views import task_facts
 from hybrid_ml_scheduler.api.wire.tasks import DeviceInterval, Gantt, OracleChoice, StrategyAudit, TaskAudit
 from hybrid_ml_scheduler.cluster import BacklogView
 from hybrid_ml_scheduler.core import Task

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import cast
 
-from hybrid_ml_scheduler.api.courses import course_of, stored_plan
+from hybrid_ml_scheduler.api.desks.courses import course_of, stored_plan
 from hybrid_ml_scheduler.experiments.plans import Plan
 from hybrid_ml_scheduler.live.checkpoints import unpacked
 from hybrid_ml_scheduler.live.course import Retraining

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from hybrid_ml_scheduler.api.stored_views import STORED_NAMES
+from hybrid_ml_scheduler.api.desks.stored_views import STORED_NAMES
 from hybrid_ml_scheduler.api.wire.statistics import (
     Correlations,
     HeatCell,

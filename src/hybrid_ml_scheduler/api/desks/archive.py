@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 
 from hybrid_ml_scheduler import storage
-from hybrid_ml_scheduler.api.audits import audit_of
-from hybrid_ml_scheduler.api.ports import Download, ExportFormat, ExportTable, LedgerQuery
-from hybrid_ml_scheduler.api.problems import NotFound
-from hybrid_ml_scheduler.api.race_desk import RaceDesk
-from hybrid_ml_scheduler.api.statistics_view import stats_view
-from hybrid_ml_scheduler.api.stored_views import (
+from hybrid_ml_scheduler.api.desks.audits import audit_of
+from hybrid_ml_scheduler.api.desks.race import RaceDesk
+from hybrid_ml_scheduler.api.desks.statistics_view import stats_view
+from hybrid_ml_scheduler.api.desks.stored_views import (
     STORED_NAMES,
     ledger_row,
     model_version,
@@ -20,6 +18,8 @@ from hybrid_ml_scheduler.api.stored_views import (
     task_facts,
     trend_point,
 )
+from hybrid_ml_scheduler.api.ports import Download, ExportFormat, ExportTable, LedgerQuery
+from hybrid_ml_scheduler.api.problems import NotFound
 from hybrid_ml_scheduler.api.wire.history import (
     Collection,
     ComparativeTask,

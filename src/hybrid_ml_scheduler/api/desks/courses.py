@@ -9,23 +9,10 @@ from typing import Any
 from hybrid_ml_scheduler.api.wire.simulation import SimulationPatch, StartRequest
 from hybrid_ml_scheduler.experiments.plans import Plan, WorkloadChoice, plan_from_mapping
 from hybrid_ml_scheduler.live.course import Course, Retraining
-from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.schedulers import find
-from hybrid_ml_scheduler.settings import Settings
 from hybrid_ml_scheduler.workload import WorkloadParameters, preset
 
-__all__ = ["course_of", "default_plan", "plan_for", "shifted", "stored_plan"]
-
-
-def default_plan(settings: Settings) -> Plan:
-    """Return the arena's plan as the environment describes it."""
-    return Plan(
-        seed=settings.seed,
-        retrain_interval=settings.retrain_interval,
-        workload=WorkloadChoice(source=settings.workload),
-        node=Node.uniform(settings.num_gpus),
-        schedulers=settings.schedulers,
-    )
+__all__ = ["course_of", "plan_for", "shifted", "stored_plan"]
 
 
 def plan_for(plan: Plan, request: StartRequest) -> Plan:

@@ -1,0 +1,103 @@
+"""Opening the arena and the store together, and closing them in order: nothing that was decided is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from hybrid_ml_scheduler.api.board import Board
+from hybrid_ml_scheduler.api.desks.keeper import StoreKeeper
+from hybrid_ml_scheduler.api.desks.race import RaceDesk
+from hybrid_ml_scheduler.api.desks.recovery import recover
+from hybrid_ml_scheduler.api.logs import get_logger
+from hybrid_ml_scheduler.api.wire.simulation import StartRequest
+from hybrid_ml_scheduler.experiments.plans import Plan
+from hybrid_ml_scheduler.live.arena import Arena
+from hybrid_ml_scheduler.live.course import Retraining
+from hybrid_ml_scheduler.storage import Store, StoreUnavailableError, StoreWriter, apply_retention, open_store, upgrade
+
+__all__ = ["Backstage", "Stage", "open_stage"]
+
+_log = get_logger("hms.service")
+
+_BACKLOG_ROWS = 100_000
+_LAST_WRITE_S = 10.0
+_RETENTION_EVERY_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backstage:
+    """Where and how the arena runs."""
+
+    database_url: str
+    connect_timeout_s: float
+    plan: Plan
+    retraining: Retraining
+    speed: float
+    update_interval_s: float
+    autostart: bool
+    retention_tasks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """An arena that runs and a store that is open."""
+
+    arena: Arena
+    store: Store
+    writer: StoreWriter
+    desk: RaceDesk
+
+
+@contextlib.asynccontextmanager
+async def open_stage(backstage: Backstage, board: Board) -> AsyncIterator[Stage]:
+    """Open the store, start the arena and bring the race back; at the end store everything and close."""
+    url, patience_s = backstage.database_url, backstage.connect_timeout_s
+    await upgrade(url, timeout_s=patience_s)
+    store = await open_store(url, timeout_s=patience_s)
+    writer = StoreWriter(url, capacity_rows=_BACKLOG_ROWS)
+    writer.start()
+    keeper = StoreKeeper(writer)
+    arena = Arena(keeper, board, speed=backstage.speed, frame_every_s=backstage.update_interval_s)
+    desk = RaceDesk(backstage.plan, backstage.retraining, arena, store, writer)
+    housework = asyncio.create_task(_keep_house(store, backstage.retention_tasks))
+    try:
+        arena.start()
+        await _come_back(backstage, arena, desk, store, keeper)
+        yield Stage(arena=arena, store=store, writer=writer, desk=desk)
+    finally:
+        housework.cancel()
+        await asyncio.gather(housework, return_exceptions=True)
+        await asyncio.to_thread(arena.close)
+        if not await asyncio.to_thread(writer.close, _LAST_WRITE_S):
+            _log.error("not everything could be stored; the run continues from its last checkpoint")
+        await store.close()
+
+
+async def _come_back(backstage: Backstage, arena: Arena, desk: RaceDesk, store: Store, keeper: StoreKeeper) -> None:
+    """Bring back the newest run in the state it was in; begin one if there is none and that is wanted."""
+    found = await recover(store, keeper)
+    if found is not None:
+        desk.plan, desk.retraining = found.plan, found.retraining
+
+        def enter() -> None:
+            arena.pace.change(found.speed)
+            arena.enter(found.race, found.state)
+
+        await asyncio.wrap_future(arena.ask(enter))
+        _log.info("run continued", run_id=found.race.run_id, state=found.state, replayed_tasks=found.replayed)
+    elif backstage.autostart:
+        await desk.start(StartRequest())
+
+
+async def _keep_house(store: Store, keep_tasks: int) -> None:
+    """Remove the oldest tasks now and then, where a limit is set."""
+    while keep_tasks:
+        await asyncio.sleep(_RETENTION_EVERY_S)
+        try:
+            removed = await apply_retention(store, keep_tasks=keep_tasks)
+            _log.info("retention", removed_tasks=removed, kept_tasks=keep_tasks)
+        except StoreUnavailableError as problem:
+            _log.warning("retention waits for the store", problem=str(problem))

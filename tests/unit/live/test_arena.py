@@ -1,0 +1,176 @@
+"""The arena: what a person may rely on while it runs."""
+
+from __future__ import annotations
+
+import time
+
+from hybrid_ml_scheduler.live.frames import RaceState
+from tests.unit.live.house import House, house
+
+
+def go_to(place: House, state: RaceState) -> None:
+    place.arena.ask(lambda: place.arena.change_state(state)).result()
+
+
+def test_pause_holds_the_count_and_resume_goes_on_with_the_same_run() -> None:
+    with house() as place:
+        race = place.enter()
+        place.wait(lambda: race.tasks_processed > 50)
+        go_to(place, "paused")
+        held = race.tasks_processed
+        time.sleep(0.1)
+        assert race.tasks_processed == held
+        go_to(place, "running")
+        place.wait(lambda: race.tasks_processed > held)
+        assert place.arena.race is race
+
+
+def test_every_command_is_harmless_when_repeated() -> None:
+    with house() as place:
+        race = place.enter()
+        states: tuple[RaceState, ...] = ("paused", "paused", "running", "running", "stopped", "stopped", "running")
+        for state in states:
+            go_to(place, state)
+            assert place.arena.state == state
+        before = race.tasks_processed
+        place.wait(lambda: race.tasks_processed > before)
+
+
+def test_stop_hands_over_every_row_with_a_checkpoint() -> None:
+    with house() as place:
+        race = place.enter()
+        place.wait(lambda: race.tasks_processed > 300)
+        go_to(place, "stopped")
+        assert place.keeper.task_ids == list(range(race.tasks_processed))
+        last = place.keeper.kept[-1]
+        assert last.checkpoint is not None
+        assert last.checkpoint.boundary == race.next_task_id
+
+
+def test_every_strategy_has_an_outcome_for_every_task_and_every_task_a_label() -> None:
+    with house() as place:
+        race = place.enter()
+        place.wait(lambda: race.tasks_processed > 200)
+        go_to(place, "stopped")
+        ids = set(range(race.tasks_processed))
+        for name in ("round_robin", "random", "greedy"):
+            found = [o.task_id for rows in place.keeper.kept for n, o in rows.outcomes if n == name]
+            assert len(found) == len(ids)
+            assert set(found) == ids
+        assert [label.task.task_id for rows in place.keeper.kept for label in rows.labels] == sorted(ids)
+
+
+def test_a_keeper_without_room_slows_the_race_and_loses_nothing() -> None:
+    with house() as place:
+        race = place.enter()
+        place.wait(lambda: race.tasks_processed > 100)
+        place.keeper.shut()
+        place.wait(lambda: place.arena.status().storage == "waiting")
+        time.sleep(0.05)
+        held = race.tasks_processed
+        time.sleep(0.2)
+        assert race.tasks_processed == held
+        place.keeper.reopen()
+        place.wait(lambda: race.tasks_processed > held + 300)
+        go_to(place, "stopped")
+        assert place.keeper.task_ids == list(range(race.tasks_processed))
+
+
+def test_commands_are_obeyed_while_the_keeper_has_no_room() -> None:
+    with house() as place:
+        place.enter()
+        place.keeper.shut()
+        place.wait(lambda: place.arena.status().storage == "waiting")
+        begin = time.monotonic()
+        go_to(place, "paused")
+        assert time.monotonic() - begin < 1.0
+        assert place.arena.state == "paused"
+
+
+def test_the_default_pace_is_kept() -> None:
+    with house(speed=40.0) as place:
+        race = place.enter()
+        time.sleep(1.0)
+        assert 30 <= race.tasks_processed <= 45
+
+
+def test_speed_can_be_changed_while_running() -> None:
+    with house(speed=5.0) as place:
+        race = place.enter()
+        place.arena.ask(lambda: place.arena.set_speed(0.0)).result()
+        place.wait(lambda: race.tasks_processed > 500)
+        assert race.learners.stride == 8
+
+
+def test_a_model_trained_in_the_background_takes_over_at_a_stored_boundary() -> None:
+    with house(speed=400.0) as place:
+        race = place.enter("greedy", "hybrid_ml")
+        place.wait(lambda: race.learners.states(1)["hybrid_ml"].updates >= 2, within_s=60.0)
+        go_to(place, "stopped")
+        events = [event for rows in place.keeper.kept for event in rows.events if event.kind == "model"]
+        models = [one for rows in place.keeper.kept for one in rows.activations]
+        assert [event.boundary for event in events] == [one.boundary for one in models]
+        assert all(event.payload["requested_at"] <= event.boundary for event in events)
+        told = [notice for notice in place.keeper.notices if notice.event == "model_retrained"]
+        assert [notice.data["version"] for notice in told] == [one.version for one in models]
+        assert "samples" in told[0].message
+        assert place.viewers.notices[-1].event == "model_retrained"
+
+
+def test_retraining_in_the_background_never_holds_the_race_up() -> None:
+    with house() as place:
+        race = place.enter("hybrid_ml", retrain_interval=1)
+        place.wait(lambda: place.arena.status().learning["hybrid_ml"].updates >= 1, within_s=60.0)
+        state = place.arena.status().learning["hybrid_ml"]
+        assert state.coalesced > 0
+        assert race.tasks_processed > state.updates
+
+
+def test_frames_tell_the_same_numbers_as_the_stored_outcomes() -> None:
+    with house() as place:
+        race = place.enter()
+        place.wait(lambda: race.tasks_processed > 400)
+        go_to(place, "stopped")
+        shown = len(place.viewers.frames)
+        place.wait(lambda: len(place.viewers.frames) > shown)
+        frame = place.viewers.frames[-1]
+        assert frame.status.tasks_processed == race.tasks_processed
+        for standing in frame.standings:
+            mine = [o for rows in place.keeper.kept for name, o in rows.outcomes if name == standing.name]
+            assert standing.tasks == len(mine)
+            assert standing.total_time == sum(outcome.execution_s for outcome in mine)
+            assert standing.makespan == max(outcome.finish_s for outcome in mine)
+
+
+def test_no_strategy_beats_the_proven_bound() -> None:
+    with house() as place:
+        race = place.enter("greedy", "oracle", "earliest_finish")
+        place.wait(lambda: race.tasks_processed > 1500)
+        go_to(place, "paused")
+        time.sleep(2.1)  # the bound is proven anew every two seconds
+        place.wait(lambda: place.viewers.frames[-1].bound.tasks == race.tasks_processed)
+        for standing in place.viewers.frames[-1].standings:
+            assert standing.makespan_gap is not None
+            assert standing.makespan_gap >= 0.0
+            assert standing.time_gap is not None
+            assert standing.time_gap >= 0.0
+
+
+def test_a_strategy_that_breaks_halts_the_race_with_a_sentence() -> None:
+    with house() as place:
+        race = place.enter("greedy")
+        place.arena.ask(lambda: setattr(race.racers[0].scheduler, "decide", lambda task, cluster: 1 / 0)).result()
+        place.wait(lambda: place.arena.problem is not None)
+        assert place.arena.state == "stopped"
+        assert "greedy failed at task" in str(place.arena.problem)
+        assert place.viewers.notices[-1].level == "error"
+
+
+def test_reasons_are_remembered_from_the_moment_of_decision() -> None:
+    with house(speed=50.0) as place:
+        race = place.enter("oracle")
+        place.wait(lambda: race.tasks_processed > 5)
+        go_to(place, "paused")
+        reasons = place.arena.reasons.recall(3)
+        assert "grid" in reasons["oracle"]
+        assert place.arena.reasons.recall(10_000) == {}

@@ -1,0 +1,117 @@
+"""The small parts of the arena, each on its own."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+import pytest
+
+from hybrid_ml_scheduler.cluster import Cluster
+from hybrid_ml_scheduler.core import Decision, Task
+from hybrid_ml_scheduler.live.gantt import PlacedTask, device_intervals
+from hybrid_ml_scheduler.live.hub import Hub
+from hybrid_ml_scheduler.live.numbering import Numbering
+from hybrid_ml_scheduler.live.pace import Pace, Speedometer
+from hybrid_ml_scheduler.live.tally import Tally
+from hybrid_ml_scheduler.physics import CoExecution, Node
+
+
+def test_pace_gives_the_first_task_at_once_and_then_one_every_interval() -> None:
+    pace = Pace(10.0)
+    taken = [pace.due(place / 1000) for place in range(1000)]
+    assert taken[0] == 1
+    assert sum(taken) == 10
+    assert pace.wait_s(0.95) == pytest.approx(0.05, abs=0.002)
+
+
+def test_pace_does_not_make_up_for_a_standstill_with_a_burst() -> None:
+    pace = Pace(100.0)
+    pace.due(0.0)
+    assert sum(pace.due(10.0 + place / 1000) for place in range(10)) <= 26
+
+
+def test_as_fast_as_possible_is_always_due() -> None:
+    pace = Pace(0.0)
+    assert pace.due(1.0) > 0
+    assert pace.wait_s(1.0) == 0.0
+
+
+def test_speedometer_measures_over_its_window() -> None:
+    meter = Speedometer(window_s=5.0)
+    for second in range(20):
+        meter.mark(float(second), 10 * second)
+    assert meter.speed == pytest.approx(10.0)
+
+
+def test_numbering_moves_ids_and_parents_along() -> None:
+    numbering = Numbering()
+    numbering.insert(next_stream_id=5)
+    numbering.insert(next_stream_id=5)
+    numbering.insert(next_stream_id=9)
+    task = Task(
+        task_id=9, size=1.0, compute_intensity=0.0, memory_required=0.0, arrival_time=0.0, dependencies=(4, 5, 8)
+    )
+    moved = numbering.renumbered(task)
+    assert (moved.task_id, moved.dependencies) == (12, (4, 7, 10))
+    again = Numbering()
+    again.restore(numbering.capture())
+    assert again.renumbered(task) == moved
+
+
+@pytest.mark.parametrize("co_execution", [CoExecution.PARALLEL, CoExecution.SERIAL])
+def test_device_intervals_are_rebuilt_exactly_from_what_is_stored(co_execution: CoExecution) -> None:
+    node = Node(co_execution=co_execution)
+    cluster = Cluster(node)
+    placed, expected = [], []
+    for number in range(60):
+        task = Task(
+            task_id=number, size=300.0 + 37 * (number % 7), compute_intensity=0.1 * (number % 10),
+            memory_required=10.0, arrival_time=0.05 * number,
+        )  # fmt: skip
+        decision = Decision(gpu_fraction=(number % 5) / 4, gpu=number % 4)
+        outcome = cluster.place(task, decision, cluster.view(task.arrival_time))
+        placed.append(
+            PlacedTask(number, outcome.gpu_fraction, outcome.gpu, outcome.ready_s, outcome.start_s, outcome.finish_s,
+                       outcome.cpu_s, outcome.gpu_s)
+        )  # fmt: skip
+        if not math.isnan(outcome.cpu_start_s):
+            expected.append(("cpu", number, outcome.cpu_start_s))
+        if not math.isnan(outcome.gpu_start_s):
+            expected.append((f"gpu_{outcome.gpu}", number, outcome.gpu_start_s))
+    found = [(one.device, one.task_id, one.begin_s) for one in device_intervals(placed, serial=bool(co_execution))]
+    assert [one[:2] for one in found] == [one[:2] for one in expected]
+    assert [one[2] for one in found] == pytest.approx([one[2] for one in expected], abs=1e-12)
+
+
+def test_a_tally_counts_failed_tasks_apart_and_survives_a_checkpoint() -> None:
+    cluster, tally = Cluster(Node()), Tally()
+    task = Task(task_id=0, size=800.0, compute_intensity=0.5, memory_required=10.0, arrival_time=0.0)
+    view = cluster.view(0.0)
+    tally.add(cluster.place(task, Decision(gpu_fraction=0.5, gpu=1), view))
+    tally.add(cluster.failed(task, 0.0))
+    assert (tally.tasks, tally.failed, tally.split) == (1, 1, 1)
+    other = Tally()
+    other.restore(tally.capture())
+    assert other.capture().keys() == tally.capture().keys()
+    assert other.recent_percentile_s(50.0) == tally.recent_percentile_s(50.0) == tally.latency_s
+
+
+async def test_a_viewer_that_does_not_look_misses_updates_and_holds_nobody_up() -> None:
+    hub = Hub(capacity=2)
+    with hub.seat("a") as sleeper, hub.seat("b") as watcher:
+        assert hub.is_full
+        seen = 0
+        for _ in range(50):
+            hub.refresh()
+            lines, fresh = await asyncio.wait_for(watcher.news(), 1.0)
+            seen += fresh
+            assert lines == []
+        assert seen == 50
+        assert sleeper.missed == 49
+        for number in range(1000):
+            hub.line(str(number))
+        lines, fresh = await sleeper.news()
+        assert fresh
+        assert lines == [str(number) for number in range(936, 1000)]
+    assert len(hub) == 0

@@ -1,0 +1,160 @@
+"""What a crash must not change: the same course and the same events give the same rows."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.core.errors import PlanError, StorageError
+from hybrid_ml_scheduler.live.checkpoints import packed, unpacked
+from hybrid_ml_scheduler.live.course import Course, Retraining
+from hybrid_ml_scheduler.live.race import Race
+from hybrid_ml_scheduler.live.records import RaceEvent, Rows
+from hybrid_ml_scheduler.live.replay import replay
+from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.workload import preset
+
+FIRST = 7
+FOREIGN = Task(task_id=0, size=900.0, compute_intensity=0.5, memory_required=50.0, arrival_time=0.0)
+
+
+def course(retraining: Retraining, *schedulers: str) -> Course:
+    return Course(
+        seed=3,
+        node=Node(),
+        preset="mixed",
+        workload=preset("mixed").with_values({"noise_sigma": 0.2, "dependency_probability": 0.1}),
+        schedulers=schedulers or ("round_robin", "random", "greedy", "hybrid_ml", "oracle"),
+        retraining=retraining,
+    )
+
+
+def new_race(retraining: Retraining) -> Race:
+    return Race(course(retraining), run_id=1, first_task_id=FIRST)
+
+
+class Lived:
+    """A race that has been run with everything that can come from outside, and its checkpoints on the way."""
+
+    def __init__(self, steps: int) -> None:
+        self.race = new_race("background")
+        self.checkpoints = [packed(self.race.capture())]
+        self.events: list[RaceEvent] = []
+        self.task_ids: list[int] = []
+        self.outcomes: dict[tuple[str, int], str] = {}
+        rng, job, ready_at = random.Random(5), None, 0
+        for step in range(steps):
+            if job is None:
+                job = self.race.learners.request(self.race.next_task_id)
+                ready_at = step + rng.randrange(1, 40)
+            if job is not None and step >= ready_at:
+                self.race.learners.pending = None
+                self.race.activate(job, job.run(), at=1.0)
+                job = None
+            if step == 120:
+                self.race.shift("cpu_friendly", preset("cpu_friendly"), at=2.0)
+            if step in (33, 34, 150):
+                self.race.admit(FOREIGN, at=3.0)
+            self.race.step(explain=rng.random() < 0.05)
+            if step % 60 == 59:
+                self.take(self.race.take_rows())
+                self.checkpoints.append(packed(self.race.capture()))
+        self.take(self.race.take_rows())
+
+    def take(self, rows: Rows) -> None:
+        self.events += rows.events
+        self.task_ids += [task.task_id for task in rows.tasks]
+        self.outcomes |= {(name, outcome.task_id): repr(outcome) for name, outcome in rows.outcomes}
+
+
+@pytest.fixture(scope="module")
+def lived() -> Lived:
+    return Lived(steps=260)
+
+
+def test_the_race_met_every_kind_of_event(lived: Lived) -> None:
+    assert {event.kind for event in lived.events} == {"model", "shift", "task"}
+    assert sum(event.kind == "model" for event in lived.events) >= 3
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_a_replay_from_any_checkpoint_gives_the_very_same_outcomes(lived: Lived, place: int) -> None:
+    race = new_race("background")
+    race.restore(unpacked(lived.checkpoints[place]))
+    begin, again = race.next_task_id, Rows(run_id=1)
+    replay(race, lived.events, lived.race.next_task_id, lambda rows: again.outcomes.extend(rows.outcomes))
+    assert race.next_task_id == lived.race.next_task_id > begin
+    assert len(again.outcomes) >= (race.next_task_id - begin) * 4
+    for name, outcome in again.outcomes:
+        assert lived.outcomes[name, outcome.task_id] == repr(outcome)
+
+
+def test_a_replayed_race_goes_on_like_the_one_that_was_never_interrupted(lived: Lived) -> None:
+    race = new_race("background")
+    race.restore(unpacked(lived.checkpoints[-1]))
+    replay(race, lived.events, lived.race.next_task_id, lambda rows: None)
+    other = new_race("background")
+    other.restore(unpacked(packed(lived.race.capture())))
+    for one in (race, other):
+        for _ in range(30):
+            one.step()
+    assert repr(race.take_rows().outcomes) == repr(other.take_rows().outcomes)
+
+
+def test_with_synchronous_retraining_a_restored_race_equals_an_uninterrupted_one() -> None:
+    whole, first = new_race("synchronous"), new_race("synchronous")
+    for _ in range(230):
+        whole.step()
+    for _ in range(97):
+        first.step()
+    rest = new_race("synchronous")
+    rest.restore(unpacked(packed(first.capture())))
+    for _ in range(133):
+        rest.step()
+    expected = whole.take_rows()
+    assert len(expected.activations) == 4
+    assert repr(expected.outcomes) == repr(first.take_rows().outcomes + rest.take_rows().outcomes)
+
+
+def test_ids_are_continuous_with_foreign_tasks_in_between(lived: Lived) -> None:
+    assert lived.task_ids == list(range(FIRST, lived.race.next_task_id))
+    assert len(lived.task_ids) == 260 + 3
+
+
+def test_a_foreign_task_far_ahead_or_with_an_unknown_parent_is_refused() -> None:
+    race = Race(course("background", "greedy"), run_id=1, first_task_id=0)
+    ahead = Task(task_id=0, size=1.0, compute_intensity=0.5, memory_required=0.0, arrival_time=1e6)
+    orphan = Task(task_id=0, size=1.0, compute_intensity=0.5, memory_required=0.0, arrival_time=0.0, dependencies=(99,))
+    with pytest.raises(PlanError, match="more than an hour ahead"):
+        race.admit(ahead, at=0.0)
+    with pytest.raises(PlanError, match="task 99 is not a task"):
+        race.admit(orphan, at=0.0)
+    assert race.next_task_id == 0
+    assert len(race.take_rows()) == 0
+
+
+def test_a_foreign_task_in_the_future_is_decided_when_its_time_comes() -> None:
+    race = Race(course("background", "greedy"), run_id=1, first_task_id=0)
+    race.step()
+    entered = race.admit(
+        Task(task_id=0, size=50.0, compute_intensity=0.5, memory_required=1.0, arrival_time=race.now_s + 2.0), at=0.0
+    )
+    assert entered.task_id not in {outcome.task_id for _, outcome in race.rows.outcomes}
+    while race.now_s < entered.arrival_time:
+        race.step()
+    found = [outcome for _, outcome in race.rows.outcomes if outcome.task_id == entered.task_id]
+    assert [outcome.ready_s for outcome in found] == [entered.arrival_time]
+
+
+def test_a_damaged_checkpoint_is_refused() -> None:
+    blob = bytearray(packed({"a": 1}))
+    blob[-1] ^= 1
+    with pytest.raises(StorageError, match="damaged"):
+        unpacked(bytes(blob))
+
+
+def test_a_strategy_named_twice_is_refused() -> None:
+    with pytest.raises(PlanError, match="twice"):
+        Race(course("background", "greedy", "greedy"), run_id=1, first_task_id=0)
