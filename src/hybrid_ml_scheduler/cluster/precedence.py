@@ -29,7 +29,7 @@ class Precedence:
     """Finish times of placed tasks and the tasks that wait for them.
 
     A finished task is forgotten once `recall` younger ones were placed; a parent with an id that old counts as
-    finished long ago.
+    finished long ago, unless it is known to be waiting itself.
     """
 
     def __init__(self, recall: int | None) -> None:
@@ -38,6 +38,7 @@ class Precedence:
         self._waiting: dict[int, WaitingTask] = {}
         self._children: dict[int, list[int]] = {}
         self._doomed: set[int] = set()
+        self._undecided: set[int] = set()
         self._forgotten_up_to = -1
         self.active = False
 
@@ -46,11 +47,12 @@ class Precedence:
         if self.recall == 0:
             raise InternalError(f"task {task.task_id} has parents in a run that was to have none.")
         self.active = True
+        self._undecided.add(task.task_id)
         entry = WaitingTask(task, luck, 0, task.arrival_time)
         for parent in task.dependencies:
             if parent in self._finish_s:
                 self._count(entry, self._finish_s[parent])
-            elif parent > self._forgotten_up_to:
+            elif parent > self._forgotten_up_to or parent in self._undecided:
                 entry.open_parents += 1
                 self._children.setdefault(parent, []).append(task.task_id)
         if entry.open_parents:
@@ -72,6 +74,7 @@ class Precedence:
         finish_s = math.nan if outcome.failed else outcome.finish_s
         self._finish_s[outcome.task_id] = finish_s
         self._doomed.discard(outcome.task_id)
+        self._undecided.discard(outcome.task_id)
         if self.recall is not None and len(self._finish_s) > self.recall:
             self._forget(outcome.ready_s)
         for child in self._children.pop(outcome.task_id, ()):
@@ -109,6 +112,7 @@ class Precedence:
             "waiting": waiting,
             "children": {parent: list(ids) for parent, ids in self._children.items()},
             "doomed": sorted(self._doomed),
+            "undecided": sorted(self._undecided),
             "forgotten_up_to": self._forgotten_up_to,
             "active": self.active,
         }
@@ -119,5 +123,6 @@ class Precedence:
         self._waiting = {entry[0].task_id: WaitingTask(*entry) for entry in state["waiting"]}
         self._children = {parent: list(ids) for parent, ids in state["children"].items()}
         self._doomed = set(state["doomed"])
+        self._undecided = set(state["undecided"])
         self._forgotten_up_to = state["forgotten_up_to"]
         self.active = state["active"]
