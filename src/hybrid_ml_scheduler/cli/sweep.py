@@ -42,7 +42,9 @@ def sweep(
         str | None, typer.Option(help="Address of a running Ray cluster, host:port (default: start one here).")
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes on this machine (default: all cores).")] = None,
-    output: Annotated[Format, typer.Option("--format", help="A summary for people or JSON for programs.")] = Format.TABLE,
+    output: Annotated[
+        Format, typer.Option("--format", help="A summary for people or JSON for programs.")
+    ] = Format.TABLE,
 ) -> None:
     """Run a grid of plans and store one table of all cells (Parquet and CSV).
 
@@ -75,9 +77,7 @@ def _engine(name: EngineName, address: str | None, workers: int | None) -> Local
     return LocalEngine(workers)
 
 
-def _tell(
-    sweep: Sweep, out: Path, failures: dict[str, str], engine: LocalEngine | RayEngine, output: Format
-) -> None:
+def _tell(sweep: Sweep, out: Path, failures: dict[str, str], engine: LocalEngine | RayEngine, output: Format) -> None:
     nodes = len(getattr(engine, "nodes", ())) or 1
     if output is Format.JSON:
         from hybrid_ml_scheduler.cli.show import print_json

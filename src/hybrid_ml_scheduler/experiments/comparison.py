@@ -18,7 +18,7 @@ from hybrid_ml_scheduler.experiments.tables import tables_of, wide_report
 from hybrid_ml_scheduler.experiments.trials import FLOOR, Record, Trial, run_trial, trials_of
 from hybrid_ml_scheduler.hardware.machine import cpu_model, usable_cores
 
-__all__ = ["draw_plots", "remake", "simulate", "write_report"]
+__all__ = ["compare", "draw_plots", "remake", "simulate", "steps_of", "write_report"]
 
 Step = Callable[[str], None]
 _LONG = ("tasks", "workload")
@@ -119,4 +119,29 @@ def remake(folder: ResultsFolder, *, engine: Engine | None = None, step: Step = 
         raise HmsError(f"{folder.path}: the simulation is not finished or its tables were changed; run it again.")
     draw_plots(folder, engine=engine, step=step)
     write_report(folder)
+    step("report")
     folder.complete()
+
+
+def compare(
+    folder: ResultsFolder,
+    plan: Plan,
+    strategies: Sequence[Entrant],
+    *,
+    report_name: str = "report.csv",
+    engine: Engine | None = None,
+    step: Step = _silent,
+) -> None:
+    """Everything from plan to PDF; phases that are done and unchanged are not done again."""
+    if not folder.is_done("simulate"):
+        simulate(folder, plan, strategies, report_name=report_name, engine=engine, step=step)
+    elif folder.is_complete and folder.is_done("plots") and folder.is_done("report"):
+        return
+    remake(folder, engine=engine, step=step)
+
+
+def steps_of(plan: Plan, strategies: Sequence[Entrant]) -> int:
+    """How many steps `compare` reports at most: trials, plots and the report."""
+    from hybrid_ml_scheduler.experiments.plots import CAPTIONS
+
+    return len(trials_of(plan, strategies)) + len(CAPTIONS) + 1

@@ -23,9 +23,7 @@ class RayEngine:
         self._workers = workers
         self.nodes: set[str] = set()
 
-    def results(
-        self, function: Callable[[Job], Result], jobs: Sequence[Job]
-    ) -> Iterator[tuple[int, Result | Failure]]:
+    def results(self, function: Callable[[Job], Result], jobs: Sequence[Job]) -> Iterator[tuple[int, Result | Failure]]:
         """Do all jobs; one that raises or loses its worker becomes a failure."""
         ray = self._connected()
         try:

@@ -1,0 +1,102 @@
+"""`hms heavy`: 10,000 tasks, every strategy, plots, tables and a PDF."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.experiments.folder import ResultsFolder
+    from hybrid_ml_scheduler.experiments.plans import Plan
+
+__all__ = ["heavy"]
+
+REPORT_NAME = "heavy_simulation_report.csv"
+DEFAULT_TASKS = 10_000
+DEFAULT_SEEDS = 1
+
+
+class Format(str, Enum):
+    """How a result is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def heavy(
+    tasks: Annotated[int | None, typer.Option(min=1, help="How many tasks (default 10,000).")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of every random stream (default 0).")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds; from 2 on there are intervals.")] = None,
+    workload: Annotated[
+        str | None, typer.Option(metavar="PRESET|FILE", help="Preset or trace file (default: heavy).")
+    ] = None,
+    scheduler: Annotated[
+        list[str] | None, typer.Option(help="A strategy by name or file.py:Class; repeat for more (default: all).")
+    ] = None,
+    gpus: Annotated[int | None, typer.Option(help="Number of GPUs (default 4).")] = None,
+    plan: Annotated[Path | None, typer.Option(help="A plan file (.toml, .yaml); flags override it.")] = None,
+    hardware: Annotated[Path | None, typer.Option(help="A hardware profile made by `hms profile`.")] = None,
+    out: Annotated[Path, typer.Option(help="Results folder; an interrupted run goes on there.")] = Path(
+        "results/heavy"
+    ),
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: all cores).")] = None,
+    output: Annotated[
+        Format, typer.Option("--format", help="A summary for people or JSON for programs.")
+    ] = Format.TABLE,
+) -> None:
+    """Simulate a heavy load with every strategy and write tables, plots and a PDF report.
+
+    The folder holds `heavy_simulation_report.csv`, `tables/`, `plots/` (PNG and SVG) and `report.pdf`. With one seed
+    the report names no winners; `--seeds 5` takes five times as long and gives paired 95 % intervals.
+    """
+    from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
+    from hybrid_ml_scheduler.schedulers import available
+
+    own = plan is None
+    flags = Flags(
+        tasks=DEFAULT_TASKS if own and tasks is None else tasks,
+        seed=seed,
+        seeds=DEFAULT_SEEDS if own and seeds is None else seeds,
+        workload="heavy" if own and workload is None else workload,
+        gpus=gpus,
+        schedulers=tuple(scheduler or ()),
+        plan=plan,
+        hardware=hardware,
+    )
+    chosen = plan_of(flags, tuple(available()))
+    folder = _compared(chosen, out, workers)
+    _tell(folder, output)
+
+
+def _compared(plan: Plan, out: Path, workers: int | None) -> ResultsFolder:
+    from hybrid_ml_scheduler.cli.compiling import say_if_compiling
+    from hybrid_ml_scheduler.cli.progress import progress_bar
+    from hybrid_ml_scheduler.experiments.comparison import compare, steps_of
+    from hybrid_ml_scheduler.experiments.engines import LocalEngine
+    from hybrid_ml_scheduler.experiments.folder import ResultsFolder
+    from hybrid_ml_scheduler.experiments.race import entrants
+
+    strategies = entrants(plan)
+    folder = ResultsFolder.create(out, kind="heavy", plan=plan.to_mapping())
+    say_if_compiling()
+    with progress_bar("heavy", steps_of(plan, strategies), unit="steps") as advance:
+        engine = LocalEngine(workers)
+        compare(folder, plan, strategies, report_name=REPORT_NAME, engine=engine, step=lambda _: advance(1))
+    return folder
+
+
+def _tell(folder: ResultsFolder, output: Format) -> None:
+    from hybrid_ml_scheduler.cli.show import print_json
+    from hybrid_ml_scheduler.experiments.words import executive_summary
+
+    sentences = executive_summary(folder.read_json("run.json"), folder.read_table)
+    if output is Format.JSON:
+        files = sorted(path.relative_to(folder.path).as_posix() for path in folder.path.rglob("*") if path.is_file())
+        print_json({"out": str(folder.path), "complete": folder.is_complete, "summary": sentences, "files": files})
+        return
+    for sentence in sentences:
+        typer.echo(f"- {sentence}")
+    typer.echo(f"Tables, plots and report.pdf are in {folder.path}.")
