@@ -42,7 +42,7 @@ def serve(
     }
     given["schedulers"] = tuple(scheduler) if scheduler else None
     settings = load_settings(env_file, **{name: value for name, value in given.items() if value is not None})
-    from hybrid_ml_scheduler.cli.server import run_server
+    from hybrid_ml_scheduler.api.server import run_server
 
     listener = _listener(settings.host, settings.port)
     sys.setswitchinterval(_SWITCH_EVERY_S)  # the race computes without pause; requests must not wait for it
