@@ -26,7 +26,7 @@ _WARM_UPS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """What is measured and for how long."""
+    """What is measured and for how long; sizes up to `always` are never left out."""
 
     sizes: tuple[int, ...]
     transfer_bytes: tuple[int, ...]
@@ -36,12 +36,13 @@ class Effort:
     most_repeats: int
     power_s: float
     settle_s: float
+    always: int = 1024
 
 
 FULL = Effort(
     sizes=(64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192),
     transfer_bytes=(*(4**k for k in range(6, 14)), 2**28),
-    point_s=0.35,
+    point_s=0.3,
     longest_point_s=16.0,
     least_repeats=3,
     most_repeats=100,
@@ -60,8 +61,8 @@ QUICK = Effort(
 )
 
 
-def sample(run: Run, effort: Effort) -> tuple[float, float, int]:
-    """Seconds of one unit of work: median, interquartile range and number of samples, warm-up discarded."""
+def sample(run: Run, effort: Effort) -> list[float]:
+    """Seconds of one unit of work, sampled again and again; the warm-up is discarded."""
     once = min(run(1) for _ in range(_WARM_UPS))
     burst = min(_LARGEST_BURST, max(1, math.ceil(_LEAST_SAMPLE_S / max(once, 1e-9))))
     if burst > 1:
@@ -72,7 +73,7 @@ def sample(run: Run, effort: Effort) -> tuple[float, float, int]:
         len(samples) < effort.most_repeats and time.perf_counter() - begin < effort.point_s
     ):
         samples.append(run(burst) / burst)
-    return spread(samples)
+    return samples
 
 
 def spread(samples: list[float]) -> tuple[float, float, int]:
@@ -92,12 +93,15 @@ def sweep(
 ) -> tuple[Point, ...]:
     """Measure over growing sizes; stop before one that would take too long (time grows as size^growth)."""
     points: list[Point] = []
+    pace = math.inf  # the best seconds per size^growth so far: a disturbed point must not end the sweep
     for size in sizes:
-        runs = _WARM_UPS + effort.least_repeats
-        if points and points[-1].median * (size / points[-1].at) ** growth * runs > effort.longest_point_s:
+        expected_s = pace * size**growth * (_WARM_UPS + effort.least_repeats)
+        if size > effort.always and points and expected_s > effort.longest_point_s:
             tick(f"{label} {size}: left out, too long")
             continue
         tick(f"{label} {size}")
-        median, iqr, repeats = sample(run_at(size), effort)
+        samples = sample(run_at(size), effort)
+        pace = min(pace, min(samples) / size**growth)
+        median, iqr, repeats = spread(samples)
         points.append(Point(at=float(size), median=median, iqr=iqr, repeats=repeats))
     return tuple(points)

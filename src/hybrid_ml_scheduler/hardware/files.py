@@ -18,10 +18,12 @@ __all__ = ["FORMAT", "VERSION", "read_profile", "to_mapping", "write_profile"]
 
 FORMAT = "hybrid-ml-scheduler hardware profile"
 VERSION = 1
+_AXES = ("size", "bytes")
+_LARGEST = 1e300
 _UNITS = {
     "s": "seconds of one call",
     "W": "watts",
-    "size": "matrix dimension N; streaming moves N*N numbers of 4 bytes in two and out one array",
+    "size": "matrix dimension N; streaming reads two arrays of N*N numbers of 4 bytes and writes one",
     "bytes": "bytes of one copy",
     "memory_mb": "megabytes of 1,000,000 bytes",
 }
@@ -122,7 +124,9 @@ class _Reader:
     def _series(self, found: Any, key: str) -> Series:
         if not isinstance(found, dict) or not isinstance(found.get("points"), list):
             raise self._wrong(f"{key}.points", "must be a list")
-        axis = str(found.get("axis"))
+        axis = found.get("axis")
+        if axis not in _AXES:
+            raise self._wrong(f"{key}.axis", f"must be one of {', '.join(_AXES)}")
         points = tuple(self._point(one, axis, f"{key}.points[{i}]") for i, one in enumerate(found["points"]))
         if any(left.at >= right.at for left, right in pairwise(points)):
             raise self._wrong(f"{key}.points", f"must grow in {axis!r}")
@@ -171,5 +175,5 @@ class _Reader:
 
 def _number(value: Any) -> float:
     """A finite number, or NaN for anything else: NaN fails every comparison."""
-    plain = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
+    plain = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _LARGEST
     return float(value) if plain else math.nan

@@ -12,6 +12,7 @@ from hybrid_ml_scheduler.hardware.effort import FULL, QUICK, Effort, Tick
 from hybrid_ml_scheduler.hardware.machine import cpu_model, describe_machine, usable_cores
 from hybrid_ml_scheduler.hardware.power import busy_gpu_power, cpu_power, idle_gpu_power
 from hybrid_ml_scheduler.hardware.profile import DeviceProfile, Profile, Reading
+from hybrid_ml_scheduler.hardware.quiet import disturbances
 from hybrid_ml_scheduler.hardware.series import launch, matmul, product, stream_add, transfers
 
 __all__ = ["DEVICES", "Progress", "measure"]
@@ -38,6 +39,7 @@ def measure(
     with _all_cores(), _plain_fp32():
         cpu = _measured_cpu(effort, tick, notes)
         gpu = None if accelerator is None else _measured_gpu(accelerator, effort, tick, idle, notes)
+    notes += disturbances([device for device in (cpu, gpu) if device is not None])
     tick("done")
     return Profile(machine=describe_machine(), quick=quick, cpu=cpu, gpu=gpu, notes=tuple(notes))
 

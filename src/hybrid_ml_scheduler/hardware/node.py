@@ -21,6 +21,8 @@ __all__ = ["TRANSFERS", "assumptions", "node_from_profile", "outside_range"]
 
 TRANSFERS = ("pinned", "pageable")
 _LEAST_SIZES = 2
+_MOST_GPUS = 1024
+_WORK = ("stream", "matmul")
 _MEGABYTE = 1e6
 
 
@@ -30,12 +32,12 @@ def node_from_profile(path: Path, *, transfer: str = "pinned", num_gpus: int | N
 
     profile = read_profile(path)
     gpu = _measured_gpu(profile, path)
-    count = int(gpu.facts.get("count", 1)) if num_gpus is None else num_gpus
-    if count < 1:
-        raise ProfileError(f"{path}: a node needs at least one GPU, not {count}.")
+    count = gpu.facts.get("count", 1) if num_gpus is None else num_gpus
+    if not isinstance(count, (int, float)) or not 1 <= count <= _MOST_GPUS:
+        raise ProfileError(f"{path}: a node has 1 to {_MOST_GPUS} GPUs, not {count!r}.")
     return Node(
         cpu=_cpu(profile.cpu),
-        gpus=(_gpu(gpu, transfer, path),) * count,
+        gpus=(_gpu(gpu, transfer, path),) * int(count),
         curves=_curves(profile, path),
     )
 
@@ -104,12 +106,7 @@ def _curves(profile: Profile, path: Path) -> Curves:
         "gpu_serial_s": (gpu, "stream"),
         "gpu_dense_s": (gpu, "matmul"),
     }
-    for device, name in wanted.values():
-        if name not in device.series:
-            raise ProfileError(f"The hardware profile {path} is damaged: series {name} of {device.name} is missing.")
     sizes = measured_sizes(profile)
-    if len(sizes) < _LEAST_SIZES:
-        raise ProfileError(f"{path} has fewer than {_LEAST_SIZES} sizes measured on both the CPU and the GPU.")
     columns = {key: _column(device.series[name], sizes) for key, (device, name) in wanted.items()}
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     return Curves(size=np.array(sizes), source=f"{gpu.name} and {profile.cpu.name}, profile {digest}", **columns)
@@ -123,8 +120,14 @@ def _column(series: Series, sizes: list[float]) -> FloatColumn:
 def measured_sizes(profile: Profile) -> list[float]:
     """The problem sizes at which both kinds of work were measured on both devices, ascending."""
     devices = [device for device in (profile.cpu, profile.gpu) if device is not None]
-    grids = [set(device.series[name].medians) for device in devices for name in ("stream", "matmul")]
-    return sorted(set.intersection(*grids))
+    series = [device.series.get(name) for device in devices for name in _WORK]
+    sizes = set.intersection(*(set() if one is None else set(one.medians) for one in series))
+    if len(sizes) < _LEAST_SIZES:
+        raise ProfileError(
+            f"The hardware profile has {len(sizes)} sizes at which streaming and matrix product were both measured "
+            f"on every device; it needs at least {_LEAST_SIZES}."
+        )
+    return sorted(sizes)
 
 
 def outside_range(profile: Path | Profile, batch: TaskBatch) -> str | None:

@@ -64,15 +64,15 @@ def busy_gpu_power(unique_id: str, work: Callable[[float], None], effort: Effort
     return reading("W", samples)
 
 
-def _joules() -> dict[str, tuple[float, float]]:
+def counters(folder: Path = _COUNTERS) -> dict[str, tuple[float, float]]:
     """Energy counters of the CPU packages: joules so far, and where the counter wraps."""
     found = {}
-    for folder in sorted(_COUNTERS.glob("intel-rapl:?")):
+    for package in sorted(folder.glob("intel-rapl:?")):
         try:
-            used, most = (int((folder / name).read_text()) for name in ("energy_uj", "max_energy_range_uj"))
+            used, most = (int((package / name).read_text()) for name in ("energy_uj", "max_energy_range_uj"))
         except (OSError, ValueError):
             continue
-        found[folder.name] = (used / 1e6, most / 1e6)
+        found[package.name] = (used / 1e6, most / 1e6)
     return found
 
 
@@ -83,11 +83,11 @@ def joules_between(before: dict[str, tuple[float, float]], after: dict[str, tupl
 
 def cpu_power(work: Callable[[float], None], seconds: float) -> Reading | None:
     """Watts of all CPU packages while `work(seconds)` runs; None where the counters cannot be read."""
-    if not _joules():
+    if not counters():
         return None
     samples = []
     for _ in range(_CPU_SAMPLES):
-        before, begin = _joules(), time.perf_counter()
+        before, begin = counters(), time.perf_counter()
         work(seconds / _CPU_SAMPLES)
-        samples.append(joules_between(before, _joules()) / (time.perf_counter() - begin))
+        samples.append(joules_between(before, counters()) / (time.perf_counter() - begin))
     return reading("W", samples)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hybrid_ml_scheduler.hardware.backend import Backend, Call
-from hybrid_ml_scheduler.hardware.effort import Effort, Run, Tick, sample, sweep
+from hybrid_ml_scheduler.hardware.effort import Effort, Run, Tick, reading, sample, sweep
 from hybrid_ml_scheduler.hardware.profile import Reading, Series
 
 if TYPE_CHECKING:
@@ -105,5 +105,4 @@ def launch(backend: Backend, effort: Effort, *, awaited: bool) -> Reading:
     """Seconds of the smallest piece of work: launched and awaited, or one of many in a queue."""
     one = backend.noise(1)
     timer = backend.alone if awaited else backend.awaited_burst
-    median, iqr, repeats = sample(timer(lambda _turn: one.add_(1.0)), effort)
-    return Reading(unit="s", median=median, iqr=iqr, repeats=repeats)
+    return reading("s", sample(timer(lambda _turn: one.add_(1.0)), effort))

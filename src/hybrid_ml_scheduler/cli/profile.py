@@ -1,0 +1,85 @@
+"""`hms profile`: measure this machine, so that races can run on its numbers."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.hardware import Profile
+
+__all__ = ["profile"]
+
+EPILOG = "Example: `hms profile --quick --out mine.json`, then `hms race --hardware mine.json`"
+
+
+class Device(str, Enum):
+    """Which GPU to measure beside the CPU."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+    MPS = "mps"
+
+
+class Format(str, Enum):
+    """How a result is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def profile(
+    out: Annotated[Path, typer.Option(help="JSON file to write.")] = Path("profile.json"),
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer sizes and repeats: about ten seconds.")] = False,
+    device: Annotated[
+        Device, typer.Option(help="The GPU to measure beside the CPU; auto takes CUDA, then MPS, then none.")
+    ] = Device.AUTO,
+    output: Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")] = Format.TABLE,
+) -> None:
+    """Measure the CPU and, where present, a GPU: matrix product, streaming, transfers, launch and power.
+
+    The file holds every median with its spread. Keep the machine quiet meanwhile, or the file will say that it was not.
+    """
+    from hybrid_ml_scheduler.hardware import write_profile
+
+    _refuse_lost_work(out)
+    measured = _measured(quick, device.value)
+    write_profile(measured, out)
+    if output is Format.JSON:
+        import json
+
+        from hybrid_ml_scheduler.hardware import to_mapping
+
+        typer.echo(json.dumps(to_mapping(measured), indent=1, ensure_ascii=False, allow_nan=False))
+        return
+    from hybrid_ml_scheduler.cli.profile_table import show
+
+    show(measured, out)
+
+
+def _refuse_lost_work(out: Path) -> None:
+    """A minute of measuring must not end at a folder that does not exist."""
+    from hybrid_ml_scheduler.core.errors import ProfileError
+
+    if out.is_dir() or not out.absolute().parent.is_dir():
+        raise ProfileError(f"--out {out} must name a file in a folder that exists.")
+
+
+def _measured(quick: bool, device: str) -> Profile:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from hybrid_ml_scheduler.hardware import measure
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        step = bar.add_task("starting", total=None)
+
+        def say(label: str, done: int, total: int) -> None:
+            bar.update(step, description=label, completed=done, total=total)
+
+        return measure(quick=quick, device=device, progress=say)
