@@ -9,6 +9,8 @@ import numpy as np
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.general import run_general
 from hybrid_ml_scheduler.cluster.kernel import run_independent, run_shares
+from hybrid_ml_scheduler.core.decisions import NO_GPU
+from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.protocols import BatchRule, RuleKind
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.validation import parent_rows
@@ -37,9 +39,12 @@ def run_batch(
     `seconds` and `into` save repeated work over several strategies; `free_s` (one number a device,
     CPU first) lets independent, noise-free tasks be run chunk by chunk and is updated in place.
     """
+    _check_rule(rule, len(batch), node.num_gpus)
     seconds = durations(batch, node) if seconds is None else seconds
     columns = RunColumns.empty(batch, node) if into is None else into
     if batch.has_dependencies or batch.is_noisy:
+        if free_s is not None:
+            raise ValueError("free_s needs independent tasks without luck")
         _run_general(batch, node, rule, seconds, columns)
         return columns
     free = np.zeros(node.num_gpus + 1) if free_s is None else free_s
@@ -60,6 +65,20 @@ def run_batch(
         )
         run_independent(*arguments)
     return columns
+
+
+def _check_rule(rule: BatchRule, count: int, num_gpus: int) -> None:
+    """Refuse a rule that would lead the compiled code outside its columns."""
+    shares, gpus = rule.fractions, rule.gpus
+    if rule.kind == RuleKind.PRESCRIBED:
+        if shares is None or len(shares) != count or (gpus is not None and len(gpus) != count):
+            raise SchedulerError(f"a prescribed rule needs one share (and GPU, if any) for each of {count} tasks.")
+        if count and not (shares.min() >= 0.0 and shares.max() <= 1.0):
+            raise SchedulerError("a prescribed rule has a share outside [0, 1].")
+        if gpus is not None and count and not (gpus.min() >= NO_GPU and gpus.max() < num_gpus):
+            raise SchedulerError(f"a prescribed rule names a GPU that does not exist on a node of {num_gpus}.")
+    elif not rule.grid or min(rule.grid) != 0.0 or not max(rule.grid) <= 1.0 or sorted(rule.grid) != list(rule.grid):
+        raise SchedulerError("the grid of a rule must rise from 0 to at most 1.")
 
 
 def _only_shares(batch: TaskBatch, node: Node, rule: BatchRule, seconds: Durations) -> bool:
