@@ -20,6 +20,9 @@ function sentence(cell: HeatCell): string {
   return `${where}: ${cell.best_device} for most of ${count(cell.tasks)} tasks, mean GPU share ${percent(cell.optimal_gpu_fraction)}`;
 }
 
+const shareText = (cell: HeatCell): string =>
+  cell.optimal_gpu_fraction === null ? "" : String(Math.round(cell.optimal_gpu_fraction * 100));
+
 function CellBox({ cell, most, theme }: { cell: HeatCell; most: number; theme: Theme }) {
   const place = PLACES.find((entry) => entry.key === cell.best_device);
   if (!place || cell.tasks === 0)
@@ -35,7 +38,10 @@ function CellBox({ cell, most, theme }: { cell: HeatCell; most: number; theme: T
       className="rounded-md text-center text-[0.6875rem] font-semibold"
       style={style}
     >
-      {place.letter}
+      <span aria-hidden="true">
+        {place.letter}
+        {place.key === "split" && <span className="font-normal opacity-80"> {shareText(cell)}</span>}
+      </span>
       <span className="sr-only">{sentence(cell)}</span>
     </td>
   );

@@ -14,15 +14,15 @@ export function Matrix({ caption, names, labels, values, colourOf, textOf, sente
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section className="h-full overflow-auto" tabIndex={0} aria-label={caption}>
-      <table className="figure h-full w-full border-separate border-spacing-[3px] text-xs">
+      <table className="figure h-full w-full border-separate border-spacing-[2px] text-[0.6875rem]">
         <caption className="sr-only">{caption}</caption>
         <thead>
           <tr>
             <td className="sticky left-0 z-10" style={{ background: "var(--panel-solid)" }} />
             {labels.map((label, i) => (
-              <th key={names[i]} scope="col" className="h-20 px-0 align-bottom font-medium text-muted">
+              <th key={names[i]} scope="col" className="h-24 px-0 align-bottom font-medium text-muted">
                 <span
-                  className="inline-block max-h-20 rotate-180 truncate"
+                  className="inline-block max-h-24 rotate-180 truncate"
                   style={{ writingMode: "vertical-rl" }}
                 >
                   {label}
@@ -53,7 +53,7 @@ export function Matrix({ caption, names, labels, values, colourOf, textOf, sente
                   <td
                     key={column}
                     title={sentenceOf(labels[i] ?? row, labels[j] ?? column, value)}
-                    className="h-7 min-w-9 rounded-md text-center font-medium text-ink"
+                    className="h-5 min-w-8 rounded-md text-center font-medium text-ink"
                     style={{ background: colourOf(value, i, j) }}
                   >
                     {textOf(value)}

@@ -11,7 +11,7 @@ export interface OracleRadarProps {
 
 function ringText(radius: number): string {
   const ratio = radius / (1 - radius);
-  return ratio === 0.5 ? "½×" : `${Math.round(ratio)}×`;
+  return ratio < 0.75 ? "½×" : `${Math.round(ratio)}×`;
 }
 
 /** A strategy against the oracle: inside the gold ring is better, outside worse. */
@@ -21,6 +21,10 @@ export function OracleRadar({ spokes, colour, oracleColour, label }: OracleRadar
     ...spoke,
     name: `${spoke.axis} ${spoke.ratio === null ? "–" : `${spoke.ratio.toFixed(2)}×`}`,
   }));
+  // The circle ends a little outside the largest value, and the labels keep their room beside it.
+  const edge = Math.max(radiusOf(2.4), ...spokes.map((spoke) => spoke.radius));
+  const outer = Math.max(30, Math.min(size.width / 2 - 98, size.height / 2 - 24));
+  const rings = RINGS.filter((ratio) => radiusOf(ratio) <= edge);
   const description = `${label}: ${data.map((spoke) => spoke.name).join(", ")} of the oracle's value`;
   return (
     <div ref={ref} role="img" aria-label={description} className="h-full min-h-0 w-full overflow-hidden">
@@ -29,19 +33,17 @@ export function OracleRadar({ spokes, colour, oracleColour, label }: OracleRadar
           width={size.width}
           height={size.height}
           data={data}
-          outerRadius="70%"
+          outerRadius={outer}
           accessibilityLayer={false}
         >
           <PolarGrid
             stroke="var(--line)"
-            polarRadius={RINGS.map(
-              (ratio) => (radiusOf(ratio) * 0.7 * Math.min(size.width, size.height)) / 2,
-            )}
+            polarRadius={rings.map((ratio) => (outer * radiusOf(ratio)) / edge)}
           />
           <PolarAngleAxis dataKey="name" tick={{ fill: "var(--ink)", fontSize: 11.5 }} />
           <PolarRadiusAxis
-            domain={[0, 1]}
-            ticks={RINGS.map(radiusOf)}
+            domain={[0, edge]}
+            ticks={rings.map(radiusOf)}
             tickFormatter={ringText}
             angle={90}
             axisLine={false}

@@ -8,82 +8,118 @@ export interface RaceBarsProps {
   scale: Scale;
   bound: number | null;
   boundText: string;
+  valueLabel: string;
+  gapLabel: string;
   hrefOf: (name: string) => string;
 }
 
 const LEAST_ROW = 34;
+const HEAD = 26;
+
+/** Columns that the head, the rows and the bound's line share: names, bars, figures. */
+const SHAPES = {
+  wide: { columns: "9.5rem 1fr 5.4rem 6.8rem", left: "10.5rem", right: "13.95rem" },
+  narrow: { columns: "8.4rem 1fr 4.3rem", left: "9.4rem", right: "5.3rem" },
+} as const;
+
+type Shape = keyof typeof SHAPES;
+
+function Head({ shape, valueLabel, gapLabel }: { shape: Shape; valueLabel: string; gapLabel: string }) {
+  return (
+    <div
+      aria-hidden="true"
+      className="eyebrow grid items-end gap-x-3 px-1"
+      style={{ gridTemplateColumns: SHAPES[shape].columns, height: HEAD }}
+    >
+      <span className="pl-7">Strategy</span>
+      <span />
+      <span className="text-right">{valueLabel}</span>
+      {shape === "wide" && <span className="text-right">{gapLabel}</span>}
+    </div>
+  );
+}
+
+function Bar({ racer }: { racer: Placed }) {
+  const style = {
+    width: `${(racer.length ?? 0) * 100}%`,
+    background: `linear-gradient(90deg, color-mix(in oklab, ${racer.colour} 35%, transparent), ${racer.colour})`,
+    boxShadow: `0 0 20px -5px ${racer.colour}`,
+  };
+  return (
+    <div
+      className="h-full min-w-[3px] rounded-md transition-[width] duration-500 ease-out"
+      style={style}
+      data-bar={racer.name}
+    />
+  );
+}
+
+function Figures({ racer, shape }: { racer: Placed; shape: Shape }) {
+  const gap = racer.gap === null ? "–" : gapText(racer.gap);
+  if (shape === "narrow")
+    return (
+      <span className="figure text-right leading-tight">
+        <span className="block text-sm font-semibold">{racer.text}</span>
+        <span className="block text-[0.6875rem] text-muted">{gap}</span>
+      </span>
+    );
+  return (
+    <>
+      <span className="figure text-right text-sm font-semibold">{racer.text}</span>
+      <span className="figure text-right text-xs text-muted" data-gap={racer.gap ?? ""}>
+        {gap}
+      </span>
+    </>
+  );
+}
 
 interface RowProps {
   racer: Placed;
   top: number;
   height: number;
   href: string;
-  narrow: boolean;
+  shape: Shape;
 }
 
-function Bar({ racer }: { racer: Placed }) {
-  const style = {
-    width: `${(racer.length ?? 0) * 100}%`,
-    background: `linear-gradient(90deg, color-mix(in oklab, ${racer.colour} 38%, transparent), ${racer.colour})`,
-    boxShadow: `0 0 18px -6px ${racer.colour}`,
-  };
-  return (
-    <div className="h-full min-w-[3px] rounded-md transition-[width] duration-500 ease-out" style={style} />
-  );
-}
-
-function Row({ racer, top, height, href, narrow }: RowProps) {
-  const label = `${racer.rank}. ${racer.label}: ${racer.text}${racer.gap === null ? "" : `, ${gapText(racer.gap)} above the bound`}`;
+function Row({ racer, top, height, href, shape }: RowProps) {
+  const above = racer.gap === null ? "" : `, ${gapText(racer.gap)} above the bound`;
   return (
     <li
-      className="absolute inset-x-0 flex items-center transition-transform duration-500 ease-out"
+      className="absolute inset-x-0 top-0 flex items-center transition-transform duration-500 ease-out"
       style={{ transform: `translateY(${top}px)`, height }}
     >
       <Link
         to={href}
-        aria-label={label}
+        aria-label={`${racer.rank}. ${racer.label}: ${racer.text}${above}`}
         data-racer={racer.name}
         data-value={racer.value ?? ""}
         className="group grid h-full w-full items-center gap-x-3 rounded-lg px-1 hover:bg-raised"
-        style={{ gridTemplateColumns: narrow ? "6.6rem 1fr 4.3rem" : "9.5rem 1fr 5.2rem 5.2rem" }}
+        style={{ gridTemplateColumns: SHAPES[shape].columns }}
       >
         <span className="flex min-w-0 items-center gap-2 text-sm">
           <span className="figure w-5 shrink-0 text-right text-xs text-muted">{racer.rank}</span>
           <span className="size-2 shrink-0 rounded-full" style={{ background: racer.colour }} />
           <span className="truncate font-medium group-hover:underline">{racer.label}</span>
         </span>
-        <span className="relative block" style={{ height: Math.min(22, height - 12) }}>
-          <span className="absolute inset-0 rounded-md bg-raised" />
-          <span className="absolute inset-0 block">
-            <Bar racer={racer} />
-          </span>
+        <span className="relative block rounded-md bg-raised" style={{ height: Math.min(24, height - 12) }}>
+          <Bar racer={racer} />
         </span>
-        <span className="figure text-right text-sm font-semibold">{racer.text}</span>
-        {!narrow && (
-          <span className="figure text-right text-xs text-muted">
-            {racer.gap === null ? "" : gapText(racer.gap)}
-          </span>
-        )}
+        <Figures racer={racer} shape={shape} />
       </Link>
     </li>
   );
 }
 
-function BoundLine({ at, text, narrow }: { at: number; text: string; narrow: boolean }) {
-  const left = narrow ? "6.85rem" : "9.75rem";
-  const right = narrow ? "5.3rem" : "12.15rem";
+function BoundLine({ at, text, shape }: { at: number; text: string; shape: Shape }) {
+  const { left, right } = SHAPES[shape];
   return (
-    <div
-      className="pointer-events-none absolute inset-y-0 z-10"
-      style={{ left: `calc(${left} + 0.75rem)`, right }}
-    >
+    <div className="pointer-events-none absolute z-10" style={{ left, right, top: HEAD - 20, bottom: 0 }}>
       <div
         className="absolute inset-y-0 border-l-2 border-dashed border-gold"
         style={{ left: `${at * 100}%` }}
       >
         <span
-          className="chip figure absolute -top-1 left-1 border-gold/40 bg-panel text-[0.6875rem] text-gold"
-          style={{ background: "var(--panel-solid)" }}
+          className={`figure absolute top-0 text-xs font-semibold whitespace-nowrap text-gold ${at > 0.6 ? "right-2" : "left-1.5"}`}
         >
           {text}
         </span>
@@ -93,20 +129,21 @@ function BoundLine({ at, text, narrow }: { at: number; text: string; narrow: boo
 }
 
 /** Horizontal bars, shorter is better, in the order of the race; the dashed line is what nobody can beat. */
-export function RaceBars({ racers, scale, bound, boundText, hrefOf }: RaceBarsProps) {
+export function RaceBars(props: RaceBarsProps) {
+  const { racers, scale, bound, boundText, valueLabel, gapLabel, hrefOf } = props;
   const [ref, size] = useSize<HTMLDivElement>();
   const rows = placed(racers, scale, bound);
-  const inset = bound === null ? 0 : 22;
-  const height = Math.max(LEAST_ROW, Math.min(52, (size.height - inset) / Math.max(1, rows.length)));
-  const narrow = size.width > 0 && size.width < 560;
+  const height = Math.max(LEAST_ROW, Math.min(54, (size.height - HEAD - 2) / Math.max(1, rows.length)));
+  const shape: Shape = size.width > 0 && size.width < 560 ? "narrow" : "wide";
   const toLength = lengthOf([...racers.map((r) => r.value), bound], scale);
   // A stable order in the document lets every row glide to its new place.
   const stable = [...rows].sort((a, b) => (a.name < b.name ? -1 : 1));
   return (
-    <div ref={ref} className="h-full overflow-y-auto overflow-x-hidden">
-      <div className="relative" style={{ height: height * rows.length + inset }}>
-        {bound !== null && <BoundLine at={toLength(bound)} text={boundText} narrow={narrow} />}
-        <ol aria-label="Race, best first" className="absolute inset-x-0 bottom-0" style={{ top: inset }}>
+    <div ref={ref} className="h-full overflow-x-hidden overflow-y-auto">
+      <div className="relative">
+        <Head shape={shape} valueLabel={valueLabel} gapLabel={gapLabel} />
+        {bound !== null && <BoundLine at={toLength(bound)} text={boundText} shape={shape} />}
+        <ol aria-label="Race, best first" className="relative" style={{ height: height * rows.length }}>
           {stable.map((racer) => (
             <Row
               key={racer.name}
@@ -114,7 +151,7 @@ export function RaceBars({ racers, scale, bound, boundText, hrefOf }: RaceBarsPr
               top={(racer.rank - 1) * height}
               height={height}
               href={hrefOf(racer.name)}
-              narrow={narrow}
+              shape={shape}
             />
           ))}
         </ol>

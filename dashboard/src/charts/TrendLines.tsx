@@ -1,6 +1,7 @@
 import { CartesianGrid, Line, LineChart, ReferenceLine, Tooltip, XAxis, YAxis } from "recharts";
 import { count } from "@/lib/format";
 import { useSize } from "@/lib/useSize";
+import { linearTicks } from "./axes";
 import type { Marker } from "./series";
 
 export interface TrendLinesProps {
@@ -28,6 +29,8 @@ export function TrendLines({
   format,
 }: TrendLinesProps) {
   const [ref, size] = useSize<HTMLDivElement>();
+  const low = points[0]?.x ?? 0;
+  const high = points.at(-1)?.x ?? 1;
   return (
     <div
       ref={ref}
@@ -48,7 +51,8 @@ export function TrendLines({
           <XAxis
             dataKey="x"
             type="number"
-            domain={["dataMin", "dataMax"]}
+            domain={[low, high]}
+            ticks={linearTicks(low, high, Math.max(2, Math.floor(size.width / 130)))}
             tickFormatter={(value: number) => count(value)}
             stroke="var(--line)"
             tick={{ fill: "var(--muted)", fontSize: 11 }}

@@ -13,7 +13,7 @@ export interface WorkloadScatterProps {
   onPick: (taskId: number) => void;
 }
 
-const EDGE = { left: 38, right: 12, top: 10, bottom: 34 };
+const EDGE = { left: 44, right: 12, top: 10, bottom: 34 };
 
 function scales(tasks: readonly LatestTask[], size: Size): { x: AxisScale; y: AxisScale } {
   const sizes = tasks.map((task) => task.size);
@@ -47,16 +47,16 @@ function frame(pen: CanvasRenderingContext2D, size: Size, x: AxisScale, y: AxisS
   pen.textAlign = "right";
   for (const tick of y.ticks) pen.fillText(digits(tick, 2), EDGE.left - 6, y(tick) + 4);
   pen.save();
-  pen.translate(10, (size.height - EDGE.bottom + EDGE.top) / 2);
+  pen.translate(9, (size.height - EDGE.bottom + EDGE.top) / 2);
   pen.rotate(-Math.PI / 2);
   pen.textAlign = "center";
   pen.fillText("intensity", 0, 0);
   pen.restore();
 }
 
-/** Radius for an area in proportion to the memory, within what can be seen. */
-export function dotRadius(memoryMb: number): number {
-  return Math.min(9, 1.6 + Math.sqrt(Math.max(0, memoryMb)) / 9);
+/** Radius for an area in proportion to the memory; the largest of those shown has the largest dot. */
+export function dotRadius(memoryMb: number, largestMb: number): number {
+  return 1.4 + 4.6 * Math.sqrt(Math.max(0, memoryMb) / Math.max(1, largestMb));
 }
 
 /** The latest tasks by size and intensity; the newest glow, the dot's area is the memory that must cross the bus. */
@@ -67,11 +67,12 @@ export function WorkloadScatter({ tasks, theme, onPick }: WorkloadScatterProps) 
       const { x, y } = scales(tasks, size);
       frame(pen, size, x, y, theme);
       const ink = inks(theme);
+      const largest = Math.max(...tasks.map((task) => task.memory));
       tasks.forEach((task, index) => {
         const freshness = (index + 1) / tasks.length;
         pen.fillStyle = faded(freshness > 0.94 ? ink.rl : ink.ml, 0.12 + 0.6 * freshness ** 2);
         pen.beginPath();
-        pen.arc(x(task.size), y(task.intensity), dotRadius(task.memory), 0, 2 * Math.PI);
+        pen.arc(x(task.size), y(task.intensity), dotRadius(task.memory, largest), 0, 2 * Math.PI);
         pen.fill();
       });
     },
@@ -108,7 +109,7 @@ export function WorkloadScatter({ tasks, theme, onPick }: WorkloadScatterProps) 
       <p className="figure h-5 shrink-0 truncate text-xs text-muted">
         {near
           ? `Task ${near.id}: size ${count(near.size)}, intensity ${digits(near.intensity, 2)}, ${count(near.memory)} MB (click for its decisions)`
-          : `Latest ${count(tasks.length)} tasks, purple = newest; the dot's area is the memory to move.`}
+          : `Latest ${count(tasks.length)} tasks, purple = newest. Dot area = memory to move.`}
       </p>
     </div>
   );

@@ -988,9 +988,21 @@ export interface components {
         };
         /**
          * LedgerPage
-         * @description A page of the ledger and how much there is besides.
+         * @description A page of the ledger, and how much was looked at: nothing is cut silently.
+         *
+         *     The pages cover the newest 5,000 tasks at or before `last_task`; ask with `last_task` = `first_task` - 1 for older ones.
          */
         LedgerPage: {
+            /**
+             * First Task
+             * @description The oldest task looked at.
+             */
+            first_task: number | null;
+            /**
+             * Last Task
+             * @description The newest task looked at.
+             */
+            last_task: number | null;
             /** Limit */
             limit: number;
             /** Offset */
@@ -1006,10 +1018,13 @@ export interface components {
             sort: string;
             /**
              * Total
-             * @description Rows that match the filter (counted up to `total_limit`).
+             * @description Rows that match the filter within the tasks looked at.
              */
             total: number;
-            /** Total Is Exact */
+            /**
+             * Total Is Exact
+             * @description Whether there is nothing older than the tasks looked at.
+             */
             total_is_exact: boolean;
         };
         /**
@@ -1027,16 +1042,20 @@ export interface components {
             device: string;
             /** Energy */
             energy: number | null;
+            /** Failed */
+            failed: boolean;
             /** Gpu Fraction */
             gpu_fraction: number;
             /** Latency */
             latency: number | null;
             /** Memory Required */
             memory_required: number;
+            /** Out Of Memory */
+            out_of_memory: boolean;
             /** Result Id */
             result_id: number;
             /** Run Id */
-            run_id: number | null;
+            run_id: number;
             /** Scheduler */
             scheduler: string;
             /** Size */
@@ -1300,10 +1319,10 @@ export interface components {
         };
         ServerMessage: components["schemas"]["Snapshot"] | components["schemas"]["SimulationUpdate"] | components["schemas"]["Notification"] | components["schemas"]["LogLine"];
         /**
-         * ServiceCard
+         * About
          * @description What a client should know about this service; never a secret.
          */
-        ServiceCard: {
+        About: {
             /** Default Speed */
             default_speed: number;
             /** Environment */
@@ -2101,7 +2120,7 @@ export interface operations {
         parameters: {
             query?: {
                 format?: "csv" | "parquet";
-                table?: "tasks" | "scheduler_results" | "training_data" | "model_versions" | "runs" | "notifications";
+                table?: "history" | "tasks" | "scheduler_results" | "training_data" | "model_versions" | "runs" | "notifications";
             };
             header?: never;
             path?: never;
@@ -2162,12 +2181,14 @@ export interface operations {
             query?: {
                 /** @description `cpu`, `gpu_0`, `cpu+gpu_0` */
                 device?: string | null;
+                /** @description Look at this task and older ones. */
+                last_task?: number | null;
                 limit?: number;
                 offset?: number;
                 order?: "asc" | "desc";
                 run_id?: number | null;
                 scheduler?: string | null;
-                sort?: "task_id" | "scheduler" | "device" | "gpu_fraction" | "size" | "compute_intensity" | "memory_required" | "time" | "latency" | "wait" | "energy" | "cost";
+                sort?: "task_id" | "scheduler" | "device" | "gpu_fraction" | "size" | "compute_intensity" | "memory_required" | "arrival_time" | "time" | "latency" | "wait" | "energy" | "cost";
                 task_id?: number | null;
             };
             header?: never;
@@ -2597,7 +2618,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ServiceCard"];
+                    "application/json": components["schemas"]["About"];
                 };
             };
             /** @description Request Entity Too Large: The body is too large. */

@@ -26,7 +26,8 @@ export function count(value: Value): string {
 export function seconds(value: Value): string {
   if (absent(value)) return NOTHING;
   const size = Math.abs(value);
-  if (size === 0) return "0 s";
+  // Below a nanosecond there is only the rounding of floating point numbers.
+  if (size < 1e-9) return "0 s";
   if (size < 1e-3) return `${digits(value * 1e6)} µs`;
   if (size < 1) return `${digits(value * 1e3)} ms`;
   return `${digits(value)} s`;

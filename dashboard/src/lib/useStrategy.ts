@@ -13,9 +13,9 @@ export interface StrategyFace {
   card: StrategyCard | undefined;
 }
 
-/** `my_rule` as `My rule`, for a strategy that brings no label. */
+/** `my_rule` as `My rule`, for a strategy that brings no label; abbreviations stay abbreviations. */
 export function spoken(name: string): string {
-  const words = name.replaceAll("_", " ");
+  const words = name.replaceAll("_", " ").replace(/\b(cpu|gpu|ml|rl)\b/g, (word) => word.toUpperCase());
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

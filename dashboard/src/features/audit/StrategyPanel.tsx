@@ -8,6 +8,7 @@ import { useFaces } from "@/lib/useStrategy";
 import { deviceLabel } from "@/live/devices";
 import { useLive } from "@/live/store";
 import { Reasons } from "./Reasons";
+import { shapesOf } from "./reasons";
 
 export interface StrategyPanelProps {
   strategy: StrategyAudit;
@@ -81,7 +82,7 @@ export function StrategyPanel({ strategy, oracle, taskId, zoom, onPick }: Strate
       ) : (
         <p className="mt-2 text-xs text-muted">What the devices did at that moment is no longer known.</p>
       )}
-      <details className="mt-1">
+      <details className="mt-1" open={shapesOf(strategy.reason).length > 4}>
         <summary className="text-xs text-ml">Why: {strategy.reason_text || "no reason given"}</summary>
         <p className="mt-1 text-[0.6875rem] text-muted">{ORIGINS[strategy.reason_origin]}</p>
         <Reasons reason={strategy.reason} colour={face.colour} />

@@ -72,11 +72,18 @@ function shapeOf(key: string, value: unknown): Shape {
   return factOf(key, value);
 }
 
+/** Features have units of their own: as bars they would pretend to be comparable. */
+function shapesOfEntry(key: string, value: unknown): Shape[] {
+  if (key === "features" && isRecord(value))
+    return Object.entries(value).map(([name, one]) => factOf(name, one));
+  return [shapeOf(key, value)];
+}
+
 /** All shapes of a reason; facts first, then what is drawn. The sentence `reason` is shown elsewhere. */
 export function shapesOf(reason: Readonly<Record<string, unknown>>): Shape[] {
   const shapes = Object.entries(reason)
     .filter(([key]) => key !== "reason")
-    .map(([key, value]) => shapeOf(key, value));
+    .flatMap(([key, value]) => shapesOfEntry(key, value));
   return [
     ...shapes.filter((shape) => shape.kind === "fact"),
     ...shapes.filter((shape) => shape.kind !== "fact"),

@@ -1,7 +1,7 @@
 import { Trash2 } from "lucide-react";
-import { useRef } from "react";
 import { clearHistory } from "@/client/commands";
 import { useTrend } from "@/client/queries";
+import { Confirm } from "@/features/widgets/Confirm";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { count } from "@/lib/format";
@@ -14,44 +14,17 @@ const TABLES = [
   ["model_versions", "Retrainings"],
 ] as const;
 
-function ClearDialog() {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const clear = async (): Promise<void> => {
-    dialog.current?.close();
-    await clearHistory();
-  };
+function Clear() {
   return (
-    <>
-      <button
-        type="button"
-        className="press px-2 py-0.5 text-xs text-bad"
-        onClick={() => dialog.current?.showModal()}
-      >
-        <Trash2 size={13} aria-hidden="true" /> Clear history
-      </button>
-      <dialog
-        ref={dialog}
-        aria-labelledby="clear-title"
-        className="glass m-auto max-w-sm p-6 text-ink backdrop:bg-black/60"
-        style={{ background: "var(--panel-solid)" }}
-      >
-        <h2 id="clear-title" className="text-base font-semibold">
-          Clear the whole history?
-        </h2>
-        <p className="mt-2 text-sm text-muted">
-          Every stored task, result and label is removed, and a new run begins. This cannot be undone; export
-          first what you want to keep.
-        </p>
-        <div className="mt-5 flex justify-end gap-2">
-          <button type="button" className="press" onClick={() => dialog.current?.close()}>
-            Keep it
-          </button>
-          <button type="button" className="press text-bad" onClick={() => void clear()}>
-            Remove everything
-          </button>
-        </div>
-      </dialog>
-    </>
+    <Confirm
+      className="press px-2 py-0.5 text-xs text-bad"
+      icon={<Trash2 size={13} aria-hidden="true" />}
+      text="Clear history"
+      title="Clear the whole history?"
+      consequences="Every stored task, result and label is removed, and a new run begins. This cannot be undone; export first what you want to keep."
+      yes="Remove everything"
+      onYes={() => void clearHistory()}
+    />
   );
 }
 
@@ -106,7 +79,7 @@ export function CollectionWidget() {
               >
                 Results Parquet
               </a>
-              <ClearDialog />
+              <Clear />
             </div>
           </div>
         )}

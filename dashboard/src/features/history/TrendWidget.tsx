@@ -20,9 +20,14 @@ const SCALES = [
   { key: "log", label: "Log" },
 ] as const;
 
+/** More lines than this would hide the curves. */
+const MOST_TRAININGS = 80;
+
+/** Where the forest was retrained; nothing when there are too many to draw. */
 function trainingsOf(trend: Trend): number[] {
   const first = trend.points[0]?.first_task_id ?? 0;
-  return trend.models.map((model) => model.task_id).filter((id) => id >= first);
+  const all = trend.models.map((model) => model.task_id).filter((id) => id >= first);
+  return all.length <= MOST_TRAININGS ? all : [];
 }
 
 /** The long-term trend of the whole run. */
@@ -71,7 +76,7 @@ export function TrendWidget() {
       />
     </>
   );
-  const note = `Each point is the mean over ${count(trend?.tasks_per_point)} tasks, without smoothing. Amber lines are workload shifts, thin cyan lines retrainings of the forest.`;
+  const note = `Each point is the mean over ${count(trend?.tasks_per_point)} tasks, without smoothing. Amber lines are workload shifts, ${trainings.length > 0 ? "thin cyan lines retrainings" : "retrainings are too many or too few to draw and stand in the list below"}.`;
   return (
     <Widget title="Long-term trend" table={table} controls={controls} foot={note}>
       <Answer

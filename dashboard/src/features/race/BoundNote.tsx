@@ -12,22 +12,25 @@ export interface BoundNoteProps {
 /** One sentence that explains the bound and the gap where they stand. */
 function sentence(metric: MetricCard, bound: Bound): string {
   const covered = `${count(bound.tasks)} tasks`;
-  if (metric.key === "makespan" && bound.makespan_s !== null)
-    return `No strategy, however clever, can finish these ${covered} before second ${seconds(bound.makespan_s)}: that is proven, and the percentage is how far above it each strategy ended.`;
   if (metric.key === "time" && bound.execution_s !== null)
-    return `No split of any task can run faster than the bound, the continuous optimum over ${covered}; the oracle comes close on its grid, but it ignores queues, so it need not lead in latency or makespan.`;
-  return "For this metric no bound is proven: choose makespan or execution time to see what nobody can beat.";
+    return `No split of any task runs faster than the dashed bound, the continuous optimum over ${covered}; the oracle stays a little above it on its grid and, since it ignores queues, need not lead in latency or makespan.`;
+  if (bound.makespan_s !== null)
+    return `It is proven that no strategy, however clever, could have finished these ${covered} before ${seconds(bound.makespan_s)} of simulated time; the makespan gap is how far above that each one ended.`;
+  return "The bound that nobody can beat is proven once tasks have finished.";
 }
 
+/** What the bars mean, what the bound is, and how the scale is to be read. */
 export function BoundNote({ metric, bound, scale }: BoundNoteProps) {
   return (
     <p>
-      <span className="text-ink">Shorter is better.</span> {metric.meaning} {bound && sentence(metric, bound)}
-      {bound?.scope && (metric.key === "makespan" || metric.key === "time") && (
-        <span title="Scope of the bound"> {bound.scope}</span>
-      )}
+      <span className="text-ink">Shorter is better.</span> {metric.meaning}{" "}
       {scale === "log" && (
-        <span className="text-warn"> Logarithmic: each step to the right is a multiple, not an amount.</span>
+        <span className="text-warn">Log scale: each step to the right is a multiple, not an amount. </span>
+      )}
+      {bound && (
+        <span title={bound.scope} data-bound={bound.makespan_s ?? ""}>
+          {sentence(metric, bound)}
+        </span>
       )}
     </p>
   );

@@ -11,20 +11,17 @@ import { type FaceOf, useFaces } from "@/lib/useStrategy";
 import { useLive } from "@/live/store";
 import { BoundNote } from "./BoundNote";
 
-/** The bound in the metric's own unit, where one is proven for exactly the tasks that the bars cover. */
-export function boundFor(metric: RaceMetric, bound: Bound, rows: readonly Comparison[]): number | null {
-  const whole = rows.length > 0 && rows.every((row) => row.tasks === bound.tasks);
-  if (!whole) return null;
+/** The bound in the metric's own unit, where one is proven: it is renewed every few seconds and holds for later tasks too. */
+export function boundFor(metric: RaceMetric, bound: Bound): number | null {
   if (metric === "makespan") return bound.makespan_s;
   if (metric === "time" && bound.execution_s !== null && bound.tasks > 0)
     return bound.execution_s / bound.tasks;
   return null;
 }
 
-/** The gap that belongs to the metric; latency, energy and cost have no proven bound. */
+/** The gap that stands beside the bars: to the bound on execution time there, to the one on makespan everywhere else. */
 export function gapFor(metric: RaceMetric, row: Comparison): number | null {
-  if (metric === "makespan") return row.makespan_gap;
-  return metric === "time" ? row.time_gap : null;
+  return metric === "time" ? row.time_gap : row.makespan_gap;
 }
 
 function racersOf(rows: readonly Comparison[], metric: MetricCard, face: FaceOf): Racer[] {
@@ -53,7 +50,7 @@ export function RaceWidget() {
   const metric = metricCard(params.get("metric"));
   const racers = useMemo(() => racersOf(rows ?? [], metric, face), [rows, metric, face]);
   const scale = scaleOf(params.get("scale"), racers);
-  const floor = bound && rows ? boundFor(metric.key, bound, rows) : null;
+  const floor = bound ? boundFor(metric.key, bound) : null;
   const table = () => ({
     columns: ["rank_name", "label", metric.key, "gap_to_bound", "bound"],
     rows: racers.map((racer) => [racer.name, racer.label, racer.value, racer.gap, floor]),
@@ -85,7 +82,9 @@ export function RaceWidget() {
           racers={racers}
           scale={scale}
           bound={floor}
-          boundText={`bound ${metric.format(floor)}`}
+          boundText={`proven bound ${metric.format(floor)}`}
+          valueLabel={metric.short}
+          gapLabel={metric.key === "time" ? "Time gap" : "Makespan gap"}
           hrefOf={(name) => `/strategies/${name}`}
         />
       )}

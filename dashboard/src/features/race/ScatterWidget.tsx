@@ -15,7 +15,7 @@ export function ScatterWidget() {
     columns: ["task_id", "size", "compute_intensity", "memory_mb"],
     rows: tasks.map((task) => [task.id, task.size, task.intensity, task.memory]),
   });
-  const note = `At most the latest ${KEEP.tasks} tasks that reached this tab; above 40 tasks a second it gets a sample.`;
+  const note = `Keeps ${KEEP.tasks} tasks; above 40 tasks a second this tab gets a sample.`;
   return (
     <Widget title="Workload: size × intensity" table={table} foot={note}>
       {tasks.length === 0 ? (

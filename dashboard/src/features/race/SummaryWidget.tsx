@@ -56,7 +56,7 @@ export function SummaryWidget() {
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
         <section aria-label="Average metrics of every strategy" className="h-full overflow-auto" tabIndex={0}>
-          <table className="figure w-full text-right text-xs">
+          <table className="figure h-full w-full text-right text-xs">
             <thead className="sticky top-0 z-10" style={{ background: "var(--panel-solid)" }}>
               <tr className="text-muted">
                 <th scope="col" className="py-1.5 text-left font-medium">

@@ -35,7 +35,7 @@ export function ConnectionPill() {
         <span className="relative size-2 rounded-full" style={{ background: tone }} />
       </span>
       {text}
-      {missed > 0 && <span className="figure text-muted">−{count(missed)}</span>}
+      {missed > 0 && <span className="figure hidden text-muted md:inline">{count(missed)} skipped</span>}
       <span className="sr-only">; {details.join(", ")}</span>
     </span>
   );

@@ -1,6 +1,7 @@
 import { Pause, Play, RotateCw, Square } from "lucide-react";
 import { change, start, steer, useCommands } from "@/client/commands";
 import { usePresets } from "@/client/queries";
+import { Confirm } from "@/features/widgets/Confirm";
 import { clock, count, digits } from "@/lib/format";
 import { spoken } from "@/lib/useStrategy";
 import { useLive } from "@/live/store";
@@ -52,11 +53,11 @@ function Figures() {
     ["Pace", pace === undefined ? "–" : `${digits(pace, 2)}/s`, "achieved-speed"],
   ] as const;
   return (
-    <dl className="flex gap-5">
+    <dl className="col-span-2 row-start-1 flex justify-between gap-5 sm:justify-start">
       {figures.map(([label, value, id]) => (
         <div key={id}>
           <dt className="eyebrow">{label}</dt>
-          <dd className="figure text-base leading-tight font-semibold" data-figure={id}>
+          <dd className="figure mt-1 flex h-8 items-center text-lg font-semibold" data-figure={id}>
             {value}
           </dd>
         </div>
@@ -72,7 +73,7 @@ function SpeedPick() {
     <label className="block">
       <span className="eyebrow block">Speed</span>
       <select
-        className="field w-full"
+        className="field mt-1 h-8 w-full"
         value={speed ?? 10}
         disabled={speed === undefined}
         onChange={(event) => void change({ speed: Number(event.target.value) })}
@@ -92,20 +93,20 @@ function ShiftButtons() {
   const presets = usePresets();
   const now = useLive((s) => s.update?.status.workload.preset);
   return (
-    <fieldset className="min-w-0">
+    <fieldset className="col-span-2 min-w-0">
       <legend className="eyebrow">Shift the workload to</legend>
-      <div className="flex flex-wrap gap-1">
+      <div className="mt-1 flex gap-1 overflow-x-auto pb-0.5 sm:flex-wrap">
         {presets.map((preset) => (
           <button
             key={preset.name}
             type="button"
-            className="press px-2.5"
+            className="press shrink-0 px-2.5"
             title={preset.description}
             aria-pressed={preset.name === now}
             disabled={now === undefined}
             onClick={() => void change({ workload: preset.name })}
           >
-            {spoken(preset.name)}
+            {spoken(preset.name).replace("PU friendly", "PU-friendly")}
           </button>
         ))}
       </div>
@@ -113,40 +114,53 @@ function ShiftButtons() {
   );
 }
 
+const STATES: Record<string, string> = {
+  running: "Running",
+  paused: "Paused",
+  stopped: "Stopped",
+  idle: "Ready",
+};
+
 /** Start, pause, pace, load and shift: everything a person can do to the race while it runs. */
 export function ControlBar() {
   const state = useLive((s) => s.update?.status.state);
+  const run = useLive((s) => s.update?.status.run_id);
   const active = state === "running" || state === "paused";
-  const renew = (): void => {
-    if (window.confirm("Begin a new run? The present one stays in the history."))
-      void start({ new_run: true });
-  };
   return (
-    <section aria-label="Race controls" className="glass flex flex-wrap items-end gap-x-6 gap-y-3 px-4 py-3">
-      <div className="flex items-center gap-1.5">
-        <MainButton />
-        <button
-          type="button"
-          className="icon-press border border-line"
-          aria-label="Stop the race"
-          title="Stop"
-          disabled={!active}
-          onClick={() => void steer("stop")}
-        >
-          <Square size={14} aria-hidden="true" />
-        </button>
-        <button
-          type="button"
-          className="icon-press border border-line"
-          aria-label="Begin a new run"
-          title="Begin a new run"
-          onClick={renew}
-        >
-          <RotateCw size={14} aria-hidden="true" />
-        </button>
+    <section
+      aria-label="Race controls"
+      className="glass grid grid-cols-2 items-start gap-x-6 gap-y-3 px-4 py-3 sm:flex sm:flex-wrap"
+    >
+      <div>
+        <p className="eyebrow">
+          {STATES[state ?? ""] ?? "Waiting"}
+          {run != null && `, run ${run}`}
+        </p>
+        <div className="mt-1 flex items-center gap-1.5">
+          <MainButton />
+          <button
+            type="button"
+            className="icon-press border border-line"
+            aria-label="Stop the race"
+            title="Stop"
+            disabled={!active}
+            onClick={() => void steer("stop")}
+          >
+            <Square size={14} aria-hidden="true" />
+          </button>
+          <Confirm
+            className="icon-press border border-line"
+            label="Begin a new run"
+            icon={<RotateCw size={14} aria-hidden="true" />}
+            title="Begin a new run?"
+            consequences="The clock goes back to zero and the learners start afresh. The present run stays in the history."
+            yes="Begin"
+            onYes={() => void start({ new_run: true })}
+          />
+        </div>
       </div>
       <Figures />
-      <div className="w-40">
+      <div className="sm:w-40">
         <SpeedPick />
       </div>
       <LoadSlider />

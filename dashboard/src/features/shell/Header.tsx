@@ -32,10 +32,10 @@ export function Header({ onTour }: { onTour: () => void }) {
   const theme = useTheme((s) => s.theme);
   const other = theme === "dark" ? "light" : "dark";
   return (
-    <header className="flex flex-wrap items-center gap-x-4 gap-y-2 py-3">
-      <div className="flex items-center gap-2.5">
+    <header className="flex flex-wrap items-center gap-x-2 gap-y-2 py-3 sm:gap-x-4">
+      <div className="flex items-center gap-2 sm:gap-2.5">
         <Mark />
-        <h1 className="text-[1.0625rem] font-semibold tracking-tight">
+        <h1 className="text-[0.9375rem] font-semibold tracking-tight sm:text-[1.0625rem]">
           Hybrid <span className="bg-gradient-to-r from-ml to-rl bg-clip-text text-transparent">ML</span>{" "}
           Scheduler
         </h1>
@@ -55,7 +55,7 @@ export function Header({ onTour }: { onTour: () => void }) {
           </NavLink>
         ))}
       </nav>
-      <div className="ml-auto flex items-center gap-1.5">
+      <div className="ml-auto flex items-center gap-0.5 sm:gap-1.5">
         <ConnectionPill />
         <button
           type="button"

@@ -19,7 +19,7 @@ export function LoadSlider() {
     if (held !== null) void change({ arrival_rate: held }).then(() => setHeld(null));
   };
   return (
-    <label className="block w-44">
+    <label className="col-span-2 block sm:w-44">
       <span className="eyebrow flex justify-between">
         Load{" "}
         <span className="figure text-ink normal-case">
@@ -28,7 +28,7 @@ export function LoadSlider() {
       </span>
       <input
         type="range"
-        className="mt-1 w-full accent-ml"
+        className="mt-1 h-8 w-full accent-ml"
         min={0}
         max={100}
         step={1}

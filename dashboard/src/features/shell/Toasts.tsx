@@ -6,6 +6,10 @@ import { useLive } from "@/live/store";
 const SHOWN_MS = 6000;
 const MOST = 3;
 
+/** The forest retrains every few seconds: that is news once in a while, and after a shift, when one waits for it. */
+const RETRAINED_EVERY_MS = 45_000;
+const AFTER_SHIFT_MS = 20_000;
+
 function Icon({ notice }: { notice: Notification }) {
   if (notice.event === "model_retrained")
     return <BrainCircuit size={17} className="text-ml" aria-hidden="true" />;
@@ -18,10 +22,26 @@ function Icon({ notice }: { notice: Notification }) {
 
 const keyOf = (notice: Notification): string => `${notice.id}-${notice.at}`;
 
+interface Last {
+  retrained: number;
+  shifted: number;
+}
+
+/** Whether a notice deserves a toast; everything is in the log anyway. */
+function isNews(notice: Notification, last: Last): boolean {
+  const at = Date.parse(notice.at);
+  if (notice.event === "workload_shifted") last.shifted = at;
+  if (notice.event !== "model_retrained") return true;
+  const due = at - last.retrained >= RETRAINED_EVERY_MS || at - last.shifted <= AFTER_SHIFT_MS;
+  if (due) last.retrained = at;
+  return due;
+}
+
 /** Notices that came while this tab watched; those of the snapshot are history, not news. */
 function useNews(): [Notification[], (notice: Notification) => void] {
   const all = useLive((s) => s.notifications);
   const seen = useRef<Set<string> | null>(null);
+  const last = useRef<Last>({ retrained: 0, shifted: 0 });
   const [shown, setShown] = useState<Notification[]>([]);
   useEffect(() => {
     if (seen.current === null) {
@@ -30,7 +50,7 @@ function useNews(): [Notification[], (notice: Notification) => void] {
       return;
     }
     const known = seen.current;
-    const fresh = all.filter((notice) => !known.has(keyOf(notice)));
+    const fresh = all.filter((notice) => !known.has(keyOf(notice)) && isNews(notice, last.current));
     seen.current = new Set(all.map(keyOf));
     if (fresh.length === 0) return;
     setShown((before) => [...before, ...fresh].slice(-MOST));

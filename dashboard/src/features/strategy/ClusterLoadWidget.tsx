@@ -12,7 +12,7 @@ import { useLive } from "@/live/store";
 
 const SPAN_S = 60;
 
-/** Cluster load over the last minute: each band is one device, the full height is every device busy. */
+/** Cluster load over the last minute: each band is one device. */
 export function ClusterLoadWidget({ name }: { name: string }) {
   const samples = useLive((s) => s.samples);
   const shifts = useLive((s) => s.shifts);
@@ -45,7 +45,7 @@ export function ClusterLoadWidget({ name }: { name: string }) {
     <Widget
       title="Cluster load, last 60 s"
       table={table}
-      foot="Stacked busy shares, each over the 60 simulated seconds before the point: at the top of the chart every device is busy all the time. Dashed lines are workload shifts."
+      foot="Stacked busy shares, each over the 60 simulated seconds before its point; 100 % is one device busy all the time. Dashed lines are workload shifts."
     >
       {recent.length < 2 ? (
         <Empty title="Watching…">The chart begins with the second update.</Empty>
@@ -57,7 +57,6 @@ export function ClusterLoadWidget({ name }: { name: string }) {
           markers={markers}
           theme={theme}
           spanS={SPAN_S}
-          top={Math.max(1, devices.length)}
           stack
           format={(v) => percent(v)}
         />

@@ -25,7 +25,7 @@ export function RadarWidget({ name }: { name: string }) {
     <Widget
       title="Against the oracle"
       table={table}
-      foot="Inside the dashed ring is better than the oracle, outside worse. Rings stand at ½, 1, 2 and 4 times its value. The oracle ignores queues, so it can be beaten in latency and makespan."
+      foot="Inside the dashed ring is better than the oracle. It ignores queues, so it can be beaten in latency and makespan."
     >
       {found.every((spoke) => spoke.ratio === null) ? (
         <Empty title={oracle ? "No finished tasks yet" : "The oracle does not race"}>

@@ -41,7 +41,9 @@ function Portrait({ face }: { face: StrategyFace }) {
       <code className="font-mono text-xs text-muted">{face.name}</code>
       {card && <span className="chip">{card.kind}</span>}
       {card?.learns && <span className="chip">learns</span>}
-      {card && <p className="w-full max-w-4xl text-sm leading-relaxed text-muted">{card.description}</p>}
+      {card && (
+        <p className="w-full max-w-4xl text-sm leading-relaxed text-muted">{`${card.description.charAt(0).toUpperCase()}${card.description.slice(1)}`}</p>
+      )}
       {face.name === "oracle" && (
         <p className="w-full max-w-4xl text-sm leading-relaxed text-gold">
           Its limits: it tries every split on a grid and takes the one with the least execution time, as if

@@ -38,7 +38,7 @@ export function HeatWidget() {
       title="Best device"
       table={table}
       controls={<WindowPick />}
-      foot={`Intensity upwards, size to the right (log). The oracle's majority over ${count(answer.data?.tasks)} tasks; stronger colour, more tasks.`}
+      foot={`Intensity upwards, size to the right (log). The oracle's majority and mean GPU share in % over ${count(answer.data?.tasks)} tasks; stronger colour, more tasks.`}
     >
       <Answer
         data={answer.data}

@@ -1,6 +1,6 @@
 import type { Scene } from "./steps";
 
-const CHEFS = [48, 98, 148, 198] as const;
+const CHEFS = [46, 104, 162, 220] as const;
 
 interface PersonProps {
   x: number;
@@ -61,7 +61,7 @@ function Queue({ x, y, length }: { x: number; y: number; length: number }) {
   );
 }
 
-const walkTo = (y: number): string => `M150 123 C 230 123, 250 ${y + 8}, 352 ${y + 8}`;
+const walkTo = (y: number): string => `M150 140 C 230 140, 250 ${y + 8}, 352 ${y + 8}`;
 
 const WORDS: Record<Scene, string> = {
   people: "A prep cook on the left and four chefs on the right",
@@ -81,12 +81,12 @@ export function Kitchen({ scene }: { scene: Scene }) {
       ? ["var(--ml)", "var(--rl)", "var(--gold)", "var(--muted)"]
       : Array(4).fill("var(--ml)");
   return (
-    <svg viewBox="0 0 470 250" className="w-full" role="img" aria-label={WORDS[scene]}>
-      <rect x="6" y="6" width="458" height="238" rx="16" fill="var(--raised)" stroke="var(--line)" />
+    <svg viewBox="0 0 470 268" className="w-full" role="img" aria-label={WORDS[scene]}>
+      <rect x="6" y="6" width="458" height="256" rx="16" fill="var(--raised)" stroke="var(--line)" />
       <text x="24" y="32" fontSize="11" fill="var(--muted)">
         orders
       </text>
-      <path d="M24 123 H 96" stroke="var(--gold)" strokeWidth="2" strokeDasharray="2 5" />
+      <path d="M24 140 H 96" stroke="var(--gold)" strokeWidth="2" strokeDasharray="2 5" />
       {CHEFS.map((y, i) => (
         <path
           key={y}
@@ -99,12 +99,12 @@ export function Kitchen({ scene }: { scene: Scene }) {
         />
       ))}
       {scene === "walk" && (
-        <text x="216" y="86" fontSize="12" fontWeight="600" fill="var(--warn)">
+        <text x="196" y="66" fontSize="12" fontWeight="600" fill="var(--warn)">
           the walk = transfer
         </text>
       )}
-      <Person x={122} y={116} colour="var(--warn)" label="" bright hat="flat" />
-      <text x="122" y="158" fontSize="11" fontWeight="600" fill="var(--ink)" textAnchor="middle">
+      <Person x={122} y={133} colour="var(--warn)" label="" bright hat="flat" />
+      <text x="122" y="176" fontSize="11" fontWeight="600" fill="var(--ink)" textAnchor="middle">
         CPU, prep cook
       </text>
       {CHEFS.map((y, i) => (
@@ -118,27 +118,27 @@ export function Kitchen({ scene }: { scene: Scene }) {
           hat="tall"
         />
       ))}
-      {scene === "queue" && <Queue x={380} y={48} length={6} />}
-      {scene === "queue" && <Queue x={380} y={148} length={1} />}
-      {scene === "people" && <Ticket path="M30 123 H 100" delay={0} still={still} />}
-      {(scene === "walk" || scene === "queue") && <Ticket path={walkTo(48)} delay={0} still={still} />}
+      {scene === "queue" && <Queue x={380} y={46} length={6} />}
+      {scene === "queue" && <Queue x={380} y={162} length={1} />}
+      {scene === "people" && <Ticket path="M30 140 H 100" delay={0} still={still} />}
+      {(scene === "walk" || scene === "queue") && <Ticket path={walkTo(46)} delay={0} still={still} />}
       {scene === "split" && (
         <>
-          <Ticket path={walkTo(98)} delay={0} still={still} />
-          <Ticket path="M30 123 H 100" delay={0} still={still} />
-          <text x="222" y="98" fontSize="12" fontWeight="600" fill="var(--ml)">
+          <Ticket path={walkTo(104)} delay={0} still={still} />
+          <Ticket path="M30 140 H 100" delay={0} still={still} />
+          <text x="222" y="112" fontSize="12" fontWeight="600" fill="var(--ml)">
             70 %
           </text>
-          <text x="60" y="112" fontSize="12" fontWeight="600" fill="var(--warn)">
+          <text x="60" y="128" fontSize="12" fontWeight="600" fill="var(--warn)">
             30 %
           </text>
         </>
       )}
       {scene === "strategies" &&
         CHEFS.slice(0, 3).map((y, i) => <Ticket key={y} path={walkTo(y)} delay={i * 0.25} still={still} />)}
-      {scene === "try" && <Queue x={122} y={112} length={4} />}
+      {scene === "try" && <Queue x={122} y={129} length={4} />}
       {scene === "try" && (
-        <text x="218" y="128" fontSize="12" fontWeight="600" fill="var(--warn)">
+        <text x="200" y="145" fontSize="12" fontWeight="600" fill="var(--warn)">
           too far for a small dish
         </text>
       )}

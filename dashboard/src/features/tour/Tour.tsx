@@ -5,11 +5,13 @@ import { STEPS, type Step } from "./steps";
 /** The short guided explanation: six steps, can be left at any of them and opened again from the header. */
 export function Tour({ onEnd }: { onEnd: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const next = useRef<HTMLButtonElement>(null);
   const [at, setAt] = useState(0);
   const step = STEPS[at] as Step;
   const last = at === STEPS.length - 1;
   useEffect(() => {
     if (!dialog.current?.open) dialog.current?.showModal();
+    next.current?.focus();
   }, []);
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === "ArrowRight" && !last) setAt(at + 1);
@@ -57,6 +59,7 @@ export function Tour({ onEnd }: { onEnd: () => void }) {
             </button>
           )}
           <button
+            ref={next}
             type="button"
             className="press font-semibold"
             data-on="true"

@@ -37,6 +37,6 @@ export const STEPS: readonly Step[] = [
   {
     scene: "try",
     title: "Now change the menu",
-    text: "Press “Cpu friendly” in the controls: small dishes, heavy ingredients, so the walk dominates. A marker appears on every chart over time. Watch who adapts, and click any task to ask each strategy why.",
+    text: "Press “CPU-friendly” in the controls: small dishes, heavy ingredients, so the walk dominates. A marker appears on every chart over time. Watch who adapts, and click any task to ask each strategy why.",
   },
 ];

@@ -1,5 +1,5 @@
 /** Where widgets stand: defaults, what a person made of them, and moves without a mouse. */
-import { type Layout, type LayoutItem, moveElement, verticalCompactor } from "react-grid-layout/core";
+import { type Layout, type LayoutItem, verticalCompactor } from "react-grid-layout/core";
 
 export const COLUMNS = 12;
 const KEY = "hms.layout.";
@@ -41,38 +41,40 @@ function resized(item: LayoutItem, dw: number, dh: number): LayoutItem {
   return { ...item, w, x: Math.min(item.x, COLUMNS - w), h: clamp(item.h + dh, item.minH ?? 3, 40) };
 }
 
-/** The row to go to: past the neighbour above or below, for a step of one row would be undone by compaction. */
+/** The row to go to: past the whole neighbour above or below, for a step of one row would be undone by compaction. */
 function targetRow(layout: Layout, item: LayoutItem, dy: number): number {
-  if (dy === 0) return item.y;
   const beside = layout.filter(
     (other) => other.i !== item.i && other.x < item.x + item.w && item.x < other.x + other.w,
   );
-  if (dy < 0)
-    return Math.max(
-      0,
-      ...beside
-        .filter((other) => other.y < item.y)
-        .map((other) => other.y)
-        .slice(-1),
-    );
+  if (dy < 0) return Math.max(0, ...beside.map((other) => other.y).filter((y) => y < item.y));
   const below = beside.filter((other) => other.y >= item.y + item.h).sort((a, b) => a.y - b.y)[0];
-  return below ? item.y + below.h : item.y;
+  return dy > 0 && below ? below.y + below.h : item.y;
+}
+
+/** Everything in the way of the moved widget goes below it; compaction closes the holes. */
+function settled(layout: Layout, moved: LayoutItem): Layout {
+  const others = layout.filter((item) => item.i !== moved.i);
+  const apart = others.map((item) => {
+    const meets = item.x < moved.x + moved.w && moved.x < item.x + item.w;
+    return meets && item.y + item.h > moved.y
+      ? { ...item, y: Math.max(item.y, moved.y) + moved.h }
+      : { ...item };
+  });
+  const places = verticalCompactor.compact([{ ...moved }, ...apart], COLUMNS);
+  return layout.map((item) => places.find((place) => place.i === item.i) ?? item);
 }
 
 /** The layout after a nudge; everything else makes room. */
 export function nudged(layout: Layout, id: string, nudge: Nudge): Layout {
-  const copy = layout.map((item) => ({ ...item }));
-  const index = copy.findIndex((item) => item.i === id);
-  const item = copy[index];
+  const item = layout.find((entry) => entry.i === id);
   if (!item) return layout;
   const { dx = 0, dy = 0, dw = 0, dh = 0 } = STEPS[nudge];
-  if (dw !== 0 || dh !== 0) {
-    copy[index] = resized(item, dw, dh);
-    return verticalCompactor.compact(copy, COLUMNS);
-  }
-  const x = clamp(item.x + dx, 0, COLUMNS - item.w);
-  const moved = moveElement(copy, item, x, targetRow(copy, item, dy), true, false, "vertical", COLUMNS);
-  return verticalCompactor.compact(moved, COLUMNS);
+  if (dw !== 0 || dh !== 0) return settled(layout, resized(item, dw, dh));
+  return settled(layout, {
+    ...item,
+    x: clamp(item.x + dx, 0, COLUMNS - item.w),
+    y: targetRow(layout, item, dy),
+  });
 }
 
 /** Stored places for widgets that still exist, defaults for the rest; anything odd is ignored. */

@@ -5,6 +5,7 @@ import { Choice } from "@/features/widgets/Choice";
 import { Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { seconds } from "@/lib/format";
+import { strategyDash } from "@/lib/palette";
 import { useTheme } from "@/lib/theme";
 import { useView } from "@/lib/url";
 import { useFaces, useRacers } from "@/lib/useStrategy";
@@ -18,8 +19,13 @@ const KINDS = [
   { key: "time", label: "Execution time" },
 ] as const;
 
+const SCALES = [
+  { key: "linear", label: "Linear" },
+  { key: "log", label: "Log" },
+] as const;
+
 /** Who adapts: recent means as this tab saw them, with a marker for every shift. */
-export function LiveLatencyWidget() {
+export function RecentFormWidget() {
   const samples = useLive((s) => s.samples);
   const shifts = useLive((s) => s.shifts);
   const theme = useTheme((s) => s.theme);
@@ -27,6 +33,7 @@ export function LiveLatencyWidget() {
   const face = useFaces();
   const [params, change] = useView();
   const kind = params.get("live") === "time" ? "time" : "latency";
+  const scale = params.get("lscale") === "linear" ? "linear" : "log";
   const recent = useMemo(() => lastSeconds(samples, SPAN_S), [samples]);
   const columns = useMemo(() => {
     const { xs } = columnsOf(recent, [], () => null);
@@ -37,7 +44,13 @@ export function LiveLatencyWidget() {
   }, [samples, recent, racers, kind]);
   const markers = useMemo(() => shiftMarkers(shifts, recent), [shifts, recent]);
   const names = useMemo(
-    () => racers.map((name) => ({ key: name, label: face(name).label, colour: face(name).colour })),
+    () =>
+      racers.map((name) => ({
+        key: name,
+        label: face(name).label,
+        colour: face(name).colour,
+        dash: strategyDash(name),
+      })),
     [racers, face],
   );
   const table = () => ({
@@ -49,12 +62,20 @@ export function LiveLatencyWidget() {
       title="Recent form"
       table={table}
       controls={
-        <Choice
-          label="What is drawn"
-          value={kind}
-          options={KINDS}
-          onChange={(key) => change({ live: key === "latency" ? null : key })}
-        />
+        <>
+          <Choice
+            label="What is drawn"
+            value={kind}
+            options={KINDS}
+            onChange={(key) => change({ live: key === "latency" ? null : key })}
+          />
+          <Choice
+            label="Scale of the chart"
+            value={scale}
+            options={SCALES}
+            onChange={(key) => change({ lscale: key })}
+          />
+        </>
       }
       foot={`Each point is the mean of the tasks decided in the ${STRETCH_S} s before it, as this tab watched; dashed lines are workload shifts. The whole run is under History.`}
     >
@@ -68,6 +89,7 @@ export function LiveLatencyWidget() {
           markers={markers}
           theme={theme}
           spanS={SPAN_S}
+          log={scale === "log"}
           format={seconds}
         />
       )}

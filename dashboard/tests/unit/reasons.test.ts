@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { shapesOf, spokenKey } from "@/features/audit/reasons";
+
+describe("a strategy's reasons", () => {
+  it("are drawn by their shape, whatever a plugin says", () => {
+    const shapes = shapesOf({
+      reason: "shown elsewhere",
+      exploring: false,
+      gpu_fraction: 0.71234,
+      q_values: { cpu: -1.5, gpu_0: -0.5 },
+      tree_spread: [0.1, 0.2, 0.3],
+      grid: [
+        { gpu_fraction: 0, execution_s: 3 },
+        { gpu_fraction: 0.5, execution_s: 1 },
+        { gpu_fraction: 1, execution_s: 2 },
+      ],
+    });
+    expect(shapes.map((shape) => [shape.kind, shape.key])).toEqual([
+      ["fact", "exploring"],
+      ["fact", "gpu_fraction"],
+      ["bars", "q_values"],
+      ["bars", "tree_spread"],
+      ["curve", "grid"],
+    ]);
+  });
+
+  it("never break on odd values", () => {
+    const shapes = shapesOf({ nothing: null, nested: { deep: { x: 1 } }, empty: [], words: ["a", "b"] });
+    expect(shapes.every((shape) => shape.kind === "fact")).toBe(true);
+  });
+
+  it("speak units", () => {
+    expect(spokenKey("cpu_backlog_s")).toBe("cpu backlog (s)");
+    expect(spokenKey("q_values")).toBe("q values");
+    expect(spokenKey("s")).toBe("s");
+  });
+});
