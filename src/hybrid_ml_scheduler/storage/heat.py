@@ -33,25 +33,27 @@ def heat_cells(sizes: FloatColumn, intensities: FloatColumn, optimal: FloatColum
     bounds = size_bounds(sizes, SIZE_STEPS)
     if not bounds:
         return []
-    rows = np.clip(np.searchsorted(bounds, sizes, side="right") - 1, 0, SIZE_STEPS - 1)
     last = len(INTENSITY_BOUNDS) - 2
+    rows = np.clip(np.searchsorted(bounds, sizes, side="right") - 1, 0, SIZE_STEPS - 1)
     columns = np.clip(np.searchsorted(INTENSITY_BOUNDS, intensities, side="right") - 1, 0, last)
-    return [
-        _cell(bounds, row, column, optimal[(rows == row) & (columns == column)])
-        for row in range(SIZE_STEPS)
-        for column in range(last + 1)
-    ]
+    cell, known = rows * (last + 1) + columns, np.isfinite(optimal)
+    number = SIZE_STEPS * (last + 1)
+    counts = np.bincount(cell, minlength=number)
+    sums = np.bincount(cell[known], weights=optimal[known], minlength=number)
+    kind = np.select([optimal <= 0.0, optimal >= 1.0], [0, 1], default=2)
+    votes = np.array([np.bincount(cell[known & (kind == k)], minlength=number) for k in range(len(_KINDS))])
+    return [_cell(bounds, place, int(counts[place]), float(sums[place]), votes[:, place]) for place in range(number)]
 
 
-def _cell(bounds: Sequence[float], row: int, column: int, optimal: FloatColumn) -> HeatCell:
-    known = optimal[np.isfinite(optimal)]
-    votes = [int(np.sum(known <= 0.0)), int(np.sum(known >= 1.0)), int(np.sum((known > 0.0) & (known < 1.0)))]
+def _cell(bounds: Sequence[float], place: int, tasks: int, total: float, votes: np.ndarray) -> HeatCell:
+    row, column = divmod(place, len(INTENSITY_BOUNDS) - 1)
+    voters = int(votes.sum())
     return HeatCell(
         size_low=bounds[row],
         size_high=bounds[row + 1],
         intensity_low=INTENSITY_BOUNDS[column],
         intensity_high=INTENSITY_BOUNDS[column + 1],
-        tasks=len(optimal),
-        optimal_gpu_fraction=float(known.mean()) if len(known) else None,
-        best_device=_KINDS[int(np.argmax(votes))] if len(known) else None,
+        tasks=tasks,
+        optimal_gpu_fraction=total / voters if voters else None,
+        best_device=_KINDS[int(np.argmax(votes))] if voters else None,
     )

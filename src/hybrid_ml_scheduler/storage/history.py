@@ -26,6 +26,7 @@ from hybrid_ml_scheduler.storage.tables import (
 __all__ = [
     "comparative_history",
     "data_counts",
+    "end_tasks",
     "model_history",
     "notification_history",
     "results_between",
@@ -111,13 +112,20 @@ async def _newest(store: Store, table: sa.Table, row_type: type[Any], limit: int
         return (await connection.execute(query)).all()
 
 
+def end_tasks(run_id: int | None = None) -> sa.Select[Any]:
+    """Select the first and last stored task, each by a step into the index: together they would be a full scan."""
+    ends = (sa.select(sa.func.min(tasks.c.task_id)), sa.select(sa.func.max(tasks.c.task_id)))
+    if run_id is not None:
+        ends = (ends[0].where(tasks.c.run_id == run_id), ends[1].where(tasks.c.run_id == run_id))
+    return sa.select(ends[0].scalar_subquery(), ends[1].scalar_subquery())
+
+
 async def data_counts(store: Store) -> DataCounts:
     """Say how much is stored, from running totals: nothing is counted row by row."""
     by_name = sa.select(rollups.c.scheduler_name, sa.func.sum(rollups.c.results)).group_by(rollups.c.scheduler_name)
-    ends = sa.select(sa.func.min(tasks.c.task_id), sa.func.max(tasks.c.task_id))
     async with store.reading() as connection:
         total = (await connection.execute(sa.select(totals))).mappings().one()
-        first, last = (await connection.execute(ends)).one()
+        first, last = (await connection.execute(end_tasks())).one()
         models = (await connection.execute(sa.select(sa.func.count()).select_from(model_versions))).scalar_one()
         count_of_runs = (await connection.execute(sa.select(sa.func.count()).select_from(runs))).scalar_one()
         per_scheduler = {name: int(number) for name, number in await connection.execute(by_name)}

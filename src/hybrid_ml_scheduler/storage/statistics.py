@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +42,12 @@ async def statistics(store: Store, *, window: int = 1000, scheduler: str = "hybr
     """Return the statistics over the newest `window` tasks; correlations are those of one strategy."""
     if not 0 < window <= _LARGEST_WINDOW:
         raise StorageError(f"Statistics look at 1 to {_LARGEST_WINDOW} tasks.")
-    found = await _window(store, window)
+    rows = await _read(store, window)
+    return await asyncio.to_thread(_summary, *rows, scheduler)  # the event loop has better things to do
+
+
+def _summary(found_tasks: Sequence[Any], results: Sequence[Any], scheduler: str) -> Statistics:
+    found = _columns(found_tasks, results)
     names, correlations = _correlations(found, scheduler)
     sizes = found.features["size"]
     histogram = size_bounds(sizes, _HISTOGRAM_STEPS)
@@ -63,7 +69,8 @@ async def statistics(store: Store, *, window: int = 1000, scheduler: str = "hybr
     )
 
 
-async def _window(store: Store, window: int) -> _Window:
+async def _read(store: Store, window: int) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Return the newest tasks, oldest first, and their results."""
     joined = tasks.outerjoin(training_data, training_data.c.task_id == tasks.c.task_id)
     columns = (tasks.c.task_id, *(tasks.c[name] for name in _FEATURES), training_data.c.optimal_gpu_fraction)
     newest = sa.select(*columns).select_from(joined).order_by(tasks.c.task_id.desc()).limit(window)
@@ -71,14 +78,15 @@ async def _window(store: Store, window: int) -> _Window:
     async with store.reading() as connection:
         found = (await connection.execute(newest)).all()[::-1]
         if not found:
-            return _columns([], [])
+            return [], []
         mine = results.task_id.between(found[0][0], found[-1][0])
         wanted = sa.select(results.task_id, results.scheduler_name, *(results[name] for name in _OUTCOMES)).where(mine)
-        return _columns(found, (await connection.execute(wanted)).all())
+        return found, (await connection.execute(wanted)).all()
 
 
 def _columns(found: Sequence[Any], rows: Sequence[Any]) -> _Window:
-    table = np.array(found, dtype=np.float64).reshape(len(found), 2 + len(_FEATURES))
+    # Plain tuples: numpy would ask every row of SQLAlchemy for attributes that it does not have.
+    table = np.array([tuple(row) for row in found], dtype=np.float64).reshape(len(found), 2 + len(_FEATURES))
     task_id = table[:, 0].astype(np.int64)
     schedulers = sorted({str(row[1]) for row in rows})
     place_of = {name: place for place, name in enumerate(schedulers)}
@@ -100,34 +108,37 @@ def _columns(found: Sequence[Any], rows: Sequence[Any]) -> _Window:
 
 def _win_loss(values: np.ndarray) -> Matrix:
     """Return the share of common tasks where the row is lower than the column; equal values count for nobody."""
-    return [[None if i == j else _share(values[i], values[j]) for j in range(len(values))] for i in range(len(values))]
+    known = np.isfinite(values)
+    common = (known[:, None, :] & known[None, :, :]).sum(axis=2)
+    wins = (values[:, None, :] < values[None, :, :]).sum(axis=2)  # no number is lower than not-a-number
+    names = range(len(values))
+    return [[_share(wins[i, j], common[i, j]) if i != j else None for j in names] for i in names]
 
 
-def _share(own: FloatColumn, other: FloatColumn) -> float | None:
-    common = np.isfinite(own) & np.isfinite(other)
-    return float(np.mean(own[common] < other[common])) if common.any() else None
+def _share(wins: np.int64, common: np.int64) -> float | None:
+    return float(wins / common) if common else None
 
 
 def _correlations(found: _Window, scheduler: str) -> tuple[Sequence[str], Matrix]:
     names = (*_FEATURES, *_OUTCOMES)
+    unknown: Matrix = [[None] * len(names) for _ in names]
     if scheduler not in found.schedulers:
-        return names, [[None] * len(names) for _ in names]
+        return names, unknown
     place = found.schedulers.index(scheduler)
     columns = np.array([*found.features.values(), *(found.outcomes[name][place] for name in _OUTCOMES)])
     columns = columns[:, np.isfinite(columns).all(axis=0)]
-    return names, [[_correlation(one, other) for other in columns] for one in columns]
+    return names, _pearson(columns) if columns.shape[1] > 1 else unknown
 
 
-def _correlation(one: FloatColumn, other: FloatColumn) -> float | None:
-    """Return Pearson's correlation, or nothing where a column is constant (to rounding)."""
-    if len(one) < 2:
-        return None
-    a, b = one - one.mean(), other - other.mean()
-    lengths = float(np.sqrt(a @ a)), float(np.sqrt(b @ b))
-    floors = 1e-12 * np.abs(one).max() * len(one), 1e-12 * np.abs(other).max() * len(other)
-    if lengths[0] <= floors[0] or lengths[1] <= floors[1]:
-        return None
-    return float(np.clip(a @ b / (lengths[0] * lengths[1]), -1.0, 1.0))
+def _pearson(columns: np.ndarray) -> Matrix:
+    """Return the correlation of every pair of rows, or nothing where one is constant (to rounding)."""
+    centred = columns - columns.mean(axis=1, keepdims=True)
+    lengths = np.sqrt((centred * centred).sum(axis=1))
+    varies = lengths > 1e-12 * columns.shape[1] * np.abs(columns).max(axis=1)
+    unit = centred / np.where(varies, lengths, 1.0)[:, None]
+    matrix = np.clip(unit @ unit.T, -1.0, 1.0)
+    names = range(len(columns))
+    return [[float(matrix[i, j]) if varies[i] and varies[j] else None for j in names] for i in names]
 
 
 def _spread(found: _Window, place: int, metric: Metric) -> Spread:

@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from hybrid_ml_scheduler.storage.history import end_tasks
 from hybrid_ml_scheduler.storage.records import METRICS, Trend, TrendPoint
 from hybrid_ml_scheduler.storage.rollup import BUCKET_TASKS
 from hybrid_ml_scheduler.storage.store import Store
@@ -41,12 +42,11 @@ async def trend(store: Store, *, points: int = 100, run_id: int | None = None) -
 async def _ends(connection: AsyncConnection, run_id: int | None) -> tuple[int | None, int]:
     """Return the range of tasks that the rollups cover: the rows may reach less far back, never further."""
     rolled = sa.select(sa.func.min(rollups.c.bucket))
-    stored = sa.select(sa.func.min(tasks.c.task_id), sa.func.max(tasks.c.task_id))
     if run_id is not None:
-        rolled, stored = rolled.where(rollups.c.run_id == run_id), stored.where(tasks.c.run_id == run_id)
+        rolled = rolled.where(rollups.c.run_id == run_id)
     bucket = (await connection.execute(rolled)).scalar_one()
-    first, last = (await connection.execute(stored)).one()
-    if bucket is None or first is None:
+    first, last = (await connection.execute(end_tasks(run_id))).one()
+    if bucket is None or first is None or last is None:
         return None, 0
     return (first if first // BUCKET_TASKS == bucket else bucket * BUCKET_TASKS), last
 
