@@ -160,7 +160,7 @@ def assumptions(profile: Path | Profile, batch: TaskBatch, *, transfer: str = "p
     ]
     for label, device in (("CPU", found.cpu), ("GPU", gpu)):
         if "busy_power" not in device.readings:
-            said.append(f"The {label}'s power was not readable when measured; the default of the physics is used.")
+            said.append(f"No power was measured for the {label}: the default of the physics is used.")
     outside = outside_range(found, batch)
     return (*said, *found.notes, *((outside,) if outside else ()))
 

@@ -106,8 +106,8 @@ def test_the_assumptions_name_the_machine_the_transfer_and_every_default() -> No
     said = assumptions(HANDMADE, inside)
     assert "Handmade GPU" in said[0]
     assert "pinned" in said[1]
-    assert any("CPU's power was not readable" in sentence for sentence in said)
-    assert not any("GPU's power" in sentence for sentence in said)
+    assert any("measured for the CPU" in sentence for sentence in said)
+    assert not any("measured for the GPU" in sentence for sentence in said)
     assert said[-1] == "Written by hand."
     assert "outside" in assumptions(HANDMADE, tasks([1.0], [0.5], [1.0]))[-1]
 
