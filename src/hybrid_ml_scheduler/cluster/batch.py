@@ -100,6 +100,7 @@ def _run_general(batch: TaskBatch, node: Node, rule: BatchRule, seconds: Duratio
         batch.task_id,
         batch.arrival_time,
         batch.duration_factor,
+        batch.is_noisy,
         np.diff(batch.parent_offsets),
         offsets,
         rows,

@@ -27,6 +27,7 @@ def run_general(
     identity: IntColumn,
     arrival: FloatColumn,
     factor: FloatColumn,
+    noisy: bool,
     waiting: IntColumn,
     child_offsets: IntColumn,
     child_rows: IntColumn,
@@ -59,7 +60,8 @@ def run_general(
     free = np.zeros(num_gpus + 1)
     backlog = np.zeros(num_gpus)
     heads, tails = np.full(num_gpus + 1, -1), np.full(num_gpus + 1, -1)
-    chain, table = np.empty(2 * count, np.int64), np.empty((2 * count, 4))
+    promised = 2 * count if noisy else 0
+    chain, table = np.empty(promised, np.int64), np.empty((promised, 4))
     doomed = np.zeros(count, np.bool_)
     paging, no_pages = paged_s.shape[0] > 0, np.zeros(0)
     length, decided = 0, 0
@@ -74,9 +76,11 @@ def run_general(
         status, fraction, gpu, cpu_part, gpu_part = 3, 0.0, -1, 0.0, 0.0
         cpu_end = now
         if not doomed[row]:
-            cpu_end = estimated_end(0, now, heads, chain, table)
+            # Without luck a device is believed to be free when it is free, and no queue need be walked.
+            cpu_end = estimated_end(0, now, heads, chain, table) if noisy else max(free[0], now)
             for index in range(num_gpus):
-                backlog[index] = estimated_end(index + 1, now, heads, chain, table) - now
+                end = estimated_end(index + 1, now, heads, chain, table) if noisy else max(free[index + 1], now)
+                backlog[index] = end - now
             place = decided if by_decision else row
             decided += 1
             wanted = fractions[place] if fractions.shape[0] > 0 else 0.0
@@ -99,7 +103,8 @@ def run_general(
             cpu_start = max(free[0], now)
             finish = cpu_start + cpu_part * luck
             free[0] = finish
-            append_part(0, 2 * row, cpu_start, finish, cpu_part, 0.0, heads, tails, chain, table)
+            if noisy:
+                append_part(0, 2 * row, cpu_start, finish, cpu_part, 0.0, heads, tails, chain, table)
             not_before = cpu_end + cpu_part if serial else 0.0
         if gpu_part > 0.0:
             device = gpu + 1
@@ -108,7 +113,10 @@ def run_general(
                 gpu_start = max(gpu_start, finish)
             free[device] = gpu_start + gpu_part * luck
             finish = max(finish, free[device])
-            append_part(device, 2 * row + 1, gpu_start, free[device], gpu_part, not_before, heads, tails, chain, table)
+            if noisy:
+                append_part(
+                    device, 2 * row + 1, gpu_start, free[device], gpu_part, not_before, heads, tails, chain, table
+                )
         out_fraction[row] = fraction
         out_gpu[row] = gpu if gpu_part > 0.0 else -1
         out_cpu_start[row] = cpu_start
