@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hybrid_ml_scheduler.core.streams import stream
 from hybrid_ml_scheduler.hardware.effort import Run
 
-if TYPE_CHECKING:
-    import torch
+__all__ = ["Backend", "Call", "Cuda", "Tensor"]
 
-__all__ = ["Backend", "Call", "Cuda"]
+# Torch's types by another name: it is imported only inside functions, so that this room needs numpy alone.
+Tensor = Any
+_Graph = Any
 
 # One unit of work; the number says which of several buffers to use.
 Call = Callable[[int], object]
@@ -37,7 +38,7 @@ class Backend:
         """Wait until the device has done everything asked of it."""
         self._module.synchronize()
 
-    def noise(self, *shape: int) -> torch.Tensor:
+    def noise(self, *shape: int) -> Tensor:
         """Numbers that are neither zero nor equal: one random block, repeated to fill the shape."""
         import torch
 
@@ -91,7 +92,7 @@ class Cuda(Backend):
         """Record a burst once for each length, then time its replays on the device's own clock."""
         import torch
 
-        graphs: dict[int, torch.cuda.CUDAGraph] = {}
+        graphs: dict[int, _Graph] = {}
 
         def run(times: int) -> float:
             if times not in graphs:
@@ -107,7 +108,7 @@ class Cuda(Backend):
 
         return run
 
-    def _recorded(self, call: Call, times: int) -> torch.cuda.CUDAGraph:
+    def _recorded(self, call: Call, times: int) -> _Graph:
         import torch
 
         # Libraries allocate their workspace at the first call, which must not happen while recording.

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from hybrid_ml_scheduler.hardware.backend import Backend, Call
+from hybrid_ml_scheduler.hardware.backend import Backend, Call, Tensor
 from hybrid_ml_scheduler.hardware.effort import Effort, Run, Tick, reading, sample, sweep
 from hybrid_ml_scheduler.hardware.profile import Reading, Series
-
-if TYPE_CHECKING:
-    import torch
 
 __all__ = ["launch", "matmul", "product", "stream_add", "transfers"]
 
@@ -64,7 +60,7 @@ def stream_add(backend: Backend, effort: Effort, tick: Tick) -> Series:
     return Series(unit="s", axis="size", method=f"{backend.method}, caches emptied before", points=points)
 
 
-def _windows(column: torch.Tensor, count: int) -> list[torch.Tensor]:
+def _windows(column: Tensor, count: int) -> list[Tensor]:
     """Up to so many pieces of the column, as far apart as they go."""
     pieces = min(_WINDOWS, column.numel() // count)
     step = column.numel() // pieces
@@ -77,7 +73,7 @@ def transfers(backend: Backend, effort: Effort, tick: Tick, *, pinned: bool) -> 
 
     kind = "pinned" if pinned else "pageable"
 
-    def both(number_of_bytes: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def both(number_of_bytes: int) -> tuple[Tensor, Tensor]:
         host = Backend("cpu").noise(number_of_bytes // 4)
         host = host.pin_memory() if pinned else host
         return host, torch.empty_like(host, device=backend.kind)
