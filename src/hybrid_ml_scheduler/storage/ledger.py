@@ -36,10 +36,8 @@ async def ledger(store: Store, query: LedgerQuery) -> LedgerPage:
         first, last, is_exact = await _window(connection, query)
         if first is None:
             return LedgerPage(rows=(), total=0, is_exact=True, first_task=None, last_task=None)
-        found = _filtered(query, first, last)
-        total = (await connection.execute(sa.select(sa.func.count()).select_from(found.subquery()))).scalar_one()
-        page = found.order_by(*_order(query)).offset(query.offset).limit(query.limit)
-        rows = [LedgerRow(*record) for record in await connection.execute(page)]
+        total = (await connection.execute(_matching(query, first, last, sa.func.count()))).scalar_one()
+        rows = [LedgerRow(*record) for record in await connection.execute(_page(query, first, last))]
     return LedgerPage(rows=rows, total=total, is_exact=is_exact, first_task=first, last_task=last)
 
 
@@ -69,10 +67,14 @@ async def _window(connection: AsyncConnection, query: LedgerQuery) -> tuple[int 
     return oldest + 1, newest, False
 
 
-def _filtered(query: LedgerQuery, first: int, last: int) -> sa.Select[Any]:
-    columns = [column.label(name) for name, column in _COLUMNS.items()]
-    joined = scheduler_results.join(tasks, tasks.c.task_id == scheduler_results.c.task_id)
-    found = sa.select(*columns).select_from(joined).where(scheduler_results.c.task_id.between(first, last))
+def _matching(query: LedgerQuery, first: int, last: int, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    """Select from the results that match; the tasks are joined only where they are asked about."""
+    found = sa.select(*columns).where(scheduler_results.c.task_id.between(first, last))
+    if query.run_id is not None or _is_of_task(query.sort):
+        joined = scheduler_results.join(tasks, tasks.c.task_id == scheduler_results.c.task_id)
+        found = found.select_from(joined)
+    else:
+        found = found.select_from(scheduler_results)
     if query.run_id is not None:
         found = found.where(tasks.c.run_id == query.run_id)
     if query.scheduler is not None:
@@ -80,6 +82,20 @@ def _filtered(query: LedgerQuery, first: int, last: int) -> sa.Select[Any]:
     if query.device is not None:
         found = found.where(scheduler_results.c.device == query.device)
     return found
+
+
+def _is_of_task(column: str) -> bool:
+    return column in tasks.c and column != "task_id"
+
+
+def _page(query: LedgerQuery, first: int, last: int) -> sa.Select[Any]:
+    """Select the rows of the page: find their ids first, so that only these few are joined with their tasks."""
+    ids = _matching(query, first, last, scheduler_results.c["id"])
+    ids = ids.order_by(*_order(query)).offset(query.offset).limit(query.limit)
+    joined = scheduler_results.join(tasks, tasks.c.task_id == scheduler_results.c.task_id)
+    columns = [column.label(name) for name, column in _COLUMNS.items()]
+    chosen = sa.select(*columns).select_from(joined).where(scheduler_results.c["id"].in_(ids.scalar_subquery()))
+    return chosen.order_by(*_order(query))
 
 
 def _order(query: LedgerQuery) -> list[sa.ColumnElement[Any]]:
