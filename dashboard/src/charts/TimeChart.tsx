@@ -4,8 +4,8 @@ import "uplot/dist/uPlot.min.css";
 import type { Theme } from "@/lib/theme";
 import { useSize } from "@/lib/useSize";
 import { Legend } from "./Legend";
-import type { Columns, Marker } from "./series";
-import { type LineName, plotData, plotOptions } from "./timePlot";
+import { type Columns, drawnColumns, type Marker } from "./series";
+import { type LineName, plotOptions } from "./timePlot";
 
 export interface TimeChartProps {
   label: string;
@@ -28,7 +28,7 @@ export function TimeChart(props: TimeChartProps) {
   const plot = useRef<uPlot | null>(null);
   const marks = useRef(markers);
   const [at, setAt] = useState<number | null>(null);
-  const data = useMemo(() => plotData(columns, stack, log), [columns, stack, log]);
+  const data = useMemo(() => drawnColumns(columns, stack, log) as uPlot.AlignedData, [columns, stack, log]);
   const latest = useRef(data);
   latest.current = data;
   marks.current = markers;

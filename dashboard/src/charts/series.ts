@@ -61,6 +61,17 @@ export function stacked(ys: readonly (number | null)[][]): (number | null)[][] {
   );
 }
 
+/** The columns as they are drawn: stacked, or by their logarithm, where zero and less become gaps. */
+export function drawnColumns(
+  columns: Columns,
+  stack: boolean,
+  log: boolean,
+): [number[], ...(number | null)[][]] {
+  const ys = stack ? stacked(columns.ys) : columns.ys;
+  const toLog = (y: number | null): number | null => (y !== null && y > 0 ? Math.log10(y) : null);
+  return [columns.xs, ...(log ? ys.map((column) => column.map(toLog)) : ys)];
+}
+
 /** Workload shifts as markers on an axis of seconds before the newest sample. */
 export function shiftMarkers(shifts: readonly Shift[], samples: readonly Sample[]): Marker[] {
   const newest = samples.at(-1)?.wallS;

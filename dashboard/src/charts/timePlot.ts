@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import { faded } from "@/lib/colour";
 import { inks, type Theme } from "@/lib/theme";
 import { logTicks } from "./axes";
-import { type Columns, type Marker, stacked } from "./series";
+import type { Marker } from "./series";
 
 export interface LineName {
   key: string;
@@ -21,15 +21,6 @@ export interface PlotLook {
   spanS: number;
   top: number | undefined;
   format: (value: number | null | undefined) => string;
-}
-
-/** The columns as uPlot draws them. */
-export function plotData(columns: Columns, stack: boolean, log: boolean): uPlot.AlignedData {
-  const ys = stack ? stacked(columns.ys) : columns.ys;
-  const drawn = log
-    ? ys.map((column) => column.map((y) => (y !== null && y > 0 ? Math.log10(y) : null)))
-    : ys;
-  return [columns.xs, ...drawn] as uPlot.AlignedData;
 }
 
 /** A dashed line with its words, for every marker inside the axis. */

@@ -1,6 +1,6 @@
 import { digits } from "@/lib/format";
 import { deviceLabel } from "@/live/devices";
-import { type Bars, type Curve, type Fact, shapesOf, spokenKey } from "./reasons";
+import { type Bars, type Curve, type Fact, shapesOf, spokenKey } from "./shapes";
 
 interface Drawn<T> {
   shape: T;

@@ -8,7 +8,7 @@ import { useFaces } from "@/lib/useStrategy";
 import { deviceLabel } from "@/live/devices";
 import { useLive } from "@/live/store";
 import { Reasons } from "./Reasons";
-import { shapesOf } from "./reasons";
+import { shapesOf } from "./shapes";
 
 export interface StrategyPanelProps {
   strategy: StrategyAudit;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shapesOf, spokenKey } from "@/features/audit/reasons";
+import { shapesOf, spokenKey } from "@/features/audit/shapes";
 
 describe("a strategy's reasons", () => {
   it("are drawn by their shape, whatever a plugin says", () => {
