@@ -5,11 +5,14 @@ from __future__ import annotations
 import copy
 import math
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, cast
 
 from hybrid_ml_scheduler.core import (
     Decision,
+    HasRule,
     Learns,
     Outcome,
     Prepares,
@@ -17,10 +20,12 @@ from hybrid_ml_scheduler.core import (
     Remembers,
     Scheduler,
     Task,
+    TaskBatch,
     stream,
 )
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
+from hybrid_ml_scheduler.schedulers.rule_choice import rule_choice
 
 __all__ = ["check_scheduler"]
 
@@ -50,7 +55,7 @@ def check_scheduler(make: Callable[[], Scheduler]) -> None:
     """Raise `SchedulerError` with one sentence if the strategies that `make` returns break the contract.
 
     Checked on nodes of 1, 2 and 4 GPUs: a name, valid decisions, no change of what it was shown, the same
-    decisions for the same seed, and a captured state that continues exactly.
+    decisions for the same seed, a captured state that continues exactly, and a rule that decides like `decide`.
     """
     first = make()
     if not isinstance(getattr(first, "name", None), str) or not first.name.isidentifier():
@@ -61,6 +66,8 @@ def check_scheduler(make: Callable[[], Scheduler]) -> None:
             raise SchedulerError(f"{first.name}: two runs with the same seed decide differently.")
         if isinstance(first, Remembers) and decisions != _decisions(make(), num_gpus, again=make):
             raise SchedulerError(f"{first.name}: a restored strategy decides differently from an uninterrupted one.")
+        if isinstance(first, HasRule):
+            _check_rule(make(), make(), num_gpus)
 
 
 def _decisions(
@@ -72,7 +79,7 @@ def _decisions(
     decisions = []
     for task, view in _stream(estimator):
         if again is not None and task.task_id == _TASKS // 2 and isinstance(scheduler, Remembers):
-            state = pickle.loads(pickle.dumps(dict(scheduler.capture())))
+            state = _copied(scheduler)
             scheduler = again()
             _prepare(scheduler, estimator)
             if isinstance(scheduler, Remembers):
@@ -82,6 +89,31 @@ def _decisions(
         if isinstance(scheduler, Learns):
             scheduler.observe(task, _outcome(task, decision, view))
     return decisions
+
+
+def _copied(scheduler: Remembers) -> Mapping[str, Any]:
+    """The captured state, through bytes and back, as a checkpoint would have it."""
+    try:
+        state: Mapping[str, Any] = pickle.loads(pickle.dumps(dict(scheduler.capture())))
+    except (pickle.PickleError, AttributeError, TypeError, ValueError) as error:
+        name = getattr(scheduler, "name", "strategy")
+        raise SchedulerError(f"{name}: the captured state cannot be stored: {error}.") from error
+    return state
+
+
+def _check_rule(ruled: Scheduler, deciding: Scheduler, num_gpus: int) -> None:
+    """Compare what the compiled form decides with what `decide` decides, task by task."""
+    estimator = PhysicsEstimator(Node.uniform(num_gpus))
+    _prepare(ruled, estimator)
+    _prepare(deciding, estimator)
+    moments = list(_stream(estimator))
+    rule = cast(HasRule, ruled).rule(TaskBatch.from_tasks([task for task, _ in moments]))
+    for place, (task, view) in enumerate(moments):
+        fraction, gpu = rule_choice(rule, place, task, view)
+        decision = deciding.decide(task, view)
+        other_gpu = decision.gpu not in (None, gpu) or (decision.gpu is None and gpu != view.least_loaded_gpu)
+        if fraction != decision.gpu_fraction or (fraction > 0.0 and other_gpu):
+            raise SchedulerError(f"{deciding.name}: rule and decide differ for task {task.task_id}.")
 
 
 def _prepare(scheduler: Scheduler, estimator: PhysicsEstimator) -> None:
@@ -107,16 +139,16 @@ def _stream(estimator: PhysicsEstimator) -> Iterator[tuple[Task, _View]]:
 
 
 def _checked(scheduler: Scheduler, task: Task, view: _View, num_gpus: int) -> Decision:
-    before = copy.deepcopy((view.now_s, view.cpu_backlog_s, view.gpu_backlogs_s))
+    before = copy.deepcopy((task, view.now_s, view.cpu_backlog_s, view.gpu_backlogs_s))
     decision = scheduler.decide(task, view)
     if not isinstance(decision, Decision):
         raise SchedulerError(f"{scheduler.name}: decide must return a Decision, not {type(decision).__name__}.")
-    if not (math.isfinite(decision.gpu_fraction) and 0.0 <= decision.gpu_fraction <= 1.0):
+    if not (isinstance(decision.gpu_fraction, Real) and 0.0 <= decision.gpu_fraction <= 1.0):
         raise SchedulerError(f"{scheduler.name}: gpu_fraction = {decision.gpu_fraction} is outside [0, 1].")
-    if decision.gpu is not None and not 0 <= decision.gpu < num_gpus:
+    if decision.gpu is not None and not (isinstance(decision.gpu, Integral) and 0 <= decision.gpu < num_gpus):
         raise SchedulerError(f"{scheduler.name}: GPU {decision.gpu} does not exist on a node of {num_gpus}.")
-    if before != (view.now_s, view.cpu_backlog_s, view.gpu_backlogs_s):
-        raise SchedulerError(f"{scheduler.name}: decide changed the cluster it was shown.")
+    if before != (task, view.now_s, view.cpu_backlog_s, view.gpu_backlogs_s):
+        raise SchedulerError(f"{scheduler.name}: decide changed the task or the cluster it was shown.")
     return decision
 
 

@@ -135,6 +135,8 @@ def _from_file(path: Path, attribute: str) -> SchedulerEntry:
     name = getattr(strategy, "name", None)
     if not isinstance(name, str) or not name.isidentifier():
         raise SchedulerError(f"{path}: class {attribute} needs a class attribute `name` that is an identifier.")
+    if any(name == entry.name for entry in _BUILT_IN):
+        raise SchedulerError(f"{path}: class {attribute} is called {name!r}, which is a built-in strategy's name.")
     summary = (inspect.getdoc(strategy) or f"from {path.name}").splitlines()[0]
     label = getattr(strategy, "label", name.replace("_", " ").capitalize())
     return SchedulerEntry(

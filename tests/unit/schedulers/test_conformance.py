@@ -1,0 +1,213 @@
+"""`check_scheduler` lets honest strategies pass and catches every kind of cheater with one sentence."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hybrid_ml_scheduler.core import (
+    BatchRule,
+    ClusterView,
+    Decision,
+    RaceContext,
+    RuleKind,
+    Scheduler,
+    Task,
+    TaskBatch,
+    stream,
+)
+from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.schedulers import check_scheduler, create
+from tests.golden.cases import STRATEGIES
+
+
+class Honest:
+    """The whole task to the least loaded GPU, or to the CPU if that is free."""
+
+    name = "honest"
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        return Decision(gpu_fraction=0.0 if cluster.cpu_backlog_s == 0.0 else 1.0)
+
+
+class Nameless(Honest):
+    name = ""
+
+
+class Spaced(Honest):
+    name = "two words"
+
+
+class Numbered(Honest):
+    name = 7  # type: ignore[assignment]
+
+
+class Says(Honest):
+    """Always says the same."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        answer: Decision = self.answer
+        return answer
+
+
+class Thief(Honest):
+    """Empties the queues it is shown."""
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        cluster.gpu_backlogs_s[0] = 0.0  # type: ignore[index]
+        return Decision(gpu_fraction=1.0)
+
+
+class Forger(Honest):
+    """Makes the task smaller."""
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        object.__setattr__(task, "size", 1.0)
+        return Decision(gpu_fraction=1.0)
+
+
+class Gambler(Honest):
+    """Draws from a generator of its own that nobody seeded."""
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        return Decision(gpu_fraction=random.random())
+
+
+class Gossip(Honest):
+    """Carries knowledge from one instance to the next."""
+
+    calls = itertools.count()
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        return Decision(gpu_fraction=float(next(self.calls) % 7) / 7)
+
+
+class Forgetful(Honest):
+    """Alternates, but its memory does not hold whose turn it is."""
+
+    def __init__(self) -> None:
+        self.turn = 0
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        self.turn += 1
+        return Decision(gpu_fraction=float(self.turn % 3 == 0))
+
+    def capture(self) -> Mapping[str, Any]:
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.turn = 1
+
+
+class Locked(Honest):
+    """Has a memory that cannot be written down."""
+
+    def capture(self) -> Mapping[str, Any]:
+        return {"how": lambda: 1}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Never reached."""
+
+
+class TwoFaced(Honest):
+    """Compiled, it is another strategy."""
+
+    def rule(self, batch: TaskBatch) -> BatchRule:
+        return BatchRule(kind=RuleKind.PRESCRIBED, fractions=np.full(len(batch), 0.5))
+
+
+class OtherGpu(Honest):
+    """Compiled, it uses another GPU (on nodes that have one)."""
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        return Decision(gpu_fraction=1.0, gpu=0)
+
+    def rule(self, batch: TaskBatch) -> BatchRule:
+        gpus = np.full(len(batch), -1, dtype=np.int64)
+        return BatchRule(kind=RuleKind.PRESCRIBED, fractions=np.ones(len(batch)), gpus=gpus)
+
+
+class ShortRule(Honest):
+    """Compiled, it forgets the last task."""
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        return Decision(gpu_fraction=0.0)
+
+    def rule(self, batch: TaskBatch) -> BatchRule:
+        return BatchRule(kind=RuleKind.PRESCRIBED, fractions=np.zeros(len(batch) - 1))
+
+
+CHEATERS: list[tuple[Callable[[], Any], str]] = [
+    (Nameless, "name"),
+    (Spaced, "name"),
+    (Numbered, "name"),
+    (lambda: Says(0.5), "must return a Decision, not float"),
+    (lambda: Says(None), "must return a Decision, not NoneType"),
+    (lambda: Says(Decision(gpu_fraction=1.01)), "gpu_fraction = 1.01"),
+    (lambda: Says(Decision(gpu_fraction=-0.1)), "gpu_fraction = -0.1"),
+    (lambda: Says(Decision(gpu_fraction=math.nan)), "gpu_fraction = nan"),
+    (lambda: Says(Decision(gpu_fraction="half")), "gpu_fraction = half"),  # type: ignore[arg-type]
+    (lambda: Says(Decision(gpu_fraction=1.0, gpu=3)), "GPU 3 does not exist on a node of 1"),
+    (lambda: Says(Decision(gpu_fraction=1.0, gpu=-1)), "GPU -1 does not exist"),
+    (lambda: Says(Decision(gpu_fraction=1.0, gpu=0.5)), "GPU 0.5 does not exist"),  # type: ignore[arg-type]
+    (Thief, "changed the task or the cluster"),
+    (Forger, "changed the task or the cluster"),
+    (Gambler, "same seed decide differently"),
+    (Gossip, "same seed decide differently"),
+    (Forgetful, "restored strategy decides differently"),
+    (Locked, "captured state cannot be stored"),
+    (TwoFaced, "rule and decide differ for task"),
+    (OtherGpu, "rule and decide differ for task"),
+    (ShortRule, "no share for task"),
+]
+
+
+def test_an_honest_strategy_passes() -> None:
+    check_scheduler(Honest)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_every_strategy_that_does_not_learn_keeps_the_contract(name: str) -> None:
+    check_scheduler(lambda: create(name))
+
+
+def test_the_variant_of_round_robin_keeps_the_contract() -> None:
+    check_scheduler(lambda: create("round_robin", {"variant": "half"}))
+
+
+@pytest.mark.parametrize(("make", "sentence"), CHEATERS)
+def test_a_cheater_is_caught(make: Callable[[], Scheduler], sentence: str) -> None:
+    with pytest.raises(SchedulerError, match=sentence) as caught:
+        check_scheduler(make)
+    assert "\n" not in str(caught.value)
+
+
+class Careful(Honest):
+    """Random, seeded by the race, and able to go on after a checkpoint."""
+
+    name = "careful"
+
+    def prepare(self, context: RaceContext) -> None:
+        self.rng = stream(context.seed, "scheduler", self.name)
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        return Decision(gpu_fraction=float(self.rng.random()))
+
+    def capture(self) -> Mapping[str, Any]:
+        return {"rng": self.rng.bit_generator.state}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.rng.bit_generator.state = state["rng"]
+
+
+def test_seeded_luck_and_an_honest_memory_pass() -> None:
+    check_scheduler(Careful)
