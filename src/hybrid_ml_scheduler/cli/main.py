@@ -35,6 +35,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
 _EXAMPLES = {
     "race": "Example: `hms race --workload heavy --seeds 10 --scheduler greedy --scheduler mine.py:Mine`",
     "schedulers": "Example: `hms schedulers --format json`",
+    "profile": "Example: `hms profile --quick --out mine.json`, then `hms race --hardware mine.json`",
 }
 
 _INTERRUPTED = 130

@@ -21,7 +21,8 @@ _CHOICES: Mapping[str, type[IntEnum]] = {
     "cost_model": CostModel,
 }
 _NUMBERS = ("max_speedup", "paging_slowdown", "electricity_usd_kwh")
-_KNOWN = (*_CHOICES, *_NUMBERS, "cpu", "gpu", "gpus")
+# `curves` only says which measurement a stored plan used; the numbers come from its hardware profile.
+_KNOWN = (*_CHOICES, *_NUMBERS, "cpu", "gpu", "gpus", "curves")
 _DEFAULT_GPUS = 4
 
 
@@ -107,4 +108,7 @@ def node_to_mapping(node: Node) -> dict[str, Any]:
         found["gpu"] = asdict(node.gpus[0])
     else:
         found["gpus"] = [asdict(gpu) for gpu in node.gpus]
+    if node.curves is not None:
+        # Which measurement it was; the profile file itself holds the numbers.
+        found["curves"] = node.curves.source
     return found

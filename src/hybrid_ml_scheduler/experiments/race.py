@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.cluster import Certificate, RunColumns, Simulation, Summary, certificate, run_batch, summarize
@@ -164,10 +165,19 @@ def race_seed(
     return SeedRace(
         seed=seed,
         tasks=len(batch),
-        assumptions=batch.assumptions,
+        assumptions=(*batch.assumptions, *_hardware_assumptions(plan, batch)),
         bound=certificate(batch, plan.node, seconds),
         summaries=summaries,
     )
+
+
+def _hardware_assumptions(plan: Plan, batch: TaskBatch) -> tuple[str, ...]:
+    """What a measured machine leaves to guessing, such as tasks outside the measured range."""
+    if plan.hardware is None:
+        return ()
+    from hybrid_ml_scheduler.hardware import assumptions
+
+    return tuple(assumptions(Path(plan.hardware), batch))
 
 
 def run_race(
