@@ -144,18 +144,17 @@ def run_sweep(
     """Run the cells that are not stored yet, build the tables, and return the failures by cell."""
     places = [folder.path / "cells" / f"{cell.digest}.json" for cell in sweep.cells]
     missing = [index for index, place in enumerate(places) if not place.is_file()]
-    for cell, place in zip(sweep.cells, places, strict=True):
-        if place.is_file():
-            step(cell.label)
+    for index in sorted(set(range(len(places))) - set(missing)):
+        step(sweep.cells[index].label)
     failures: dict[int, str] = {}
     with folder.phase("cells"):
-        for index, outcome in engine.results(run_cell, [sweep.cells[index] for index in missing]):
-            cell = missing[index]
+        for place, outcome in engine.results(run_cell, [sweep.cells[index] for index in missing]):
+            index = missing[place]
             if isinstance(outcome, Failure):
-                failures[cell] = outcome.reason
+                failures[index] = outcome.reason
             else:
-                write_whole(places[cell], json.dumps(outcome).encode("utf-8"))
-            step(sweep.cells[cell].label)
+                write_whole(places[index], json.dumps(outcome).encode("utf-8"))
+            step(sweep.cells[index].label)
         _write_tables(sweep, folder, places)
         folder.write_json("versions.json", versions())
         folder.write_json("failures.json", {sweep.cells[index].label: failures[index] for index in sorted(failures)})

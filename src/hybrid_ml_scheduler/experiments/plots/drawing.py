@@ -63,6 +63,9 @@ def _files(figure: Figure, name: str) -> dict[str, bytes]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     FigureCanvasAgg(figure)
+    # Laid out once for both files: finding room for labels takes longer than drawing them.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
     found = {}
     # Neither file may tell when or by which build it was drawn: equal results must be equal bytes.
     for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": "hms", "Title": name})):
