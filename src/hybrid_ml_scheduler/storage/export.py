@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -48,22 +47,20 @@ async def export_file(
     target = Path(path)
     pages = await ExportPages.of(store, table)
     encoder = _encoder(format or _format_of(target), pages)
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as problem:
-        raise StorageError(f"{target} cannot be written: {problem.strerror}.") from problem
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         total = 0
-        with os.fdopen(handle, "wb") as file:
+        with unfinished.open("wb") as file:
             async for piece, rows in _pieces(pages, encoder):
                 file.write(piece)
                 total += rows
                 if progress is not None:
                     progress(total)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        os.replace(unfinished, target)
+    except OSError as problem:
+        raise StorageError(f"{target} cannot be written: {problem.strerror}.") from problem
+    finally:
+        unfinished.unlink(missing_ok=True)
     return total
 
 
