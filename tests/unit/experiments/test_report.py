@@ -6,6 +6,7 @@ import io
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pypdf import PdfReader
@@ -34,7 +35,7 @@ def test_every_number_of_the_main_table_is_in_the_pdf(compared: ResultsFolder) -
     for name in STRATEGIES:
         row = label_of(name)
         for metric in SHOWN:
-            cell = intervals.loc[(name, metric)]
+            cell: Any = intervals.loc[(name, metric)]
             unit = "%" if metric == "makespan_gap" else ""
             row += " " + figure_with_interval(cell["mean"], cell["low"], cell["high"], unit).replace(" %", "")
         assert row in text
