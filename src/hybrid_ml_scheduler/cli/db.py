@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 
 _BEHIND_OR_BROKEN = 1
+_LONG_S = 3600.0
 
 
 class OutputFormat(str, Enum):
@@ -104,7 +105,7 @@ async def _examine(url: str, full: bool, timeout_s: float) -> tuple[SchemaState,
     state = await storage.check(url, timeout_s=timeout_s)
     if not full or state.behind or not state.known:
         return state, None
-    store = await storage.open_store(url)
+    store = await storage.open_store(url, command_timeout_s=_LONG_S)
     try:
         return state, await storage.integrity(store)
     finally:

@@ -71,7 +71,8 @@ def is_refusal(problem: BaseException) -> bool:
 def spoken(problem: BaseException) -> str:
     """Return the innermost reason as one short line."""
     innermost = list(_links(problem))[-1]
-    text = " ".join(str(innermost).split()) or type(innermost).__name__
+    silent = "no answer in time" if isinstance(innermost, asyncio.TimeoutError) else type(innermost).__name__
+    text = " ".join(str(innermost).split()) or silent
     return text if len(text) <= 200 else text[:197] + "..."
 
 

@@ -18,6 +18,8 @@ __all__ = ["SchemaState", "check", "require_current", "upgrade"]
 
 _LOCK = 0x484D5331  # any number that only this product locks
 
+_STEP_TIMEOUT_S = 3600.0  # a step over a large history takes its time
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaState:
@@ -47,7 +49,7 @@ class SchemaState:
 
 async def upgrade(url: str, *, timeout_s: float = 5.0) -> SchemaState:
     """Bring a database to this version's schema, creating a SQLite file where there is none; harmless when repeated."""
-    store = await connected(url, timeout_s=timeout_s, create=True)
+    store = await connected(url, timeout_s=timeout_s, command_timeout_s=_STEP_TIMEOUT_S, create=True)
     try:
         state = await _state(store)
         if not state.known:

@@ -28,7 +28,7 @@ from hybrid_ml_scheduler.storage.records import StoreHealth
 __all__ = ["Store", "connected", "open_store", "ping"]
 
 _CONNECT_TIMEOUT_S = 2.0
-_COMMAND_TIMEOUT_S = 30.0
+_COMMAND_TIMEOUT_S = 10.0
 _POOL_TIMEOUT_S = 5.0
 _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 0.5
@@ -80,11 +80,14 @@ class Store:
         await self.engine.dispose()
 
 
-async def open_store(url: str, *, timeout_s: float = 5.0) -> Store:
-    """Open a database whose schema is up to date; try for `timeout_s` seconds if it does not answer."""
+async def open_store(url: str, *, timeout_s: float = 5.0, command_timeout_s: float = _COMMAND_TIMEOUT_S) -> Store:
+    """Open a database whose schema is up to date; try for `timeout_s` seconds if it does not answer.
+
+    Later, a PostgreSQL that takes longer than `command_timeout_s` for one command counts as away.
+    """
     from hybrid_ml_scheduler.storage.schema import require_current
 
-    store = await connected(url, timeout_s=timeout_s)
+    store = await connected(url, timeout_s=timeout_s, command_timeout_s=command_timeout_s)
     try:
         await require_current(store)
     except StorageError:
@@ -93,12 +96,14 @@ async def open_store(url: str, *, timeout_s: float = 5.0) -> Store:
     return store
 
 
-async def connected(url: str, *, timeout_s: float, create: bool = False) -> Store:
+async def connected(
+    url: str, *, timeout_s: float, command_timeout_s: float = _COMMAND_TIMEOUT_S, create: bool = False
+) -> Store:
     """Open a database whatever its schema; a missing SQLite file is an error unless `create`."""
     address = parsed(url)
     if address.drivername.startswith("sqlite"):
         _require_file(address, create)
-    store = Store(engine=_engine(address), name=shown(address))
+    store = Store(engine=_engine(address, command_timeout_s), name=shown(address))
     try:
         await _await_answer(store, timeout_s)
     except StorageError:
@@ -135,7 +140,7 @@ def _require_file(address: URL, create: bool) -> None:
         raise StorageError(f"{shown(address)} does not exist; run 'hms db upgrade' to create it.")
 
 
-def _engine(address: URL) -> AsyncEngine:
+def _engine(address: URL, command_timeout_s: float) -> AsyncEngine:
     if address.drivername.startswith("sqlite"):
         engine = create_async_engine(address, pool_size=4, max_overflow=4, pool_timeout=_POOL_TIMEOUT_S)
         sa.event.listen(engine.sync_engine, "connect", _prepare_sqlite)
@@ -147,7 +152,7 @@ def _engine(address: URL) -> AsyncEngine:
         max_overflow=8,
         pool_timeout=_POOL_TIMEOUT_S,
         pool_pre_ping=True,
-        connect_args={"timeout": _CONNECT_TIMEOUT_S, "command_timeout": _COMMAND_TIMEOUT_S},
+        connect_args={"timeout": _CONNECT_TIMEOUT_S, "command_timeout": command_timeout_s},
     )
 
 

@@ -23,6 +23,8 @@ _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 1.0
 _OPEN_TIMEOUT_S = 1.0
 _KEPT_DIFFERENCES = 20
+_COMMAND_TIMEOUT_S = 30.0
+_SILENCE_S = 1.5
 
 
 class StoreWriter:
@@ -39,6 +41,7 @@ class StoreWriter:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._lock = threading.Lock()
+        self._waiting_since_s: float | None = None
         self._health = WriterHealth(
             state="ok",
             backlog_rows=0,
@@ -66,7 +69,12 @@ class StoreWriter:
     def health(self) -> WriterHealth:
         """Say how the writer is."""
         with self._lock:
-            return replace(self._health, backlog_rows=self._backlog.rows)
+            known, since_s = self._health, self._waiting_since_s
+        silence_s = 0.0 if since_s is None else time.monotonic() - since_s
+        if known.state == "ok" and silence_s > _SILENCE_S:  # it hangs; the driver gives up much later
+            sentence = f"The database has not answered for {silence_s:.1f} s."
+            known = replace(known, state="down", down_since=time.time() - silence_s, last_error=sentence)
+        return replace(known, backlog_rows=self._backlog.rows)
 
     def close(self, timeout_s: float = 10.0) -> bool:
         """Store what is left, for at most `timeout_s`, and end; say whether everything is stored."""
@@ -105,7 +113,7 @@ class StoreWriter:
         """Try until it is stored; give up only when the database refuses or the writer must end."""
         batch, pause_s = RowBatch.merged(batches), _FIRST_PAUSE_S
         while not self._stopping.is_set():
-            begin_s = time.perf_counter()
+            begin_s = self._waiting_since_s = time.monotonic()
             try:
                 report = loop.run_until_complete(link.write(batch))
             except StoreUnavailableError as problem:
@@ -117,13 +125,15 @@ class StoreWriter:
                 self._backlog.give_up(str(problem))
                 self._stopping.set()
             else:
-                self._mark_written(report, time.perf_counter() - begin_s)
+                self._mark_written(report, time.monotonic() - begin_s)
                 self._backlog.stored(sum(map(len, batches)))
                 return
 
     def _watch(self, loop: asyncio.AbstractEventLoop, link: _Link) -> None:
         """With nothing to write, look whether the database is there: health tells the truth while idle, too."""
+        self._waiting_since_s = time.monotonic()
         problem = loop.run_until_complete(link.problem())
+        self._waiting_since_s = None
         if problem is None:
             self._change(state="ok", down_since=None)
         else:
@@ -131,11 +141,13 @@ class StoreWriter:
 
     def _mark_down(self, sentence: str) -> None:
         with self._lock:
+            self._waiting_since_s = None
             since = self._health.down_since or time.time()
             self._health = replace(self._health, state="down", down_since=since, last_error=sentence)
 
     def _mark_written(self, report: WriteReport, seconds: float) -> None:
         with self._lock:
+            self._waiting_since_s = None
             old = self._health
             self._health = replace(
                 old,
@@ -179,7 +191,7 @@ class _Link:
 
     async def _opened(self) -> Store:
         if self._store is None:
-            self._store = await open_store(self._url, timeout_s=_OPEN_TIMEOUT_S)
+            self._store = await open_store(self._url, timeout_s=_OPEN_TIMEOUT_S, command_timeout_s=_COMMAND_TIMEOUT_S)
         return self._store
 
     async def close(self) -> None:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
+import psutil
 import pytest
 
 from hybrid_ml_scheduler.storage import (
@@ -124,6 +125,29 @@ async def test_an_idle_writer_notices_an_outage_within_two_seconds() -> None:
         server.start()
         assert wait_until(lambda: writer.health().state == "ok", 3.0)
         assert writer.close()
+
+
+async def test_a_database_that_hangs_counts_as_down_and_catches_up_when_it_wakes() -> None:
+    with services.postgres() as server:
+        await upgrade(server.url)
+        store = await open_store(server.url)
+        run_id = await samples.new_run(store)
+        writer = StoreWriter(server.url)
+        writer.start()
+        writer.put(samples.batch(run_id, 0, 20))
+        assert writer.flush()
+        processes = [psutil.Process(server.pid), *psutil.Process(server.pid).children()]
+        for process in processes:
+            process.suspend()
+        writer.put(samples.batch(run_id, 20, 20))
+        assert wait_until(lambda: writer.health().state == "down", 2.5)
+        assert "has not answered" in str(writer.health().last_error)
+        assert not (await ping(store, timeout_s=0.3)).ok
+        for process in processes:
+            process.resume()
+        assert writer.close()
+        assert (await integrity(store)).tasks == 40
+        await store.close()
 
 
 async def test_a_lost_answer_to_a_commit_does_not_repeat_rows(postgres_url: str, migrated_postgres_url: str) -> None:
