@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from hybrid_ml_scheduler.core import TaskBatch, validated
 from hybrid_ml_scheduler.physics import CoExecution, CostModel, Cpu, Gpu, MemoryRule, Node, SpeedupLaw
 
-# A few values come up again and again, so that arrivals, durations and backlogs tie on purpose.
+# A few values come up again and again, so that arrivals, durations and backlogs tie on purpose. No share is so small
+# that its seconds underflow to zero: whether such a part exists is not a question worth an answer.
 sizes = st.one_of(st.sampled_from([250.0, 1000.0, 4000.0]), st.floats(10.0, 5000.0))
-intensities = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0))
+intensities = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0, allow_subnormal=False))
 memories = st.one_of(st.sampled_from([0.0, 500.0, 8000.0, 8001.0]), st.floats(0.0, 20_000.0))
 arrivals = st.one_of(st.sampled_from([0.0, 0.25, 1.0, 1.0625]), st.floats(0.0, 20.0))
 measured = st.one_of(st.just(math.nan), st.sampled_from([0.5, 1.0]), st.floats(0.001, 5.0))
