@@ -22,6 +22,11 @@ settings.register_profile("soak", max_examples=2000, deadline=None, suppress_hea
 settings.load_profile("steady")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--soak` repeats what is done a few times otherwise, for example a hundred crashes instead of three."""
+    parser.addoption("--soak", action="store_true", help="repeat crash tests a hundred times")
+
+
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """SQLAlchemy URL of a real PostgreSQL that all tests share; take `fresh_postgres_url` for an empty database."""

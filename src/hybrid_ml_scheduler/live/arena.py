@@ -188,7 +188,7 @@ class Arena:
                 self.tell("error", f"Training of {job.scheduler} failed: {result}.", key=key, event="training_failed")
             else:
                 race.activate(job, result, time.time())
-        if not self._worker.busy and self.state == "running":
+        if self.state == "running" and self._worker.may_begin(time.monotonic()):
             job_due = race.learners.request(race.next_task_id)
             if job_due is not None:
                 self._worker.begin(job_due)

@@ -13,8 +13,9 @@ __all__ = ["Clerk"]
 
 _TASKS_AT_ONCE = 256
 _LONGEST_WAIT_S = 0.1
-_CHECKPOINT_EVERY_S = 3.0
+_CHECKPOINT_EVERY_S = 2.0
 _CHECKPOINT_EVERY_TASKS = 10_000
+_CHECKPOINT_REST = 30.0
 
 
 class Clerk:
@@ -24,6 +25,7 @@ class Clerk:
         self._keeper = keeper
         self._handed_over_s = 0.0
         self._checkpoint_s = 0.0
+        self._checkpoint_rest_s = _CHECKPOINT_EVERY_S
         self._checkpoint_task = 0
         self._announced = 0
         self._is_waiting = False
@@ -51,7 +53,7 @@ class Clerk:
         is_late = now_s - self._handed_over_s >= _LONGEST_WAIT_S and len(race.rows) > 0
         if is_late or len(race.rows.tasks) >= _TASKS_AT_ONCE:
             moved = race.next_task_id - self._checkpoint_task
-            is_time = moved > 0 and now_s - self._checkpoint_s >= _CHECKPOINT_EVERY_S
+            is_time = moved > 0 and now_s - self._checkpoint_s >= self._checkpoint_rest_s
             self._is_waiting = not self.hand_over(race, at, checkpoint=is_time or moved >= _CHECKPOINT_EVERY_TASKS)
         return not self._is_waiting or len(race.rows.tasks) < _TASKS_AT_ONCE
 
@@ -61,13 +63,20 @@ class Clerk:
             return False
         rows = race.take_rows()
         if checkpoint:
-            rows.checkpoint = Checkpoint(boundary=race.next_task_id, blob=packed(race.capture()), at=at)
-            self._checkpoint_s, self._checkpoint_task = time.monotonic(), race.next_task_id
+            rows.checkpoint = self._checkpoint(race, at)
         if len(rows):
             self._keeper.keep(rows)
         self._handed_over_s = time.monotonic()
         self._announced = 0
         return True
+
+    def _checkpoint(self, race: Race, at: float) -> Checkpoint:
+        """Capture the race; the larger its state, the rarer the checkpoints, so that they cost little in all."""
+        begin_s = time.monotonic()
+        made = Checkpoint(boundary=race.next_task_id, blob=packed(race.capture()), at=at)
+        self._checkpoint_s, self._checkpoint_task = time.monotonic(), race.next_task_id
+        self._checkpoint_rest_s = max(_CHECKPOINT_EVERY_S, _CHECKPOINT_REST * (self._checkpoint_s - begin_s))
+        return made
 
     def new_activations(self, race: Race) -> list[Activation]:
         """Return the activations that nobody was told about yet."""

@@ -1,7 +1,7 @@
 """The strategies that learn: when the forest is due, what it is trained on, how often the agent updates.
 
 A strategy that trains apart from deciding offers `training_due`, `training_data`, `fit` (pure, any thread) and
-`activate`. One that updates as it goes offers `update_every`, `updates`, `loss` and `epsilon`.
+`activate`. One that updates as it goes offers `options.updates_per_task`, `dqn.updates`, `loss` and `epsilon`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -43,10 +43,10 @@ class TrainsApart(Protocol):
 
 @runtime_checkable
 class UpdatesAlong(Protocol):
-    """A strategy that takes gradient steps as outcomes come in."""
+    """A strategy that takes gradient steps as outcomes come in: `options.updates_per_task` of them."""
 
-    update_every: int
-    updates: int
+    options: Any
+    dqn: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +107,7 @@ class Learners:
         self._is_synchronous = course.retraining == "synchronous"
         self._apart = {r.name: r.scheduler for r in racers if isinstance(r.scheduler, TrainsApart)}
         self._along = {r.name: r.scheduler for r in racers if isinstance(r.scheduler, UpdatesAlong)}
+        self._updates_per_task = {name: one.options.updates_per_task for name, one in self._along.items()}
         self._interval = course.retrain_interval
         self._trained = dict.fromkeys(self._apart, 0)
         self._coalesced = dict.fromkeys(self._apart, 0)
@@ -162,8 +163,9 @@ class Learners:
     def set_stride(self, stride: int) -> None:
         """Let agents update once every `stride` tasks."""
         self.stride = stride
-        for strategy in self._along.values():
-            strategy.update_every = stride
+        for name, strategy in self._along.items():
+            wanted = min(self._updates_per_task[name], 1.0 / stride)
+            strategy.options = replace(strategy.options, updates_per_task=wanted)
 
     def states(self, tasks: int) -> dict[str, Learning]:
         """Say how each learner is getting on."""
@@ -184,7 +186,7 @@ class Learners:
         )
 
     def _agent(self, strategy: UpdatesAlong, tasks: int) -> Learning:
-        updates = strategy.updates
+        updates = strategy.dqn.updates
         return Learning(
             kind="agent",
             updates=updates,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from hybrid_ml_scheduler.live.learners import TrainedModel, TrainingJob
 
 __all__ = ["TrainingWorker"]
+
+_REST = 3.0
 
 
 class TrainingWorker:
@@ -16,11 +19,16 @@ class TrainingWorker:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="training")
         self._job: TrainingJob | None = None
         self._future: Future[TrainedModel] | None = None
+        self._rested_s = 0.0
 
     @property
     def busy(self) -> bool:
         """Whether a job has been begun and not been collected."""
         return self._future is not None
+
+    def may_begin(self, now_s: float) -> bool:
+        """Whether there is time for a job: training takes a quarter of the time at most, the race has the rest."""
+        return self._future is None and now_s >= self._rested_s
 
     def begin(self, job: TrainingJob) -> None:
         """Start a job; only while not busy."""
@@ -33,7 +41,11 @@ class TrainingWorker:
         job, future = self._job, self._future
         self._job = self._future = None
         problem = future.exception()
-        return job, future.result() if problem is None else problem
+        if problem is not None:
+            return job, problem
+        trained = future.result()
+        self._rested_s = time.monotonic() + _REST * trained.duration_s
+        return job, trained
 
     def forget(self) -> None:
         """Drop the running job: its race is over."""

@@ -156,8 +156,10 @@ class ArchiveDesk:
         )
 
     async def stats(self, window: int, scheduler: str) -> Stats:
-        """Return the statistics over the latest tasks; one answer serves everyone who asks within a second."""
-        key = f"stats:{window}:{scheduler}"
+        """Return the statistics over the latest tasks; while the race runs, one answer serves everyone for a second."""
+        status = self._arena.status()
+        moment = "running" if status.state == "running" else str(status.next_task_id)
+        key = f"stats:{window}:{scheduler}:{status.run_id}:{moment}"
         cached = await self._cache.get(key)
         if cached is not None:
             return Stats.model_validate(json.loads(cached))

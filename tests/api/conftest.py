@@ -1,0 +1,50 @@
+"""One service that most tests share, and applications without a process for the rest."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from hybrid_ml_scheduler.api.app import create_app
+from hybrid_ml_scheduler.settings import load_settings
+from tests.api.service import LiveService, service
+
+Opener = Callable[..., contextlib.AbstractAsyncContextManager[httpx.AsyncClient]]
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
+    """A service with the embedded database that has raced a few hundred tasks; leave it running."""
+    environment = {"HMS_SCHEDULERS": "round_robin,random,greedy,hybrid_ml,oracle", "HMS_SEED": "7"}
+    with service(tmp_path_factory.mktemp("shared"), environment) as live:
+        live.post("/api/simulation/start", {"speed": 400})
+        live.wait(lambda status: status["tasks_processed"] > 300, within_s=60.0)
+        yield live
+
+
+@pytest.fixture
+def running(shared: LiveService) -> LiveService:
+    """The shared service, racing at a moderate pace."""
+    shared.post("/api/simulation/start", {"speed": 100})
+    return shared
+
+
+@pytest.fixture
+def application(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opener:
+    """Open an application in this process with settings of your own; gives a client."""
+    monkeypatch.chdir(tmp_path)
+
+    @contextlib.asynccontextmanager
+    async def opened(client_address: str = "127.0.0.1", **settings: object) -> AsyncIterator[httpx.AsyncClient]:
+        given = {"schedulers": ("greedy",), **settings}
+        app = create_app(load_settings(tmp_path / "none.env", **given))
+        async with app.router.lifespan_context(app):
+            transport = httpx.ASGITransport(app=app, client=(client_address, 1), raise_app_exceptions=False)
+            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
+                yield client
+
+    return opened

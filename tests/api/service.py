@@ -1,0 +1,118 @@
+"""A real service: `hms serve` in its own process, on a free loopback port."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.services import free_port
+
+START_WITHIN_S = 60.0
+CHEAP = "round_robin,random,greedy,oracle"
+_PROGRAM = "from hybrid_ml_scheduler.cli.main import main; main()"
+
+
+class LiveService:
+    """A service that can be started, stopped, killed and started again on the same data."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.environment = {"HMS_SCHEDULERS": CHEAP, "HMS_RATE_LIMIT": "1000000/second", **(environment or {})}
+        self.client = httpx.Client(base_url=self.url, timeout=20.0)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def launch(self) -> subprocess.Popen[bytes]:
+        """Start the process without waiting."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "NUMBA_CACHE_DIR") if name in os.environ}
+        command = [sys.executable, "-c", _PROGRAM, "serve", "--port", str(self.port)]
+        with (self.folder / "output.txt").open("ab") as output:
+            self._process = subprocess.Popen(
+                command, cwd=self.folder, env={**kept, **self.environment}, stdout=output, stderr=output
+            )
+        return self._process
+
+    def start(self) -> LiveService:
+        """Start and wait until it answers."""
+        process = self.launch()
+        deadline_s = time.monotonic() + START_WITHIN_S
+        while True:
+            assert process.poll() is None, f"the service ended: {self.output[-2000:]}"
+            assert time.monotonic() < deadline_s, f"the service did not answer: {self.output[-2000:]}"
+            with contextlib.suppress(httpx.TransportError):
+                self.client.get("/api/status")
+                return self
+            time.sleep(0.02)
+
+    def stop(self) -> int:
+        """End it as a person would, with Ctrl+C; returns the exit status."""
+        if self._process is None:
+            return 0
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+        code = self._process.wait(30.0)
+        self._process = None
+        return code
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    @property
+    def output(self) -> str:
+        """All it has said so far."""
+        return (self.folder / "output.txt").read_text(errors="replace")
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def get(self, path: str, **query: Any) -> Any:
+        """Ask for JSON that must be there."""
+        answer = self.client.get(path, params=query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def post(self, path: str, body: Any = None, status: int = 200, **query: Any) -> Any:
+        """Give a command that must succeed."""
+        answer = self.client.post(path, json=body, params=query)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    def status(self) -> Any:
+        """Say where the race stands."""
+        return self.get("/api/status")
+
+    def wait(self, holds: Callable[[Any], bool], within_s: float = 30.0) -> Any:
+        """Wait until the status is as wanted, and return it."""
+        deadline_s = time.monotonic() + within_s
+        while not holds(status := self.status()):
+            assert time.monotonic() < deadline_s, f"it did not come true in time: {status}"
+            time.sleep(0.01)
+        return status
+
+
+@contextlib.contextmanager
+def service(folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[LiveService]:
+    """A running service, ended for certain."""
+    live = LiveService(folder, environment)
+    try:
+        yield live.start()
+    finally:
+        live.stop()
+        live.client.close()

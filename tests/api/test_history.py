@@ -1,0 +1,117 @@
+"""What has been stored, read back over HTTP."""
+
+from __future__ import annotations
+
+import csv
+import io
+from statistics import fmean
+
+import pytest
+
+from tests.api.service import LiveService
+
+
+@pytest.fixture
+def paused(running: LiveService) -> LiveService:
+    """A service whose history stands still."""
+    running.post("/api/simulation/stop")
+    return running
+
+
+def test_full_history_gives_the_newest_labels_first(paused: LiveService) -> None:
+    rows = paused.get("/api/full_history", limit=50)
+    assert [row["task_id"] for row in rows] == list(range(rows[0]["task_id"], rows[0]["task_id"] - 50, -1))
+    assert all(0 <= row["optimal_gpu_fraction"] <= 1 and row["optimal_time"] > 0 for row in rows)
+
+
+def test_the_oracle_reaches_the_label_of_every_task(paused: LiveService) -> None:
+    labels = {row["task_id"]: row for row in paused.get("/api/full_history", limit=100)}
+    for row in paused.get("/api/history/comparative", limit=100):
+        label = labels[row["task"]["task_id"]]
+        assert row["results"]["oracle"]["time"] == pytest.approx(label["optimal_time"], rel=1e-12)
+
+
+def test_the_ledger_sorts_filters_and_pages(paused: LiveService) -> None:
+    page = paused.get("/api/history/ledger", sort="latency", order="desc", scheduler="greedy", limit=20)
+    latencies = [row["latency"] for row in page["rows"]]
+    assert latencies == sorted(latencies, reverse=True)
+    assert {row["scheduler"] for row in page["rows"]} == {"greedy"}
+    following = paused.get("/api/history/ledger", sort="latency", order="desc", scheduler="greedy", limit=20, offset=20)
+    assert following["rows"][0]["latency"] <= latencies[-1]
+    assert {row["task_id"] for row in following["rows"]}.isdisjoint(row["task_id"] for row in page["rows"])
+    on_cpu = paused.get("/api/history/ledger", device="cpu", scheduler="round_robin", limit=50)
+    assert {row["device"] for row in on_cpu["rows"]} == {"cpu"}
+
+
+def test_a_shown_average_is_the_average_of_the_rows(paused: LiveService) -> None:
+    stats = paused.get("/api/stats", window=100)
+    rows = paused.get("/api/history/comparative", limit=100)
+    for entry in stats["percentiles"]:
+        values = [row["results"][entry["scheduler"]][entry["metric"]] for row in rows]
+        assert entry["mean"] == pytest.approx(fmean(values), rel=1e-9)
+
+
+def test_the_win_matrix_counts_lower_values_and_equal_ones_for_nobody(paused: LiveService) -> None:
+    matrix = paused.get("/api/stats", window=100)["win_loss"]["time"]
+    rows = paused.get("/api/history/comparative", limit=100)
+    names = matrix["schedulers"]
+    for i, one in enumerate(names):
+        assert matrix["share"][i][i] is None
+        for j, other in enumerate(names):
+            if i != j:
+                wins = [row["results"][one]["time"] < row["results"][other]["time"] for row in rows]
+                assert matrix["share"][i][j] == pytest.approx(fmean(wins))
+
+
+def test_trend_covers_the_run_and_counts_what_is_collected(paused: LiveService) -> None:
+    trend = paused.get("/api/history/trend", points=20)
+    status = paused.status()
+    assert trend["points"][-1]["last_task_id"] == status["last_task_id"]
+    assert set(trend["points"][0]["avg_latency"]) == set(status["schedulers"])
+    assert trend["collection"]["results"] == trend["collection"]["tasks"] * len(status["schedulers"])
+    assert trend["collection"]["database"] == "sqlite"
+
+
+def test_retraining_history_says_when_with_how_many_and_how_good(running: LiveService) -> None:
+    running.wait(lambda now: now["learning"]["hybrid_ml"]["updates"] >= 1)
+    running.post("/api/simulation/stop")
+    models = running.get("/api/models")
+    assert models["total"] >= 1
+    newest = models["models"][0]
+    assert newest["scheduler"] == "hybrid_ml"
+    assert newest["samples"] > 0
+    assert newest["duration_s"] > 0
+    assert 0 <= newest["error"] < 1
+    told = [one["message"] for one in running.get("/api/events")["notifications"]]
+    assert any("hybrid_ml retrained on" in message for message in told)
+
+
+def test_csv_export_holds_every_result(paused: LiveService) -> None:
+    answer = paused.client.get("/api/history/export", params={"format": "csv"})
+    assert answer.headers["content-type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert len(rows) == paused.get("/api/history/trend")["collection"]["results"]
+
+
+def test_parquet_export_can_be_read_back(paused: LiveService) -> None:
+    import pyarrow.parquet as pq
+
+    answer = paused.client.get("/api/history/export", params={"format": "parquet", "table": "tasks"})
+    table = pq.read_table(io.BytesIO(answer.content))
+    assert table.num_rows == paused.get("/api/history/trend")["collection"]["tasks"]
+
+
+def test_clearing_needs_a_confirmation_and_ids_go_on(paused: LiveService) -> None:
+    assert paused.client.delete("/api/history").status_code == 409
+    before = paused.status()["last_task_id"]
+    answer = paused.client.delete("/api/history", params={"confirm": "true"})
+    assert answer.status_code == 200
+    assert answer.json()["tasks"] > 0
+    assert paused.get("/api/full_history") == []
+    paused.post("/api/simulation/start", {"speed": 200})
+    paused.wait(lambda now: now["tasks_processed"] > 5)
+    paused.post("/api/simulation/stop")
+    oldest = paused.get("/api/full_history", limit=1000)[-1]["task_id"]
+    assert oldest == before + 1
+    paused.post("/api/simulation/start", {"speed": 400})
+    paused.wait(lambda now: now["tasks_processed"] > 300)

@@ -1,0 +1,184 @@
+"""`/ws`: what a viewer gets, and what a vandal gets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from typing import Any
+
+import psutil
+import pytest
+import websockets
+from pydantic import TypeAdapter
+
+from hybrid_ml_scheduler.api.wire.live import ServerMessage
+from tests.api.service import LiveService, service
+
+MESSAGE: TypeAdapter[Any] = TypeAdapter(ServerMessage)
+
+
+def address(live: LiveService) -> str:
+    return live.url.replace("http", "ws") + "/ws"
+
+
+async def next_of(socket: websockets.ClientConnection, kind: str, within_s: float = 10.0) -> Any:
+    """Read until a message of this kind comes; every message must be one that OpenAPI knows."""
+    async with asyncio.timeout(within_s):
+        while True:
+            text = await socket.recv()
+            MESSAGE.validate_json(text)
+            message = json.loads(text)
+            if message["type"] == kind:
+                return message
+
+
+async def test_a_snapshot_comes_first_and_updates_follow_at_about_two_a_second(running: LiveService) -> None:
+    async with websockets.connect(address(running)) as socket:
+        first = json.loads(await socket.recv())
+        assert first["type"] == "snapshot"
+        updates = [await next_of(socket, "simulation_update") for _ in range(5)]
+    numbers = [update["seq"] for update in updates]
+    assert numbers == list(range(numbers[0], numbers[0] + 5))
+    begin, end = (float(update["at"][17:-1]) for update in (updates[0], updates[-1]))
+    assert 1.2 <= (end - begin) % 60 <= 4.0
+
+
+async def test_an_update_holds_what_the_api_says(running: LiveService) -> None:
+    running.post("/api/simulation/stop")
+    async with websockets.connect(address(running)) as socket:
+        await next_of(socket, "simulation_update")
+        update = await next_of(socket, "simulation_update")
+    status = running.status()
+    newest = running.get("/api/history/comparative", limit=1)[0]
+    assert update["tasks_processed"] == status["tasks_processed"]
+    assert update["task"]["id"] == newest["task"]["task_id"]
+    for name, result in update["latest_results"].items():
+        assert result == newest["results"][name]
+    assert [row["name"] for row in update["comparison"]] == status["schedulers"]
+    assert set(update["utilization"]) == {"average_utilization", "cpu", "gpu_0", "gpu_1", "gpu_2", "gpu_3"}
+    assert update["utilization"] == update["clusters"]["hybrid_ml"]
+    loads = [
+        update["utilization"][name]["utilization"] for name in update["utilization"] if name != "average_utilization"
+    ]
+    assert update["utilization"]["average_utilization"] == pytest.approx(sum(loads) / len(loads))
+    assert all(0 <= load <= 1 for load in loads)
+
+
+async def test_a_client_may_ask_for_another_focus(running: LiveService) -> None:
+    async with websockets.connect(address(running)) as socket:
+        assert (await next_of(socket, "simulation_update"))["focus"] == "hybrid_ml"
+        await socket.send(json.dumps({"type": "focus", "scheduler": "greedy"}))
+        async with asyncio.timeout(10):
+            while (update := await next_of(socket, "simulation_update"))["focus"] != "greedy":
+                pass
+    assert update["utilization"] == update["clusters"]["greedy"]
+
+
+async def test_a_shift_is_announced_and_marked(running: LiveService) -> None:
+    async with websockets.connect(address(running)) as socket:
+        await socket.recv()
+        running.client.patch("/api/simulation", json={"workload": "light"})
+        notice = await next_of(socket, "notification")
+        assert notice["event"] == "workload_shifted"
+        assert "light" in notice["message"]
+        update = await next_of(socket, "simulation_update")
+    assert update["shifts"][-1]["workload"] == "light"
+    running.client.patch("/api/simulation", json={"workload": "mixed"})
+
+
+async def test_the_log_speaks_while_the_race_runs(running: LiveService) -> None:
+    async with websockets.connect(address(running)) as socket:
+        line = await next_of(socket, "log")
+    assert line["message"].startswith("Task ")
+
+
+@pytest.mark.parametrize(
+    "vandalism",
+    [
+        "not json",
+        "{}",
+        "[1,2,3]",
+        '{"type": "focus"}',
+        '{"type": "focus", "scheduler": "greedy", "more": 1}',
+        '{"type": "focus", "scheduler": "../../etc"}',
+        '{"type": "simulation_update"}',
+        "\x00\x01\x02",
+        b"\xff\xfe\xfd",
+        b"x" * 3000,
+        "x" * 100_000,
+        "[" * 4000,
+    ],
+    ids=range(12),
+)
+async def test_garbage_closes_the_socket_and_nothing_else(running: LiveService, vandalism: str | bytes) -> None:
+    async with websockets.connect(address(running)) as vandal, websockets.connect(address(running)) as witness:
+        await vandal.recv()
+        await vandal.send(vandalism)
+        async with asyncio.timeout(10):
+            with pytest.raises(websockets.ConnectionClosed) as end:
+                while True:
+                    await vandal.recv()
+        assert end.value.rcvd is not None
+        assert end.value.rcvd.code in (1007, 1008, 1009)
+        await next_of(witness, "simulation_update")
+
+
+async def test_a_flood_closes_the_socket_and_nothing_else(running: LiveService) -> None:
+    wish = json.dumps({"type": "focus", "scheduler": "greedy"})
+    async with websockets.connect(address(running)) as vandal:
+        with pytest.raises(websockets.ConnectionClosed):
+            for _ in range(10_000):
+                await vandal.send(wish)
+                await asyncio.sleep(0)
+            while True:
+                await vandal.recv()
+    assert running.status()["is_running"]
+
+
+async def test_a_half_open_or_broken_handshake_does_no_harm(running: LiveService) -> None:
+    for junk in (b"GET /ws HTTP/1.1\r\n", b"\x00" * 1000, os.urandom(5000), b"GET /ws HTTP/1.1\r\nHost: x\r\n\r\n"):
+        reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
+        writer.write(junk)
+        await writer.drain()
+        writer.close()
+    assert running.status()["is_running"]
+
+
+async def test_one_viewer_too_many_is_refused(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with service(tmp_path_factory.mktemp("full"), {"HMS_MAX_VIEWERS": "2", "HMS_SCHEDULERS": "greedy"}) as live:
+        async with websockets.connect(address(live)), websockets.connect(address(live)):
+            with pytest.raises(websockets.InvalidStatus):
+                async with websockets.connect(address(live)):
+                    pass
+        async with asyncio.timeout(10):
+            while True:
+                try:
+                    async with websockets.connect(address(live)) as socket:
+                        await socket.recv()
+                        break
+                except websockets.InvalidStatus:
+                    await asyncio.sleep(0.05)
+
+
+async def test_viewers_that_never_read_slow_nobody_and_cost_no_memory(running: LiveService) -> None:
+    process = psutil.Process(running.pid)
+
+    async def deaf() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", running.port, limit=1024)
+        writer.write(
+            b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        )
+        return reader, writer
+
+    async with websockets.connect(address(running)) as watcher:
+        connections = [await deaf() for _ in range(30)]
+        await next_of(watcher, "simulation_update")
+        before = process.memory_info().rss
+        numbers = [(await next_of(watcher, "simulation_update"))["seq"] for _ in range(8)]
+        grown = process.memory_info().rss - before
+        for _, writer in connections:
+            writer.close()
+    assert numbers == list(range(numbers[0], numbers[0] + 8))
+    assert grown < 30 * 2**20

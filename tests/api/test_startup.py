@@ -1,0 +1,92 @@
+"""A start that cannot succeed ends at once with one sentence and exit code 2."""
+
+from __future__ import annotations
+
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.api.service import LiveService, service
+
+SENTENCES = [
+    ({"DATABASE_URL": "mysql://x/y"}, "DATABASE_URL"),
+    ({"DATABASE_URL": "nonsense"}, "DATABASE_URL"),
+    ({"REDIS_URL": "http://x"}, "REDIS_URL"),
+    ({"NUM_GPUS": "many"}, "NUM_GPUS"),
+    ({"NUM_GPUS": "0"}, "NUM_GPUS"),
+    ({"RETRAIN_INTERVAL": "-3"}, "RETRAIN_INTERVAL"),
+    ({"LOG_LEVEL": "LOUD"}, "LOG_LEVEL"),
+    ({"ENVIRONMENT": "prod"}, "ENVIRONMENT"),
+    ({"ENVIRONMENT": "production"}, "API_KEY"),
+    ({"ENVIRONMENT": "production", "API_KEY": "changeme"}, "API_KEY"),
+    ({"ENVIRONMENT": "production", "API_KEY": "aaaaaaaaaaaaaaaaaaaaaaaa"}, "API_KEY"),
+    ({"POSTGRES_HOST": "localhost"}, "POSTGRES_USER"),
+    ({"HMS_PROT": "9"}, "HMS_PORT"),
+    ({"HMS_RATE_LIMIT": "sometimes"}, "HMS_RATE_LIMIT"),
+    ({"HMS_WORKLOAD": "mixd"}, "mixed"),
+    ({"HMS_SCHEDULERS": "greedy,nobody"}, "nobody"),
+    ({"HMS_SCHEDULERS": "greedy,greedy"}, "greedy"),
+    ({"HMS_DATA_DIR": "/proc/nowhere"}, "/proc/nowhere"),
+    ({"HMS_LOG_DIR": "/proc/nowhere"}, "/proc/nowhere"),
+]
+
+
+def refusal(live: LiveService, within_s: float = 60.0) -> str:
+    """Launch what must fail, and return the one line it says."""
+    code = live.launch().wait(within_s)
+    lines = live.output.strip().splitlines()
+    assert code == 2, live.output
+    assert "Traceback" not in live.output
+    assert lines[-1].startswith("hms: ")
+    return lines[-1]
+
+
+@pytest.mark.parametrize(("environment", "named"), SENTENCES, ids=range(len(SENTENCES)))
+def test_a_wrong_variable_is_named(tmp_path: Path, environment: dict[str, str], named: str) -> None:
+    assert named in refusal(LiveService(tmp_path, environment))
+
+
+def test_a_misspelt_variable_in_the_env_file_is_named_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("NUM_GPUS=2\nRETRAIN_INTERVALL=5\n")
+    sentence = refusal(LiveService(tmp_path))
+    assert ".env" in sentence
+    assert "RETRAIN_INTERVAL" in sentence
+
+
+def test_a_port_in_use_is_named(tmp_path: Path) -> None:
+    live = LiveService(tmp_path)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", live.port))
+        taken.listen()
+        assert str(live.port) in refusal(live)
+
+
+def test_an_unreachable_database_is_named_with_how_long_it_was_tried(tmp_path: Path) -> None:
+    live = LiveService(
+        tmp_path, {"DATABASE_URL": "postgresql://me:hidden@127.0.0.1:1/db", "HMS_CONNECT_TIMEOUT_S": "1"}
+    )
+    begin = time.monotonic()
+    sentence = refusal(live)
+    assert "127.0.0.1:1" in sentence
+    assert "tried for" in sentence
+    assert "hidden" not in live.output
+    assert time.monotonic() - begin < 30
+
+
+def test_a_good_start_names_the_address_the_database_and_how_to_stop(tmp_path: Path) -> None:
+    with service(tmp_path, {"HMS_SCHEDULERS": "greedy"}) as live:
+        said = live.output
+        assert live.url in said
+        assert "data/hybrid_scheduler.db" in said
+        assert "Ctrl+C" in said
+        assert live.stop() == 0
+    assert (tmp_path / "data" / "hybrid_scheduler.db").is_file()
+
+
+def test_the_env_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("NUM_GPUS=2\nHMS_AUTOSTART=true\n")
+    with service(tmp_path, {"HMS_SCHEDULERS": "greedy"}) as live:
+        status = live.wait(lambda now: now["tasks_processed"] > 2)
+        assert status["num_gpus"] == 2
