@@ -98,7 +98,7 @@ def c_loop(batch: TaskBatch) -> Callable[[], np.ndarray]:
     inputs = [np.array(c) for c in (batch.size, batch.compute_intensity, batch.memory_required, batch.arrival_time)]
     floats = [np.zeros(count) for _ in range(6)]
     gpu, status = np.zeros(count, dtype=np.int32), np.zeros(count, dtype=np.int8)
-    outputs = [floats[0], gpu, *floats[1:], status]
+    outputs: list[np.ndarray] = [floats[0], gpu, *floats[1:], status]
     columns: list[np.ndarray] = [*inputs, *outputs]
 
     def run() -> np.ndarray:
