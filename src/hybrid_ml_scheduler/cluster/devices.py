@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 __all__ = ["Device", "QueuedPart"]
@@ -20,7 +21,7 @@ _UNSETTLED = 64
 class Device:
     """The queue of one device and its recent past; `is_exact` as long as luck plays no part."""
 
-    __slots__ = ("_busy_s", "_queue", "_recent", "_window_s", "free_s", "is_exact")
+    __slots__ = ("_busy_s", "_known", "_queue", "_recent", "_window_s", "free_s", "is_exact")
 
     def __init__(self, window_s: float) -> None:
         self.free_s = 0.0
@@ -29,6 +30,8 @@ class Device:
         self._window_s = window_s
         self._queue: deque[QueuedPart] = deque()
         self._recent: deque[QueuedPart] = deque()
+        # Head of the queue, its believed end and that of the whole queue: while the first two hold, so does the third.
+        self._known: tuple[QueuedPart | None, float, float] = (None, 0.0, 0.0)
 
     def settle(self, now_s: float) -> None:
         """Move finished parts to the recent past and forget what lies before the window."""
@@ -44,18 +47,27 @@ class Device:
         if self.is_exact:
             return self.free_s if self.free_s > now_s else now_s
         self.settle(now_s)
-        end = now_s
-        for place, part in enumerate(self._queue):
-            if place == 0 and part[START] <= now_s:
-                end = max(now_s, part[START] + part[ESTIMATE])
-            else:
+        if not self._queue:
+            return now_s
+        head = self._queue[0]
+        if head[START] <= now_s:
+            first = max(now_s, head[START] + head[ESTIMATE])
+        else:
+            first = max(now_s, head[NOT_BEFORE]) + head[ESTIMATE]
+        if self._known[0] is not head or self._known[1] != first:
+            end = first
+            for part in islice(self._queue, 1, None):
                 end = max(end, part[NOT_BEFORE]) + part[ESTIMATE]
-        return end
+            self._known = head, first, end
+        return self._known[2]
 
     def append(self, part: QueuedPart, now_s: float) -> None:
         """Queue a part behind what was promised before."""
         if len(self._queue) > _UNSETTLED:
             self.settle(now_s)
+        if not self.is_exact and self._queue and self._queue[0] is self._known[0]:
+            head, first, end = self._known
+            self._known = head, first, max(end, part[NOT_BEFORE]) + part[ESTIMATE]
         self._queue.append(part)
         self.free_s = part[FINISH]
         self._busy_s += part[FINISH] - part[START]
@@ -105,3 +117,4 @@ class Device:
         self.free_s, self._busy_s, self.is_exact = state["free_s"], state["busy_s"], state["exact"]
         self._queue = deque(state["queue"])
         self._recent = deque(state["recent"])
+        self._known = (None, 0.0, 0.0)
