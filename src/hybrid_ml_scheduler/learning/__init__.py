@@ -6,7 +6,7 @@ from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
 from hybrid_ml_scheduler.learning.features import FEATURES, Scaler, feature_matrix, feature_row
 from hybrid_ml_scheduler.learning.files import load_agent, load_forest, save_agent, save_forest
 from hybrid_ml_scheduler.learning.forest import ForestModel, fit_forest
-from hybrid_ml_scheduler.learning.replay import Replay, Transitions
+from hybrid_ml_scheduler.learning.replay import Replay, Transition, Transitions
 from hybrid_ml_scheduler.learning.trees import FlatForest, flattened
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "ForestModel",
     "Replay",
     "Scaler",
+    "Transition",
     "Transitions",
     "feature_matrix",
     "feature_row",

@@ -26,6 +26,7 @@ class DqnSettings:
     batch: int = 64
     sync_every: int = 50
     learning_rate: float = 1e-4
+    value_unit: float = 1.0
     quiet_head: bool = True
 
 
@@ -48,9 +49,9 @@ class DoubleDqn:
         self.replay = Replay(self.settings.replay, inputs, actions)
         self._q = np.empty(actions, dtype=np.float32)
 
-    def q(self, state: Singles) -> Singles:
+    def q(self, state: Singles, scale: float = 1.0) -> Singles:
         """Q of every action in one state; the returned array is used again by the next call."""
-        network.q_vector(self.weights, state, self.settings.hidden, self._q)
+        network.q_vector(self.weights, state, scale, self.settings.value_unit, self.settings.hidden, self._q)
         return self._q
 
     def update(self) -> float:
@@ -64,6 +65,7 @@ class DoubleDqn:
             self.square,
             self.updates,
             self.settings.learning_rate,
+            self.settings.value_unit,
             self.settings.hidden,
             *batch,
         )
@@ -71,8 +73,8 @@ class DoubleDqn:
             self.target[:] = self.weights
         return self.loss
 
-    def regress(self, states: Singles, targets: Singles, rate: float, value_weight: float = 1.0) -> float:
-        """One step towards known returns of every action (pre-training); returns the mean absolute error."""
+    def regress(self, states: Singles, values: Singles, advantages: Singles, rate: float) -> float:
+        """One step towards known values and advantages of every action (pre-training); returns the mean error."""
         self.updates += 1
         self.loss = network.regression_step(
             self.weights,
@@ -82,8 +84,8 @@ class DoubleDqn:
             rate,
             self.settings.hidden,
             states,
-            targets,
-            value_weight,
+            values,
+            advantages,
         )
         return self.loss
 

@@ -152,6 +152,8 @@ def _with_tensors(value: Any) -> Any:
         return torch.from_numpy(np.ascontiguousarray(value))
     if isinstance(value, Mapping):
         return {key: _with_tensors(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_tensors(item) for item in value]
     return value
 
 
@@ -162,4 +164,6 @@ def _with_arrays(value: Any) -> Any:
         return value.numpy()
     if isinstance(value, Mapping):
         return {key: _with_arrays(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_arrays(item) for item in value]
     return value

@@ -1,7 +1,9 @@
 """A dueling Q-network in plain single-precision arrays: forward pass, gradients by hand, Adam.
 
 All weights lie in one flat vector, so that Adam, the target network and a model file each deal with one array.
-Layers: inputs -> hidden -> hidden -> [value, advantages]; Q = value + advantage - mean advantage.
+Layers: inputs -> hidden -> hidden -> [value, advantages]; Q = unit x value + scale x (advantage - mean advantage).
+`unit` is one number for the network, `scale` one for each state: a learner whose actions matter more in some
+states than in others (a long task, a short one) can then give all of them advantages of one size.
 Decisions go through a compiled matrix-vector pass; updates use single-threaded BLAS from compiled code.
 """
 
@@ -21,6 +23,7 @@ Shape = tuple[int, int, int]
 Layers = tuple[Singles, Singles, Singles, Singles, Singles, Singles]
 
 BETA_1, BETA_2, EPSILON = np.float32(0.9), np.float32(0.999), np.float32(1e-8)
+TINY = np.float32(1e-30)
 
 
 @cache
@@ -70,7 +73,7 @@ def initial_weights(shape: Shape, rng: np.random.Generator, *, quiet_head: bool 
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
-def q_vector(weights: Singles, state: Singles, hidden: int, q: Singles) -> None:
+def q_vector(weights: Singles, state: Singles, scale: float, unit: float, hidden: int, q: Singles) -> None:
     """Q of every action in one state, written into `q`."""
     inputs, actions = state.shape[0], q.shape[0]
     w1, b1, w2, b2, w3, b3 = layers(weights, inputs, hidden, actions)
@@ -95,7 +98,7 @@ def q_vector(weights: Singles, state: Singles, hidden: int, q: Singles) -> None:
         mean += out[action + 1]
     mean /= np.float32(actions)
     for action in range(actions):
-        q[action] = out[0] + out[action + 1] - mean
+        q[action] = np.float32(unit) * out[0] + np.float32(scale) * (out[action + 1] - mean)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -108,7 +111,7 @@ def _forward(weights: Singles, states: Singles, hidden: int, actions: int) -> tu
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _dueling(out: Singles) -> Singles:
+def _dueling(out: Singles, scales: Singles, unit: float) -> Singles:
     rows, actions = out.shape[0], out.shape[1] - 1
     q = np.empty((rows, actions), dtype=np.float32)
     for row in range(rows):
@@ -117,18 +120,18 @@ def _dueling(out: Singles) -> Singles:
             mean += out[row, action + 1]
         mean /= np.float32(actions)
         for action in range(actions):
-            q[row, action] = out[row, 0] + out[row, action + 1] - mean
+            q[row, action] = np.float32(unit) * out[row, 0] + scales[row] * (out[row, action + 1] - mean)
     return q
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def q_values(weights: Singles, states: Singles, hidden: int, actions: int) -> Singles:
+def q_values(weights: Singles, states: Singles, scales: Singles, unit: float, hidden: int, actions: int) -> Singles:
     """Q of every action in a batch of states."""
-    return _dueling(_forward(weights, states, hidden, actions)[2])
+    return _dueling(_forward(weights, states, hidden, actions)[2], scales, unit)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _through_dueling(grad_q: Singles) -> Singles:
+def _through_dueling(grad_q: Singles, scales: Singles, unit: float) -> Singles:
     """The gradient at the head's outputs from the gradient at the Q-values."""
     rows, actions = grad_q.shape
     grad_out = np.empty((rows, actions + 1), dtype=np.float32)
@@ -136,9 +139,9 @@ def _through_dueling(grad_q: Singles) -> Singles:
         total = np.float32(0.0)
         for action in range(actions):
             total += grad_q[row, action]
-        grad_out[row, 0] = total
+        grad_out[row, 0] = np.float32(unit) * total
         for action in range(actions):
-            grad_out[row, action + 1] = grad_q[row, action] - total / np.float32(actions)
+            grad_out[row, action + 1] = scales[row] * (grad_q[row, action] - total / np.float32(actions))
     return grad_out
 
 
@@ -169,8 +172,11 @@ def _adam(weights: Singles, gradient: Singles, mean: Singles, square: Singles, s
     correction = np.float32(1.0 / (1.0 - 0.999**step))
     for index in range(weights.shape[0]):
         slope = gradient[index]
-        mean[index] = BETA_1 * mean[index] + (one - BETA_1) * slope
-        square[index] = BETA_2 * square[index] + (one - BETA_2) * slope * slope
+        first = BETA_1 * mean[index] + (one - BETA_1) * slope
+        second = BETA_2 * square[index] + (one - BETA_2) * slope * slope
+        # Fading moments would become denormal numbers, which the processor handles a hundred times slower.
+        mean[index] = first if abs(first) > TINY else np.float32(0.0)
+        square[index] = second if second > TINY else np.float32(0.0)
         weights[index] -= scale * mean[index] / (np.sqrt(square[index] * correction) + EPSILON)
 
 
@@ -178,20 +184,23 @@ def _adam(weights: Singles, gradient: Singles, mean: Singles, square: Singles, s
 def td_gradient(
     weights: Singles,
     target_weights: Singles,
+    unit: float,
     hidden: int,
     states: Singles,
+    scales: Singles,
     actions: Ints,
     rewards: Singles,
     discounts: Singles,
     next_states: Singles,
+    next_scales: Singles,
     next_priors: Singles,
 ) -> tuple[Singles, float]:
     """Gradient and Huber loss of the Double DQN error; `next_priors` is added to Q of the next state."""
     rows, count = next_priors.shape
-    online = q_values(weights, next_states, hidden, count) + next_priors
-    target = q_values(target_weights, next_states, hidden, count) + next_priors
+    online = q_values(weights, next_states, next_scales, unit, hidden, count) + next_priors
+    target = q_values(target_weights, next_states, next_scales, unit, hidden, count) + next_priors
     first, second, out = _forward(weights, states, hidden, count)
-    q = _dueling(out)
+    q = _dueling(out, scales, unit)
     grad_q = np.zeros((rows, count), dtype=np.float32)
     loss = 0.0
     for row in range(rows):
@@ -200,7 +209,7 @@ def td_gradient(
         size = abs(error)
         loss += 0.5 * error * error if size <= 1.0 else size - 0.5
         grad_q[row, actions[row]] = min(max(error, np.float32(-1.0)), np.float32(1.0)) / np.float32(rows)
-    return backward(weights, states, first, second, _through_dueling(grad_q)), loss / rows
+    return backward(weights, states, first, second, _through_dueling(grad_q, scales, unit)), loss / rows
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -211,17 +220,31 @@ def td_step(
     square: Singles,
     step: int,
     rate: float,
+    unit: float,
     hidden: int,
     states: Singles,
+    scales: Singles,
     actions: Ints,
     rewards: Singles,
     discounts: Singles,
     next_states: Singles,
+    next_scales: Singles,
     next_priors: Singles,
 ) -> float:
     """One Double DQN update in place; returns the loss before it."""
     gradient, loss = td_gradient(
-        weights, target_weights, hidden, states, actions, rewards, discounts, next_states, next_priors
+        weights,
+        target_weights,
+        unit,
+        hidden,
+        states,
+        scales,
+        actions,
+        rewards,
+        discounts,
+        next_states,
+        next_scales,
+        next_priors,
     )
     _adam(weights, gradient, mean, square, step, rate)
     return loss
@@ -236,26 +259,24 @@ def regression_step(
     rate: float,
     hidden: int,
     states: Singles,
-    targets: Singles,
-    value_weight: float,
+    values: Singles,
+    advantages: Singles,
 ) -> float:
-    """One step towards known returns of every action; the common level of a row counts `value_weight`."""
-    rows, actions = targets.shape
+    """One step towards known values and advantages (both as the head gives them); returns the mean error."""
+    rows, actions = advantages.shape
     first, second, out = _forward(weights, states, hidden, actions)
-    q = _dueling(out)
-    grad_q = np.empty((rows, actions), dtype=np.float32)
+    grad_out = np.empty((rows, actions + 1), dtype=np.float32)
+    low, high, count = np.float32(-1.0), np.float32(1.0), np.float32(rows)
     loss = 0.0
     for row in range(rows):
+        grad_out[row, 0] = min(max(out[row, 0] - values[row], low), high) / count
         level = np.float32(0.0)
         for action in range(actions):
-            level += q[row, action] - targets[row, action]
+            level += out[row, action + 1] - advantages[row, action]
         level /= np.float32(actions)
-        pull = np.float32(value_weight) * min(max(level, np.float32(-1.0)), np.float32(1.0))
         for action in range(actions):
-            error = q[row, action] - targets[row, action] - level
+            error = out[row, action + 1] - advantages[row, action] - level
             loss += abs(error)
-            error = min(max(error, np.float32(-1.0)), np.float32(1.0))
-            grad_q[row, action] = (error + pull) / np.float32(rows)
-    gradient = backward(weights, states, first, second, _through_dueling(grad_q))
-    _adam(weights, gradient, mean, square, step, rate)
+            grad_out[row, action + 1] = min(max(error, low), high) / count
+    _adam(weights, backward(weights, states, first, second, grad_out), mean, square, step, rate)
     return loss / (rows * actions)

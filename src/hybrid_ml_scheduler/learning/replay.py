@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Replay", "Transitions"]
+__all__ = ["Replay", "Transition", "Transitions"]
 
 Singles = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -18,11 +18,26 @@ class Transitions(NamedTuple):
     """A batch of transitions; `discounts` is what the value of the next state counts."""
 
     states: Singles
+    scales: Singles
     actions: Ints
     rewards: Singles
     discounts: Singles
     next_states: Singles
+    next_scales: Singles
     next_priors: Singles
+
+
+class Transition(NamedTuple):
+    """One step: state, action, reward, and where it led after what discount."""
+
+    state: Singles
+    scale: float
+    action: int
+    reward: float
+    discount: float
+    next_state: Singles
+    next_scale: float
+    next_prior: Singles
 
 
 class Replay:
@@ -34,25 +49,24 @@ class Replay:
         self._next = 0
         self.columns = Transitions(
             states=np.zeros((capacity, inputs), dtype=np.float32),
+            scales=np.zeros(capacity, dtype=np.float32),
             actions=np.zeros(capacity, dtype=np.int64),
             rewards=np.zeros(capacity, dtype=np.float32),
             discounts=np.zeros(capacity, dtype=np.float32),
             next_states=np.zeros((capacity, inputs), dtype=np.float32),
+            next_scales=np.zeros(capacity, dtype=np.float32),
             next_priors=np.zeros((capacity, actions), dtype=np.float32),
         )
 
-    def add(
-        self, state: Singles, action: int, reward: float, discount: float, next_state: Singles, next_prior: Singles
-    ) -> None:
+    def add(self, transition: Transition) -> None:
         """Remember one transition; the oldest one gives way when the ring is full."""
         place, columns = self._next, self.columns
-        columns.states[place] = state
-        columns.actions[place] = action
-        columns.rewards[place] = reward
-        columns.discounts[place] = discount
-        columns.next_states[place] = next_state
-        columns.next_priors[place] = next_prior
-        self._next = (place + 1) % self.capacity
+        columns.states[place], columns.scales[place] = transition.state, transition.scale
+        columns.actions[place], columns.rewards[place] = transition.action, transition.reward
+        columns.discounts[place] = transition.discount
+        columns.next_states[place], columns.next_scales[place] = transition.next_state, transition.next_scale
+        columns.next_priors[place] = transition.next_prior
+        self._next = (self._next + 1) % self.capacity
         self.size = min(self.size + 1, self.capacity)
 
     def sample(self, rng: np.random.Generator, count: int) -> Transitions:

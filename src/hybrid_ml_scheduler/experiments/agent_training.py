@@ -1,0 +1,170 @@
+"""Training of `rl_agent`: a demonstrator, true returns of every action, then Double DQN in the simulator.
+
+1. A demonstrator is searched: `rl_split`'s rule with whole devices only.
+2. Its runs at many loads and energy weights give states and the true discounted returns of every action.
+3. The network is fitted to those returns.
+4. The agent goes on by itself: epsilon-greedy, Double DQN updates, one a task.
+Seeds count up from the training seed; test seeds are apart from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_ml_scheduler.cluster import Simulation
+from hybrid_ml_scheduler.core import FloatColumn, stream
+from hybrid_ml_scheduler.experiments.counterfactuals import returns_of_actions, whole_columns
+from hybrid_ml_scheduler.experiments.loads import LoadedTasks, at_load
+from hybrid_ml_scheduler.experiments.rollouts import task_columns
+from hybrid_ml_scheduler.experiments.split_search import SearchBudget, search_weights
+from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
+from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.schedulers.agent_options import AgentOptions
+from hybrid_ml_scheduler.schedulers.agent_view import cluster_inputs
+from hybrid_ml_scheduler.schedulers.rl_agent import VALUE_UNIT, RlAgent
+from hybrid_ml_scheduler.workload import WorkloadParameters
+
+__all__ = ["AgentBudget", "Experience", "fit_returns", "gather", "train_agent"]
+
+Singles = npt.NDArray[np.float32]
+Progress = Callable[[str, int, int], None]
+LOADS = (0.12, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1)
+ENERGY_WEIGHTS = (0.0, 0.0, 0.25, 0.5, 0.75)
+ONLINE = ((0.8, 0.0), (0.95, 0.0), (0.5, 0.0), (0.8, 0.5))
+WANDER = 0.02
+NO_TASK_AFTER = 1_500  # the last tasks have too little future to be judged by it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentBudget:
+    """How much training costs."""
+
+    search_rounds: int = 24
+    tasks: int = 6_000
+    sampled: float = 0.08
+    steps: int = 3_000
+    batch: int = 256
+    rate: float = 1e-3
+    online_tasks: int = 2_000
+    seed: int = 2_000_000
+
+    def record(self) -> dict[str, float]:
+        """The budget as plain values, stored with the weights."""
+        return asdict(self)
+
+
+class Experience(NamedTuple):
+    """States with the scale of each and the future return of every action."""
+
+    states: Singles
+    scales: Singles
+    futures: Singles
+
+
+def train_agent(
+    law: WorkloadParameters, node: Node, budget: AgentBudget, progress: Progress | None = None
+) -> DoubleDqn:
+    """Train a network for this workload and node."""
+    tell = progress or (lambda _stage, _done, _total: None)
+    search = SearchBudget(stream_rounds=budget.search_rounds, flood_rounds=0, seed=budget.seed)
+    demonstrator = search_weights(law, node, search, lambda done, total, _: tell("demonstrator", done, total), 1.0)
+    experience = gather(law, node, demonstrator, budget, tell)
+    dqn = DoubleDqn(
+        cluster_inputs(node.num_gpus),
+        node.num_gpus + 1,
+        stream(budget.seed, "training", "rl_agent"),
+        DqnSettings(value_unit=VALUE_UNIT),
+    )
+    fit_returns(dqn, experience, budget, tell)
+    for index, (load, energy_weight) in enumerate(ONLINE):
+        if budget.online_tasks:
+            _learn_online(dqn, law, node, load, energy_weight, budget, budget.seed + 500_000 + index)
+            tell("online", index + 1, len(ONLINE))
+    return dqn
+
+
+def gather(
+    law: WorkloadParameters, node: Node, demonstrator: FloatColumn, budget: AgentBudget, tell: Progress
+) -> Experience:
+    """Run the demonstrator at every load and energy weight, and try every action at sampled tasks."""
+    plans = [(load, weight) for load in LOADS for weight in ENERGY_WEIGHTS]
+    parts = []
+    for index, (load, weight) in enumerate(plans):
+        seed = budget.seed + 100_000 + index
+        tasks = at_load(law, node, load, seed, budget.tasks)
+        parts.append(_returns(tasks, node, weight, demonstrator, budget.sampled, stream(seed, "training", "wander")))
+        tell("returns", index + 1, len(plans))
+    return Experience(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _returns(
+    tasks: LoadedTasks,
+    node: Node,
+    energy_weight: float,
+    demonstrator: FloatColumn,
+    share: float,
+    rng: np.random.Generator,
+) -> Experience:
+    count, actions, options = len(tasks.batch), node.num_gpus + 1, AgentOptions()
+    sampled = rng.random(count) < share
+    sampled[-NO_TASK_AFTER:] = False
+    wander = np.where(rng.random(count) < WANDER, rng.random(count), 2.0)
+    rows = int(sampled.sum())
+    experience = Experience(
+        np.empty((rows, cluster_inputs(node.num_gpus)), dtype=np.float32),
+        np.empty(rows, dtype=np.float32),
+        np.empty((rows, actions), dtype=np.float32),
+    )
+    power = np.array([node.cpu.power_w, *node.gpu_column("power_w")])
+    reward = (energy_weight, options.joule_unit, options.horizon_s, power, demonstrator)
+    seconds, device = whole_columns(tasks, node)
+    returns_of_actions(
+        tasks.batch.arrival_time,
+        task_columns(tasks),
+        seconds,
+        device,
+        sampled,
+        wander,
+        reward,
+        experience.states,
+        experience.scales,
+        experience.futures,
+    )
+    return experience
+
+
+def fit_returns(dqn: DoubleDqn, experience: Experience, budget: AgentBudget, tell: Progress) -> None:
+    """Fit value and advantages to the true returns, the rate falling to nothing."""
+    level = experience.futures.mean(axis=1, keepdims=True)
+    values = (level[:, 0] / dqn.settings.value_unit).astype(np.float32)
+    advantages = ((experience.futures - level) / experience.scales[:, None]).astype(np.float32)
+    for step in range(budget.steps):
+        rows = dqn.rng.integers(0, len(values), budget.batch)
+        rate = budget.rate * (1.0 - step / budget.steps)
+        dqn.regress(experience.states[rows], values[rows], advantages[rows], rate)
+        if step % 100 == 99:
+            tell("fit", step + 1, budget.steps)
+    dqn.adopt(dqn.weights.copy())
+
+
+def _learn_online(
+    dqn: DoubleDqn,
+    law: WorkloadParameters,
+    node: Node,
+    load: float,
+    energy_weight: float,
+    budget: AgentBudget,
+    seed: int,
+) -> None:
+    """Let the agent run and learn on one stream; the network takes over what it has become."""
+    tasks = at_load(law, node, load, seed, budget.online_tasks)
+    agent = RlAgent(energy_weight=energy_weight, model=None)
+    simulation = Simulation(node, agent, seed=seed)
+    agent.dqn.adopt(dqn.weights)
+    simulation.run((task, 1.0) for task in tasks.batch)
+    dqn.adopt(agent.dqn.weights)
