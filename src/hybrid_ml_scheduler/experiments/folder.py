@@ -106,6 +106,10 @@ class ResultsFolder:
         self._written[name] = hashlib.sha256(data).hexdigest()
         return write_whole(self.path / name, data)
 
+    def adopt(self, name: str) -> None:
+        """Count a file that somebody else wrote whole, such as a model, among those of the phase."""
+        self._written[name] = hashlib.sha256((self.path / name).read_bytes()).hexdigest()
+
     def write_json(self, name: str, value: object) -> Path:
         """Write one JSON file with sorted keys."""
         text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)

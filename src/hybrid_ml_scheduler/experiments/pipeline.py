@@ -1,0 +1,199 @@
+"""The pipeline: profile → data → forest → agent → evaluate → plots → report, each phase whole and resumable.
+
+Learners are trained on tasks of seeds that the evaluation never sees, saved, and then judged frozen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hybrid_ml_scheduler.core import TaskBatch, stream
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.experiments import comparison
+from hybrid_ml_scheduler.experiments.engines import Engine
+from hybrid_ml_scheduler.experiments.folder import ResultsFolder
+from hybrid_ml_scheduler.experiments.plans import Plan
+from hybrid_ml_scheduler.experiments.race import entrants, run_scheduler
+from hybrid_ml_scheduler.physics import PhysicsEstimator, durations
+
+__all__ = ["PHASES", "TRAINING_SEEDS_FROM", "Pipeline", "run_phase", "run_pipeline"]
+
+PHASES = ("profile", "data", "forest", "agent", "evaluate", "plots", "report")
+# Seeds of evaluations lie below, those of training from here on.
+TRAINING_SEEDS_FROM = 1_000_000
+FOREST_FILE, AGENT_FILE, PROFILE_FILE = "models/forest.joblib", "models/agent.pth", "profile.json"
+_HELD_OUT = 5
+_NAME_IN_FOLDER = {"evaluate": "simulate"}
+
+Step = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """What a pipeline does: the plan to evaluate, and how much to train on."""
+
+    plan: Plan
+    training_tasks: int = 3_000
+    agent_tasks: int = 3_000
+    engine: Engine | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, least in (("training_tasks", 50), ("agent_tasks", 100)):
+            if getattr(self, name) < least:
+                raise PlanError(f"{name} = {getattr(self, name)} must be at least {least}.")
+        if self.plan.seed + self.plan.seeds > TRAINING_SEEDS_FROM:
+            raise PlanError(f"simulation.seed must stay below {TRAINING_SEEDS_FROM:,}: from there on seeds train.")
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Everything that determines the results."""
+        training = {"training_tasks": self.training_tasks, "agent_tasks": self.agent_tasks}
+        return {**self.plan.to_mapping(), "training": training}
+
+    def tasks_for(self, purpose: int, count: int) -> TaskBatch:
+        """Training tasks for one purpose, from seeds of their own."""
+        workload = replace(self.plan.workload, num_tasks=count)
+        return workload.tasks(TRAINING_SEEDS_FROM + 2 * self.plan.seed + purpose)
+
+
+def run_pipeline(pipeline: Pipeline, folder: ResultsFolder, step: Step = lambda _: None) -> None:
+    """Do every phase that is not done yet; once one is done anew, so are those that follow."""
+    fresh = False
+    for name in PHASES:
+        if fresh or not folder.is_done(_NAME_IN_FOLDER.get(name, name)):
+            run_phase(pipeline, folder, name, step)
+            # The profile is for the record: measuring it again changes no result.
+            fresh = fresh or name != "profile"
+    folder.complete()
+
+
+def run_phase(pipeline: Pipeline, folder: ResultsFolder, name: str, step: Step = lambda _: None) -> None:
+    """Do one phase; what it reads must be there."""
+    for earlier in _NEEDED[name]:
+        if not folder.is_done(_NAME_IN_FOLDER.get(earlier, earlier)):
+            raise PlanError(f"The phase {name} needs {earlier}, which is not done in {folder.path}.")
+    _WORK[name](pipeline, folder, step)
+    step(name)
+
+
+def _profile(pipeline: Pipeline, folder: ResultsFolder, step: Step) -> None:
+    from hybrid_ml_scheduler.hardware import measure, to_mapping
+
+    with folder.phase("profile"):
+        folder.write_json(PROFILE_FILE, to_mapping(measure(quick=True)))
+
+
+def _data(pipeline: Pipeline, folder: ResultsFolder, step: Step) -> None:
+    """Training tasks with the best share and the time it takes."""
+    import pandas as pd
+
+    from hybrid_ml_scheduler.physics import best_execution_s
+    from hybrid_ml_scheduler.schedulers.labels import best_fraction
+
+    batch = pipeline.tasks_for(0, pipeline.training_tasks)
+    node = pipeline.plan.node
+    estimator = PhysicsEstimator(node)
+    columns: dict[str, Any] = {name: getattr(batch, name) for name in _TASK_COLUMNS}
+    columns["optimal_gpu_fraction"] = [best_fraction(task, estimator) for task in batch]
+    columns["optimal_time"] = best_execution_s(batch, node, durations(batch, node))
+    with folder.phase("data"):
+        folder.write_table("training", pd.DataFrame(columns))
+
+
+_TASK_COLUMNS = ("task_id", "size", "compute_intensity", "memory_required")
+
+
+def _forest(pipeline: Pipeline, folder: ResultsFolder, step: Step) -> None:
+    """Fit on four fifths, judge on the rest, then keep the forest of all."""
+    import numpy as np
+    import pandas as pd
+
+    from hybrid_ml_scheduler.learning import feature_matrix, fit_forest, save_forest
+
+    table = folder.read_table("training")
+    features = feature_matrix(*(table[name].to_numpy(dtype=float) for name in _TASK_COLUMNS[1:]))
+    labels = table["optimal_gpu_fraction"].to_numpy(dtype=float)
+    held = np.arange(len(labels)) % _HELD_OUT == 0
+    judged = fit_forest(features[~held], labels[~held], stream(pipeline.plan.seed, "pipeline", "forest", "judged"))
+    error = np.abs(judged.predict(features[held]) - labels[held])
+    model = fit_forest(features, labels, stream(pipeline.plan.seed, "pipeline", "forest"))
+    guess = np.abs(labels[held] - labels[~held].mean())
+    row = {
+        "samples": len(labels),
+        "held_out": int(held.sum()),
+        "mean_error": error.mean(),
+        "p95_error": np.quantile(error, 0.95),
+        "mean_error_of_the_mean": guess.mean(),
+    }
+    with folder.phase("forest"):
+        save_forest(model, _model_place(folder, FOREST_FILE), {"seed": pipeline.plan.seed})
+        folder.adopt(FOREST_FILE)
+        folder.write_table("forest", pd.DataFrame([row]))
+
+
+def _agent(pipeline: Pipeline, folder: ResultsFolder, step: Step) -> None:
+    """Let the agent learn online on training tasks, and keep what it learned."""
+    from hybrid_ml_scheduler.schedulers.rl_agent import RlAgent
+
+    plan = pipeline.plan
+    agent = RlAgent(**{**plan.options.get("rl_agent", {}), "online": True})
+    batch = pipeline.tasks_for(1, pipeline.agent_tasks)
+    run_scheduler(agent, batch, plan.node, seed=TRAINING_SEEDS_FROM + plan.seed)
+    with folder.phase("agent"):
+        agent.save_model(_model_place(folder, AGENT_FILE))
+        folder.adopt(AGENT_FILE)
+
+
+def _model_place(folder: ResultsFolder, name: str) -> Path:
+    place = folder.path / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+def evaluated_plan(pipeline: Pipeline, folder: ResultsFolder) -> Plan:
+    """The plan with both learners frozen as they were saved."""
+    options: dict[str, Mapping[str, Any]] = dict(pipeline.plan.options)
+    frozen = {
+        "hybrid_ml": {"model": str(folder.path / FOREST_FILE), "online": False},
+        "rl_agent": {"model": str(folder.path / AGENT_FILE), "online": False},
+    }
+    for name, values in frozen.items():
+        if name in pipeline.plan.schedulers:
+            options[name] = {**options.get(name, {}), **values}
+    return replace(pipeline.plan, options=options)
+
+
+def _evaluate(pipeline: Pipeline, folder: ResultsFolder, step: Step) -> None:
+    plan = evaluated_plan(pipeline, folder)
+    strategies = entrants(plan)
+    comparison.simulate(folder, plan, strategies, report_name="report.csv", engine=pipeline.engine, step=step)
+
+
+def _plots(pipeline: Pipeline, folder: ResultsFolder, step: Step) -> None:
+    comparison.draw_plots(folder, engine=pipeline.engine, step=step)
+
+
+def _report(pipeline: Pipeline, folder: ResultsFolder, step: Step) -> None:
+    comparison.write_report(folder)
+
+
+_WORK: dict[str, Callable[[Pipeline, ResultsFolder, Step], None]] = {
+    "profile": _profile,
+    "data": _data,
+    "forest": _forest,
+    "agent": _agent,
+    "evaluate": _evaluate,
+    "plots": _plots,
+    "report": _report,
+}
+_NEEDED: dict[str, tuple[str, ...]] = {
+    "profile": (),
+    "data": (),
+    "forest": ("data",),
+    "agent": (),
+    "evaluate": ("forest", "agent"),
+    "plots": ("evaluate",),
+    "report": ("evaluate", "plots"),
+}
