@@ -27,6 +27,7 @@ STRATEGIES = (
     "gpu_only",
     "earliest_device",
     "earliest_finish",
+    "frugal_finish",
 )
 SAMPLED_EVERY = 25
 

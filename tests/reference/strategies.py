@@ -114,12 +114,18 @@ def oracle(steps: int) -> Strategy:
     return decide
 
 
-def earliest(steps: int) -> Strategy:
-    """The least completion behind the queues; then the smaller share, then the lower GPU."""
+def earliest(steps: int, price: float = 0.0) -> Strategy:
+    """The least completion behind the queues, plus a price for every device-second; then the smaller share, then
+    the lower GPU.
+    """
+
+    def charge(task: Task, view: View, fraction: float, gpu: int) -> float:
+        part = formulas.split(view.node, task, fraction, gpu)
+        return completion_s(task, view, fraction, gpu) + price * (part.cpu_s + part.gpu_s)
 
     def decide(task: Task, view: View) -> Choice:
         keys = [
-            (completion_s(task, view, fraction, gpu), fraction, gpu)
+            (charge(task, view, fraction, gpu), fraction, gpu)
             for fraction in grid_of(steps)
             for gpu in range(len(view.gpu_backlogs_s))
         ]
@@ -139,6 +145,7 @@ STRATEGIES = (
     "gpu_only",
     "earliest_finish",
     "earliest_device",
+    "frugal_finish",
 )
 
 
@@ -154,5 +161,6 @@ def make_strategy(name: str, seed: int, steps: int = 20) -> Strategy:
         "gpu_only": gpu_only,
         "earliest_finish": earliest(steps),
         "earliest_device": earliest(1),
+        "frugal_finish": earliest(steps, price=1.0),
     }
     return table[name]
