@@ -27,7 +27,8 @@ function CellBox({ cell, most, theme }: { cell: HeatCell; most: number; theme: T
   const place = PLACES.find((entry) => entry.key === cell.best_device);
   if (!place || cell.tasks === 0)
     return <td title={sentence(cell)} className="rounded-md border border-dashed border-line" />;
-  const weight = 25 + 50 * Math.sqrt(cell.tasks / most);
+  // Never so strong that the letter on it would be hard to read.
+  const weight = 16 + 28 * Math.sqrt(cell.tasks / most);
   const style = {
     background: `color-mix(in oklab, ${placementColour(place.key, theme)} ${weight}%, var(--panel-solid))`,
   };
@@ -40,7 +41,7 @@ function CellBox({ cell, most, theme }: { cell: HeatCell; most: number; theme: T
     >
       <span aria-hidden="true">
         {place.letter}
-        {place.key === "split" && <span className="font-normal opacity-80"> {shareText(cell)}</span>}
+        {place.key === "split" && <span className="font-normal"> {shareText(cell)}</span>}
       </span>
       <span className="sr-only">{sentence(cell)}</span>
     </td>

@@ -1,0 +1,84 @@
+"""One built dashboard, one service, one browser for all tests; a fresh profile for each."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.api.service import LiveService, service
+from tests.e2e.browser import Tab, launched, tab
+
+ROOT = Path(__file__).resolve().parents[2]
+DASHBOARD = ROOT / "dashboard"
+PAGE = ROOT / "src" / "hybrid_ml_scheduler" / "api" / "static" / "index.html"
+PLUGIN = f"{Path(__file__).with_name('plugin_strategy.py')}:LastInLine"
+STRATEGIES = f"round_robin,greedy,hybrid_ml,oracle,earliest_finish,{PLUGIN}"
+
+
+def _is_stale() -> bool:
+    """Whether a source file is newer than the build."""
+    if not PAGE.is_file():
+        return True
+    built = PAGE.stat().st_mtime
+    sources = [DASHBOARD / "index.html", DASHBOARD / "vite.config.ts", *(DASHBOARD / "src").rglob("*.*")]
+    return any(source.stat().st_mtime > built for source in sources)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def built_dashboard() -> None:
+    """The dashboard as the present sources make it."""
+    if not _is_stale():
+        return
+    npm = shutil.which("npm")
+    if npm is None or not (DASHBOARD / "node_modules").is_dir():
+        pytest.fail("The dashboard is not built: run `npm ci && npm run build` in dashboard/.", pytrace=False)
+    subprocess.run([npm, "run", "build"], cwd=DASHBOARD, check=True, capture_output=True, env=dict(os.environ))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A real browser."""
+    with sync_playwright() as playwright:
+        opened = launched(playwright)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def race(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
+    """A race with a plugin among the strategies and some history."""
+    environment = {"HMS_SCHEDULERS": STRATEGIES, "HMS_SPEED": "100", "HMS_SEED": "11"}
+    with service(tmp_path_factory.mktemp("race"), environment) as live:
+        live.post("/api/simulation/start")
+        live.wait(lambda status: status["tasks_processed"] >= 300)
+        live.client.patch("/api/simulation", json={"speed": 20})
+        yield live
+
+
+@pytest.fixture
+def running(race: LiveService) -> LiveService:
+    """The race, running at a pace a person can watch."""
+    race.post("/api/simulation/resume")
+    return race
+
+
+@pytest.fixture
+def standing(race: LiveService) -> LiveService:
+    """The race, paused with everything stored: nothing moves while it is compared."""
+    race.post("/api/simulation/pause")
+    race.wait(lambda status: status["is_paused"] and status["backlog_rows"] == 0)
+    return race
+
+
+@pytest.fixture
+def watcher(browser: Browser, race: LiveService) -> Iterator[Tab]:
+    """A tab on the race; a word on the console fails the test."""
+    with tab(browser, race.url) as opened:
+        yield opened
+        assert opened.complaints == []

@@ -1,0 +1,46 @@
+"""The service goes away and comes back; the tab notices both by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.api.service import LiveService, service
+from tests.e2e.browser import PATIENCE_MS, Tab, tab
+
+
+def _before_the_first_race(opened: Tab, live: LiveService) -> Page:
+    """Every view says that nothing is there yet; then the race is started by its button."""
+    page = opened.open("/")
+    expect(page.get_by_text("No race yet")).to_be_visible()
+    expect(page.get_by_text("Nobody is racing yet")).to_be_visible()
+    for path, words in (("/tasks", "No decision matches"), ("/history", "Too little history"), ("/x", "no such view")):
+        page.goto(live.url + path)
+        expect(page.get_by_text(words)).to_be_visible()
+    page.goto(live.url)
+    page.get_by_role("button", name="Start the race").click()
+    expect(page.locator("[data-racer]")).to_have_count(4)
+    assert opened.complaints == []
+    return page
+
+
+def test_from_the_empty_state_through_a_crash_and_back(browser: Browser, tmp_path: Path) -> None:
+    with service(tmp_path, {"HMS_SPEED": "50"}) as live, tab(browser, live.url) as opened:
+        page = _before_the_first_race(opened, live)
+        live.wait(lambda status: status["tasks_processed"] >= 60)
+        live.kill()
+        expect(page.locator("[data-phase='reconnecting'], [data-phase='down']")).to_be_visible()
+        expect(page.get_by_text("What you see is the last that was known.")).to_be_visible()
+        assert opened.tasks() > 0
+        expect(page.get_by_text("The service does not answer")).to_be_visible(timeout=PATIENCE_MS)
+        live.start()
+        page.get_by_role("button", name="Try now").click()
+        expect(page.locator("[data-phase='live']")).to_be_visible(timeout=30_000)
+        expect(page.get_by_text("The service does not answer")).to_have_count(0)
+        assert live.status()["is_running"], "after a crash the service comes back in the state it was in"
+        expect(page.locator("[data-racer]")).to_have_count(4)
+        page.wait_for_timeout(1000)
+        assert abs(opened.tasks() - live.status()["tasks_processed"]) <= 150
+        expected = ("ERR_CONNECTION_REFUSED", "WebSocket")
+        assert [text for text in opened.complaints if not any(word in text for word in expected)] == []

@@ -1,0 +1,71 @@
+"""The ledger sorts and filters all rows, and each of them leads to the decisions behind it."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.api.service import LiveService
+from tests.e2e.browser import Tab
+
+ROWS = "section[aria-label='Ledger rows'] tbody tr"
+
+
+def shown_tasks(page: Page) -> list[int]:
+    """The task ids of the ledger, as shown."""
+    return [int(text) for text in page.locator(f"{ROWS} td[data-column='task_id']").all_inner_texts()]
+
+
+def test_sorting_holds_over_all_rows_and_stands_in_the_url(watcher: Tab, standing: LiveService) -> None:
+    page = watcher.open("/tasks")
+    head = page.get_by_role("columnheader", name="Latency", exact=True)
+    head.get_by_role("button").click()
+    expect(head).to_have_attribute("aria-sort", "descending")
+    truth = standing.get("/api/history/ledger", sort="latency", order="desc")
+    expect(page.locator(ROWS).first).to_have_attribute("data-task", str(truth["rows"][0]["task_id"]))
+    assert shown_tasks(page) == [row["task_id"] for row in truth["rows"]]
+    expect(page.locator("[data-ledger-total]")).to_have_attribute("data-ledger-total", str(truth["total"]))
+    head.get_by_role("button").click()
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    least = standing.get("/api/history/ledger", sort="latency", order="asc")["rows"][0]
+    expect(page.locator(ROWS).first).to_have_attribute("data-task", str(least["task_id"]))
+    assert "sort=latency" in page.url
+    assert "order=asc" in page.url
+
+
+def test_filters_and_pages_are_part_of_the_address(watcher: Tab, standing: LiveService) -> None:
+    page = watcher.open("/tasks?by=greedy&page=2")
+    truth = standing.get("/api/history/ledger", scheduler="greedy", offset=50)
+    expect(page.locator(ROWS).first).to_have_attribute("data-task", str(truth["rows"][0]["task_id"]))
+    assert set(page.locator(f"{ROWS} td[data-column='scheduler']").all_inner_texts()) == {"Greedy"}
+    page.get_by_label("Filter by device").select_option("cpu")
+    expect(page).to_have_url(re.compile(r"by=greedy&on=cpu$"))
+
+
+def test_a_click_opens_every_strategys_decision_and_back_closes_it(watcher: Tab, standing: LiveService) -> None:
+    page = watcher.open("/tasks")
+    row = page.locator(ROWS).nth(20)
+    task = int(row.get_attribute("data-task") or "-1")
+    row.click()
+    drawer = page.get_by_role("dialog", name=f"Decisions for task {task}")
+    audit = standing.get(f"/api/tasks/{task}")
+    expect(drawer.locator("li[data-strategy]")).to_have_count(len(audit["strategies"]))
+    expect(drawer.locator("[data-oracle]")).to_contain_text(f"{round(audit['oracle']['gpu_fraction'] * 100)} %")
+    forest = drawer.locator("li[data-strategy='hybrid_ml']")
+    expect(forest).to_contain_text(f"GPU share {round(audit['strategies']['hybrid_ml']['gpu_fraction'] * 100)} %")
+    expect(forest).to_contain_text("spread")
+    expect(forest.get_by_role("img", name=re.compile("Gantt strip of 5 devices"))).to_be_visible()
+    assert f"task={task}" in page.url
+    page.go_back()
+    expect(drawer).to_have_count(0)
+
+
+def test_an_address_with_a_task_opens_its_decisions_at_once(watcher: Tab, standing: LiveService) -> None:
+    task = standing.status()["last_task_id"] - 3
+    page = watcher.open(f"/?task={task}")
+    drawer = page.get_by_role("dialog", name=f"Decisions for task {task}")
+    expect(drawer.locator("li[data-strategy]").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(drawer).to_have_count(0)
+    assert "task=" not in page.url

@@ -1,0 +1,94 @@
+"""A person steers the race and sees that it obeys."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Browser, expect
+
+from tests.api.service import LiveService
+from tests.e2e.browser import Tab, tab
+
+
+def test_pause_stops_the_counter_and_resume_lets_it_run(watcher: Tab, running: LiveService) -> None:
+    page = watcher.open("/")
+    page.get_by_role("region", name="Race controls").get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("The race stands still")).to_be_visible()
+    running.wait(lambda status: status["is_paused"])
+    expect(page.locator("[data-figure='tasks-processed']")).to_have_text(f"{running.status()['tasks_processed']:,}")
+    before = watcher.tasks()
+    page.wait_for_timeout(1500)
+    assert watcher.tasks() == before == running.status()["tasks_processed"]
+    page.get_by_role("region", name="Race controls").get_by_role("button", name="Resume").click()
+    expect(page.locator("[data-figure='tasks-processed']")).not_to_have_text(f"{before:,}")
+
+
+def test_speed_and_load_reach_the_service(watcher: Tab, running: LiveService) -> None:
+    page = watcher.open("/")
+    page.get_by_label("Speed").select_option(label="50 tasks/s")
+    running.wait(lambda status: status["speed"] == 50)
+    slider = page.get_by_role("slider", name="Load")
+    slider.focus()
+    before = running.status()["workload"]["arrival_rate"]
+    slider.press("ArrowRight")
+    running.wait(lambda status: status["workload"]["arrival_rate"] > before)
+    page.get_by_label("Speed").select_option(label="10 tasks/s")
+    running.wait(lambda status: status["speed"] == 10)
+
+
+def test_a_shift_is_marked_on_every_chart_over_time(watcher: Tab, running: LiveService) -> None:
+    page = watcher.open("/")
+    running.client.patch("/api/simulation", json={"speed": 100})
+    expect(page.locator("[data-markers]")).to_be_visible()
+    before = int(page.locator("[data-markers]").get_attribute("data-markers") or "0")
+    page.get_by_role("button", name="CPU-friendly").click()
+    expect(page.get_by_role("button", name="CPU-friendly")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("[data-markers]")).to_have_attribute("data-markers", str(before + 1))
+    expect(page.get_by_text(re.compile("Workload: cpu_friendly")).first).to_be_visible()
+    page.get_by_role("link", name="Strategies", exact=True).click()
+    expect(page.locator("[data-markers]")).to_have_attribute("data-markers", str(before + 1))
+    page.get_by_role("link", name="History").click()
+    running.client.patch("/api/simulation", json={"speed": 20})
+    trend = page.get_by_role("img", name=re.compile("Long-term trend"))
+    expect(trend).to_have_attribute("data-markers", re.compile(r"[1-9]"))
+    expect(trend).to_contain_text("cpu friendly")
+
+
+def test_a_retraining_is_announced_away_from_the_title(watcher: Tab, running: LiveService) -> None:
+    page = watcher.open("/")
+    running.client.patch("/api/simulation", json={"speed": 100})
+    notice = page.locator("[aria-live='polite']").get_by_text(re.compile("hybrid_ml retrained"))
+    expect(notice.first).to_be_visible()
+    running.client.patch("/api/simulation", json={"speed": 20})
+    box = notice.first.bounding_box()
+    assert box is not None
+    assert box["y"] > 600, "the notice covers the upper part of the page"
+
+
+def test_the_first_visit_explains_the_kitchen_once_and_again_on_request(browser: Browser, race: LiveService) -> None:
+    with tab(browser, race.url, first_visit=True) as visitor:
+        page = visitor.open("/")
+        tour = page.get_by_role("dialog")
+        expect(tour).to_contain_text("one prep cook and four chefs")
+        tour.get_by_role("button", name="Next").click()
+        expect(tour).to_contain_text("The walk to the chef is the transfer")
+        tour.get_by_role("button", name="Skip").click()
+        expect(tour).to_have_count(0)
+        page.reload()
+        expect(page.locator("[data-phase='live']")).to_be_visible()
+        expect(tour).to_have_count(0)
+        page.get_by_role("button", name="Explain this with a kitchen").click()
+        expect(tour).to_be_visible()
+        assert visitor.complaints == []
+
+
+def test_the_theme_is_remembered_and_reaches_the_charts(browser: Browser, race: LiveService) -> None:
+    with tab(browser, race.url, first_visit=True, color_scheme="light") as visitor:
+        page = visitor.open("/")
+        page.keyboard.press("Escape")
+        assert page.evaluate("document.documentElement.dataset.theme") == "light"
+        page.get_by_role("button", name="Switch to the dark theme").click()
+        ground = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--ground')")
+        page.reload()
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+        assert ground == page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--ground')")

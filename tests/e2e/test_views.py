@@ -1,0 +1,137 @@
+"""Every view shows what the service says, to the digit."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.api.service import LiveService
+from tests.e2e.browser import Tab
+from tests.e2e.truth import snapshot, standings
+
+
+def number(text: str) -> float:
+    """The number in a figure such as `1,234 ms`, with its unit's factor."""
+    found = re.match(r"([−-]?[\d,.]+)\s*(µs|ms|s|kJ|J|µ\$|%)?", text.strip().lstrip("●").strip())
+    assert found, text
+    factor = {"µs": 1e-6, "ms": 1e-3, "kJ": 1e3, "µ$": 1e-6, "%": 0.01}.get(found[2] or "", 1.0)
+    return float(found[1].replace(",", "").replace("−", "-")) * factor
+
+
+def bars(page_bars: Locator) -> dict[str, float]:
+    """Strategy to value, as the race holds them."""
+    return {
+        str(bar.get_attribute("data-racer")): float(bar.get_attribute("data-value") or "nan") for bar in page_bars.all()
+    }
+
+
+METRICS = {
+    "Execution time": "avg_time",
+    "Latency": "avg_latency",
+    "Energy": "avg_energy",
+    "Cost": "avg_cost",
+    "Makespan": "makespan",
+}
+
+
+def test_the_race_shows_the_true_value_of_every_strategy_in_every_metric(watcher: Tab, standing: LiveService) -> None:
+    page = watcher.open("/")
+    rows = standings(standing)
+    for label, field in METRICS.items():
+        choice = page.get_by_role("group", name="Metric", exact=True).get_by_role("button", name=label)
+        choice.click()
+        expect(choice).to_have_attribute("aria-pressed", "true")
+        truth = {name: row[field] for name, row in rows.items()}
+        assert bars(page.locator("[data-racer]")) == pytest.approx(truth), label
+        leader = page.get_by_role("link", name=re.compile(r"^1\. ")).get_attribute("data-racer")
+        assert leader == min(sorted(truth), key=lambda name: truth[name])
+
+
+def test_the_race_agrees_with_the_database(watcher: Tab, standing: LiveService) -> None:
+    page = watcher.open("/?metric=latency")
+    stored = standing.get("/api/stats", window=10_000)["percentiles"]
+    means = {row["scheduler"]: row["mean"] for row in stored if row["metric"] == "latency"}
+    assert bars(page.locator("[data-racer]")) == pytest.approx(means, rel=1e-9)
+
+
+def test_the_proven_bound_and_every_gap_stand_in_the_race(watcher: Tab, standing: LiveService) -> None:
+    page = watcher.open("/?metric=makespan")
+    bound = snapshot(standing)["update"]["bound"]
+    note = page.locator("[data-bound]")
+    assert float(note.get_attribute("data-bound") or "nan") == pytest.approx(bound["makespan_s"])
+    expect(note).to_contain_text("proven that no strategy")
+    for name, row in standings(standing).items():
+        gap = page.locator(f"[data-racer='{name}'] [data-gap]").get_attribute("data-gap")
+        assert float(gap or "nan") == pytest.approx(row["makespan_gap"])
+
+
+def test_the_summary_rounds_the_true_averages(watcher: Tab, standing: LiveService) -> None:
+    page = watcher.open("/")
+    for name, row in standings(standing).items():
+        for column in ("avg_time", "avg_latency", "avg_energy", "avg_cost"):
+            cell = page.locator(f"tr[data-strategy='{name}'] td[data-column='{column}']")
+            assert number(cell.inner_text()) == pytest.approx(row[column], rel=0.006), (name, column)
+
+
+def test_the_win_matrix_is_the_services(watcher: Tab, standing: LiveService) -> None:
+    page = watcher.open("/?wins=time")
+    matrix = standing.get("/api/stats")["win_loss"]["time"]
+    rows = page.get_by_role("region", name="Win/loss by execution time").locator("tbody tr")
+    expect(rows).to_have_count(len(matrix["schedulers"]))
+    for shown, shares in zip(rows.all(), matrix["share"], strict=True):
+        wanted = ["·" if share is None else str(int(share * 100 + 0.5)) for share in shares]
+        assert shown.locator("td").all_inner_texts() == wanted
+
+
+def test_each_strategy_has_its_details_a_plugins_too(watcher: Tab, standing: LiveService) -> None:
+    page = watcher.open("/strategies")
+    update = snapshot(standing)["update"]
+    assert "last_in_line" in {row["name"] for row in update["comparison"]}
+    for row in update["comparison"]:
+        page.get_by_role("navigation", name="Strategies").locator(f"a[href='/strategies/{row['name']}']").click()
+        expect(page.locator("code", has_text=row["name"])).to_be_visible()
+        assert number(watcher.figure("efficiency")) == pytest.approx(row["efficiency"], abs=6e-4)
+        for place, decided in row["decisions"].items():
+            expect(page.locator(f"dd[data-place='{place}']")).to_contain_text(f"{decided:,}")
+        for device, load in update["clusters"][row["name"]].items():
+            if isinstance(load, dict):
+                cells = page.locator(f"tr[data-device='{device}'] td").all_inner_texts()
+                assert number(cells[1]) == pytest.approx(load["run_utilization"], abs=0.006)
+                assert int(cells[2]) == load["queue_length"]
+        expect(page.get_by_role("img", name=re.compile("of the oracle's value"))).to_be_visible()
+
+
+def test_the_forest_says_why(watcher: Tab, standing: LiveService) -> None:
+    page = watcher.open("/strategies/hybrid_ml")
+    audit = snapshot(standing)["update"]["audit"]["hybrid_ml"]
+    why = page.get_by_role("region", name="Why the latest decision")
+    expect(why).to_contain_text(audit["reason_text"])
+    expect(why).to_contain_text("spread")
+    expect(why).to_contain_text(f"GPU share {round(audit['gpu_fraction'] * 100)} %")
+
+
+def test_history_counts_what_is_stored(watcher: Tab, standing: LiveService) -> None:
+    page = watcher.open("/history")
+    stored = standing.get("/api/history/trend")["collection"]
+    for label, key in (("Tasks", "tasks"), ("Results", "results"), ("Oracle labels", "training_records")):
+        expect(page.locator(f"[data-collected='{label}']")).to_have_text(f"{stored[key]:,}")
+    models = standing.get("/api/models")["models"]
+    expect(page.locator("[data-version]")).to_have_count(min(100, len(models)))
+    newest = page.locator("[data-version]").first
+    expect(newest).to_contain_text(f"{models[0]['samples']:,}")
+    expect(page.get_by_role("img", name=re.compile("Long-term trend"))).to_be_visible()
+
+
+def test_the_statistics_of_tasks_are_the_services(watcher: Tab, standing: LiveService) -> None:
+    page = watcher.open("/tasks")
+    stats = standing.get("/api/stats")
+    expect(page.get_by_role("img", name=f"Histogram of {stats['tasks']:,} task sizes")).to_be_visible()
+    filled = [cell for cell in stats["heat_map"]["cells"] if cell["tasks"]]
+    expect(page.locator("td[data-place]")).to_have_count(len(filled))
+    found = stats["correlations"]
+    row = page.get_by_role("region", name=re.compile("Correlations of")).locator("tbody tr").first
+    texts = row.locator("td").all_inner_texts()
+    for text, value in zip(texts, found["values"][0], strict=True):
+        assert text == "·" if value is None else abs(float(text.replace("−", "-")) - value) <= 0.0501
