@@ -62,7 +62,8 @@ def _digits(value: float, places: int | None = None) -> str:
     if math.isnan(value):
         return "–"
     if places is not None:
-        return f"{value:,.{places}f}"
+        # Adding zero turns the −0 of rounding into 0.
+        return f"{round(value, places) + 0.0:,.{places}f}"
     if value != 0 and not 1e-4 <= abs(value) < 1e7:
         return f"{value:.3e}"
     if abs(value) >= 1000 or value == int(value):

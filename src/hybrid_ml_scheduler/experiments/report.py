@@ -35,6 +35,7 @@ def report_pdf(folder: ResultsFolder) -> bytes:
     page.bullets(executive_summary(run, folder.read_table)[1:])
     _results(page, folder)
     _pairs(page, folder)
+    _models(page, folder)
     _plots(page, folder)
     _annex(page, run)
     target = io.BytesIO()
@@ -101,6 +102,21 @@ def _pair_cells(pair: Any, best: str) -> list[str]:
         "< 0.0001" if pair["p_holm"] < 1e-4 else figure(pair["p_holm"]),
         "no difference shown" if winner == "tie" else label_of(winner),
     ]
+
+
+def _models(page: Page, folder: ResultsFolder) -> None:
+    """What was trained before the evaluation, where there was training."""
+    if "forest" not in folder.tables():
+        return
+    found = folder.read_table("forest").iloc[0]
+    page.heading("Models")
+    page.text(
+        f"The forest was trained on {int(found['samples']):,} labelled tasks. On {int(found['held_out']):,} tasks held "
+        f"out, its share of the GPU is off by {figure(float(found['mean_error']))} on average (95 % of them by at most "
+        f"{figure(float(found['p95_error']))}); always guessing the mean share is off by "
+        f"{figure(float(found['mean_error_of_the_mean']))}. Forest and agent were trained on seeds that the evaluation "
+        "does not use, and were frozen for it."
+    )
 
 
 def _plots(page: Page, folder: ResultsFolder) -> None:

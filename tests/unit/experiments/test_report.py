@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pypdf import PdfReader
 
+from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.experiments.comparison import remake
 from hybrid_ml_scheduler.experiments.engines import LocalEngine
@@ -69,7 +70,7 @@ def test_plots_and_pdf_are_remade_to_the_same_bytes_without_simulating(compared:
     before = {path.name: path.read_bytes() for path in (*copy.glob("plots/*"), copy / "report.pdf")}
     for name in before:
         (copy / ("report.pdf" if name == "report.pdf" else f"plots/{name}")).unlink()
-    remake(ResultsFolder.open(copy), engine=LocalEngine(2))
+    assert run(["report", str(copy), "--workers", "2"]) == 0
     after = {path.name: path.read_bytes() for path in (*copy.glob("plots/*"), copy / "report.pdf")}
     assert after == before
     assert ResultsFolder.open(copy).is_complete

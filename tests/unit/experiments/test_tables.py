@@ -65,6 +65,15 @@ def test_the_report_csv_is_the_interval_table_in_one_row_a_strategy(compared: Re
     assert wide.loc["oracle", "energy_j_high"] == pytest.approx(long.loc[("oracle", "energy_j"), "high"], rel=1e-15)
 
 
+def test_the_command_leaves_a_complete_folder_with_everything_in_it(compared: ResultsFolder) -> None:
+    assert compared.is_complete
+    assert compared.kind == "heavy"
+    found = {path.relative_to(compared.path).as_posix() for path in compared.path.rglob("*") if path.is_file()}
+    wanted = {"plan.json", "run.json", "status.json", "heavy_simulation_report.csv", "report.pdf", "plots/gantt.svg"}
+    assert wanted <= found
+    assert not any(name.startswith("trials") or ".part" in name for name in found)
+
+
 def test_no_strategy_beats_the_bound(compared: ResultsFolder) -> None:
     metrics = compared.read_table("metrics")
     assert (metrics["makespan_gap"] >= 0).all()

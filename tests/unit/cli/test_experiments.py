@@ -1,0 +1,54 @@
+"""`hms heavy`, `report`, `sweep` and `pipeline` from the outside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hybrid_ml_scheduler.cli.main import run
+
+SMALL = ("--tasks", "120", "--seeds", "2", "--scheduler", "round_robin", "--scheduler", "earliest_finish")
+SWEEP = '[workload]\nnum_tasks = 50\n[schedulers]\nrace = ["greedy"]\n[sweep]\n"simulation.num_gpus" = [1, 2]\n'
+
+
+def test_a_finished_folder_is_not_computed_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "s.toml"
+    plan.write_text(SWEEP)
+    for _ in range(2):
+        assert run(["sweep", str(plan), "--out", str(tmp_path / "out"), "--format", "json"]) == 0
+        assert json.loads(capsys.readouterr().out)["done"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("heavy", "--workload", "hevy"), "heavy"),
+        (("heavy", "--scheduler", "gredy"), "greedy"),
+        (("report", "nowhere"), "no results folder"),
+        (("sweep", "nowhere.toml"), "nowhere.toml"),
+        (("pipeline", "--phase", "report", *SMALL), "needs evaluate"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_nothing_is_left_behind(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(list(words)) == 2
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert "Traceback" not in told
+    if words[0] != "pipeline":
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_an_address_without_ray_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "s.toml"
+    plan.write_text(SWEEP)
+    assert run(["sweep", str(plan), "--address", "127.0.0.1:1", "--out", str(tmp_path / "out")]) == 2
+    assert "--engine ray" in capsys.readouterr().err
