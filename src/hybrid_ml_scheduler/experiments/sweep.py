@@ -28,7 +28,7 @@ from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Cell", "Sweep", "load_sweep", "run_cell", "run_sweep"]
+__all__ = ["Cell", "Sweep", "load_sweep", "run_cell", "run_sweep", "sweep_from_mapping"]
 
 Point = Mapping[str, Any]
 _MOST_CELLS = 100_000
@@ -65,13 +65,18 @@ class Sweep:
 
 def load_sweep(path: Path) -> Sweep:
     """Read a sweep file and check every plan of its grid."""
-    values = dict(read_plan_file(path))
-    grid = _grid(values.pop("sweep", None), path)
-    cells = tuple(_cells(values, grid, path))
-    return Sweep(grid=grid, cells=cells, source={**values, "sweep": {key: list(found) for key, found in grid.items()}})
+    return sweep_from_mapping(read_plan_file(path), str(path))
 
 
-def _grid(section: Any, path: Path) -> dict[str, Sequence[Any]]:
+def sweep_from_mapping(values: Mapping[str, Any], source: str = "sweep") -> Sweep:
+    """Build a sweep from the sections of a plan with a section `sweep`, and check every plan of its grid."""
+    base = {key: section for key, section in values.items() if key != "sweep"}
+    grid = _grid(values.get("sweep"), source)
+    cells = tuple(_cells(base, grid, source))
+    return Sweep(grid=grid, cells=cells, source={**base, "sweep": {key: list(found) for key, found in grid.items()}})
+
+
+def _grid(section: Any, path: str) -> dict[str, Sequence[Any]]:
     if not isinstance(section, Mapping) or not section:
         raise PlanError(f"{path}: a sweep needs a section [sweep] with lists, such as workload.arrival_rate = [2, 4].")
     grid: dict[str, Sequence[Any]] = {}
@@ -95,7 +100,7 @@ def _flat(section: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any
             yield f"{path}{key}", value
 
 
-def _cells(values: Mapping[str, Any], grid: Mapping[str, Sequence[Any]], path: Path) -> Iterator[Cell]:
+def _cells(values: Mapping[str, Any], grid: Mapping[str, Sequence[Any]], path: str) -> Iterator[Cell]:
     count = 1
     for found in grid.values():
         count *= len(found)
@@ -103,7 +108,7 @@ def _cells(values: Mapping[str, Any], grid: Mapping[str, Sequence[Any]], path: P
         raise PlanError(f"{path}: the grid has {count:,} points; at most {_MOST_CELLS:,} are possible.")
     for choice in product(*grid.values()):
         point = dict(zip(grid, choice, strict=True))
-        plan = _plan_at(values, point, str(path))
+        plan = _plan_at(values, point, path)
         for seed in range(plan.seed, plan.seed + plan.seeds):
             yield Cell(point=point, seed=seed, plan=replace(plan, seed=seed, seeds=1))
 

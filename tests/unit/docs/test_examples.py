@@ -1,0 +1,109 @@
+"""The examples of the documents run, and say what the documents say they say.
+
+A block that begins with ```console run is executed line by line in a folder of its own (one for each document,
+so that an example may use what an earlier one left). Lines without a `$` must appear in the output, in
+order; `...` stands for anything. Plan sections (```toml) must be accepted.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import tomllib
+
+from hybrid_ml_scheduler.cli.main import run
+from hybrid_ml_scheduler.experiments.plans import plan_from_mapping
+from hybrid_ml_scheduler.experiments.race import entrants
+from hybrid_ml_scheduler.experiments.sweep import load_sweep
+
+REPOSITORY = Path(__file__).parents[3]
+BLOCK = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+
+
+def blocks(document: Path, kind: str) -> list[str]:
+    found = BLOCK.finditer(document.read_text(encoding="utf-8"))
+    return [match["text"] for match in found if match["kind"].strip() == kind]
+
+
+def documents(kind: str) -> list[Path]:
+    pages = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+    return [page for page in pages if blocks(page, kind)]
+
+
+def steps(block: str) -> list[tuple[str, list[str]]]:
+    """Commands with the lines that are shown under each."""
+    found: list[tuple[str, list[str]]] = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif line.strip():
+            found[-1][1].append(line)
+    return found
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+@pytest.mark.parametrize("document", documents("console run"), ids=lambda path: path.stem)
+def test_the_commands_of_a_document_do_what_it_shows(
+    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "plans").symlink_to(REPOSITORY / "plans")
+    monkeypatch.chdir(tmp_path)
+    for block in blocks(document, "console run"):
+        for command, shown in steps(block):
+            program, *words = shlex.split(command)
+            assert program == "hms", command
+            capsys.readouterr()
+            assert run(words) == 0, f"{command}: {capsys.readouterr().err}"
+            said = squeezed(capsys.readouterr().out)
+            for line in shown:
+                if line.strip() != "...":
+                    assert squeezed(line.strip()) in said, f"{command} does not say: {line}"
+                    said = said.split(squeezed(line.strip()), 1)[1]
+
+
+@pytest.mark.parametrize("document", documents("toml"), ids=lambda path: path.stem)
+def test_the_plan_sections_of_a_document_are_accepted(document: Path) -> None:
+    for block in blocks(document, "toml"):
+        sections = tomllib.loads(block)
+        for key, values in sections.pop("sweep", {}).items():
+            section, _, name = key.rpartition(".")
+            sections.setdefault(section, {})[name] = values[0]
+        entrants(plan_from_mapping(sections))
+
+
+@pytest.mark.parametrize("plan", sorted((REPOSITORY / "plans").glob("*.toml")), ids=lambda path: path.name)
+def test_every_plan_of_the_repository_is_accepted(plan: Path) -> None:
+    sections = tomllib.loads(plan.read_text(encoding="utf-8"))
+    if "sweep" in sections:
+        assert load_sweep(plan).cells
+    else:
+        entrants(plan_from_mapping(sections, str(plan)))
+
+
+@pytest.mark.parametrize("document", sorted((REPOSITORY / "docs").glob("*.md")), ids=lambda path: path.stem)
+def test_every_link_of_a_document_leads_somewhere(document: Path) -> None:
+    lost = [
+        link for link in LINK.findall(document.read_text(encoding="utf-8")) if not (document.parent / link).exists()
+    ]
+    assert lost == []
+
+
+def test_the_documents_that_were_promised_are_there() -> None:
+    promised = (
+        "architecture",
+        "physics",
+        "strategies",
+        "experiments",
+        "statistics",
+        "troubleshooting",
+        "faq",
+        "traces",
+    )
+    assert [name for name in promised if not (REPOSITORY / "docs" / f"{name}.md").is_file()] == []
