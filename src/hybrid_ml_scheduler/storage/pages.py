@@ -30,7 +30,7 @@ class ExportPages:
     columns: Sequence[sa.ColumnElement[Any]]
     source: sa.FromClause
     key: Sequence[sa.Column[Any]]
-    last_task: int | None
+    last_task: int
 
     @classmethod
     async def of(cls, store: Store, table: str) -> ExportPages:
@@ -38,7 +38,8 @@ class ExportPages:
         if table not in EXPORT_TABLES:
             raise StorageError(f"{table!r} cannot be exported; {', '.join(EXPORT_TABLES)} can.")
         async with store.reading() as connection:
-            last_task = (await connection.execute(sa.select(sa.func.max(tasks.c.task_id)))).scalar_one()
+            newest = (await connection.execute(sa.select(sa.func.max(tasks.c.task_id)))).scalar_one()
+            last_task = -1 if newest is None else int(newest)  # a history without a task has an empty file
         columns, source, key = _history() if table in ("history", "scheduler_results") else _plain(table)
         if table == "scheduler_results":
             columns, source = list(scheduler_results.c), scheduler_results
