@@ -64,7 +64,7 @@ def _digits(value: float, places: int | None = None) -> str:
     if places is not None:
         # Adding zero turns the −0 of rounding into 0.
         return f"{round(value, places) + 0.0:,.{places}f}"
-    if value != 0 and not 1e-4 <= abs(value) < 1e7:
+    if value != 0 and not 1e-4 <= abs(value) < 1e9:
         return f"{value:.3e}"
     if abs(value) >= 1000 or value == int(value):
         return f"{value:,.0f}"
