@@ -99,6 +99,13 @@ class Settings(BaseSettings):
     def _listed(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
+    @field_validator("speed")
+    @classmethod
+    def _possible(cls, value: float) -> float:
+        if 0.0 < value < 0.001:
+            raise ValueError("a speed is 0 (as fast as possible) or at least 0.001")
+        return value
+
     @field_validator("rate_limit")
     @classmethod
     def _countable(cls, value: str) -> str:

@@ -65,6 +65,11 @@ class LiveService:
         self._process = None
         return code
 
+    def close(self) -> None:
+        """End it for certain and give back the client."""
+        self.stop()
+        self.client.close()
+
     def kill(self) -> None:
         """End it as a power cut would."""
         if self._process is not None:
@@ -114,5 +119,4 @@ def service(folder: Path, environment: Mapping[str, str] | None = None) -> Itera
     try:
         yield live.start()
     finally:
-        live.stop()
-        live.client.close()
+        live.close()

@@ -77,7 +77,7 @@ async def test_a_forged_forwarded_address_does_not_lift_the_limit(shared: LiveSe
         ]
         assert codes == [200, 200, 429, 429, 429]
     finally:
-        limited.kill()
+        limited.close()
 
 
 @pytest.mark.parametrize("chunked", [False, True])
@@ -138,7 +138,7 @@ def test_secrets_reach_neither_log_nor_screen(shared: LiveService) -> None:
         secretive.client.post("/api/pause", headers={"X-API-Key": "wrong-" + KEY})
         secretive.client.get("/api/health")
     finally:
-        secretive.stop()
+        secretive.close()
     said = secretive.output + (secretive.folder / "logs" / "app.log").read_text()
     assert KEY not in said
     assert "hush-hush" not in said

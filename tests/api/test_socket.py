@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 from typing import Any
@@ -31,6 +32,15 @@ async def next_of(socket: websockets.ClientConnection, kind: str, within_s: floa
             message = json.loads(text)
             if message["type"] == kind:
                 return message
+
+
+async def closing_code(socket: websockets.ClientConnection) -> int:
+    """Read on until the connection is closed; returns the code it was closed with (1006 without one)."""
+    try:
+        while True:
+            await socket.recv()
+    except websockets.ConnectionClosed as end:
+        return 1006 if end.rcvd is None else end.rcvd.code
 
 
 async def test_a_snapshot_comes_first_and_updates_follow_at_about_two_a_second(running: LiveService) -> None:
@@ -89,8 +99,9 @@ async def test_a_shift_is_announced_and_marked(running: LiveService) -> None:
 
 async def test_the_log_speaks_while_the_race_runs(running: LiveService) -> None:
     async with websockets.connect(address(running)) as socket:
-        line = await next_of(socket, "log")
-    assert line["message"].startswith("Task ")
+        async with asyncio.timeout(10):
+            while not (await next_of(socket, "log"))["message"].startswith("Task "):
+                pass
 
 
 @pytest.mark.parametrize(
@@ -116,32 +127,29 @@ async def test_garbage_closes_the_socket_and_nothing_else(running: LiveService, 
         await vandal.recv()
         await vandal.send(vandalism)
         async with asyncio.timeout(10):
-            with pytest.raises(websockets.ConnectionClosed) as end:
-                while True:
-                    await vandal.recv()
-        assert end.value.rcvd is not None
-        assert end.value.rcvd.code in (1007, 1008, 1009)
+            assert await closing_code(vandal) in (1007, 1008, 1009)
         await next_of(witness, "simulation_update")
 
 
 async def test_a_flood_closes_the_socket_and_nothing_else(running: LiveService) -> None:
     wish = json.dumps({"type": "focus", "scheduler": "greedy"})
     async with websockets.connect(address(running)) as vandal:
-        with pytest.raises(websockets.ConnectionClosed):
+        with contextlib.suppress(websockets.ConnectionClosed):
             for _ in range(10_000):
                 await vandal.send(wish)
                 await asyncio.sleep(0)
-            while True:
-                await vandal.recv()
+        assert await closing_code(vandal) in (1006, 1008)
     assert running.status()["is_running"]
 
 
 async def test_a_half_open_or_broken_handshake_does_no_harm(running: LiveService) -> None:
     for junk in (b"GET /ws HTTP/1.1\r\n", b"\x00" * 1000, os.urandom(5000), b"GET /ws HTTP/1.1\r\nHost: x\r\n\r\n"):
-        reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
+        _, writer = await asyncio.open_connection("127.0.0.1", running.port)
         writer.write(junk)
         await writer.drain()
         writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
     assert running.status()["is_running"]
 
 
@@ -179,6 +187,6 @@ async def test_viewers_that_never_read_slow_nobody_and_cost_no_memory(running: L
         numbers = [(await next_of(watcher, "simulation_update"))["seq"] for _ in range(8)]
         grown = process.memory_info().rss - before
         for _, writer in connections:
-            writer.close()
+            writer.transport.abort()
     assert numbers == list(range(numbers[0], numbers[0] + 8))
     assert grown < 30 * 2**20

@@ -35,6 +35,7 @@ SENTENCES = [
 
 def refusal(live: LiveService, within_s: float = 60.0) -> str:
     """Launch what must fail, and return the one line it says."""
+    live.client.close()
     code = live.launch().wait(within_s)
     lines = live.output.strip().splitlines()
     assert code == 2, live.output

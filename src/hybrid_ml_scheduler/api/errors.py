@@ -76,6 +76,8 @@ def _place(location: tuple[Any, ...]) -> str:
 
 async def _http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
+    if status == 400:  # a body that cannot be read is one of the wrong values, which are all 422
+        status = 422
     sentences = {404: f"There is nothing at {request.url.path}.", 405: f"{request.method} is not possible here."}
     detail = sentences.get(status, str(getattr(error, "detail", "")))
     response = problem_response(status, detail, request.scope)

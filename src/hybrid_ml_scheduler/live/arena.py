@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 import time
@@ -11,6 +12,7 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 from hybrid_ml_scheduler.core import HmsError, Task
+from hybrid_ml_scheduler.core.errors import InternalError
 from hybrid_ml_scheduler.live.clerk import Clerk
 from hybrid_ml_scheduler.live.frames import RaceState, Status
 from hybrid_ml_scheduler.live.framing import Framer
@@ -25,6 +27,7 @@ from hybrid_ml_scheduler.workload import WorkloadParameters
 __all__ = ["Arena"]
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 _IDLE_S = 0.5
 _STORE_WAIT_S = 0.01
@@ -51,9 +54,10 @@ class Arena:
         self._framer: Framer | None = None
         self._speedometer = Speedometer()
         self._worker = TrainingWorker()
-        self._commands: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._commands: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="arena", daemon=True)
         self._closing = False
+        self._is_over = False
 
     def start(self) -> None:
         """Start the thread."""
@@ -74,7 +78,10 @@ class Arena:
     def ask(self, command: Callable[[], T]) -> Future[T]:
         """Have a command carried out in the arena's thread, between two tasks."""
         answer: Future[T] = Future()
-        self._commands.put((command, answer))
+        if self._is_over:
+            answer.set_exception(InternalError("The arena has ended."))
+        else:
+            self._commands.put((command, answer))
         return answer
 
     def enter(self, race: Race, state: RaceState) -> None:
@@ -140,13 +147,29 @@ class Arena:
             self.race.set_stride(1 if slow else _FAST_STRIDE, time.time())
 
     def _run(self) -> None:
-        while not self._closing:
-            try:
-                wait_s = self._turn()
-            except HmsError as error:
-                self._halt(str(error))
-                wait_s = 0.0
-            self._obey(wait_s)
+        try:
+            while not self._closing:
+                self._obey(self._live())
+        finally:
+            self._refuse_commands()
+
+    def _live(self) -> float:
+        try:
+            return self._turn()
+        except HmsError as error:
+            self._halt(str(error))
+        except Exception as error:  # noqa: BLE001 - see below
+            # A strategy's own code may raise anything, also while its state is captured; the thread must outlive it.
+            _log.exception("the race was halted")
+            self._halt(f"The race was halted by {type(error).__name__}: {error}.")
+        return 0.0
+
+    def _refuse_commands(self) -> None:
+        """Answer commands that nobody will carry out any more, so that nobody waits for them."""
+        self._is_over = True
+        while not self._commands.empty():
+            _, answer = self._commands.get()
+            answer.set_exception(InternalError("The arena has ended."))
 
     def _turn(self) -> float:
         """Do what is due now; return how long nothing will be."""
@@ -224,8 +247,7 @@ class Arena:
         try:
             found = self._commands.get(timeout=wait_s) if wait_s > 0.0 else self._commands.get_nowait()
             while True:
-                if found is not None:
-                    self._carry_out(*found)
+                self._carry_out(*found)
                 found = self._commands.get_nowait()
         except queue.Empty:
             return

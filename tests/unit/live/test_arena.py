@@ -120,7 +120,7 @@ def test_a_model_trained_in_the_background_takes_over_at_a_stored_boundary() -> 
 def test_retraining_in_the_background_never_holds_the_race_up() -> None:
     with house() as place:
         race = place.enter("hybrid_ml", retrain_interval=1)
-        place.wait(lambda: place.arena.status().learning["hybrid_ml"].updates >= 1, within_s=60.0)
+        place.wait(lambda: place.arena.status().learning["hybrid_ml"].updates >= 2, within_s=60.0)
         state = place.arena.status().learning["hybrid_ml"]
         assert state.coalesced > 0
         assert race.tasks_processed > state.updates

@@ -95,6 +95,8 @@ class CatalogDesk:
         if not found.ok:
             detail = f"{found.sentence} {writer.backlog_rows} rows wait for it."
             return Component(status="down", latency_ms=latency_ms, detail=detail)
+        if writer.differences:
+            return Component(status="degraded", latency_ms=latency_ms, detail=writer.differences[0])
         if writer.state in ("ok", "closed"):
             return Component(status="ok", latency_ms=latency_ms, detail=found.sentence)
         detail = f"{found.sentence} Storing: {writer.last_error} {writer.backlog_rows} rows wait."

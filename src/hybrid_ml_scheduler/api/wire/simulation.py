@@ -5,14 +5,27 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from hybrid_ml_scheduler.api.wire.common import Answer, Demand, StrategyName
 
 __all__ = ["LearningState", "Shift", "SimulationPatch", "SimulationStatus", "StartRequest", "WorkloadState"]
 
-Speed = Annotated[float, Field(ge=0.0, le=1e6, description="Tasks per wall second; 0 = as fast as possible.")]
-ArrivalRate = Annotated[float, Field(gt=0.0, le=1e6, description="Tasks per second of simulated time.")]
+_SLOWEST = 0.001
+
+
+def _possible(speed: float) -> float:
+    if 0.0 < speed < _SLOWEST:
+        raise ValueError(f"a speed is 0 (as fast as possible) or at least {_SLOWEST}")
+    return speed
+
+
+Speed = Annotated[
+    float,
+    Field(ge=0.0, le=1e6, description="Tasks per wall second, at least 0.001; 0 = as fast as possible."),
+    AfterValidator(_possible),
+]
+ArrivalRate = Annotated[float, Field(ge=1e-4, le=1e6, description="Tasks per second of simulated time.")]
 Preset = Annotated[str, Field(min_length=1, max_length=64, description="The name of a workload preset.")]
 
 

@@ -28,7 +28,7 @@ TaskId = Annotated[int, Field(ge=0, le=2**63 - 1)]
 class NewTask(Demand):
     """A task from outside."""
 
-    size: Annotated[float, Field(gt=0, le=1e6)]
+    size: Annotated[float, Field(ge=1e-3, le=1e6, description="Problem size N, without a unit.")]
     compute_intensity: Annotated[float, Field(ge=0, le=1)]
     memory_required: Annotated[float, Field(ge=0, le=1e9, description="MB that must cross the bus.")]
     arrival_time: Annotated[float, Field(ge=0, le=1e12)] | None = Field(

@@ -1,0 +1,129 @@
+"""Killed at any instant: nothing missing, nothing twice, and what is computed again is what was stored."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hybrid_ml_scheduler.storage import Integrity, integrity, open_store
+from tests.api.service import LiveService
+
+STRATEGIES = "round_robin,random,greedy,hybrid_ml,rl_agent,oracle"
+KILLS, SOAK_KILLS = 3, 100
+
+
+def checked(url: str) -> Integrity:
+    async def check() -> Integrity:
+        store = await open_store(url)
+        try:
+            return await integrity(store)
+        finally:
+            await store.close()
+
+    return asyncio.run(check())
+
+
+def database_url(folder: Path) -> str:
+    return f"sqlite+aiosqlite:///{folder}/data/hybrid_scheduler.db"
+
+
+@pytest.fixture
+def kills(request: pytest.FixtureRequest) -> int:
+    return SOAK_KILLS if request.config.getoption("--soak") else KILLS
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_killed_at_random_instants_it_resumes_without_gap_duplicate_or_orphan(
+    database: str, tmp_path: Path, kills: int, request: pytest.FixtureRequest
+) -> None:
+    rng = random.Random(11)
+    url = database_url(tmp_path) if database == "sqlite" else request.getfixturevalue("fresh_postgres_url")
+    live = LiveService(tmp_path, {"HMS_SCHEDULERS": STRATEGIES, "DATABASE_URL": url})
+    live.start()
+    try:
+        live.post("/api/simulation/start", {"speed": 0})
+        stored = 0
+        for _ in range(kills):
+            time.sleep(rng.uniform(0.05, 1.5))
+            if rng.random() < 0.5:
+                live.client.patch("/api/simulation", json={"arrival_rate": rng.uniform(3, 7)})
+            live.kill()
+            found = checked(url)
+            assert found.whole, found
+            assert found.tasks >= stored
+            stored = found.tasks
+            live.start()
+            status = live.status()
+            assert status["state"] == "running"
+            assert status["tasks_processed"] >= stored
+        live.post("/api/simulation/stop")
+        # Health is degraded by a row that was computed again with another value.
+        assert live.get("/api/health")["database"]["status"] == "ok"
+    finally:
+        live.close()
+    assert checked(url).whole
+
+
+def test_it_comes_back_paused_if_it_was_paused_and_with_its_pace_and_workload(tmp_path: Path) -> None:
+    live = LiveService(tmp_path, {"HMS_SCHEDULERS": "greedy,random"})
+    live.start()
+    try:
+        live.post("/api/simulation/start", {"speed": 80})
+        live.client.patch("/api/simulation", json={"workload": "light", "arrival_rate": 2.5, "speed": 90})
+        live.wait(lambda now: now["tasks_processed"] > 20)
+        before = live.post("/api/simulation/pause")
+        live.kill()
+        live.start()
+        after = live.status()
+        for name in ("state", "run_id", "speed", "workload", "tasks_processed", "seed", "schedulers"):
+            assert after[name] == before[name], name
+        live.post("/api/simulation/stop")
+        live.kill()
+        live.start()
+        assert live.status()["state"] == "stopped"
+    finally:
+        live.close()
+
+
+def history(folder: Path, tasks: int) -> list[tuple[Any, ...]]:
+    """The first tasks of the stored history, without what only the wall clock decides."""
+    with sqlite3.connect(f"file:{folder}/data/hybrid_scheduler.db?mode=ro", uri=True) as connection:
+        results = connection.execute(
+            "SELECT t.*, r.scheduler_name, r.gpu_fraction, r.device, r.actual_time, r.latency, r.wait,"
+            " r.energy_consumption, r.execution_cost, r.start_time, r.finish_time,"
+            " l.optimal_gpu_fraction, l.optimal_time"
+            " FROM tasks t JOIN scheduler_results r USING (task_id) JOIN training_data l USING (task_id)"
+            " WHERE t.task_id < ? ORDER BY t.task_id, r.scheduler_name",
+            (tasks,),
+        ).fetchall()
+    connection.close()
+    return results
+
+
+def test_with_synchronous_retraining_a_killed_run_equals_one_that_was_never_interrupted(tmp_path: Path) -> None:
+    environment = {"HMS_SCHEDULERS": STRATEGIES, "HMS_RETRAINING": "synchronous", "HMS_SPEED": "0"}
+    rng, wanted = random.Random(2), 700
+    whole, killed = (LiveService(tmp_path / name, environment) for name in ("whole", "killed"))
+    try:
+        whole.start().post("/api/simulation/start")
+        whole.wait(lambda now: now["tasks_processed"] >= wanted, within_s=120.0)
+        whole.stop()
+        killed.start().post("/api/simulation/start")
+        for _ in range(2):
+            time.sleep(rng.uniform(0.1, 0.8))
+            killed.kill()
+            killed.start()
+        killed.wait(lambda now: now["tasks_processed"] >= wanted, within_s=120.0)
+        killed.stop()
+    finally:
+        whole.close()
+        killed.close()
+    first, second = history(whole.folder, wanted), history(killed.folder, wanted)
+    assert len(first) == wanted * 6
+    assert first == second
