@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import itertools
 import pickle
-from typing import cast
+from collections.abc import Mapping
+from typing import Any, cast
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_ml_scheduler.cluster import RunColumns, Simulation, run_batch
-from hybrid_ml_scheduler.core import HasRule, Outcome, Prepares, RaceContext, Scheduler, TaskBatch
+from hybrid_ml_scheduler.core import (
+    ClusterView,
+    Decision,
+    HasRule,
+    Outcome,
+    Prepares,
+    RaceContext,
+    Scheduler,
+    Task,
+    TaskBatch,
+)
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from tests.properties.forms import kernel_columns, scheduler_called, stepping_outcomes
 from tests.properties.samples import batches, nodes
@@ -55,6 +66,48 @@ def test_restored_at_any_moment_of_the_clock_equals_uninterrupted(
     continued.restore(pickle.loads(state))
     assert repr(continued.drain()) == repr(after)
     assert len(before) + len(after) == len(batch)
+
+
+class Spectator:
+    """Decides like greedy and remembers everything it was shown, the backlogs above all."""
+
+    name = "spectator"
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[float, float, list[float]]] = []
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        self.seen.append((cluster.now_s, cluster.cpu_backlog_s, list(cluster.gpu_backlogs_s)))
+        return Decision(gpu_fraction=task.compute_intensity)
+
+    def capture(self) -> Mapping[str, Any]:
+        return {"seen": list(self.seen)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.seen = list(state["seen"])
+
+
+@given(batch=batches(), node=nodes(), stop=st.integers(0, 11))
+def test_a_restored_cluster_shows_what_the_uninterrupted_one_shows(batch: TaskBatch, node: Node, stop: int) -> None:
+    spectators = []
+    shown = []
+    for halt in (-1, stop % len(batch)):
+        simulation = Simulation(node, Spectator())
+        for row, task in enumerate(batch):
+            if row == halt:
+                state = pickle.dumps(simulation.capture())
+                simulation = Simulation(node, Spectator())
+                simulation.restore(pickle.loads(state))
+            simulation.advance(task.arrival_time)
+            simulation.offer(task, float(batch.duration_factor[row]))
+        moment = float(batch.arrival_time[-1]) + 0.01
+        simulation.advance(moment)
+        cluster = simulation.cluster
+        shown.append((cluster.queue_lengths(moment), cluster.utilization(moment, recent=True)))
+        simulation.drain()
+        spectators.append(simulation.scheduler)
+    assert spectators[0].seen == spectators[1].seen  # type: ignore[attr-defined]
+    assert shown[0] == shown[1]
 
 
 @given(batch=batches(), node=nodes(), name=names, moment=st.floats(0.0, 30.0))
