@@ -115,6 +115,8 @@ def write_report(folder: ResultsFolder) -> None:
 
 def remake(folder: ResultsFolder, *, engine: Engine | None = None, step: Step = _silent) -> None:
     """Plots and PDF again from what is stored; nothing is simulated."""
+    if folder.kind == "sweep":
+        raise HmsError(f"{folder.path} holds a sweep: its results are tables, and there is no report to remake.")
     if not folder.is_done("simulate"):
         raise HmsError(f"{folder.path}: the simulation is not finished or its tables were changed; run it again.")
     draw_plots(folder, engine=engine, step=step)

@@ -24,6 +24,7 @@ _RESULT_COLUMNS = (
     "energy_j",
     "cost_usd",
 )
+_RESULT_WIDTHS = (2.4, 2.1, 2.1, 2.5, 2.1, 2.0, 2.75, 2.5)
 _PAIR_METRICS = ("mean_latency_s", "makespan_s")
 
 
@@ -54,7 +55,7 @@ def _results(page: Page, folder: ResultsFolder) -> None:
         cells = [table.loc[(name, metric)] for metric in _RESULT_COLUMNS]
         values = zip(_RESULT_COLUMNS, cells, strict=True)
         rows.append([label_of(name), *(_cell(cell, METRICS[metric].unit) for metric, cell in values)])
-    page.table(rows, widths=[2.6, *[2.25] * len(_RESULT_COLUMNS)])
+    page.table(rows, widths=_RESULT_WIDTHS)
     bounds = folder.read_table("metrics").drop_duplicates("seed")
     page.text(
         f"Proven lower bounds (mean over seeds): makespan {figure(float(bounds['makespan_bound_s'].mean()))} s, "
@@ -120,7 +121,7 @@ def _models(page: Page, folder: ResultsFolder) -> None:
 
 
 def _plots(page: Page, folder: ResultsFolder) -> None:
-    page.heading("Plots")
+    page.heading("Plots", room_cm=12.5)
     for name in plots_for(folder.tables()):
         path = folder.path / "plots" / f"{name}.png"
         if path.is_file():

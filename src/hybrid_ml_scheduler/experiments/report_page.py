@@ -39,12 +39,12 @@ class Page:
             self._paragraph(subtitle, 9.5, self._plain, colour=_DIM, after=6),
         ]
 
-    def heading(self, text: str) -> None:
-        """A heading that stays with what follows it."""
+    def heading(self, text: str, room_cm: float = 5.0) -> None:
+        """A heading that stays with what follows it: on a new page where there is no room for both."""
         from reportlab.lib.units import cm
         from reportlab.platypus import CondPageBreak
 
-        self._story.append(CondPageBreak(5 * cm))
+        self._story.append(CondPageBreak(room_cm * cm))
         self._story.append(self._paragraph(text, 13, self._bold, before=12, after=4, keep=True, colour=_ACCENT))
 
     def text(self, text: str) -> None:

@@ -38,6 +38,8 @@ def executive_summary(run: Mapping[str, Any], read: Callable[[str], pd.DataFrame
     intervals, comparisons = read("intervals"), read("comparisons")
     asked = ("mean_latency_s", "makespan_s", "mean_time_s", "energy_j", "cost_usd")
     sentences = [setting(run), *(_leader(metric, intervals, comparisons) for metric in asked)]
+    if run["seeds"] > 1 and any("No difference" in sentence for sentence in sentences):
+        sentences.append(f"Where no difference is shown, more seeds may show one; these are {run['seeds']}.")
     sentences.append(_certificate(run, intervals, read("metrics")))
     sentences += _learners(run, read("curves"))
     sentences += _memory(intervals)
