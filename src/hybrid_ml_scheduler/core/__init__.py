@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from hybrid_ml_scheduler.core.compiled import forget_stale_code
 from hybrid_ml_scheduler.core.decisions import CPU_ONLY, NO_GPU, Decision, Outcome, Parts
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.core.protocols import (
@@ -49,3 +52,6 @@ __all__ = [
     "stream",
     "validated",
 ]
+
+# Every room with compiled functions imports this one first; nothing has been read from disk yet.
+forget_stale_code(Path(__file__).resolve().parent.parent)
