@@ -1,0 +1,179 @@
+"""The live service under load: tasks a second with every row stored, API latency meanwhile, viewers.
+
+All in one run on this machine: the service (`hms serve`) in its own process, PostgreSQL as another one, the clients in
+this one. Everything shares the machine's cores, so that the figures are those of a small server doing all of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import re
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import psutil
+import websockets
+
+from tests import services
+from tests.api.service import LiveService, service
+
+__all__ = ["render", "run"]
+
+STRATEGIES = "round_robin,random,greedy,hybrid_ml,rl_agent,oracle"
+WARM_UP_S = 5.0
+MEASURED_S = 15.0
+VIEWERS, DEAF = 500, 50
+VIEWED_S = 15.0
+VIEWED_SPEED = 100.0
+TASK = {"size": 800, "compute_intensity": 0.6, "memory_required": 100}
+CALLS = {"status": ("GET", "/api/status"), "decision": ("POST", "/api/tasks"), "stats": ("GET", "/api/stats")}
+_SEQ = re.compile(r'^\{"type":"simulation_update","seq":(\d+)')
+
+
+def run() -> dict[str, Any]:
+    """Measure on both databases, then with viewers."""
+    with services.postgres() as server:
+        found = {"postgresql": _rate({"DATABASE_URL": server.url}), "sqlite": _rate({})}
+        found["viewers"] = asyncio.run(_viewers())
+    return found
+
+
+def _stored(live: LiveService) -> float:
+    text = live.client.get("/api/metrics").text
+    return float(next(line.split()[1] for line in text.splitlines() if line.startswith("hms_store_rows_total")))
+
+
+def _rate(environment: dict[str, str]) -> dict[str, Any]:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        service(Path(folder), {"HMS_SCHEDULERS": STRATEGIES, **environment}) as live,
+    ):
+        live.post("/api/simulation/start", {"speed": 0})
+        time.sleep(WARM_UP_S)
+        tasks, rows, begin = live.status()["tasks_processed"], _stored(live), time.perf_counter()
+        latencies = _latencies(live.url, MEASURED_S)
+        seconds = time.perf_counter() - begin
+        status = live.status()
+        measured = (status["tasks_processed"] - tasks, _stored(live) - rows)
+        stopped = live.post("/api/simulation/stop")
+        collected = live.get("/api/history/trend")["collection"]
+        return {
+            "tasks_per_s": measured[0] / seconds,
+            "rows_per_s": measured[1] / seconds,
+            "every_row_stored": collected["results"] == stopped["tasks_processed"] * 6,
+            "tasks_per_retraining": status["learning"]["hybrid_ml"]["tasks_per_update"],
+            "retrainings_coalesced": status["learning"]["hybrid_ml"]["coalesced"],
+            "tasks_per_agent_update": status["learning"]["rl_agent"]["tasks_per_update"],
+            "api_ms": latencies,
+        }
+
+
+def _latencies(url: str, seconds: float) -> dict[str, dict[str, float]]:
+    """Ask in turn, one call after the other, and return the percentiles of each call."""
+    taken: dict[str, list[float]] = {name: [] for name in CALLS}
+    deadline = time.perf_counter() + seconds
+    with httpx.Client(base_url=url, timeout=30.0) as client:
+        while time.perf_counter() < deadline:
+            for name, (method, path) in CALLS.items():
+                begin = time.perf_counter()
+                answer = client.request(method, path, json=TASK if method == "POST" else None)
+                taken[name].append(1000 * (time.perf_counter() - begin))
+                assert answer.status_code == 200, answer.text
+            time.sleep(0.01)
+    return {
+        name: {"calls": len(values), "p50": float(np.percentile(values, 50)), "p99": float(np.percentile(values, 99))}
+        for name, values in taken.items()
+    }
+
+
+async def _viewers() -> dict[str, Any]:
+    """The race at a fixed pace: alone, and before an audience of which some never read."""
+    with tempfile.TemporaryDirectory() as folder, service(Path(folder), {"HMS_SCHEDULERS": STRATEGIES}) as live:
+        live.post("/api/simulation/start", {"speed": VIEWED_SPEED})
+        await asyncio.sleep(3.0)
+        alone = await _speed(live, 5.0)
+        deaf = [await _deaf(live.port) for _ in range(DEAF)]
+        address = live.url.replace("http", "ws") + "/ws"
+        watchers = [asyncio.create_task(_watch(address)) for _ in range(VIEWERS - DEAF)]
+        await asyncio.sleep(5.0)
+        process = psutil.Process(live.pid)
+        before = process.memory_info().rss
+        watched = await _speed(live, VIEWED_S)
+        after = process.memory_info().rss
+        for task in watchers:
+            task.cancel()
+        seen = [numbers for numbers in await asyncio.gather(*watchers) if numbers]
+        for writer in deaf:
+            writer.transport.abort()
+        gaps = sum(b - a - 1 for numbers in seen for a, b in itertools.pairwise(numbers))
+        return {
+            "viewers": VIEWERS,
+            "never_reading": DEAF,
+            "watching": len(seen),
+            "speed_alone": alone,
+            "speed_watched": watched,
+            "updates_seen": sum(map(len, seen)),
+            "updates_missed": gaps,
+            "rss_mb": after / 2**20,
+            "rss_growth_percent": 100.0 * (after - before) / before,
+        }
+
+
+async def _speed(live: LiveService, seconds: float) -> float:
+    first, begin = live.status()["tasks_processed"], time.perf_counter()
+    await asyncio.sleep(seconds)
+    return float(live.status()["tasks_processed"] - first) / (time.perf_counter() - begin)
+
+
+async def _watch(address: str) -> list[int]:
+    """Collect the numbers of all updates until told to stop."""
+    numbers: list[int] = []
+    try:
+        async with websockets.connect(address, compression=None, max_size=None, open_timeout=60) as socket:
+            async for message in socket:
+                if found := _SEQ.match(str(message)):
+                    numbers.append(int(found.group(1)))
+    except asyncio.CancelledError:
+        return numbers
+    return numbers
+
+
+async def _deaf(port: int) -> asyncio.StreamWriter:
+    _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
+    writer.write(
+        b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    )
+    return writer
+
+
+def render(result: dict[str, Any]) -> str:
+    """Return the figures as text."""
+    lines = []
+    for name in ("postgresql", "sqlite"):
+        one = result[name]
+        lines.append(
+            f"{name:11} {one['tasks_per_s']:7.0f} tasks/s {one['rows_per_s']:8.0f} rows/s"
+            f"  every row stored: {one['every_row_stored']}"
+        )
+        lines.append(
+            f"{'':11} a retraining every {one['tasks_per_retraining'] or 0:.0f} tasks"
+            f" ({one['retrainings_coalesced']} coalesced), an agent update every {one['tasks_per_agent_update']:.1f}"
+        )
+        for call, values in one["api_ms"].items():
+            lines.append(
+                f"{'':11} {call:9} p50 {values['p50']:6.1f} ms  p99 {values['p99']:6.1f} ms  ({values['calls']} calls)"
+            )
+    seen = result["viewers"]
+    lines.append(
+        f"viewers     {seen['watching']} watching, {seen['never_reading']} never reading:"
+        f" {seen['speed_alone']:.1f} tasks/s alone, {seen['speed_watched']:.1f} watched;"
+        f" {seen['updates_missed']} of {seen['updates_seen'] + seen['updates_missed']} updates missed;"
+        f" RSS {seen['rss_mb']:.0f} MB, {seen['rss_growth_percent']:+.1f} %"
+    )
+    return "\n".join(lines)

@@ -1,0 +1,65 @@
+"""A million tasks through the arena of a real service, with every row stored: does memory stay flat?
+
+The store keeps the latest 100,000 tasks, so that the disk stays small. `HMS_SOAK_TASKS` changes the number of tasks.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tests.api.service import service
+
+__all__ = ["render", "run"]
+
+STRATEGIES = "round_robin,random,greedy,hybrid_ml,rl_agent,oracle"
+WARM_UP_SHARE = 0.1
+SAMPLE_EVERY_S = 1.0
+
+
+def run() -> dict[str, Any]:
+    """Run the service at full speed and watch its memory."""
+    tasks = int(os.environ.get("HMS_SOAK_TASKS", "1000000"))
+    environment = {"HMS_SCHEDULERS": STRATEGIES, "HMS_RETENTION_TASKS": "100000", "HMS_SPEED": "0"}
+    with tempfile.TemporaryDirectory() as folder, service(Path(folder), environment) as live:
+        process = psutil.Process(live.pid)
+        live.post("/api/simulation/start")
+        begin, samples = time.perf_counter(), []
+        while (done := live.status()["tasks_processed"]) < tasks:
+            samples.append((done, process.memory_info().rss / 2**20))
+            print(f"\r{done:,} of {tasks:,} tasks, {samples[-1][1]:.0f} MB", end="", file=sys.stderr)
+            time.sleep(SAMPLE_EVERY_S)
+        print(file=sys.stderr)
+        seconds = time.perf_counter() - begin
+    return _summary(samples, tasks, seconds)
+
+
+def _summary(samples: list[tuple[int, float]], tasks: int, seconds: float) -> dict[str, Any]:
+    """Compare the memory after the first tenth with the largest afterwards."""
+    settled = [rss for done, rss in samples if done >= WARM_UP_SHARE * tasks]
+    begin = sum(settled[:5]) / len(settled[:5])
+    end = sum(settled[-5:]) / len(settled[-5:])
+    return {
+        "tasks": tasks,
+        "tasks_per_s": tasks / seconds,
+        "rss_after_a_tenth_mb": begin,
+        "rss_at_the_end_mb": end,
+        "rss_largest_mb": max(settled),
+        "growth_percent": 100.0 * (end / begin - 1.0),
+        "holds": end / begin < 1.05,
+    }
+
+
+def render(result: dict[str, Any]) -> str:
+    """Return the figures as text."""
+    return (
+        f"{result['tasks']:,} tasks at {result['tasks_per_s']:.0f} tasks/s\n"
+        f"RSS {result['rss_after_a_tenth_mb']:.0f} MB after a tenth, {result['rss_at_the_end_mb']:.0f} MB at the end"
+        f" ({result['growth_percent']:+.1f} %; must stay below +5 %): {'holds' if result['holds'] else 'FAILS'}"
+    )
