@@ -136,8 +136,8 @@ async def _watch(address: str) -> list[int]:
     try:
         async with websockets.connect(address, compression=None, max_size=None, open_timeout=60) as socket:
             async for message in socket:
-                if found := _SEQ.match(str(message)):
-                    numbers.append(int(found.group(1)))
+                found = _SEQ.match(str(message))
+                numbers += [int(found.group(1))] if found else []
     except asyncio.CancelledError:
         return numbers
     return numbers

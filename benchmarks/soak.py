@@ -1,4 +1,4 @@
-"""A million tasks through the arena of a real service, with every row stored: does memory stay flat?
+"""A million tasks through the arena of a real service, with every row stored, while its memory is watched.
 
 The store keeps the latest 100,000 tasks, so that the disk stays small. `HMS_SOAK_TASKS` changes the number of tasks.
 """

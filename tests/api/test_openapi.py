@@ -65,7 +65,7 @@ def test_every_reference_in_the_document_leads_somewhere() -> None:
 
 @schema.parametrize()
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-def test_whatever_is_asked_the_answer_is_documented(case: Case, shared: LiveService) -> None:
+def test_whatever_is_asked_the_answer_is_documented(case: Case[Any], shared: LiveService) -> None:
     case.call_and_validate(base_url=shared.url, checks=CHECKS, timeout=20)
 
 

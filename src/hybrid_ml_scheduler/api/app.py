@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
@@ -14,6 +15,7 @@ from hybrid_ml_scheduler.api.board import Board
 from hybrid_ml_scheduler.api.desks.archive import ArchiveDesk
 from hybrid_ml_scheduler.api.desks.catalog import CatalogDesk
 from hybrid_ml_scheduler.api.desks.opening import Backstage, open_stage
+from hybrid_ml_scheduler.api.desks.relay import relay_updates
 from hybrid_ml_scheduler.api.desks.telemetry import Telemetry
 from hybrid_ml_scheduler.api.errors import install_error_handlers
 from hybrid_ml_scheduler.api.middleware import BodyLimit, RateLimit, RequestLog, SecurityHeaders
@@ -84,9 +86,11 @@ async def _opened(settings: Settings, telemetry: Telemetry, cache: Cache) -> Asy
     """Open everything behind the routes."""
     hub = Hub(settings.max_viewers)
     board = Board(hub)
-    async with open_stage(_backstage(settings), board) as stage:
+    async with open_stage(_backstage(settings), board) as stage, contextlib.AsyncExitStack() as stack:
         arena, desk, store, writer = stage.arena, stage.desk, stage.store, stage.writer
         telemetry.watch(arena, hub, writer, lambda: board.frame)
+        relay = asyncio.create_task(relay_updates(hub, board, cache))
+        stack.callback(relay.cancel)
         yield Services(
             race=desk,
             archive=ArchiveDesk(store, cache, arena, desk),

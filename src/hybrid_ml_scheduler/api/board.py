@@ -15,7 +15,9 @@ from hybrid_ml_scheduler.live.frames import Frame, idle_frame
 from hybrid_ml_scheduler.live.hub import Hub
 from hybrid_ml_scheduler.live.records import Notice
 
-__all__ = ["Board"]
+__all__ = ["DEFAULT_FOCUS", "Board"]
+
+DEFAULT_FOCUS = "hybrid_ml"
 
 _LINES_KEPT = 100
 _TASKS_KEPT = 300

@@ -8,7 +8,7 @@ import time
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
-from hybrid_ml_scheduler.api.board import Board
+from hybrid_ml_scheduler.api.board import DEFAULT_FOCUS, Board
 from hybrid_ml_scheduler.api.services import Services
 from hybrid_ml_scheduler.api.wire.live import Focus
 from hybrid_ml_scheduler.live.hub import Seat
@@ -17,7 +17,6 @@ __all__ = ["router"]
 
 router = APIRouter()
 
-DEFAULT_FOCUS = "hybrid_ml"
 _POLICY_VIOLATION = 1008
 _TRY_LATER = 1013
 _MESSAGES_PER_S = 10.0

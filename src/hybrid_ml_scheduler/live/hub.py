@@ -16,8 +16,9 @@ _LINES = 64
 class Seat:
     """One viewer's place: the newest update and the latest few lines it has not seen."""
 
-    def __init__(self, focus: str) -> None:
+    def __init__(self, focus: str, *, is_viewer: bool = True) -> None:
         self.focus = focus
+        self.is_viewer = is_viewer
         self.missed = 0
         self._fresh = False
         self._lines: deque[str] = deque(maxlen=_LINES)
@@ -54,17 +55,17 @@ class Hub:
         self._waking: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
-        return len(self._seats)
+        return sum(seat.is_viewer for seat in self._seats)
 
     @property
     def is_full(self) -> bool:
         """Whether one more viewer would be too many."""
-        return len(self._seats) >= self._capacity
+        return len(self) >= self._capacity
 
     @contextmanager
-    def seat(self, focus: str) -> Iterator[Seat]:
-        """Give a viewer a place for as long as it stays."""
-        taken = Seat(focus)
+    def seat(self, focus: str, *, is_viewer: bool = True) -> Iterator[Seat]:
+        """Give a viewer (or the house's own listener, which does not count) a place for as long as it stays."""
+        taken = Seat(focus, is_viewer=is_viewer)
         self._seats.add(taken)
         try:
             yield taken

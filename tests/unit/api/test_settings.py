@@ -1,0 +1,107 @@
+"""The environment: what is accepted, what is refused, what is never shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hybrid_ml_scheduler.core.errors import ConfigurationError
+from hybrid_ml_scheduler.settings import Settings, load_settings
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, field in Settings.model_fields.items():
+        monkeypatch.delenv((field.alias or name).upper(), raising=False)
+
+
+def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **variables: str) -> Settings:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    return load_settings(tmp_path / ".env")
+
+
+def test_without_a_variable_everything_is_embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = loaded(tmp_path, monkeypatch)
+    assert settings.database.get_secret_value() == "sqlite+aiosqlite:///data/hybrid_scheduler.db"
+    assert settings.cache_url is None
+    assert (settings.num_gpus, settings.retrain_interval, settings.speed) == (4, 50, 10.0)
+    assert (settings.host, settings.port) == ("127.0.0.1", 8000)
+
+
+def test_one_variable_of_postgresql_or_redis_is_enough_to_use_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = loaded(tmp_path, monkeypatch, POSTGRES_USER="me", POSTGRES_PASSWORD="p@ss/word", REDIS_DB="3")
+    assert settings.database.get_secret_value() == (
+        "postgresql+asyncpg://me:p%40ss%2Fword@localhost:5432/hybrid_scheduler_db"
+    )
+    assert settings.database_words == "postgresql://localhost:5432/hybrid_scheduler_db"
+    assert settings.cache_url is not None
+    assert settings.cache_url.get_secret_value() == "redis://localhost:6379/3"
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("postgres://u@h/d", "postgresql+asyncpg://u@h/d"),
+        ("postgresql://u@h/d", "postgresql+asyncpg://u@h/d"),
+        ("sqlite:///x.db", "sqlite+aiosqlite:///x.db"),
+    ],
+)
+def test_a_database_url_gets_its_asynchronous_driver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, used: str
+) -> None:
+    assert loaded(tmp_path, monkeypatch, DATABASE_URL=given).database.get_secret_value() == used
+
+
+def test_secrets_are_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = loaded(
+        tmp_path, monkeypatch, API_KEY="a-very-secret-key", POSTGRES_USER="me", POSTGRES_PASSWORD="another-secret",
+        REDIS_URL="redis://:third-secret@h/0",
+    )  # fmt: skip
+    shown = repr(settings) + str(settings) + settings.database_words + str(settings.model_dump())
+    assert not any(secret in shown for secret in ("a-very-secret-key", "another-secret", "third-secret"))
+
+
+def test_a_refusal_does_not_show_the_secret_it_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigurationError) as refusal:
+        loaded(tmp_path, monkeypatch, DATABASE_URL="mysql://me:very-secret@h/d")
+    assert "very-secret" not in str(refusal.value)
+
+
+def test_production_accepts_a_key_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = loaded(tmp_path, monkeypatch, ENVIRONMENT="production", API_KEY="9f3c1e7a55d04b12aa")
+    assert settings.required_api_key == "9f3c1e7a55d04b12aa"
+
+
+@pytest.mark.parametrize("key", ["", "short", "changeme", "1111111111111111111111"])
+def test_production_refuses_a_missing_or_worthless_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    with pytest.raises(ConfigurationError, match="API_KEY"):
+        loaded(tmp_path, monkeypatch, ENVIRONMENT="production", API_KEY=key)
+
+
+def test_lists_and_rates_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = loaded(tmp_path, monkeypatch, HMS_SCHEDULERS="greedy, random", HMS_RATE_LIMIT="7/second")
+    assert settings.schedulers == ("greedy", "random")
+    assert settings.rate == (7, 1.0)
+
+
+def test_the_own_address_is_an_allowed_origin_unless_others_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "http://127.0.0.1:9123" in loaded(tmp_path, monkeypatch, HMS_PORT="9123").origins
+    named = loaded(tmp_path, monkeypatch, HMS_ALLOWED_ORIGINS="https://a.example")
+    assert named.origins == ("https://a.example",)
+
+
+def test_the_environment_wins_over_the_file_and_options_over_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".env").write_text("NUM_GPUS=2\nHMS_SPEED=3\nRETRAIN_INTERVAL=9\n")
+    monkeypatch.setenv("NUM_GPUS", "6")
+    settings = load_settings(tmp_path / ".env", speed=5.0)
+    assert (settings.num_gpus, settings.speed, settings.retrain_interval) == (6, 5.0, 9)
