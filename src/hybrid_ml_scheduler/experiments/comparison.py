@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from hybrid_ml_scheduler.experiments.race import Entrant
 from hybrid_ml_scheduler.experiments.results import versions
 from hybrid_ml_scheduler.experiments.tables import tables_of, wide_report
 from hybrid_ml_scheduler.experiments.trials import FLOOR, Record, Trial, run_trial, trials_of
-from hybrid_ml_scheduler.hardware.machine import cpu_model, usable_cores
+from hybrid_ml_scheduler.hardware.machine import cpu_model
 
 __all__ = ["compare", "draw_plots", "remake", "simulate", "steps_of", "write_report"]
 
@@ -79,7 +80,8 @@ def _run_facts(
         "bound": floor.figures["binding"],
         "schedulers": {entrant.name: entrant.learning for entrant in strategies},
         "versions": versions(),
-        "machine": {"cpu": cpu_model(), "cores": usable_cores(), "system": f"{platform.system()} {platform.machine()}"},
+        "hardware": "default physics" if plan.node.curves is None else plan.node.curves.source,
+        "machine": {"cpu": cpu_model(), "cores": os.cpu_count(), "system": f"{platform.system()} {platform.machine()}"},
     }
 
 

@@ -106,12 +106,23 @@ def _context() -> multiprocessing.context.BaseContext:
     """A server process that has the imports done and forks clean workers, where the system can do that."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
-    # One thread a library: the cores are taken by the workers. Read when the libraries are loaded.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
+    from multiprocessing import forkserver
+
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["hybrid_ml_scheduler.experiments.trials"])
+    # One thread a library, since the workers take the cores; libraries read this when they are loaded.
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update({name: value or "1" for name, value in before.items()})
+    try:
+        forkserver.ensure_running()
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
     return context
+
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def _prepare_worker() -> None:

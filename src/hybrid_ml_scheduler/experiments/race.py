@@ -165,13 +165,13 @@ def race_seed(
     return SeedRace(
         seed=seed,
         tasks=len(batch),
-        assumptions=(*batch.assumptions, *_hardware_assumptions(plan, batch)),
+        assumptions=(*batch.assumptions, *hardware_assumptions(plan, batch)),
         bound=certificate(batch, plan.node, seconds),
         summaries=summaries,
     )
 
 
-def _hardware_assumptions(plan: Plan, batch: TaskBatch) -> tuple[str, ...]:
+def hardware_assumptions(plan: Plan, batch: TaskBatch) -> tuple[str, ...]:
     """What a measured machine leaves to guessing, such as tasks outside the measured range."""
     if plan.hardware is None:
         return ()

@@ -137,7 +137,8 @@ def _annex(page: Page, run: dict[str, Any]) -> None:
     page.heading("Plan")
     page.text(f"Digest {run['plan_digest']}.")
     page.table(_in_two(_flat(run["plan"])), widths=[4.6, 4.5, 4.6, 4.5])
-    page.heading("Versions and machine")
+    page.heading("Hardware and versions")
+    page.text(f"Numbers of the node: {run['hardware']}. The machine below only computed the result.")
     facts = [*run["versions"].items(), *run["machine"].items()]
     page.table(_in_two([[str(key), str(value)] for key, value in facts]), widths=[4.6, 4.5, 4.6, 4.5])
 

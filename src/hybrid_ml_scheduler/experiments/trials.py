@@ -17,7 +17,7 @@ from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.experiments.pareto import time_energy_front
 from hybrid_ml_scheduler.experiments.plans import Plan
-from hybrid_ml_scheduler.experiments.race import Entrant, run_scheduler
+from hybrid_ml_scheduler.experiments.race import Entrant, hardware_assumptions, run_scheduler
 from hybrid_ml_scheduler.physics import best_execution_s, durations
 
 __all__ = ["FLOOR", "Record", "Trial", "run_trial", "trials_of"]
@@ -125,5 +125,6 @@ def _floor(trial: Trial, batch: TaskBatch) -> Record:
         columns.update({name: getattr(batch, name) for name in _WORKLOAD})
         columns.update({"cpu_s": seconds.cpu_s, "gpu_s": seconds.on_gpu(0)})
         columns["front_time_s"], columns["front_energy_j"] = time_energy_front(batch, node)
-    figures = {**asdict(bound), "binding": bound.binding, "assumptions": list(batch.assumptions)}
+    assumptions = [*batch.assumptions, *hardware_assumptions(trial.plan, batch)]
+    figures = {**asdict(bound), "binding": bound.binding, "assumptions": assumptions}
     return Record(name=FLOOR, seed=trial.seed, figures=figures, columns=columns)
