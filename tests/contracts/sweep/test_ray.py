@@ -20,12 +20,12 @@ from hybrid_ml_scheduler.experiments.sweep import load_sweep, run_sweep
 
 PLAN = """
 [simulation]
-seeds = 3
+seeds = 2
 [workload]
 preset = "mixed"
 num_tasks = 150
 [schedulers]
-race = ["round_robin", "{plugin}:Moody", "earliest_finish"]
+race = ["round_robin", "{plugin}:Moody", "earliest_finish", "hybrid_ml", "rl_agent"]
 [sweep]
 "workload.noise_sigma" = [0.0, 0.5]
 "simulation.num_gpus" = [1, 2]
@@ -52,7 +52,7 @@ def on_two_nodes(*arguments: str) -> dict[str, Any]:
         [*apart, sys.executable, program, *arguments],
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=300,
         env=environment,
         check=False,
     )

@@ -8,6 +8,7 @@ import socket
 import struct
 import subprocess
 import sys
+from typing import Any
 
 SIOCSIFFLAGS, UP_LOOPBACK_RUNNING = 0x8914, 0x49
 STORE_BYTES = 80 * 2**20
@@ -25,12 +26,12 @@ def main(arguments: list[str]) -> None:
     from ray.cluster_utils import Cluster
 
     node = {"num_cpus": 1, "object_store_memory": STORE_BYTES}
-    cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
+    cluster: Any = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
     cluster.add_node(**node)
     try:
         program = "from hybrid_ml_scheduler.cli.main import main; main()"
         words = [sys.executable, "-c", program, "sweep", *arguments, "--engine", "ray", "--address", cluster.address]
-        done = subprocess.run([*words, "--format", "json"], capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run([*words, "--format", "json"], capture_output=True, text=True, check=False, timeout=240)
         print(json.dumps({"code": done.returncode, "out": done.stdout, "err": done.stderr[-4000:]}))
     finally:
         cluster.shutdown()
