@@ -63,8 +63,9 @@ def test_the_proven_bound_and_every_gap_stand_in_the_race(watcher: Tab, standing
     assert float(note.get_attribute("data-bound") or "nan") == pytest.approx(bound["makespan_s"])
     expect(note).to_contain_text("proven that no strategy")
     for name, row in standings(standing).items():
-        gap = page.locator(f"[data-racer='{name}'] [data-gap]").get_attribute("data-gap")
-        assert float(gap or "nan") == pytest.approx(row["makespan_gap"])
+        for gap in ("time-gap", "makespan-gap"):
+            shown = page.locator(f"[data-racer='{name}'] [data-{gap}]").get_attribute(f"data-{gap}")
+            assert float(shown or "nan") == pytest.approx(row[gap.replace("-", "_")])
 
 
 def test_the_summary_rounds_the_true_averages(watcher: Tab, standing: LiveService) -> None:

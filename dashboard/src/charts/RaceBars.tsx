@@ -9,7 +9,8 @@ export interface RaceBarsProps {
   bound: number | null;
   boundText: string;
   valueLabel: string;
-  gapLabel: string;
+  /** Which of the two gaps a narrow screen shows. */
+  narrowGap: "timeGap" | "makespanGap";
   hrefOf: (name: string) => string;
 }
 
@@ -18,13 +19,13 @@ const HEAD = 26;
 
 /** Columns that the head, the rows and the bound's line share: names, bars, figures. */
 const SHAPES = {
-  wide: { columns: "9.5rem 1fr 5.4rem 6.8rem", left: "10.5rem", right: "13.95rem" },
+  wide: { columns: "9.5rem 1fr 5.2rem 4.8rem 4.8rem", left: "10.5rem", right: "17.3rem" },
   narrow: { columns: "8.4rem 1fr 4.3rem", left: "9.4rem", right: "5.3rem" },
 } as const;
 
 type Shape = keyof typeof SHAPES;
 
-function Head({ shape, valueLabel, gapLabel }: { shape: Shape; valueLabel: string; gapLabel: string }) {
+function Head({ shape, valueLabel }: { shape: Shape; valueLabel: string }) {
   return (
     <div
       aria-hidden="true"
@@ -34,7 +35,12 @@ function Head({ shape, valueLabel, gapLabel }: { shape: Shape; valueLabel: strin
       <span className="pl-7">Strategy</span>
       <span />
       <span className="text-right">{valueLabel}</span>
-      {shape === "wide" && <span className="text-right">{gapLabel}</span>}
+      {shape === "wide" && (
+        <>
+          <span className="text-right">Time gap</span>
+          <span className="text-right">Span gap</span>
+        </>
+      )}
     </div>
   );
 }
@@ -54,20 +60,22 @@ function Bar({ racer }: { racer: Placed }) {
   );
 }
 
-function Figures({ racer, shape }: { racer: Placed; shape: Shape }) {
-  const gap = racer.gap === null ? "–" : gapText(racer.gap);
+function Figures({ racer, shape, narrowGap }: Pick<RowProps, "racer" | "shape" | "narrowGap">) {
   if (shape === "narrow")
     return (
       <span className="figure text-right leading-tight">
         <span className="block text-sm font-semibold">{racer.text}</span>
-        <span className="block text-[0.6875rem] text-muted">{gap}</span>
+        <span className="block text-[0.6875rem] text-muted">{gapText(racer[narrowGap])}</span>
       </span>
     );
   return (
     <>
       <span className="figure text-right text-sm font-semibold">{racer.text}</span>
-      <span className="figure text-right text-xs text-muted" data-gap={racer.gap ?? ""}>
-        {gap}
+      <span className="figure text-right text-xs text-muted" data-time-gap={racer.timeGap ?? ""}>
+        {gapText(racer.timeGap)}
+      </span>
+      <span className="figure text-right text-xs text-muted" data-makespan-gap={racer.makespanGap ?? ""}>
+        {gapText(racer.makespanGap)}
       </span>
     </>
   );
@@ -79,10 +87,12 @@ interface RowProps {
   height: number;
   href: string;
   shape: Shape;
+  narrowGap: RaceBarsProps["narrowGap"];
 }
 
-function Row({ racer, top, height, href, shape }: RowProps) {
-  const above = racer.gap === null ? "" : `, ${gapText(racer.gap)} above the bound`;
+function Row({ racer, top, height, href, shape, narrowGap }: RowProps) {
+  const gap = racer[narrowGap];
+  const above = gap === null ? "" : `, ${gapText(gap)} above the bound`;
   return (
     <li
       className="absolute inset-x-0 top-0 flex items-center transition-transform duration-500 ease-out"
@@ -104,7 +114,7 @@ function Row({ racer, top, height, href, shape }: RowProps) {
         <span className="relative block rounded-md bg-raised" style={{ height: Math.min(24, height - 12) }}>
           <Bar racer={racer} />
         </span>
-        <Figures racer={racer} shape={shape} />
+        <Figures racer={racer} shape={shape} narrowGap={narrowGap} />
       </Link>
     </li>
   );
@@ -130,7 +140,7 @@ function BoundLine({ at, text, shape }: { at: number; text: string; shape: Shape
 
 /** Horizontal bars, shorter is better, in the order of the race; the dashed line is what nobody can beat. */
 export function RaceBars(props: RaceBarsProps) {
-  const { racers, scale, bound, boundText, valueLabel, gapLabel, hrefOf } = props;
+  const { racers, scale, bound, boundText, valueLabel, narrowGap, hrefOf } = props;
   const [ref, size] = useSize<HTMLDivElement>();
   const rows = placed(racers, scale, bound);
   const height = Math.max(LEAST_ROW, Math.min(54, (size.height - HEAD - 2) / Math.max(1, rows.length)));
@@ -141,7 +151,7 @@ export function RaceBars(props: RaceBarsProps) {
   return (
     <div ref={ref} className="h-full overflow-x-hidden overflow-y-auto">
       <div className="relative">
-        <Head shape={shape} valueLabel={valueLabel} gapLabel={gapLabel} />
+        <Head shape={shape} valueLabel={valueLabel} />
         {bound !== null && <BoundLine at={toLength(bound)} text={boundText} shape={shape} />}
         <ol aria-label="Race, best first" className="relative" style={{ height: height * rows.length }}>
           {stable.map((racer) => (
@@ -152,6 +162,7 @@ export function RaceBars(props: RaceBarsProps) {
               height={height}
               href={hrefOf(racer.name)}
               shape={shape}
+              narrowGap={narrowGap}
             />
           ))}
         </ol>

@@ -17,6 +17,9 @@ export interface TrendLinesProps {
   format: (value: number | null | undefined) => string;
 }
 
+/** Training lines closer together than this would hide the curves; then none is drawn. */
+const LEAST_GAP_PX = 11;
+
 /** The long-term trend, each point the mean of a stretch of tasks; no smoothing hides the raw means. */
 export function TrendLines({
   label,
@@ -44,7 +47,7 @@ export function TrendLines({
           width={size.width}
           height={size.height}
           data={points as Record<string, number>[]}
-          margin={{ top: 18, right: 12, bottom: 4, left: 4 }}
+          margin={{ top: shifts.length > 1 ? 30 : 18, right: 12, bottom: 4, left: 4 }}
           accessibilityLayer={false}
         >
           <CartesianGrid stroke="var(--grid)" vertical={false} />
@@ -83,17 +86,23 @@ export function TrendLines({
             labelStyle={{ color: "var(--muted)" }}
             itemSorter={(item) => Number(item.value)}
           />
-          {trainings.map((x) => (
+          {(trainings.length < size.width / LEAST_GAP_PX ? trainings : []).map((x) => (
             <ReferenceLine key={`t${x}`} x={x} stroke="var(--ml)" strokeOpacity={0.28} />
           ))}
-          {shifts.map((marker) => (
+          {shifts.map((marker, i) => (
             <ReferenceLine
               key={`s${marker.x}`}
               x={marker.x}
               stroke="var(--warn)"
               strokeDasharray="5 4"
               strokeWidth={1.5}
-              label={{ value: marker.text, fill: "var(--warn)", fontSize: 11, position: "top" }}
+              label={{
+                value: marker.text,
+                fill: "var(--warn)",
+                fontSize: 11,
+                position: "top",
+                dy: i % 2 === 0 ? 0 : -13,
+              }}
             />
           ))}
           {names.map((name) => (

@@ -6,7 +6,9 @@ export interface Racer {
   colour: string;
   value: number | null;
   text: string;
-  gap: number | null;
+  /** How far above the proven bounds on execution time and makespan, as shares. */
+  timeGap: number | null;
+  makespanGap: number | null;
 }
 
 export type Scale = "linear" | "log";

@@ -34,6 +34,8 @@ function markerPlugin(markers: { current: readonly Marker[] }, theme: Theme): uP
     ctx.strokeStyle = warn;
     ctx.lineWidth = 1.5 * ratio;
     ctx.setLineDash([5 * ratio, 4 * ratio]);
+    ctx.textAlign = "left";
+    ctx.textBaseline = "alphabetic";
     for (const marker of markers.current) {
       const x = plot.valToPos(marker.x, "x", true);
       if (x < bbox.left || x > bbox.left + bbox.width) continue;

@@ -61,7 +61,7 @@ export function percent(value: Value, decimals = 0): string {
 export function gap(value: Value): string {
   if (absent(value)) return NOTHING;
   const share = value * 100;
-  const text = Math.abs(share) >= 1000 ? whole.format(share) : share.toFixed(1);
+  const text = Math.abs(share) >= 1000 ? whole.format(share) : share.toFixed(Math.abs(share) < 1 ? 2 : 1);
   return `${share >= 0 ? "+" : ""}${text.replace("-", "−")} %`;
 }
 

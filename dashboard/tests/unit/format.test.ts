@@ -24,6 +24,7 @@ describe("numbers as people read them", () => {
   it("writes gaps with their sign and clocks with hours", () => {
     expect(gap(0.1234)).toBe("+12.3 %");
     expect(gap(-0.01)).toBe("−1.0 %");
+    expect(gap(0.000_42)).toBe("+0.04 %");
     expect(gap(25)).toBe("+2,500 %");
     expect(clock(3725.9)).toBe("1:02:05");
     expect(digits(0)).toBe("0");

@@ -38,7 +38,7 @@ function TaskFacts({ audit }: { audit: TaskAudit }) {
 
 function Everyone({ audit, onPick }: { audit: TaskAudit; onPick: (id: number) => void }) {
   const racers = useRacers();
-  const [zoom, setZoom] = useState(1);
+  const [zoom, setZoom] = useState(2);
   const names = Object.keys(audit.strategies).sort((a, b) => racers.indexOf(a) - racers.indexOf(b));
   return (
     <>

@@ -9,14 +9,35 @@ interface Drawn<T> {
 
 const nameOf = (name: string): string => (/^(cpu|gpu_\d+)$/.test(name) ? deviceLabel(name) : spokenKey(name));
 
+/** Values of one sign that differ little: bars from zero would all look alike, so each is a dot between least and most. */
+function isClose(values: readonly number[]): boolean {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  return low * high > 0 && high - low < 0.5 * Math.max(Math.abs(low), Math.abs(high));
+}
+
+function Dot({ value, values, colour }: { value: number; values: readonly number[]; colour: string }) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const at = high > low ? (value - low) / (high - low) : 0.5;
+  return (
+    <span
+      className="absolute top-1/2 size-2.5 -translate-x-1/2 -translate-y-1/2 rounded-full"
+      style={{ left: `${4 + at * 92}%`, background: colour }}
+    />
+  );
+}
+
 /** Signed bars around a common zero; the number stands beside each. */
 function BarList({ shape, colour }: Drawn<Bars>) {
   const values = shape.entries.map((entry) => entry.value);
   const low = Math.min(0, ...values);
   const span = Math.max(0, ...values) - low || 1;
+  const close = isClose(values);
   return (
     <figure className="mt-3">
-      <figcaption className="eyebrow mb-1">{spokenKey(shape.key)}</figcaption>
+      <figcaption className="eyebrow mb-1">
+        {spokenKey(shape.key)}
+        {close && ", from least to most"}
+      </figcaption>
       <ul className="space-y-1">
         {shape.entries.map((entry) => (
           <li key={entry.name} className="grid grid-cols-[8.5rem_1fr_4.5rem] items-center gap-2 text-xs">
@@ -24,15 +45,19 @@ function BarList({ shape, colour }: Drawn<Bars>) {
               {nameOf(entry.name)}
             </span>
             <span className="relative block h-2.5 rounded bg-raised" aria-hidden="true">
-              <span
-                className="absolute inset-y-0 rounded"
-                style={{
-                  left: `${((Math.min(0, entry.value) - low) / span) * 100}%`,
-                  width: `${Math.max(0.5, (Math.abs(entry.value) / span) * 100)}%`,
-                  background: colour,
-                  opacity: entry.value < 0 ? 0.55 : 1,
-                }}
-              />
+              {close ? (
+                <Dot value={entry.value} values={values} colour={colour} />
+              ) : (
+                <span
+                  className="absolute inset-y-0 rounded"
+                  style={{
+                    left: `${((Math.min(0, entry.value) - low) / span) * 100}%`,
+                    width: `${Math.max(0.5, (Math.abs(entry.value) / span) * 100)}%`,
+                    background: colour,
+                    opacity: entry.value < 0 ? 0.55 : 1,
+                  }}
+                />
+              )}
             </span>
             <span className="figure text-right">{digits(entry.value)}</span>
           </li>

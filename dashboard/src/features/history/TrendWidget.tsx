@@ -20,14 +20,10 @@ const SCALES = [
   { key: "log", label: "Log" },
 ] as const;
 
-/** More lines than this would hide the curves. */
-const MOST_TRAININGS = 80;
-
-/** Where the forest was retrained; nothing when there are too many to draw. */
+/** Where the forest was retrained. */
 function trainingsOf(trend: Trend): number[] {
   const first = trend.points[0]?.first_task_id ?? 0;
-  const all = trend.models.map((model) => model.task_id).filter((id) => id >= first);
-  return all.length <= MOST_TRAININGS ? all : [];
+  return trend.models.map((model) => model.task_id).filter((id) => id >= first);
 }
 
 /** The long-term trend of the whole run. */
@@ -76,7 +72,7 @@ export function TrendWidget() {
       />
     </>
   );
-  const note = `Each point is the mean over ${count(trend?.tasks_per_point)} tasks, without smoothing. Amber lines are workload shifts, ${trainings.length > 0 ? "thin cyan lines retrainings" : "retrainings are too many or too few to draw and stand in the list below"}.`;
+  const note = `Each point is the mean over ${count(trend?.tasks_per_point)} tasks, without smoothing; the newest stretch joins when it is half full. Amber lines are workload shifts, thin cyan lines, where there is room for them, retrainings.`;
   return (
     <Widget title="Long-term trend" table={table} controls={controls} foot={note}>
       <Answer

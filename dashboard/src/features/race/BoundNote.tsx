@@ -9,14 +9,12 @@ export interface BoundNoteProps {
   scale: Scale;
 }
 
-/** One sentence that explains the bound and the gap where they stand. */
-function sentence(metric: MetricCard, bound: Bound): string {
-  const covered = `${count(bound.tasks)} tasks`;
-  if (metric.key === "time" && bound.execution_s !== null)
-    return `No split of any task runs faster than the dashed bound, the continuous optimum over ${covered}; the oracle stays a little above it on its grid and, since it ignores queues, need not lead in latency or makespan.`;
-  if (bound.makespan_s !== null)
-    return `It is proven that no strategy, however clever, could have finished these ${covered} before ${seconds(bound.makespan_s)} of simulated time; the makespan gap is how far above that each one ended.`;
-  return "The bound that nobody can beat is proven once tasks have finished.";
+/** One sentence that explains the bounds and the gaps where they stand. */
+function sentence(bound: Bound): string {
+  if (bound.makespan_s === null || bound.execution_s === null || bound.tasks === 0)
+    return "The bounds that nobody can beat are proven once tasks have finished.";
+  const mean = seconds(bound.execution_s / bound.tasks);
+  return `It is proven that no strategy, however clever, could run these ${count(bound.tasks)} tasks in less than ${mean} each or finish them before ${seconds(bound.makespan_s)} of simulated time: the time gap and the makespan (span) gap are how far above that each one is.`;
 }
 
 /** What the bars mean, what the bound is, and how the scale is to be read. */
@@ -27,9 +25,11 @@ export function BoundNote({ metric, bound, scale }: BoundNoteProps) {
       {scale === "log" && (
         <span className="text-warn">Log scale: each step to the right is a multiple, not an amount. </span>
       )}
+      {metric.key === "time" &&
+        "The oracle ignores queues, so leading here says nothing about latency or makespan. "}
       {bound && (
         <span title={bound.scope} data-bound={bound.makespan_s ?? ""}>
-          {sentence(metric, bound)}
+          {sentence(bound)}
         </span>
       )}
     </p>

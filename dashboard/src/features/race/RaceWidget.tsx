@@ -19,16 +19,12 @@ export function boundFor(metric: RaceMetric, bound: Bound): number | null {
   return null;
 }
 
-/** The gap that stands beside the bars: to the bound on execution time there, to the one on makespan everywhere else. */
-export function gapFor(metric: RaceMetric, row: Comparison): number | null {
-  return metric === "time" ? row.time_gap : row.makespan_gap;
-}
-
 function racersOf(rows: readonly Comparison[], metric: MetricCard, face: FaceOf): Racer[] {
   return rows.map((row) => {
     const { label, colour } = face(row.name);
     const value = row.tasks > 0 ? metric.of(row) : null;
-    return { name: row.name, label, colour, value, text: metric.format(value), gap: gapFor(metric.key, row) };
+    const gaps = { timeGap: row.time_gap, makespanGap: row.makespan_gap };
+    return { name: row.name, label, colour, value, text: metric.format(value), ...gaps };
   });
 }
 
@@ -52,8 +48,15 @@ export function RaceWidget() {
   const scale = scaleOf(params.get("scale"), racers);
   const floor = bound ? boundFor(metric.key, bound) : null;
   const table = () => ({
-    columns: ["rank_name", "label", metric.key, "gap_to_bound", "bound"],
-    rows: racers.map((racer) => [racer.name, racer.label, racer.value, racer.gap, floor]),
+    columns: ["scheduler", "label", metric.key, "time_gap", "makespan_gap", "bound"],
+    rows: racers.map((racer) => [
+      racer.name,
+      racer.label,
+      racer.value,
+      racer.timeGap,
+      racer.makespanGap,
+      floor,
+    ]),
   });
   const controls = (
     <>
@@ -84,7 +87,7 @@ export function RaceWidget() {
           bound={floor}
           boundText={`proven bound ${metric.format(floor)}`}
           valueLabel={metric.short}
-          gapLabel={metric.key === "time" ? "Time gap" : "Makespan gap"}
+          narrowGap={metric.key === "time" ? "timeGap" : "makespanGap"}
           hrefOf={(name) => `/strategies/${name}`}
         />
       )}

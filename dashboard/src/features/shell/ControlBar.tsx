@@ -1,4 +1,5 @@
-import { Pause, Play, RotateCw, Square } from "lucide-react";
+import { Pause, Play, RotateCw, SlidersHorizontal, Square } from "lucide-react";
+import { useState } from "react";
 import { change, start, steer, useCommands } from "@/client/commands";
 import { usePresets } from "@/client/queries";
 import { Confirm } from "@/features/widgets/Confirm";
@@ -78,7 +79,9 @@ function SpeedPick() {
         disabled={speed === undefined}
         onChange={(event) => void change({ speed: Number(event.target.value) })}
       >
-        {!known && speed !== undefined && <option value={speed}>{digits(speed)} tasks/s</option>}
+        {!known && speed !== undefined && (
+          <option value={speed}>{`${Number(speed.toPrecision(3))} tasks/s`}</option>
+        )}
         {SPEEDS.map((entry) => (
           <option key={entry.value} value={entry.value}>
             {entry.label}
@@ -126,6 +129,8 @@ export function ControlBar() {
   const state = useLive((s) => s.update?.status.state);
   const run = useLive((s) => s.update?.status.run_id);
   const active = state === "running" || state === "paused";
+  // On a phone speed, load and shift are folded away, so that the race itself is on the first screen.
+  const [open, setOpen] = useState(false);
   return (
     <section
       aria-label="Race controls"
@@ -159,12 +164,23 @@ export function ControlBar() {
           />
         </div>
       </div>
+      <button
+        type="button"
+        className="press self-end justify-self-end sm:hidden"
+        aria-expanded={open}
+        aria-controls="more-controls"
+        onClick={() => setOpen(!open)}
+      >
+        <SlidersHorizontal size={15} aria-hidden="true" /> Steer
+      </button>
       <Figures />
-      <div className="sm:w-40">
-        <SpeedPick />
+      <div id="more-controls" className={`${open ? "contents" : "hidden"} sm:contents`}>
+        <div className="col-span-2 sm:w-40">
+          <SpeedPick />
+        </div>
+        <LoadSlider />
+        <ShiftButtons />
       </div>
-      <LoadSlider />
-      <ShiftButtons />
     </section>
   );
 }

@@ -1,6 +1,5 @@
 import { useState } from "react";
 import { change } from "@/client/commands";
-import { digits } from "@/lib/format";
 import { useLive } from "@/live/store";
 
 const LOW = 0.2;
@@ -23,7 +22,7 @@ export function LoadSlider() {
       <span className="eyebrow flex justify-between">
         Load{" "}
         <span className="figure text-ink normal-case">
-          {shown === undefined ? "–" : `${digits(shown)} tasks/s`}
+          {shown === undefined ? "–" : `${Number(shown.toPrecision(3))} tasks/s`}
         </span>
       </span>
       <input
@@ -33,7 +32,9 @@ export function LoadSlider() {
         max={100}
         step={1}
         aria-valuetext={
-          shown === undefined ? "unknown" : `${digits(shown)} tasks arrive in a simulated second`
+          shown === undefined
+            ? "unknown"
+            : `${Number(shown.toPrecision(3))} tasks arrive in a simulated second`
         }
         value={shown === undefined ? 0 : Math.min(100, Math.max(0, toSlider(shown)))}
         disabled={rate === undefined}

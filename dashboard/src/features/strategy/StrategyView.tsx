@@ -40,7 +40,7 @@ function Portrait({ face }: { face: StrategyFace }) {
       </h2>
       <code className="font-mono text-xs text-muted">{face.name}</code>
       {card && <span className="chip">{card.kind}</span>}
-      {card?.learns && <span className="chip">learns</span>}
+      {card?.learns && card.kind !== "learner" && <span className="chip">learns</span>}
       {card && (
         <p className="w-full max-w-4xl text-sm leading-relaxed text-muted">{`${card.description.charAt(0).toUpperCase()}${card.description.slice(1)}`}</p>
       )}
@@ -65,18 +65,22 @@ function widgetsOf(name: string): readonly WidgetSpec[] {
     {
       place: { i: "decision", x: 0, y: 8, w: 5, h: 10, minW: 4, minH: 6 },
       body: <LastDecisionWidget name={name} />,
+      grows: true,
     },
     {
       place: { i: "efficiency", x: 5, y: 8, w: 3, h: 5, minW: 2, minH: 4 },
       body: <EfficiencyWidget name={name} />,
+      grows: true,
     },
     {
       place: { i: "placement", x: 8, y: 8, w: 4, h: 5, minW: 3, minH: 4 },
       body: <PlacementWidget name={name} />,
+      grows: true,
     },
     {
       place: { i: "devices", x: 5, y: 13, w: 7, h: 5, minW: 4, minH: 4 },
       body: <DevicesWidget name={name} />,
+      grows: true,
     },
   ];
 }

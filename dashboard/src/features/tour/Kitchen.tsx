@@ -32,12 +32,20 @@ function Person({ x, y, colour, label, bright, hat }: PersonProps) {
   );
 }
 
-function Ticket({ path, delay, still }: { path: string; delay: number; still: boolean }) {
+interface TicketProps {
+  path: string;
+  /** Where it lies for a person who asked for stillness. */
+  rest: readonly [number, number];
+  ahead?: number;
+  still: boolean;
+}
+
+function Ticket({ path, rest, ahead = 0, still }: TicketProps) {
   return (
-    <g>
+    <g {...(still ? { transform: `translate(${rest[0]} ${rest[1]})` } : {})}>
       <rect x="-6" y="-7" width="12" height="14" rx="2" fill="var(--gold)" />
       <path d="M-3-3h6M-3 0h6M-3 3h4" stroke="#5a4300" strokeWidth="1.2" />
-      {!still && <animateMotion dur="2.8s" begin={`${delay}s`} repeatCount="indefinite" path={path} />}
+      {!still && <animateMotion dur="2.8s" begin={`-${ahead}s`} repeatCount="indefinite" path={path} />}
     </g>
   );
 }
@@ -99,7 +107,7 @@ export function Kitchen({ scene }: { scene: Scene }) {
         />
       ))}
       {scene === "walk" && (
-        <text x="196" y="66" fontSize="12" fontWeight="600" fill="var(--warn)">
+        <text x="150" y="52" fontSize="12" fontWeight="600" fill="var(--warn)">
           the walk = transfer
         </text>
       )}
@@ -120,12 +128,12 @@ export function Kitchen({ scene }: { scene: Scene }) {
       ))}
       {scene === "queue" && <Queue x={380} y={46} length={6} />}
       {scene === "queue" && <Queue x={380} y={162} length={1} />}
-      {scene === "people" && <Ticket path="M30 140 H 100" delay={0} still={still} />}
-      {(scene === "walk" || scene === "queue") && <Ticket path={walkTo(46)} delay={0} still={still} />}
+      {scene === "people" && <Ticket path="M30 140 H 100" rest={[62, 140]} still={still} />}
+      {(scene === "walk" || scene === "queue") && <Ticket path={walkTo(46)} rest={[262, 84]} still={still} />}
       {scene === "split" && (
         <>
-          <Ticket path={walkTo(104)} delay={0} still={still} />
-          <Ticket path="M30 140 H 100" delay={0} still={still} />
+          <Ticket path={walkTo(104)} rest={[262, 124]} still={still} />
+          <Ticket path="M30 140 H 100" rest={[62, 140]} still={still} />
           <text x="222" y="112" fontSize="12" fontWeight="600" fill="var(--ml)">
             70 %
           </text>
@@ -135,7 +143,9 @@ export function Kitchen({ scene }: { scene: Scene }) {
         </>
       )}
       {scene === "strategies" &&
-        CHEFS.slice(0, 3).map((y, i) => <Ticket key={y} path={walkTo(y)} delay={i * 0.25} still={still} />)}
+        CHEFS.slice(0, 3).map((y, i) => (
+          <Ticket key={y} path={walkTo(y)} rest={[340, y + 8]} ahead={i * 0.3} still={still} />
+        ))}
       {scene === "try" && <Queue x={122} y={129} length={4} />}
       {scene === "try" && (
         <text x="200" y="145" fontSize="12" fontWeight="600" fill="var(--warn)">

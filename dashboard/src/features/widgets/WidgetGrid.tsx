@@ -9,6 +9,8 @@ import { WidgetContext } from "./WidgetContext";
 export interface WidgetSpec {
   place: LayoutItem;
   body: ReactNode;
+  /** In one column the widget is as tall as its content instead of scrolling inside. */
+  grows?: boolean;
 }
 
 export interface WidgetGridProps {
@@ -29,8 +31,8 @@ function OneColumn({ widgets }: Stacked) {
   const ordered = [...widgets].sort((a, b) => a.place.y - b.place.y || a.place.x - b.place.x);
   return (
     <div className="flex flex-col gap-3">
-      {ordered.map(({ place, body }) => (
-        <div key={place.i} style={{ height: place.h * ROW + (place.h - 1) * MARGIN * 0.6 }}>
+      {ordered.map(({ place, body, grows }) => (
+        <div key={place.i} style={grows ? {} : { height: place.h * ROW + (place.h - 1) * MARGIN * 0.6 }}>
           <WidgetContext value={{ id: place.i, nudge: null }}>{body}</WidgetContext>
         </div>
       ))}

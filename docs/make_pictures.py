@@ -1,0 +1,145 @@
+"""Make the pictures of docs/images from a real race: `python docs/make_pictures.py`.
+
+A service is started in a temporary folder and races; three tabs (dark, light, phone) watch it through a shift
+of the workload, and then every view is taken in each of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "docs" / "images"
+sys.path.insert(0, str(ROOT))
+
+from tests.api.service import LiveService, service  # noqa: E402  (the repository must be on the path first)
+from tests.e2e.browser import Tab, launched, tab  # noqa: E402
+
+STRATEGIES = "round_robin,random,greedy,hybrid_ml,rl_agent,rl_split,oracle,earliest_finish,frugal_finish"
+EARLY_TASKS = 1500
+WATCH_S = 26.0
+WIDE: dict[str, Any] = {"viewport": {"width": 1440, "height": 1000}}
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 390, "height": 844},
+    "device_scale_factor": 2,
+    "is_mobile": True,
+    "has_touch": True,
+}
+LOOKS: dict[str, dict[str, Any]] = {
+    "dark": {"theme": "dark", **WIDE},
+    "light": {"theme": "light", **WIDE},
+    "phone": {"theme": "dark", **PHONE},
+}
+
+
+def go_nowhere(page: Page) -> None:
+    """The race is where every tab begins."""
+
+
+def go_strategy(page: Page) -> None:
+    """The forest's own view."""
+    page.get_by_role("link", name="Strategies", exact=True).click()
+    page.get_by_role("navigation", name="Strategies").locator("a[href='/strategies/hybrid_ml']").click()
+
+
+def go_agent(page: Page) -> None:
+    """The agent's own view."""
+    page.get_by_role("navigation", name="Strategies").locator("a[href='/strategies/rl_agent']").click()
+
+
+def go_tasks(page: Page) -> None:
+    """The ledger and the statistics."""
+    page.get_by_role("link", name="Tasks", exact=True).click()
+
+
+def go_audit(page: Page) -> None:
+    """The decisions for one task."""
+    page.locator("section[aria-label='Ledger rows'] tbody tr").nth(30).click()
+    expect(page.locator("li[data-strategy]").first).to_be_visible(timeout=30_000)
+
+
+def go_history(page: Page) -> None:
+    """The long run."""
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="History").click()
+
+
+WAYS: dict[str, Callable[[Page], None]] = {
+    "race": go_nowhere,
+    "strategy": go_strategy,
+    "agent": go_agent,
+    "tasks": go_tasks,
+    "audit": go_audit,
+    "history": go_history,
+}
+
+
+def kept(page: Page, name: str) -> None:
+    """Write one picture: the whole view on a wide screen, the first screen of a phone."""
+    width = int(page.viewport_size["width"]) if page.viewport_size else 0
+    if width > 1000:
+        page.set_viewport_size({"width": width, "height": 1000})
+    page.evaluate("window.scrollTo(0, 0)")
+    page.wait_for_timeout(1800)
+    if width > 1000 and not name.startswith("audit"):
+        height = int(page.evaluate("document.querySelector('#root').scrollHeight"))
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_timeout(1500)
+    path = IMAGES / f"{name}.png"
+    page.screenshot(path=path)
+    print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1000:.0f} kB", flush=True)
+
+
+def watched(live: LiveService) -> None:
+    """Let the tabs watch, through a shift and back."""
+    for workload in ("cpu_friendly", "mixed"):
+        time.sleep(WATCH_S)
+        live.client.patch("/api/simulation", json={"workload": workload})
+    time.sleep(WATCH_S)
+
+
+def toured(opened: Tab, name: str) -> None:
+    """The second step of the tour, as a first visitor sees it."""
+    page = opened.open("/")
+    page.get_by_role("dialog").get_by_role("button", name="Next").click()
+    kept(page, name)
+
+
+def main() -> None:
+    """Race and take the pictures."""
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    environment = {"HMS_SCHEDULERS": STRATEGIES, "HMS_SPEED": "60", "HMS_SEED": "42"}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        service(Path(folder), environment) as live,
+        sync_playwright() as playwright,
+        launched(playwright) as browser,
+        contextlib.ExitStack() as stack,
+    ):
+        live.post("/api/simulation/start")
+        live.wait(lambda status: status["tasks_processed"] >= EARLY_TASKS, within_s=240.0)
+        live.client.patch("/api/simulation", json={"speed": 20})
+        tabs = {look: stack.enter_context(tab(browser, live.url, **context)) for look, context in LOOKS.items()}
+        for opened in tabs.values():
+            opened.open("/")
+        watched(live)
+        for name, way in WAYS.items():
+            for look, opened in tabs.items():
+                way(opened.page)
+                kept(opened.page, f"{name}-{look}")
+        with tab(
+            browser, live.url, first_visit=True, color_scheme="dark", viewport={"width": 1000, "height": 800}
+        ) as new:
+            toured(new, "tour-dark")
+
+
+if __name__ == "__main__":
+    main()
