@@ -3,7 +3,7 @@
 1. A demonstrator is searched: `rl_split`'s rule with whole devices only.
 2. Its runs at many loads and energy weights give states and the true discounted returns of every action.
 3. The network is fitted to those returns.
-4. The agent goes on by itself: epsilon-greedy, Double DQN updates, one a task.
+4. On request (`online_tasks`) the agent goes on by itself: epsilon-greedy, Double DQN updates, one a task.
 Seeds count up from the training seed; test seeds are apart from them.
 """
 
@@ -25,7 +25,7 @@ from hybrid_ml_scheduler.experiments.split_search import SearchBudget, search_we
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.schedulers.agent_options import AgentOptions
-from hybrid_ml_scheduler.schedulers.agent_view import cluster_inputs
+from hybrid_ml_scheduler.schedulers.agent_view import cluster_inputs, fresh_pace
 from hybrid_ml_scheduler.schedulers.rl_agent import VALUE_UNIT, RlAgent
 from hybrid_ml_scheduler.workload import WorkloadParameters
 
@@ -33,7 +33,7 @@ __all__ = ["AgentBudget", "Experience", "fit_returns", "gather", "train_agent"]
 
 Singles = npt.NDArray[np.float32]
 Progress = Callable[[str, int, int], None]
-LOADS = (0.12, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1)
+LOADS = (0.03, 0.12, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1)
 ENERGY_WEIGHTS = (0.0, 0.0, 0.25, 0.5, 0.75)
 ONLINE = ((0.8, 0.0), (0.95, 0.0), (0.5, 0.0), (0.8, 0.5))
 WANDER = 0.02
@@ -50,7 +50,7 @@ class AgentBudget:
     steps: int = 3_000
     batch: int = 256
     rate: float = 1e-3
-    online_tasks: int = 2_000
+    online_tasks: int = 0
     seed: int = 2_000_000
 
     def record(self) -> dict[str, float]:
@@ -131,6 +131,7 @@ def _returns(
         sampled,
         wander,
         reward,
+        fresh_pace(),
         experience.states,
         experience.scales,
         experience.futures,
@@ -165,6 +166,6 @@ def _learn_online(
     tasks = at_load(law, node, load, seed, budget.online_tasks)
     agent = RlAgent(energy_weight=energy_weight, model=None)
     simulation = Simulation(node, agent, seed=seed)
-    agent.dqn.adopt(dqn.weights)
+    agent.adopt(dqn.weights)
     simulation.run((task, 1.0) for task in tasks.batch)
     dqn.adopt(agent.dqn.weights)

@@ -18,7 +18,7 @@ from hybrid_ml_scheduler.experiments.loads import LoadedTasks
 from hybrid_ml_scheduler.learning.network import Shape
 from hybrid_ml_scheduler.physics import CoExecution, Node
 from hybrid_ml_scheduler.physics.formulas import resolve
-from hybrid_ml_scheduler.schedulers.agent_view import best_action, view
+from hybrid_ml_scheduler.schedulers.agent_view import best_action, fresh_pace, pace_step, seen_load, view
 from hybrid_ml_scheduler.schedulers.value_charge import least_value_charge
 
 __all__ = ["AgentRun", "run_agent", "run_value_charge", "task_columns"]
@@ -116,6 +116,7 @@ def _agent_run(
     energy_weight: float,
     joule_unit: float,
     power_w: FloatColumn,
+    pace: FloatColumn,
     weights: npt.NDArray[np.float32],
     inputs: int,
     hidden: int,
@@ -132,9 +133,10 @@ def _agent_run(
         now = arrival[row]
         for index in range(actions):
             backlog[index] = max(free[index] - now, 0.0)
+        pace_step(now, seconds[row], pace)
         scale = view(
-            columns[row, 0], columns[row, 1], columns[row, 2], energy_weight, joule_unit, False,
-            seconds[row], device[row], backlog, power_w, state, prior, order,
+            columns[row, 0], columns[row, 1], columns[row, 2], energy_weight, seen_load(pace, actions), joule_unit,
+            False, seconds[row], device[row], backlog, power_w, state, prior, order,
         )  # fmt: skip
         chosen = order[best_action(weights, state, prior, scale, unit, hidden, q)]
         on, took = device[row, chosen], seconds[row, chosen]
@@ -170,6 +172,7 @@ def run_agent(
         energy_weight,
         joule_unit,
         power,
+        fresh_pace(),
         weights,
         shape[0],
         shape[1],

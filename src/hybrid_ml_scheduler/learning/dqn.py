@@ -44,6 +44,7 @@ class DoubleDqn:
         self.target = self.weights.copy()
         self.mean = np.zeros_like(self.weights)
         self.square = np.zeros_like(self.weights)
+        self.shares = np.ones_like(self.weights)
         self.updates = 0
         self.loss = 0.0
         self.replay = Replay(self.settings.replay, inputs, actions)
@@ -65,6 +66,7 @@ class DoubleDqn:
             self.square,
             self.updates,
             self.settings.learning_rate,
+            self.shares,
             self.settings.value_unit,
             self.settings.hidden,
             *batch,
@@ -82,12 +84,17 @@ class DoubleDqn:
             self.square,
             self.updates,
             rate,
+            np.ones_like(self.shares),
             self.settings.hidden,
             states,
             values,
             advantages,
         )
         return self.loss
+
+    def settle(self, trunk: float, advantage: float) -> None:
+        """Let the hidden layers and the advantages learn at these shares of the rate from now on."""
+        self.shares[:] = network.rate_shares(self.shape, trunk, advantage)
 
     def adopt(self, weights: Singles) -> None:
         """Take over trained weights and start the optimiser afresh."""
@@ -106,6 +113,7 @@ class DoubleDqn:
             "target": self.target.copy(),
             "mean": self.mean.copy(),
             "square": self.square.copy(),
+            "shares": self.shares.copy(),
             "updates": self.updates,
             "loss": float(self.loss),
             "replay": self.replay.capture(),
@@ -114,7 +122,7 @@ class DoubleDqn:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a captured state of the same shape."""
-        for name in ("weights", "target", "mean", "square"):
+        for name in ("weights", "target", "mean", "square", "shares"):
             getattr(self, name)[:] = np.asarray(state[name])
         self.updates, self.loss = int(state["updates"]), float(state["loss"])
         self.replay.restore(state["replay"])

@@ -11,6 +11,7 @@ import os
 import pickle
 import struct
 import tempfile
+import warnings
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -130,7 +131,9 @@ def load_agent(path: str | Path) -> dict[str, Any]:
 
     place = _existing(path)
     try:
-        raw = torch.load(place, weights_only=True, map_location="cpu")
+        with warnings.catch_warnings():  # torch also warns about what it then refuses
+            warnings.simplefilter("ignore", UserWarning)
+            raw = torch.load(place, weights_only=True, map_location="cpu")
     except UNREADABLE as error:
         raise ModelError(f"{place} is corrupt or not a model file ({type(error).__name__}).") from error
     content = dict(_with_arrays(_checked(place, raw, AGENT_FORMAT)))

@@ -159,7 +159,8 @@ def grown(rows: Singles, target: Floats, counts: Counts, least_leaf: int = 1) ->
     """Grow one tree for each row of `counts` (how often a tree drew each training row)."""
     columns = np.ascontiguousarray(rows.T)
     sorted_rows = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
-    room = counts.shape[0] * 2 * (rows.shape[0] // least_leaf + 1)
+    most_leaves = min(len(rows), int(counts.sum(axis=1).max()) // least_leaf + 1)
+    room = counts.shape[0] * 2 * most_leaves
     feature, left = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
     threshold, value = np.empty(room, dtype=np.float32), np.empty(room)
     roots = np.empty(counts.shape[0], dtype=np.int32)

@@ -15,7 +15,16 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-__all__ = ["Shape", "initial_weights", "named_layers", "q_values", "q_vector", "regression_step", "td_step"]
+__all__ = [
+    "Shape",
+    "initial_weights",
+    "named_layers",
+    "q_values",
+    "q_vector",
+    "rate_shares",
+    "regression_step",
+    "td_step",
+]
 
 Singles = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -58,6 +67,18 @@ def named_layers(weights: Singles, shape: Shape) -> dict[str, Singles]:
     """The same views under names, for model files and for comparison with other frameworks."""
     names = ("hidden1.weight", "hidden1.bias", "hidden2.weight", "hidden2.bias", "head.weight", "head.bias")
     return dict(zip(names, layers(weights, *shape), strict=True))
+
+
+def rate_shares(shape: Shape, trunk: float, advantage: float) -> Singles:
+    """One factor for the rate of every weight: the hidden layers, the advantages; the value counts 1."""
+    inputs, hidden, actions = shape
+    shares = np.ones(inputs * hidden + hidden + hidden * hidden + hidden + (hidden + 1) * (actions + 1), np.float32)
+    for name, layer in named_layers(shares, shape).items():
+        if name.startswith("hidden"):
+            layer[...] = trunk
+        else:
+            layer[..., 1:] = advantage
+    return shares
 
 
 def initial_weights(shape: Shape, rng: np.random.Generator, *, quiet_head: bool = False) -> Singles:
@@ -166,7 +187,10 @@ def backward(weights: Singles, states: Singles, first: Singles, second: Singles,
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
-def _adam(weights: Singles, gradient: Singles, mean: Singles, square: Singles, step: int, rate: float) -> None:
+def _adam(
+    weights: Singles, gradient: Singles, mean: Singles, square: Singles, step: int, rate: float, shares: Singles
+) -> None:
+    """Adam in place; `shares` scales the rate of every single weight."""
     one = np.float32(1.0)
     scale = np.float32(rate / (1.0 - 0.9**step))
     correction = np.float32(1.0 / (1.0 - 0.999**step))
@@ -177,7 +201,7 @@ def _adam(weights: Singles, gradient: Singles, mean: Singles, square: Singles, s
         # Fading moments would become denormal numbers, which the processor handles a hundred times slower.
         mean[index] = first if abs(first) > TINY else np.float32(0.0)
         square[index] = second if second > TINY else np.float32(0.0)
-        weights[index] -= scale * mean[index] / (np.sqrt(square[index] * correction) + EPSILON)
+        weights[index] -= shares[index] * scale * mean[index] / (np.sqrt(square[index] * correction) + EPSILON)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -220,6 +244,7 @@ def td_step(
     square: Singles,
     step: int,
     rate: float,
+    shares: Singles,
     unit: float,
     hidden: int,
     states: Singles,
@@ -246,7 +271,7 @@ def td_step(
         next_scales,
         next_priors,
     )
-    _adam(weights, gradient, mean, square, step, rate)
+    _adam(weights, gradient, mean, square, step, rate, shares)
     return loss
 
 
@@ -257,6 +282,7 @@ def regression_step(
     square: Singles,
     step: int,
     rate: float,
+    shares: Singles,
     hidden: int,
     states: Singles,
     values: Singles,
@@ -278,5 +304,5 @@ def regression_step(
             error = out[row, action + 1] - advantages[row, action] - level
             loss += abs(error)
             grad_out[row, action + 1] = min(max(error, low), high) / count
-    _adam(weights, backward(weights, states, first, second, grad_out), mean, square, step, rate)
+    _adam(weights, backward(weights, states, first, second, grad_out), mean, square, step, rate, shares)
     return loss / (rows * actions)

@@ -8,7 +8,16 @@ from hybrid_ml_scheduler.core import ClusterView, Outcome, Task
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn
 from hybrid_ml_scheduler.physics import PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.agent_options import AgentOptions
-from hybrid_ml_scheduler.schedulers.agent_view import bare_view, best_action, cluster_inputs, view, whole_seconds
+from hybrid_ml_scheduler.schedulers.agent_view import (
+    bare_view,
+    best_action,
+    cluster_inputs,
+    fresh_pace,
+    pace_step,
+    seen_load,
+    view,
+    whole_seconds,
+)
 
 __all__ = ["AgentSight"]
 
@@ -31,16 +40,17 @@ class AgentSight:
         self.prior = np.empty(self.actions, dtype=np.float32)
         self.q = np.empty(self.actions, dtype=np.float32)
         self.order = np.empty(self.actions, dtype=np.int64)
+        self.pace = fresh_pace()
         self.scale = 1.0
 
-    def look(self, task: Task, cluster: ClusterView, dqn: DoubleDqn) -> int:
-        """See the task and the cluster; returns the best action."""
+    def look(self, task: Task, cluster: ClusterView, dqn: DoubleDqn, *, remember: bool = True) -> int:
+        """See the task and the cluster; returns the best action. Without `remember` the pace stays as it was."""
         if self._options.state == "task":
             self.scale = bare_view(
                 task.size, task.compute_intensity, task.memory_required, self.state, self.prior, self.order
             )
         else:
-            self._see_cluster(task, cluster)
+            self._see_cluster(task, cluster, remember)
         settings = dqn.settings
         action: int = best_action(
             dqn.weights, self.state, self.prior, self.scale, settings.value_unit, settings.hidden, self.q
@@ -54,7 +64,7 @@ class AgentSight:
         energy = outcome.energy_j / options.joule_unit
         return -((1.0 - options.energy_weight) * time_s + options.energy_weight * energy)
 
-    def _see_cluster(self, task: Task, cluster: ClusterView) -> None:
+    def _see_cluster(self, task: Task, cluster: ClusterView, remember: bool) -> None:
         estimator, options = self._estimator, self._options
         known = estimator.seconds(task)
         self._gpu_s[:] = known.gpu_s
@@ -65,8 +75,11 @@ class AgentSight:
             known.cpu_s, self._gpu_s, paged, estimator.gpu_kind, task.memory_required, estimator.gpu_memory_mb,
             estimator.memory_rule, self._seconds, self._device,
         )  # fmt: skip
+        pace = self.pace if remember else self.pace.copy()
+        pace_step(cluster.now_s, self._seconds, pace)
         self.scale = view(
-            task.size, task.compute_intensity, task.memory_required, options.energy_weight, options.joule_unit,
+            task.size, task.compute_intensity, task.memory_required, options.energy_weight,
+            seen_load(pace, self.actions), options.joule_unit,
             self._by_execution, self._seconds, self._device, self._backlog, self._power_w,
             self.state, self.prior, self.order,
         )  # fmt: skip

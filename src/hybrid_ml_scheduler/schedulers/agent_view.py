@@ -3,8 +3,8 @@
 Actions: 0 is the CPU, 1 ... n the GPUs in order of how soon each would complete the task (equal GPUs thus look
 alike whatever their ids). For each action the agent knows the seconds it would take and the device that
 would really do them: a task that does not fit a GPU's memory runs on the CPU.
-State: size, intensity and memory over their maxima, the energy weight; then for every action the backlog of
-its device and the seconds of the task, both on a logarithmic scale.
+State: size, intensity and memory over their maxima, the energy weight, the load as the agent has seen it come;
+then for every action the backlog of its device and the seconds of the task, both on a logarithmic scale.
 """
 
 from __future__ import annotations
@@ -19,7 +19,18 @@ from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.learning.network import q_vector
 from hybrid_ml_scheduler.physics.formulas import resolve
 
-__all__ = ["MOST_MEMORY_MB", "MOST_SIZE", "bare_view", "best_action", "cluster_inputs", "view", "whole_seconds"]
+__all__ = [
+    "MOST_MEMORY_MB",
+    "MOST_SIZE",
+    "bare_view",
+    "best_action",
+    "cluster_inputs",
+    "fresh_pace",
+    "pace_step",
+    "seen_load",
+    "view",
+    "whole_seconds",
+]
 
 Singles = npt.NDArray[np.float32]
 
@@ -29,11 +40,14 @@ SHORT_S = 0.05  # where the logarithmic scale of seconds bends
 LEAST_SCALE_S = 1e-3
 SCALE_PER_S = 10.0  # advantages are learned in tens of seconds of delay for each second of the task
 FAILED_S = 1e4  # what a placement that would fail is taken to last
+PACE_MEMORY = 500.0  # tasks over which gaps and work are averaged
+DOUBT = 20.0  # tasks that a load of one half counts for at the start
+MOST_LOAD = 2.0
 
 
 def cluster_inputs(num_gpus: int) -> int:
     """How many numbers the state with the cluster has."""
-    return 4 + 2 * (num_gpus + 1)
+    return 5 + 2 * (num_gpus + 1)
 
 
 @njit(cache=True, nogil=True, inline="always", error_model="numpy")
@@ -65,12 +79,39 @@ def whole_seconds(
         device[gpu + 1] = gpu + 1 if gpu_part > 0.0 else 0
 
 
+def fresh_pace() -> FloatColumn:
+    """What is remembered of the arrivals: the last one, mean gap, mean work of a task, number of tasks."""
+    return np.zeros(4)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def pace_step(now: float, seconds: FloatColumn, pace: FloatColumn) -> None:
+    """A task was seen: update the means of gap and work (its seconds on the fastest device)."""
+    share = max(1.0 / (pace[3] + 1.0), 1.0 / PACE_MEMORY)
+    if pace[3] > 0.0:
+        pace[1] += max(1.0 / pace[3], 1.0 / PACE_MEMORY) * (now - pace[0] - pace[1])
+    pace[2] += share * (seconds.min() - pace[2])
+    pace[0] = now
+    pace[3] += 1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def seen_load(pace: FloatColumn, devices: int) -> float:
+    """Work that comes in a second for each device, with a doubt that fades; all at once is the most."""
+    seen = pace[3] - 1.0
+    if seen <= 0.0:
+        return 0.5
+    load = min(MOST_LOAD, pace[2] / (pace[1] * devices)) if pace[1] > 0.0 else MOST_LOAD
+    return (seen * load + DOUBT * 0.5) / (seen + DOUBT)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def view(
     size: float,
     intensity: float,
     memory_mb: float,
     energy_weight: float,
+    load: float,
     joule_unit: float,
     by_execution: bool,
     seconds: FloatColumn,
@@ -96,13 +137,14 @@ def view(
         order[place] = gpu
     state[0], state[1] = size / MOST_SIZE, intensity
     state[2], state[3] = memory_mb / MOST_MEMORY_MB, energy_weight
+    state[4] = load
     least = seconds[0]
     for action in range(actions):
         chosen = order[action]
         took, waiting = seconds[chosen], backlog[device[chosen]]
         least = min(least, took)
-        state[4 + action] = _squashed(waiting)
-        state[4 + actions + action] = _squashed(took)
+        state[5 + action] = _squashed(waiting)
+        state[5 + actions + action] = _squashed(took)
         time = took if by_execution else waiting + took
         energy = took * power_w[device[chosen]] / joule_unit
         prior[action] = -((1.0 - energy_weight) * time + energy_weight * energy)

@@ -162,6 +162,10 @@ class HybridMl:
         """Use a stored forest; a file that is refused leaves the present one in place."""
         self._model = load_forest(path)[0]
 
+    def use(self, model: ForestModel) -> None:
+        """Decide with this forest from now on."""
+        self._model = model
+
     def capture(self) -> Mapping[str, Any]:
         """The window, the forest and the counters."""
         self._label_pending()

@@ -30,6 +30,7 @@ __all__ = ["VALUE_UNIT", "RlAgent", "shipped_weights"]
 
 VALUE_UNIT = 50.0
 SHIPPED = "default"
+GENTLE = 1e-3
 
 
 def shipped_weights(num_gpus: int) -> npt.NDArray[np.float32] | None:
@@ -80,13 +81,22 @@ class RlAgent:
         self._explore = stream(context.seed, "scheduler", self.name, "exploration")
         self._memory = AgentMemory(options, self.dqn.replay)
         self._decisions, self._owed = 0, 0.0
-        self._exploring = False
+        self.exploring = False
         if self._stored is not None:
             self._load(self._stored)
         elif self._model == SHIPPED and options.has_prior and options.time == "latency":
             weights = shipped_weights(context.num_gpus)
             if weights is not None:
-                self.dqn.adopt(weights)
+                self.adopt(weights)
+
+    def adopt(self, weights: npt.NDArray[np.float32]) -> None:
+        """Take over trained weights, and from then on learn gently.
+
+        Whatever the luck of the arrivals does to one return would otherwise pass into the far smaller
+        differences between devices: the hidden layers stay, the advantages move at a thousandth of the rate.
+        """
+        self.dqn.adopt(weights)
+        self.dqn.settle(trunk=0.0, advantage=GENTLE)
 
     @property
     def epsilon(self) -> float:
@@ -103,8 +113,8 @@ class RlAgent:
         sight = self.sight
         action = sight.look(task, cluster, self.dqn)
         if self.online:
-            self._exploring = self._explore.random() < self.epsilon
-            if self._exploring:
+            self.exploring = self._explore.random() < self.epsilon
+            if self.exploring:
                 action = int(self._explore.integers(sight.actions))
             self._decisions += 1
             self._memory.decided(task.task_id, cluster.now_s, sight, action)
@@ -137,14 +147,14 @@ class RlAgent:
 
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
         """Q of every action, what of it is expected at once, and whether the agent was exploring."""
-        best = self.sight.look(task, cluster, self.dqn)
+        best = self.sight.look(task, cluster, self.dqn, remember=False)
         names = ["cpu" if gpu == 0 else f"gpu_{gpu - 1}" for gpu in self.sight.order.tolist()]
         return {
             "reason": "highest Q-value: expected reward now plus what was learned about the future",
             "action": names[best],
             "q_values": dict(zip(names, self.sight.q.tolist(), strict=True)),
             "expected_now": dict(zip(names, self.sight.prior.tolist(), strict=True)),
-            "exploring": self._exploring,
+            "exploring": self.exploring,
             "epsilon": self.epsilon,
             "loss": self.loss,
             "updates": self.dqn.updates,
@@ -164,9 +174,10 @@ class RlAgent:
             "dqn": self.dqn.capture(),
             "explore": self._explore.bit_generator.state,
             "memory": self._memory.capture(),
+            "pace": self.sight.pace.copy(),
             "decisions": self._decisions,
             "owed": self._owed,
-            "exploring": self._exploring,
+            "exploring": self.exploring,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -174,8 +185,9 @@ class RlAgent:
         self.dqn.restore(state["dqn"])
         self._explore.bit_generator.state = state["explore"]
         self._memory.restore(state["memory"])
+        self.sight.pace[:] = np.asarray(state["pace"])
         self._decisions, self._owed = int(state["decisions"]), float(state["owed"])
-        self._exploring = bool(state["exploring"])
+        self.exploring = bool(state["exploring"])
 
     def _load(self, state: Mapping[str, Any]) -> None:
         try:

@@ -1,0 +1,267 @@
+"""What one decision, one retraining and one agent update cost, each beside its peers, in one run.
+
+Peers: scikit-learn and ONNX Runtime for the forest, torch and ONNX Runtime for the network, Stable-Baselines3 for
+environment steps with one update each. One thread each: two threads make all of them slower at this size.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hybrid_ml_scheduler.cluster import BacklogView, Simulation
+from hybrid_ml_scheduler.core import RaceContext, stream
+from hybrid_ml_scheduler.experiments.labelling import labelled
+from hybrid_ml_scheduler.learning import DoubleDqn, DqnSettings, Transition, fit_forest
+from hybrid_ml_scheduler.learning.forest import LEAST_LEAF
+from hybrid_ml_scheduler.learning.network import named_layers
+from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
+from hybrid_ml_scheduler.schedulers import DEFAULT_RACE, create
+from hybrid_ml_scheduler.workload import generate, preset
+
+__all__ = ["render", "run"]
+
+FROZEN = {"hybrid_ml": {"online": False}, "rl_agent": {"online": False}}
+STRATEGIES = (*DEFAULT_RACE, "rl_split", "earliest_device", "earliest_finish", "frugal_finish")
+RACE_TASKS = 10_000
+
+
+def run() -> dict[str, Any]:
+    """Measure everything; takes a few minutes."""
+    import torch
+
+    torch.set_num_threads(1)
+    result: dict[str, Any] = {}
+    for name in STRATEGIES:
+        _tell(name)
+        result[name] = _decisions(name)
+    _tell("forest")
+    result.update(_forest())
+    _tell("network")
+    result.update(_network())
+    _tell("stable-baselines3")
+    result.update(_beside_sb3())
+    _tell("race")
+    result.update(_race())
+    return result
+
+
+def _decisions(name: str, count: int = 4_000) -> dict[str, float]:
+    """One decision at a time on fresh tasks and random backlogs; the garbage collector is quiet."""
+    node = Node()
+    estimator = PhysicsEstimator(node)
+    strategy: Any = create(name, FROZEN.get(name, {}))
+    if hasattr(strategy, "prepare"):
+        strategy.prepare(RaceContext(estimator=estimator, seed=1))
+    rng = stream(1, "benchmark", "decisions")
+    seconds = []
+    gc.disable()
+    for task in generate(preset("mixed").with_values({"num_tasks": count}), 1):
+        busy = rng.exponential(0.3, 5) * (rng.random(5) < 0.6)
+        view = BacklogView(estimator, task.arrival_time, float(busy[0]), busy[1:].tolist())
+        estimator.seconds(task)  # the cluster has asked for these before a strategy does
+        begin = time.perf_counter()
+        strategy.decide(task, view)
+        seconds.append(time.perf_counter() - begin)
+    gc.enable()
+    return _percentiles(seconds[count // 10 :])
+
+
+def _forest() -> dict[str, Any]:
+    from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
+
+    features, shares = labelled(preset("mixed"), Node(), 1, 1_000)
+    model = fit_forest(features, shares, stream(1, "benchmark"))
+    rows = model.scaler.transform(features)
+    forests = {
+        "sklearn_forest": RandomForestRegressor(100, min_samples_leaf=LEAST_LEAF, random_state=1, n_jobs=2),
+        "sklearn_extra_trees": ExtraTreesRegressor(100, min_samples_leaf=LEAST_LEAF, random_state=1, n_jobs=2),
+    }
+    result = {"forest_fit_ms": 1e3 * _best(lambda: fit_forest(features, shares, stream(1, "benchmark")), 15)}
+    for name, forest in forests.items():
+        result[f"{name}_fit_ms"] = 1e3 * _best(lambda one=forest: one.fit(rows, shares), 5)
+    plain = forests["sklearn_forest"].set_params(n_jobs=1)
+    raw = [tuple(row) for row in features.tolist()]
+    result["forest_predict"] = _each(lambda i: model.predict_one(raw[i]), 1_000)
+    result["sklearn_predict"] = _each(lambda i: plain.predict(rows[i : i + 1]), 60)
+    result["onnx_forest_predict"] = _onnx_forest(plain, rows)
+    return result
+
+
+def _onnx_forest(forest: Any, rows: np.ndarray) -> dict[str, float]:
+    from skl2onnx import to_onnx
+
+    session = _session(to_onnx(forest, rows[:1]).SerializeToString())
+    name = session.get_inputs()[0].name
+    return _each(lambda i: session.run(None, {name: rows[i : i + 1]}), 1_000)
+
+
+def _network() -> dict[str, Any]:
+    import torch
+
+    rng = stream(1, "benchmark", "network")
+    dqn = DoubleDqn(15, 5, rng, DqnSettings(learning_rate=1e-4, quiet_head=False))
+    states = rng.random((2_000, 15)).astype(np.float32)
+    for row in range(1_999):
+        nothing = np.zeros(5, dtype=np.float32)
+        action, reward = int(rng.integers(5)), float(rng.random())
+        dqn.replay.add(Transition(states[row], 1.0, action, reward, 0.9, states[row + 1], 1.0, nothing))
+    result: dict[str, Any] = {"agent_update_ms": 1e3 * _median(dqn.update, 400)}
+    result["network_forward"] = _each(lambda i: dqn.q(states[i]), 1_999)
+    net, target = _torch_net(dqn), _torch_net(dqn)
+    optimiser = torch.optim.Adam(net.parameters(), lr=1e-4)
+    result["torch_update_ms"] = 1e3 * _median(lambda: _torch_update(net, target, optimiser, dqn), 100)
+    inputs = torch.from_numpy(states)
+    with torch.no_grad():
+        result["torch_forward"] = _each(lambda i: net(inputs[i : i + 1]), 1_000)
+    return result
+
+
+def _torch_net(dqn: DoubleDqn) -> Any:
+    import torch
+
+    class Dueling(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            layers = named_layers(dqn.weights, dqn.shape)
+            self.layers = torch.nn.ModuleList()
+            for name in ("hidden1", "hidden2", "head"):
+                weight = layers[f"{name}.weight"]
+                layer = torch.nn.Linear(*weight.shape)
+                layer.weight.data = torch.from_numpy(weight.T.copy())
+                layer.bias.data = torch.from_numpy(layers[f"{name}.bias"].copy())
+                self.layers.append(layer)
+
+        def forward(self, states: torch.Tensor) -> torch.Tensor:
+            out = self.layers[2](torch.relu(self.layers[1](torch.relu(self.layers[0](states)))))
+            return out[:, :1] + out[:, 1:] - out[:, 1:].mean(dim=1, keepdim=True)
+
+    return Dueling()
+
+
+def _torch_update(net: Any, target: Any, optimiser: Any, dqn: DoubleDqn) -> None:
+    import torch
+
+    batch = dqn.replay.sample(dqn.rng, 64)
+    states, following = torch.from_numpy(batch.states), torch.from_numpy(batch.next_states)
+    with torch.no_grad():
+        best = net(following).argmax(dim=1, keepdim=True)
+        goal = (
+            torch.from_numpy(batch.rewards)
+            + torch.from_numpy(batch.discounts) * target(following).gather(1, best)[:, 0]
+        )
+    taken = net(states).gather(1, torch.from_numpy(batch.actions)[:, None])[:, 0]
+    optimiser.zero_grad()
+    torch.nn.functional.smooth_l1_loss(taken, goal).backward()
+    optimiser.step()
+
+
+def _beside_sb3(steps: int = 2_000) -> dict[str, float]:
+    """Environment steps a second with one update of batch 64 each, both on `HybridScheduler-v0`."""
+    import gymnasium
+    from stable_baselines3 import DQN
+
+    from hybrid_ml_scheduler.experiments.gym_env import ENV_ID
+
+    env = gymnasium.make(ENV_ID, num_tasks=10_000)
+    peer = DQN(
+        "MlpPolicy", env, seed=1, batch_size=64, train_freq=1, gradient_steps=1, learning_starts=100,
+        buffer_size=50_000, policy_kwargs={"net_arch": [256, 256]},
+    )  # fmt: skip
+    peer.learn(200)
+    begin = time.perf_counter()
+    peer.learn(steps, reset_num_timesteps=True)
+    theirs = steps / (time.perf_counter() - begin)
+    ours = steps / _own_steps(env, steps)
+    return {"agent_steps_per_s": ours, "sb3_steps_per_s": theirs, "agent_vs_sb3": ours / theirs}
+
+
+def _own_steps(env: Any, steps: int) -> float:
+    rng = stream(1, "benchmark", "own")
+    dqn = DoubleDqn(15, 5, rng, DqnSettings(learning_rate=1e-4))
+    state, _ = env.reset(seed=1)
+    nothing = np.zeros(5, dtype=np.float32)
+    begin = 0.0
+    for step in range(steps + 100):
+        if step == 100:
+            begin = time.perf_counter()
+        action = int(rng.integers(5)) if rng.random() < 0.05 else int(np.argmax(dqn.q(state)))
+        following, reward, _, _, _ = env.step(np.int64(action))
+        dqn.replay.add(Transition(state, 1.0, action, reward, 0.99, following, 1.0, nothing))
+        state = following
+        if dqn.replay.size >= 64:
+            dqn.update()
+    return time.perf_counter() - begin
+
+
+def _race() -> dict[str, float]:
+    """All six strategies on 10,000 tasks: synchronous retraining every 50 tasks, an agent update every task."""
+    batch = generate(preset("mixed").with_values({"num_tasks": RACE_TASKS}), 1)
+    parts = {}
+    for name in DEFAULT_RACE:
+        begin = time.perf_counter()
+        Simulation(Node(), create(name), seed=1).run((task, 1.0) for task in batch)
+        parts[f"race_{name}_s"] = time.perf_counter() - begin
+    return {"race_10k_s": sum(parts.values()), **parts}
+
+
+def _session(model: bytes) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _each(call: Callable[[int], object], count: int) -> dict[str, float]:
+    for index in range(min(20, count)):
+        call(index)
+    seconds = []
+    for index in range(count):
+        begin = time.perf_counter()
+        call(index)
+        seconds.append(time.perf_counter() - begin)
+    return _percentiles(seconds)
+
+
+def _percentiles(seconds: list[float]) -> dict[str, float]:
+    median, high = np.percentile(seconds, [50, 99]) * 1e6
+    return {"p50_us": float(median), "p99_us": float(high)}
+
+
+def _times(call: Callable[[], object], count: int) -> list[float]:
+    call()
+    seconds = []
+    for _ in range(count):
+        begin = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - begin)
+    return seconds
+
+
+def _best(call: Callable[[], object], count: int) -> float:
+    return min(_times(call, count))
+
+
+def _median(call: Callable[[], object], count: int) -> float:
+    return float(np.median(_times(call, count)))
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def render(result: dict[str, Any]) -> str:
+    """One line a figure."""
+    lines = []
+    for key, value in result.items():
+        if isinstance(value, dict):
+            lines.append(f"{key:24} p50 {value['p50_us']:9.1f} us   p99 {value['p99_us']:9.1f} us")
+        else:
+            lines.append(f"{key:24} {value:10.2f}")
+    return "\n".join(lines)

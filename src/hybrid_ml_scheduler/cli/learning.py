@@ -1,0 +1,242 @@
+"""`hms train`, `hms evaluate` and `hms shift`: making, judging and unsettling the learners."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["evaluate", "shift", "train"]
+
+
+class Format(str, Enum):
+    """How a result is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+class Kind(str, Enum):
+    """The kinds of forest."""
+
+    RANDOM_FOREST = "random_forest"
+    EXTRA_TREES = "extra_trees"
+
+
+class Agent(str, Enum):
+    """The agents that can be trained."""
+
+    RL_AGENT = "rl_agent"
+    RL_SPLIT = "rl_split"
+
+
+Workload = Annotated[str, typer.Option(metavar="PRESET", help="The workload to learn on or to be judged on.")]
+Output = Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")]
+Gpus = Annotated[int, typer.Option(min=1, max=64, help="Number of GPUs of the node.")]
+
+train = typer.Typer(
+    help="Train the forest or an agent and save the model.",
+    epilog="Start with: `hms train forest --out forest.joblib`",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+)
+
+
+@train.command(epilog="Example: `hms train forest --workload gpu_friendly --tasks 2000 --out forest.joblib`")
+def forest(
+    out: Annotated[Path, typer.Option(help="The model file to write (joblib).")] = Path("forest.joblib"),
+    workload: Workload = "mixed",
+    tasks: Annotated[int, typer.Option(min=50, help="How many labelled tasks to learn from.")] = 1_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the training tasks.")] = 4_000_000,
+    kind: Annotated[Kind, typer.Option(help="Random forest, or extra trees.")] = Kind.RANDOM_FOREST,
+    gpus: Gpus = 4,
+    format: Output = Format.TABLE,
+) -> None:
+    """Fit the forest of `hybrid_ml` to oracle labels of generated tasks, and save it with its scaler."""
+    from hybrid_ml_scheduler.core import stream
+    from hybrid_ml_scheduler.experiments.judging import forest_ratio, summary
+    from hybrid_ml_scheduler.experiments.labelling import labelled
+    from hybrid_ml_scheduler.learning import fit_forest, save_forest
+    from hybrid_ml_scheduler.physics import Node
+    from hybrid_ml_scheduler.workload import preset
+
+    node, law = Node.uniform(gpus), preset(workload)
+    features, shares = labelled(law, node, seed, tasks)
+    model = fit_forest(features, shares, stream(seed, "training", "hybrid_ml"), kind=kind.value)
+    save_forest(model, out, {"workload": workload, "seed": seed, "tasks": tasks, "num_gpus": gpus})
+    mean, interval = summary(forest_ratio(model, law, node, range(5), 5_000))
+    _show(
+        {
+            "model": str(out),
+            "kind": kind.value,
+            "samples": model.samples,
+            "fit_error": model.fit_error,
+            "execution_time_vs_optimum": mean,
+            "execution_time_vs_optimum_ci": interval,
+        },
+        format,
+    )
+
+
+@train.command(epilog="Example: `hms train agent --strategy rl_split --out split.json`, then `hms evaluate split.json`")
+def agent(
+    strategy: Annotated[Agent, typer.Option(help="Which agent to train.")] = Agent.RL_AGENT,
+    out: Annotated[Path | None, typer.Option(help="The file to write (default rl_agent.pth or rl_split.json).")] = None,
+    workload: Workload = "mixed",
+    seed: Annotated[int | None, typer.Option(min=0, help="First training seed (default: that of the product).")] = None,
+    effort: Annotated[float, typer.Option(min=0.001, max=10, help="Share of the full training budget.")] = 1.0,
+    gpus: Gpus = 4,
+    format: Output = Format.TABLE,
+) -> None:
+    """Train an agent in the simulator and save it.
+
+    With nothing but the strategy this makes the very weights that the product ships: `rl_agent` by true
+    returns of every action behind a searched demonstrator (minutes), `rl_split` by policy search (about
+    ten minutes). `--effort 0.1` is for trying out. A name ending in `.npy` keeps the bare weights only.
+    """
+    from hybrid_ml_scheduler.physics import Node
+    from hybrid_ml_scheduler.workload import preset
+
+    node, law = Node.uniform(gpus), preset(workload)
+    place = out or Path("rl_agent.pth" if strategy is Agent.RL_AGENT else "rl_split.json")
+    make = _train_rl_agent if strategy is Agent.RL_AGENT else _train_rl_split
+    budget = make(law, node, seed, effort, place, workload)
+    _show({"model": str(place), "strategy": strategy.value, "workload": workload, "budget": budget}, format)
+
+
+def _train_rl_agent(law: Any, node: Any, seed: int | None, effort: float, place: Path, workload: str) -> Any:
+    from dataclasses import replace
+
+    from hybrid_ml_scheduler.experiments.agent_training import AgentBudget, train_agent
+    from hybrid_ml_scheduler.experiments.training_files import save_trained_agent
+
+    full = AgentBudget()
+    budget = replace(
+        full,
+        search_rounds=max(1, round(full.search_rounds * effort)),
+        tasks=max(2_000, round(full.tasks * min(1.0, effort))),
+        sampled=full.sampled * min(1.0, effort),
+        steps=max(20, round(full.steps * effort)),
+        seed=full.seed if seed is None else seed,
+    )
+    with _stages() as tell:
+        dqn = train_agent(law, node, budget, tell)
+    save_trained_agent(dqn, node, place)
+    return budget.record()
+
+
+def _train_rl_split(law: Any, node: Any, seed: int | None, effort: float, place: Path, workload: str) -> Any:
+    from dataclasses import replace
+
+    from hybrid_ml_scheduler.experiments.split_search import SearchBudget, search_weights
+    from hybrid_ml_scheduler.experiments.training_files import save_trained_split
+
+    full = SearchBudget()
+    budget = replace(
+        full,
+        stream_rounds=max(1, round(full.stream_rounds * effort)),
+        flood_rounds=max(1, round(full.flood_rounds * effort)),
+        seed=full.seed if seed is None else seed,
+    )
+    with _stages() as tell:
+        weights = search_weights(law, node, budget, lambda done, total, _: tell("search", done, total))
+    save_trained_split(weights, budget, node, workload, place)
+    return budget.record()
+
+
+def evaluate(
+    model: Annotated[str, typer.Argument(help="A model file (.joblib, .pth, .npy, .json) or rl_agent, rl_split.")],
+    workload: Workload = "mixed",
+    load: Annotated[list[float] | None, typer.Option(help="Load of the node; repeat for more.")] = None,
+    seeds: Annotated[int, typer.Option(min=2, max=1000, help="How many test seeds.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="The first test seed.")] = 0,
+    tasks: Annotated[int, typer.Option(min=100, help="Tasks of each seed; the first tenth is discarded.")] = 20_000,
+    gpus: Gpus = 4,
+    format: Output = Format.TABLE,
+) -> None:
+    """Judge a saved, frozen model on seeds it never saw, with 95 % intervals.
+
+    A forest is judged by execution time against the proven optimum, `rl_agent` by latency against
+    `earliest_device`, `rl_split` by latency against `earliest_finish` and by makespan against the proven bound.
+    """
+    from hybrid_ml_scheduler.experiments.training_files import judged
+    from hybrid_ml_scheduler.physics import Node
+    from hybrid_ml_scheduler.workload import preset
+
+    loads = tuple(load or (0.5, 0.8, 0.95))
+    result = judged(model, preset(workload), Node.uniform(gpus), loads, range(seed, seed + seeds), tasks)
+    _show({"model": model, "workload": workload, "seeds": seeds, "tasks": tasks, **result}, format)
+
+
+def shift(
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many test seeds; from 2 on with intervals.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="The first test seed.")] = 0,
+    tasks: Annotated[int, typer.Option(min=100, help="Tasks after the shift.")] = 500,
+    out: Annotated[Path | None, typer.Option(help="A folder for shift.json and shift.png.")] = None,
+    format: Output = Format.TABLE,
+) -> None:
+    """Train on `gpu_friendly`, judge on `cpu_friendly`: the frozen forest fails, the agent adapts.
+
+    The forest stays as it was trained; the agent goes on learning with a constant epsilon of 0.1 on execution time.
+    """
+    from hybrid_ml_scheduler.cli.progress import progress_bar
+    from hybrid_ml_scheduler.experiments.shift import ShiftBudget, run_shift, shift_result
+    from hybrid_ml_scheduler.experiments.shift_files import shift_table, write_shift
+    from hybrid_ml_scheduler.physics import Node
+
+    with progress_bar("shift", seeds + 1, unit="runs") as advance:
+        runs = run_shift(Node(), range(seed, seed + seeds), ShiftBudget(test_tasks=tasks), lambda _: advance(1))
+    result = shift_result(runs)
+    if out is not None:
+        write_shift(runs, result, out)
+    if format is Format.JSON:
+        _show(result, format)
+    else:
+        typer.echo(shift_table(result))
+
+
+def _stages() -> AbstractContextManager[Callable[[str, int, int], None]]:
+    """A progress bar over named stages."""
+    from contextlib import contextmanager
+
+    @contextmanager
+    def shown() -> Any:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        console = Console(stderr=True)
+        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+            lines: dict[str, Any] = {}
+
+            def tell(stage: str, done: int, total: int) -> None:
+                if stage not in lines:
+                    lines[stage] = progress.add_task(stage, total=total)
+                progress.update(lines[stage], completed=done)
+
+            yield tell
+
+    return shown()
+
+
+def _show(result: dict[str, Any], format: Format) -> None:
+    if format is Format.JSON:
+        from hybrid_ml_scheduler.cli.show import print_json
+
+        print_json(result)
+        return
+    for key, value in result.items():
+        if key.endswith("_ci"):
+            continue
+        interval = result.get(f"{key}_ci")
+        shown = f"{value:.4f}" if isinstance(value, float) else str(value)
+        typer.echo(
+            f"{key.replace('_', ' '):34} {shown}" + (f"  [{interval[0]:.4f}, {interval[1]:.4f}]" if interval else "")
+        )

@@ -1,0 +1,90 @@
+"""The compiled runs of learned strategies are the stepping form, and training gives the same weights twice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hybrid_ml_scheduler.cluster import Simulation, capacity
+from hybrid_ml_scheduler.core import stream
+from hybrid_ml_scheduler.experiments.agent_training import AgentBudget, train_agent
+from hybrid_ml_scheduler.experiments.judging import agent_ratio, split_bound_ratio, split_ratios
+from hybrid_ml_scheduler.experiments.loads import LoadedTasks, at_load, at_once
+from hybrid_ml_scheduler.experiments.rollouts import run_agent, run_value_charge
+from hybrid_ml_scheduler.experiments.split_search import SearchBudget, search_weights
+from hybrid_ml_scheduler.physics import Gpu, MemoryRule, Node
+from hybrid_ml_scheduler.schedulers.agent_view import cluster_inputs
+from hybrid_ml_scheduler.schedulers.grid import split_grid
+from hybrid_ml_scheduler.schedulers.rl_agent import VALUE_UNIT, RlAgent, shipped_weights
+from hybrid_ml_scheduler.schedulers.rl_split import RlSplit, load_weights
+from hybrid_ml_scheduler.workload import preset
+
+NODES = [
+    Node(),
+    Node(gpus=(Gpu(), Gpu(speed=2.0, memory_mb=100.0), Gpu(speed=0.5))),
+    Node(gpus=(Gpu(memory_mb=50.0), Gpu()), memory_rule=MemoryRule.PAGE),
+]
+
+
+def _agent_weights(node: Node) -> np.ndarray:
+    inputs, actions = cluster_inputs(node.num_gpus), node.num_gpus + 1
+    count = (inputs + 1) * 256 + 257 * (256 + actions + 1)
+    return (0.02 * stream(1, "test", "weights").standard_normal(count)).astype(np.float32)
+
+
+def _streams(node: Node) -> list[LoadedTasks]:
+    law = preset("mixed")
+    return [at_load(law, node, 0.9, 5, 400), at_once(law, node, 6, 400)]
+
+
+@pytest.mark.parametrize("node", NODES, ids=["equal", "different", "paging"])
+def test_the_compiled_run_of_rl_split_is_the_stepping_form(node: Node) -> None:
+    grid, weights = np.array(split_grid(0.05)), load_weights()
+    for tasks in _streams(node):
+        finish, _ = run_value_charge(tasks, node, grid, weights)
+        outcomes = Simulation(node, RlSplit(), seed=1).run((task, 1.0) for task in tasks.batch)
+        assert finish.tolist() == pytest.approx([outcome.finish_s for outcome in outcomes], rel=1e-12)
+
+
+@pytest.mark.parametrize("node", NODES, ids=["equal", "different", "paging"])
+def test_the_compiled_run_of_the_agent_is_the_stepping_form(node: Node) -> None:
+    weights = _agent_weights(node)
+    shape = (cluster_inputs(node.num_gpus), 256, node.num_gpus + 1)
+    for tasks in _streams(node):
+        run = run_agent(tasks, node, weights, shape, VALUE_UNIT, 0.3, 50.0)
+        agent = RlAgent(online=False, model=None, energy_weight=0.3)
+        simulation = Simulation(node, agent, seed=1)
+        agent.adopt(weights)
+        outcomes = simulation.run((task, 1.0) for task in tasks.batch)
+        assert run.finish_s.tolist() == pytest.approx([outcome.finish_s for outcome in outcomes], rel=1e-12)
+        assert run.energy_j.tolist() == pytest.approx([outcome.energy_j for outcome in outcomes], rel=1e-12)
+
+
+def test_the_load_is_the_rate_over_the_capacity_of_the_same_tasks() -> None:
+    tasks = at_load(preset("mixed"), Node(), 0.8, 5, 20_000)
+    rate = len(tasks.batch) / tasks.batch.arrival_time[-1]
+    assert rate / capacity(tasks.batch, Node()) == pytest.approx(0.8, rel=0.03)
+
+
+def test_searching_twice_gives_the_same_weights() -> None:
+    budget = SearchBudget(stream_rounds=1, flood_rounds=1, population=4, floods=1, tasks=200)
+    first, second = (search_weights(preset("mixed"), Node(), budget) for _ in range(2))
+    assert np.array_equal(first, second)
+
+
+def test_training_an_agent_twice_gives_the_same_weights() -> None:
+    budget = AgentBudget(search_rounds=1, tasks=1_600, sampled=0.1, steps=15, online_tasks=100)
+    first, second = (train_agent(preset("mixed"), Node.uniform(2), budget) for _ in range(2))
+    assert np.array_equal(first.weights, second.weights)
+
+
+def test_the_shipped_agents_hold_what_is_promised() -> None:
+    """A small version of `benchmarks/run.py learning`, on seeds apart from those of training."""
+    law, node, seeds = preset("mixed"), Node(), (31, 32)
+    weights = shipped_weights(4)
+    assert weights is not None
+    assert np.mean(agent_ratio(weights, law, node, 0.5, seeds, 10_000)) <= 1.02
+    assert np.mean(agent_ratio(weights, law, node, 0.95, seeds, 10_000)) <= 0.85
+    split = load_weights()
+    assert np.mean(split_ratios(split, law, node, 0.8, seeds, 10_000)[0]) <= 0.95
+    assert np.mean(split_bound_ratio(split, law, node, seeds, 10_000)) <= 1.02
