@@ -35,6 +35,10 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
 _EXAMPLES = {
     "race": "Example: `hms race --workload heavy --seeds 10 --scheduler greedy --scheduler mine.py:Mine`",
     "schedulers": "Example: `hms schedulers --format json`",
+    "heavy": "Example: `hms heavy --tasks 2000 --seeds 5 --out results/heavy`",
+    "pipeline": "Example: `hms pipeline --workload gpu_friendly --out results/gpu`, or one phase: `--phase data`",
+    "report": "Example: `hms report results/heavy`",
+    "sweep": "Example: `hms sweep plans/sweep_load.toml --engine ray --address 127.0.0.1:6379`",
     "profile": "Example: `hms profile --quick --out mine.json`, then `hms race --hardware mine.json`",
 }
 
