@@ -10,21 +10,12 @@ import pytest
 
 from tests.api.service import LiveService, service
 
+# One of each kind; tests/unit/api/test_settings.py has the rest without a process.
 SENTENCES = [
     ({"DATABASE_URL": "mysql://x/y"}, "DATABASE_URL"),
-    ({"DATABASE_URL": "nonsense"}, "DATABASE_URL"),
-    ({"REDIS_URL": "http://x"}, "REDIS_URL"),
     ({"NUM_GPUS": "many"}, "NUM_GPUS"),
-    ({"NUM_GPUS": "0"}, "NUM_GPUS"),
-    ({"RETRAIN_INTERVAL": "-3"}, "RETRAIN_INTERVAL"),
-    ({"LOG_LEVEL": "LOUD"}, "LOG_LEVEL"),
-    ({"ENVIRONMENT": "prod"}, "ENVIRONMENT"),
     ({"ENVIRONMENT": "production"}, "API_KEY"),
-    ({"ENVIRONMENT": "production", "API_KEY": "changeme"}, "API_KEY"),
-    ({"ENVIRONMENT": "production", "API_KEY": "aaaaaaaaaaaaaaaaaaaaaaaa"}, "API_KEY"),
-    ({"POSTGRES_HOST": "localhost"}, "POSTGRES_USER"),
     ({"HMS_PROT": "9"}, "HMS_PORT"),
-    ({"HMS_RATE_LIMIT": "sometimes"}, "HMS_RATE_LIMIT"),
     ({"HMS_WORKLOAD": "mixd"}, "mixed"),
     ({"HMS_SCHEDULERS": "greedy,nobody"}, "nobody"),
     ({"HMS_SCHEDULERS": "greedy,greedy"}, "greedy"),
@@ -36,7 +27,10 @@ SENTENCES = [
 def refusal(live: LiveService, within_s: float = 60.0) -> str:
     """Launch what must fail, and return the one line it says."""
     live.client.close()
-    code = live.launch().wait(within_s)
+    try:
+        code = live.launch().wait(within_s)
+    finally:
+        live.kill()
     lines = live.output.strip().splitlines()
     assert code == 2, live.output
     assert "Traceback" not in live.output

@@ -27,8 +27,10 @@ from hybrid_ml_scheduler.api.wire.catalog import About
 from hybrid_ml_scheduler.experiments.plans import Plan, WorkloadChoice
 from hybrid_ml_scheduler.live.hub import Hub
 from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.schedulers import find
 from hybrid_ml_scheduler.settings import Settings
 from hybrid_ml_scheduler.storage import Cache, open_cache
+from hybrid_ml_scheduler.workload import preset
 
 __all__ = ["create_app"]
 
@@ -103,6 +105,10 @@ async def _opened(settings: Settings, telemetry: Telemetry, cache: Cache) -> Asy
 
 
 def _backstage(settings: Settings) -> Backstage:
+    """Gather what the arena needs; a preset or strategy that does not exist is refused here, not at the first start."""
+    preset(settings.workload)
+    for spec in settings.schedulers:
+        find(spec)
     plan = Plan(
         seed=settings.seed,
         retrain_interval=settings.retrain_interval,

@@ -105,3 +105,40 @@ def test_the_environment_wins_over_the_file_and_options_over_both(
     monkeypatch.setenv("NUM_GPUS", "6")
     settings = load_settings(tmp_path / ".env", speed=5.0)
     assert (settings.num_gpus, settings.speed, settings.retrain_interval) == (6, 5.0, 9)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DATABASE_URL", "nonsense"),
+        ("REDIS_URL", "http://x"),
+        ("NUM_GPUS", "0"),
+        ("NUM_GPUS", "4.5"),
+        ("RETRAIN_INTERVAL", "-3"),
+        ("POSTGRES_PORT", "99999"),
+        ("LOG_LEVEL", "LOUD"),
+        ("ENVIRONMENT", "prod"),
+        ("HMS_RATE_LIMIT", "sometimes"),
+        ("HMS_PORT", "-1"),
+        ("HMS_SPEED", "nan"),
+        ("HMS_SPEED", "0.0000001"),
+        ("HMS_AUTOSTART", "perhaps"),
+        ("HMS_RETRAINING", "never"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{name}: ") as refusal:
+        loaded(tmp_path, monkeypatch, **{name: value})
+    assert str(refusal.value).count(". ") == 0
+
+
+def test_a_server_without_a_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigurationError, match="POSTGRES_USER"):
+        loaded(tmp_path, monkeypatch, POSTGRES_HOST="localhost")
+
+
+def test_a_misspelt_name_is_refused_with_the_nearest_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigurationError, match="HMS_PROT is unknown; did you mean HMS_PORT"):
+        loaded(tmp_path, monkeypatch, HMS_PROT="9")
