@@ -124,6 +124,13 @@ class TestSummary:
         assert summary.utilization == {"cpu": 1.0, "gpu_0": pytest.approx(0.2), "gpu_1": 0.0}
         assert summary.mean_queue_length == pytest.approx((1.0 + 1.75 + 0.4) / 2.0)
 
+    def test_a_task_that_waits_for_its_parent_stands_in_no_queue(self) -> None:
+        summary = summarize(run_batch(seconds_long(0.0, 0.0, dependencies=[[], [0]]), Node(), shares(0.0, 0.0)))
+        assert summary.makespan_s == 2.0
+        assert summary.mean_queue_length == 1.0
+        assert summary.mean_latency_s == 1.5
+        assert summary.mean_wait_s == 0.0
+
     def test_a_failed_task_counts_in_no_mean(self) -> None:
         node = Node(memory_rule=MemoryRule.FAIL)
         summary = summarize(run_batch(seconds_long(0.0, 0.0, memory_required=[9000.0, 0.0]), node, shares(1.0, 0.0)))

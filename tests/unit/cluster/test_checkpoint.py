@@ -60,9 +60,9 @@ def test_tasks_that_wait_for_parents_and_the_finishes_of_parents() -> None:
 
 def test_what_was_forgotten_and_what_still_waits() -> None:
     simulation = Simulation(Node(), create("cpu_only"), recall=1)
-    for number in range(5):
-        simulation.offer(replace(SECOND, task_id=number))
     simulation.offer(replace(SECOND, task_id=-1, dependencies=(9,)))
+    for number in range(5):
+        simulation.offer(replace(SECOND, task_id=number, arrival_time=2.0 * number))
     simulation.advance(20.0)
     again = Simulation(Node(), create("cpu_only"), recall=1)
     again.restore(pickle.loads(pickle.dumps(simulation.capture())))
