@@ -81,6 +81,11 @@ class Curves:
     gpu_dense_s: FloatColumn
     source: str = "measured"
 
+    def __post_init__(self) -> None:
+        rising = len(self.size) >= 2 and bool(np.all(np.diff(self.size) > 0)) and self.size[0] > 0
+        if not rising:
+            raise PlanError("physics: measured curves need at least two sizes above 0, in rising order.")
+
     def logs(self) -> FloatColumn:
         """Return the five curves as rows of natural logarithms, for the compiled functions."""
         rows = (self.size, self.cpu_serial_s, self.cpu_dense_s, self.gpu_serial_s, self.gpu_dense_s)
