@@ -97,11 +97,16 @@ class HybridMl:
         if not self.background and self.training_due():
             data = self.training_data()
             self.activate(self.fit(data), data)
+        decision = self.preview(task, cluster)
+        if self.online:
+            self._pending.append((task, decision.gpu_fraction))
+            self._seen += 1
+        return decision
+
+    def preview(self, task: Task, cluster: ClusterView) -> Decision:
+        """The decision of the present forest; nothing is remembered."""
         fraction, spread = self.model.predict_one(feature_row(task.size, task.compute_intensity, task.memory_required))
         fraction = min(max(fraction, 0.0), 1.0)
-        if self.online:
-            self._pending.append((task, fraction))
-            self._seen += 1
         gpu = cluster.least_loaded_gpu if self._alike else self._best_gpu(task, fraction, cluster)
         return Decision(gpu_fraction=fraction, gpu=gpu, confidence=max(0.0, 1.0 - 2.0 * spread))
 
