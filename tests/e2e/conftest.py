@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DASHBOARD = ROOT / "dashboard"
 PAGE = ROOT / "src" / "hybrid_ml_scheduler" / "api" / "static" / "index.html"
 PLUGIN = f"{Path(__file__).with_name('plugin_strategy.py')}:LastInLine"
-STRATEGIES = f"round_robin,greedy,hybrid_ml,oracle,earliest_finish,{PLUGIN}"
+STRATEGIES = f"round_robin,greedy,hybrid_ml,rl_agent,oracle,{PLUGIN}"
 
 
 def _is_stale() -> bool:

@@ -54,6 +54,19 @@ def test_a_shift_is_marked_on_every_chart_over_time(watcher: Tab, running: LiveS
     expect(trend).to_contain_text("cpu friendly")
 
 
+def test_nothing_is_removed_or_begun_anew_without_a_question(watcher: Tab, standing: LiveService) -> None:
+    page = watcher.open("/history")
+    before = standing.get("/api/history/trend")["collection"]["tasks"]
+    for button, question in (("Clear history", "Clear the whole history?"), ("Begin a new run", "Begin a new run?")):
+        page.get_by_role("button", name=button).click()
+        dialog = page.get_by_role("dialog", name=question)
+        expect(dialog).to_be_visible()
+        dialog.get_by_role("button", name="Cancel").click()
+        expect(dialog).to_have_count(0)
+    assert standing.get("/api/history/trend")["collection"]["tasks"] == before
+    assert standing.status()["run_id"] == 1
+
+
 def test_a_retraining_is_announced_away_from_the_title(watcher: Tab, running: LiveService) -> None:
     page = watcher.open("/")
     running.client.patch("/api/simulation", json={"speed": 100})

@@ -113,6 +113,15 @@ def test_the_forest_says_why(watcher: Tab, standing: LiveService) -> None:
     expect(why).to_contain_text(f"GPU share {round(audit['gpu_fraction'] * 100)} %")
 
 
+def test_the_agent_shows_the_value_of_every_action(watcher: Tab, standing: LiveService) -> None:
+    page = watcher.open("/strategies/rl_agent")
+    values = snapshot(standing)["update"]["audit"]["rl_agent"]["reason"]["q_values"]
+    shown = page.get_by_role("figure").filter(has_text=re.compile("q values", re.IGNORECASE)).locator("li")
+    expect(shown).to_have_count(len(values))
+    for line, value in zip(shown.all(), values.values(), strict=True):
+        assert number(line.inner_text().splitlines()[-1]) == pytest.approx(value, rel=0.01)
+
+
 def test_history_counts_what_is_stored(watcher: Tab, standing: LiveService) -> None:
     page = watcher.open("/history")
     stored = standing.get("/api/history/trend")["collection"]

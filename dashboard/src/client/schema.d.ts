@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Home
+         * @description The dashboard, or a short status for a client that asks for JSON.
+         */
+        get: operations["home__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/events": {
         parameters: {
             query?: never;
@@ -509,6 +529,37 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * About
+         * @description What a client should know about this service; never a secret.
+         */
+        About: {
+            /** Default Speed */
+            default_speed: number;
+            /** Environment */
+            environment: string;
+            /** Max Body Bytes */
+            max_body_bytes: number;
+            /** Max Message Bytes */
+            max_message_bytes: number;
+            /** Name */
+            name: string;
+            /**
+             * Needs Api Key
+             * @description Changing calls need the header `X-API-Key`.
+             */
+            needs_api_key: boolean;
+            /** Num Gpus */
+            num_gpus: number;
+            /** Rate Limit */
+            rate_limit: string;
+            /** Retrain Interval */
+            retrain_interval: number;
+            /** Update Interval S */
+            update_interval_s: number;
+            /** Version */
+            version: string;
+        };
+        /**
          * Advice
          * @description What one strategy would do with a task now, why, and what it expects of it.
          */
@@ -990,7 +1041,8 @@ export interface components {
          * LedgerPage
          * @description A page of the ledger, and how much was looked at: nothing is cut silently.
          *
-         *     The pages cover the newest 5,000 tasks at or before `last_task`; ask with `last_task` = `first_task` - 1 for older ones.
+         *     The pages cover the newest 5,000 tasks at or before `last_task`; for older ones ask with
+         *     `last_task` = `first_task` - 1.
          */
         LedgerPage: {
             /**
@@ -1136,7 +1188,10 @@ export interface components {
              * @description The first task decided with it.
              */
             task_id: number;
-            /** Version */
+            /**
+             * Version
+             * @description Counts the models of one strategy within one run.
+             */
             version: number;
         };
         /**
@@ -1158,7 +1213,10 @@ export interface components {
              * @description MB that must cross the bus.
              */
             memory_required: number;
-            /** Size */
+            /**
+             * Size
+             * @description Problem size N, without a unit.
+             */
             size: number;
         };
         /**
@@ -1198,6 +1256,23 @@ export interface components {
              * @enum {string}
              */
             type: "notification";
+        };
+        /**
+         * Online
+         * @description The answer of `/` to a client that asks for JSON.
+         */
+        Online: {
+            /** Docs */
+            docs: string;
+            /** Name */
+            name: string;
+            /**
+             * Status
+             * @constant
+             */
+            status: "online";
+            /** Version */
+            version: string;
         };
         /**
          * OracleChoice
@@ -1318,37 +1393,6 @@ export interface components {
             wait: number | null;
         };
         ServerMessage: components["schemas"]["Snapshot"] | components["schemas"]["SimulationUpdate"] | components["schemas"]["Notification"] | components["schemas"]["LogLine"];
-        /**
-         * About
-         * @description What a client should know about this service; never a secret.
-         */
-        About: {
-            /** Default Speed */
-            default_speed: number;
-            /** Environment */
-            environment: string;
-            /** Max Body Bytes */
-            max_body_bytes: number;
-            /** Max Message Bytes */
-            max_message_bytes: number;
-            /** Name */
-            name: string;
-            /**
-             * Needs Api Key
-             * @description Changing calls need the header `X-API-Key`.
-             */
-            needs_api_key: boolean;
-            /** Num Gpus */
-            num_gpus: number;
-            /** Rate Limit */
-            rate_limit: string;
-            /** Retrain Interval */
-            retrain_interval: number;
-            /** Update Interval S */
-            update_interval_s: number;
-            /** Version */
-            version: string;
-        };
         /**
          * Shift
          * @description A change of the workload while running: a marker on every chart over time.
@@ -1644,13 +1688,16 @@ export interface components {
             color: string;
             /** Description */
             description: string;
-            /** Explains */
+            /**
+             * Explains
+             * @description Whether it gives reasons; known once it races.
+             */
             explains: boolean;
             /** In Race */
             in_race: boolean;
             /**
              * Kind
-             * @description `heuristic`, `learning`, `reference`, `baseline` or `plugin`.
+             * @description `baseline`, `heuristic`, `learner`, `reference` or `plugin`.
              */
             kind: string;
             /** Label */
@@ -1809,6 +1856,27 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    home__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The dashboard, or its status as JSON. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Online"];
+                    "text/html": unknown;
+                };
+            };
+        };
+    };
     events_api_events_get: {
         parameters: {
             query?: {
