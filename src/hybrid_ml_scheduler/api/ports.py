@@ -9,7 +9,6 @@ from typing import Literal, Protocol
 from hybrid_ml_scheduler.api.wire.catalog import About, Health, Preset, StrategyCard
 from hybrid_ml_scheduler.api.wire.history import ComparativeTask, Events, HistoryCleared, Models, TrainingRecord, Trend
 from hybrid_ml_scheduler.api.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
-from hybrid_ml_scheduler.api.wire.statistics import Stats
 from hybrid_ml_scheduler.api.wire.tasks import LedgerPage, NewTask, TaskAdvice, TaskAudit
 
 __all__ = [
@@ -125,8 +124,8 @@ class Archive(Protocol):
     async def events(self, limit: int) -> Events:
         """Return shifts and notifications."""
 
-    async def stats(self, window: int, scheduler: str) -> Stats:
-        """Return the statistics over the latest tasks."""
+    async def stats(self, window: int, scheduler: str) -> bytes:
+        """Return the statistics over the latest tasks: a `Stats` as JSON."""
 
 
 class Catalog(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 import socket
 import sys
@@ -41,6 +42,8 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         if self.started:
+            gc.collect()
+            gc.freeze()  # what was loaded stays; the collector need not look at it again
             address = sockets[0].getsockname() if sockets else (self.config.host, self.config.port)
             _say(self._settings, f"http://{address[0]}:{address[1]}")
 

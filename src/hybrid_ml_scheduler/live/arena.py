@@ -69,6 +69,7 @@ class Arena:
             self.ask(self._finish).result()
             self._thread.join()
         self._worker.close()
+        self.clerk.close()
 
     @property
     def is_alive(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from hybrid_ml_scheduler.live.checkpoints import packed
 from hybrid_ml_scheduler.live.race import Race
@@ -29,9 +30,12 @@ class Clerk:
         self._checkpoint_task = 0
         self._announced = 0
         self._is_waiting = False
+        self._packer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoint")
+        self._packing: Future[Checkpoint] | None = None
 
     def open(self, race: Race) -> None:
-        """Begin with a race whose present state is stored."""
+        """Begin with a race whose present state is stored; a checkpoint of another race is dropped."""
+        self._packing = None
         self._checkpoint_s, self._checkpoint_task = time.monotonic(), race.next_task_id
         self._announced = 0
 
@@ -52,31 +56,52 @@ class Clerk:
         now_s = time.monotonic()
         is_late = now_s - self._handed_over_s >= _LONGEST_WAIT_S and len(race.rows) > 0
         if is_late or len(race.rows.tasks) >= _TASKS_AT_ONCE:
-            moved = race.next_task_id - self._checkpoint_task
-            is_time = moved > 0 and now_s - self._checkpoint_s >= self._checkpoint_rest_s
-            self._is_waiting = not self.hand_over(race, at, checkpoint=is_time or moved >= _CHECKPOINT_EVERY_TASKS)
+            self._is_waiting = not self.hand_over(race, at, checkpoint=False)
+        if self._is_checkpoint_due(race, now_s) and not self._is_waiting:
+            self._capture(race, at)
         return not self._is_waiting or len(race.rows.tasks) < _TASKS_AT_ONCE
 
+    def _is_checkpoint_due(self, race: Race, now_s: float) -> bool:
+        moved = race.next_task_id - self._checkpoint_task
+        is_time = now_s - self._checkpoint_s >= self._checkpoint_rest_s or moved >= _CHECKPOINT_EVERY_TASKS
+        return self._packing is None and moved > 0 and is_time
+
     def hand_over(self, race: Race, at: float, *, checkpoint: bool) -> bool:
-        """Give the keeper all rows, with a checkpoint if asked; say whether it had room."""
-        if not self._keeper.has_room(len(race.rows) + checkpoint):
+        """Give the keeper all rows, and with `checkpoint` the present state; say whether it had room."""
+        if not self._keeper.has_room(len(race.rows) + 1):
             return False
         rows = race.take_rows()
         if checkpoint:
-            rows.checkpoint = self._checkpoint(race, at)
+            self._capture(race, at)
+            rows.checkpoint = self._packed(wait=True)
+        else:
+            rows.checkpoint = self._packed(wait=False)
         if len(rows):
             self._keeper.keep(rows)
         self._handed_over_s = time.monotonic()
         self._announced = 0
         return True
 
-    def _checkpoint(self, race: Race, at: float) -> Checkpoint:
-        """Capture the race; the larger its state, the rarer the checkpoints, so that they cost little in all."""
-        begin_s = time.monotonic()
-        made = Checkpoint(boundary=race.next_task_id, blob=packed(race.capture()), at=at)
-        self._checkpoint_s, self._checkpoint_task = time.monotonic(), race.next_task_id
+    def _capture(self, race: Race, at: float) -> None:
+        """Take the state now; it is packed beside the race and handed over when that is done.
+
+        A checkpoint may come after rows of later tasks: going back a little further gives the same rows again.
+        """
+        begin_s, boundary, state = time.monotonic(), race.next_task_id, race.capture()
+        self._packing = self._packer.submit(lambda: Checkpoint(boundary=boundary, blob=packed(state), at=at))
+        self._checkpoint_s, self._checkpoint_task = time.monotonic(), boundary
         self._checkpoint_rest_s = max(_CHECKPOINT_EVERY_S, _CHECKPOINT_REST * (self._checkpoint_s - begin_s))
-        return made
+
+    def _packed(self, *, wait: bool) -> Checkpoint | None:
+        packing = self._packing
+        if packing is None or not (wait or packing.done()):
+            return None
+        self._packing = None
+        return packing.result()
+
+    def close(self) -> None:
+        """End the packing thread."""
+        self._packer.shutdown(wait=True)
 
     def new_activations(self, race: Race) -> list[Activation]:
         """Return the activations that nobody was told about yet."""

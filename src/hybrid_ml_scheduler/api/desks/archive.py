@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from hybrid_ml_scheduler import storage
 from hybrid_ml_scheduler.api.desks.audits import audit_of
 from hybrid_ml_scheduler.api.desks.race import RaceDesk
+from hybrid_ml_scheduler.api.desks.shelf import Shelf
 from hybrid_ml_scheduler.api.desks.statistics_view import stats_view
 from hybrid_ml_scheduler.api.desks.stored_views import (
     STORED_NAMES,
@@ -29,7 +28,6 @@ from hybrid_ml_scheduler.api.wire.history import (
     TrainingRecord,
     Trend,
 )
-from hybrid_ml_scheduler.api.wire.statistics import Stats
 from hybrid_ml_scheduler.api.wire.tasks import LedgerPage, TaskAudit
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.storage import Cache, Store
@@ -37,7 +35,8 @@ from hybrid_ml_scheduler.storage import LedgerQuery as StoredQuery
 
 __all__ = ["ArchiveDesk"]
 
-_STATS_FOR_S = 1.0
+_FRESH_S = 1.0
+_USABLE_S = 3.0
 _MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
@@ -46,7 +45,7 @@ class ArchiveDesk:
 
     def __init__(self, store: Store, cache: Cache, arena: Arena, desk: RaceDesk) -> None:
         self._store = store
-        self._cache = cache
+        self._shelf = Shelf(cache, fresh_s=_FRESH_S, usable_s=_USABLE_S)
         self._arena = arena
         self._desk = desk
 
@@ -155,14 +154,13 @@ class ArchiveDesk:
             notifications=[stored_notification(row, len(notices) - place) for place, row in enumerate(notices)],
         )
 
-    async def stats(self, window: int, scheduler: str) -> Stats:
-        """Return the statistics over the latest tasks; while the race runs, one answer serves everyone for a second."""
+    async def stats(self, window: int, scheduler: str) -> bytes:
+        """Return the statistics over the latest tasks as JSON; while the race runs they may be a second or two old."""
         status = self._arena.status()
         moment = "running" if status.state == "running" else str(status.next_task_id)
-        key = f"stats:{window}:{scheduler}:{status.run_id}:{moment}"
-        cached = await self._cache.get(key)
-        if cached is not None:
-            return Stats.model_validate(json.loads(cached))
-        found = stats_view(await storage.statistics(self._store, window=window, scheduler=scheduler), window)
-        await self._cache.set(key, found.model_dump_json().encode(), ttl_s=_STATS_FOR_S)
-        return found
+
+        async def made() -> bytes:
+            found = await storage.statistics(self._store, window=window, scheduler=scheduler)
+            return stats_view(found, window).model_dump_json().encode()
+
+        return await self._shelf.get(f"stats:{window}:{scheduler}:{status.run_id}:{moment}", made)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import StreamingResponse
 
 from hybrid_ml_scheduler.api.dependencies import ArchiveDep
@@ -107,14 +107,14 @@ async def trend(archive: ArchiveDep, points: Annotated[int, Query(ge=2, le=1000)
     return await archive.trend(points, run_id)
 
 
-@router.get("/stats")
+@router.get("/stats", response_model=Stats)
 async def stats(
     archive: ArchiveDep,
     window: Annotated[int, Query(ge=10, le=10_000, description="How many of the latest tasks.")] = 1000,
     scheduler: Annotated[StrategyName, Query(description="Whose outcomes are correlated.")] = "hybrid_ml",
-) -> Stats:
+) -> Response:
     """Return win/loss matrix, correlations, heat map, histogram and percentiles."""
-    return await archive.stats(window, scheduler)
+    return Response(await archive.stats(window, scheduler), media_type="application/json")
 
 
 @router.get("/models")
