@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.storage import Integrity, integrity, open_store
 from tests.api.service import LiveService
 
 STRATEGIES = "round_robin,random,greedy,hybrid_ml,rl_agent,oracle"
-KILLS, SOAK_KILLS = 3, 100
+KILLS, SOAK_KILLS = 2, 100
 
 
 def checked(url: str) -> Integrity:

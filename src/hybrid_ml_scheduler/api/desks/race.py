@@ -124,7 +124,7 @@ class RaceDesk:
                     self._arena.change_state(wanted)
 
             await self._in_arena(change)
-            if wanted == "stopped":
+            if wanted != "running":  # what is shown as done must outlive a crash
                 await self._durable()
             return await self._saved()
 
