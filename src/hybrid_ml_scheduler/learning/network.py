@@ -98,7 +98,7 @@ def q_vector(weights: Singles, state: Singles, scale: float, unit: float, hidden
     """Q of every action in one state, written into `q`."""
     inputs, actions = state.shape[0], q.shape[0]
     w1, b1, w2, b2, w3, b3 = layers(weights, inputs, hidden, actions)
-    first, second = b1.copy(), b2.copy()
+    first, second, out = b1.copy(), b2.copy(), b3.copy()
     for i in range(inputs):
         x = state[i]
         for j in range(hidden):
@@ -108,7 +108,6 @@ def q_vector(weights: Singles, state: Singles, scale: float, unit: float, hidden
         if x > 0.0:
             for j in range(hidden):
                 second[j] += x * w2[i, j]
-    out = b3.copy()
     for i in range(hidden):
         x = second[i]
         if x > 0.0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import ClusterView, Outcome, Task
+from hybrid_ml_scheduler.core import ClusterView, FloatColumn, Outcome, Task
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn
 from hybrid_ml_scheduler.physics import PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.agent_options import AgentOptions
@@ -13,10 +13,7 @@ from hybrid_ml_scheduler.schedulers.agent_view import (
     best_action,
     cluster_inputs,
     fresh_pace,
-    pace_step,
-    seen_load,
-    view,
-    whole_seconds,
+    glance,
 )
 
 __all__ = ["AgentSight"]
@@ -29,28 +26,26 @@ class AgentSight:
         self._estimator, self._options = estimator, options
         self.actions = estimator.num_gpus + 1
         self.inputs = cluster_inputs(estimator.num_gpus) if options.state == "cluster" else 3
-        self._by_execution = options.time == "execution"
-        node = estimator.node
-        self._power_w = np.array([node.cpu.power_w, *(gpu.power_w for gpu in node.gpus)])
-        self._gpu_s = np.empty(len(set(estimator.gpu_kind.tolist())))
-        self._paged_s = np.empty(0)
-        self._seconds, self._device = np.empty(self.actions), np.empty(self.actions, dtype=np.int64)
-        self._backlog = np.empty(self.actions)
-        self.state = np.empty(self.inputs, dtype=np.float32)
-        self.prior = np.empty(self.actions, dtype=np.float32)
-        self.q = np.empty(self.actions, dtype=np.float32)
-        self.order = np.empty(self.actions, dtype=np.int64)
+        self._by_execution, self._has_prior = options.time == "execution", options.has_prior
+        node, actions = estimator.node, self.actions
+        self._desk, self._places = np.zeros((4, actions)), np.zeros((3, actions), dtype=np.int64)
+        self._desk[2] = [node.cpu.power_w, *(gpu.power_w for gpu in node.gpus)]
+        self._desk[3, 1:], self._places[2, 1:] = estimator.gpu_memory_mb, estimator.gpu_kind
+        self._gpu_s, self._paged_s = np.empty(len(set(estimator.gpu_kind.tolist()))), np.empty(0)
+        self._worth = np.zeros((2, actions), dtype=np.float32)
+        self.state = np.zeros(self.inputs, dtype=np.float32)
+        self._backlog, self.order = self._desk[1], self._places[1]
+        self.prior, self.q = self._worth[0], self._worth[1]
         self.pace = fresh_pace()
         self.scale = 1.0
 
     def look(self, task: Task, cluster: ClusterView, dqn: DoubleDqn, *, remember: bool = True) -> int:
         """See the task and the cluster; returns the best action. Without `remember` the pace stays as it was."""
-        if self._options.state == "task":
-            self.scale = bare_view(
-                task.size, task.compute_intensity, task.memory_required, self.state, self.prior, self.order
-            )
-        else:
-            self._see_cluster(task, cluster, remember)
+        if self._options.state == "cluster":
+            return self._glance(task, cluster, dqn, self.pace if remember else self.pace.copy())
+        self.scale = bare_view(
+            task.size, task.compute_intensity, task.memory_required, self.state, self.prior, self.order
+        )
         settings = dqn.settings
         action: int = best_action(
             dqn.weights, self.state, self.prior, self.scale, settings.value_unit, settings.hidden, self.q
@@ -64,25 +59,17 @@ class AgentSight:
         energy = outcome.energy_j / options.joule_unit
         return -((1.0 - options.energy_weight) * time_s + options.energy_weight * energy)
 
-    def _see_cluster(self, task: Task, cluster: ClusterView, remember: bool) -> None:
-        estimator, options = self._estimator, self._options
+    def _glance(self, task: Task, cluster: ClusterView, dqn: DoubleDqn, pace: FloatColumn) -> int:
+        estimator, options, settings = self._estimator, self._options, dqn.settings
         known = estimator.seconds(task)
         self._gpu_s[:] = known.gpu_s
         paged = np.array(known.paged_s) if known.paged_s else self._paged_s
         self._backlog[0] = cluster.cpu_backlog_s
         self._backlog[1:] = cluster.gpu_backlogs_s
-        whole_seconds(
-            known.cpu_s, self._gpu_s, paged, estimator.gpu_kind, task.memory_required, estimator.gpu_memory_mb,
-            estimator.memory_rule, self._seconds, self._device,
+        action, self.scale = glance(
+            task.size, task.compute_intensity, task.memory_required, cluster.now_s, options.energy_weight,
+            options.joule_unit, self._by_execution, self._has_prior, known.cpu_s, self._gpu_s, paged,
+            estimator.memory_rule, self._desk, self._places, pace, self.state, self._worth,
+            dqn.weights, settings.value_unit, settings.hidden,
         )  # fmt: skip
-        pace = self.pace if remember else self.pace.copy()
-        pace_step(cluster.now_s, self._seconds, pace)
-        self.scale = view(
-            task.size, task.compute_intensity, task.memory_required, options.energy_weight,
-            seen_load(pace, self.actions), options.joule_unit,
-            self._by_execution, self._seconds, self._device, self._backlog, self._power_w,
-            self.state, self.prior, self.order,
-        )  # fmt: skip
-        if not options.has_prior:
-            self.prior[:] = 0.0
-            self.scale = 1.0
+        return action

@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_ml_scheduler.core import ClusterView, Decision, Outcome, RaceContext, Task, stream
+from hybrid_ml_scheduler.core import CPU_ONLY, ClusterView, Decision, Outcome, RaceContext, Task, stream
 from hybrid_ml_scheduler.core.errors import ModelError, PlanError
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
 from hybrid_ml_scheduler.learning.files import load_agent, save_agent
@@ -69,7 +69,8 @@ class RlAgent:
     def prepare(self, context: RaceContext) -> None:
         """Start afresh, with the shipped weights where they fit, a stored model, or an open mind."""
         options = self.options
-        self._num_gpus = context.num_gpus
+        gpus = range(context.num_gpus)
+        self._placements = [CPU_ONLY, *(Decision(gpu_fraction=1.0, gpu=gpu) for gpu in gpus)]
         self.sight = AgentSight(cast(PhysicsEstimator, context.estimator), options)
         settings = DqnSettings(
             learning_rate=options.learning_rate,
@@ -122,7 +123,7 @@ class RlAgent:
 
     def preview(self, task: Task, cluster: ClusterView) -> Decision:
         """The decision that `decide` would take now; nothing is remembered and no draw is used up."""
-        action = self.sight.look(task, cluster, self.dqn)
+        action = self.sight.look(task, cluster, self.dqn, remember=False)
         before = self._explore.bit_generator.state
         if self.online and self._explore.random() < self.epsilon:
             action = int(self._explore.integers(self.sight.actions))
@@ -130,8 +131,7 @@ class RlAgent:
         return self._decision(action)
 
     def _decision(self, action: int) -> Decision:
-        chosen = int(self.sight.order[action])
-        return Decision(gpu_fraction=0.0) if chosen == 0 else Decision(gpu_fraction=1.0, gpu=chosen - 1)
+        return self._placements[int(self.sight.order[action])]
 
     def observe(self, task: Task, outcome: Outcome) -> None:
         """Turn a finished task into experience and learn from the store of it."""
