@@ -103,13 +103,13 @@ function Row({ racer, top, height, href, shape, narrowGap }: RowProps) {
         aria-label={`${racer.rank}. ${racer.label}: ${racer.text}${above}`}
         data-racer={racer.name}
         data-value={racer.value ?? ""}
-        className="group grid h-full w-full items-center gap-x-3 rounded-lg px-1 hover:bg-raised"
+        className="group/row grid h-full w-full items-center gap-x-3 rounded-lg px-1 hover:bg-raised"
         style={{ gridTemplateColumns: SHAPES[shape].columns }}
       >
         <span className="flex min-w-0 items-center gap-2 text-sm">
           <span className="figure w-5 shrink-0 text-right text-xs text-muted">{racer.rank}</span>
           <span className="size-2 shrink-0 rounded-full" style={{ background: racer.colour }} />
-          <span className="truncate font-medium group-hover:underline">{racer.label}</span>
+          <span className="truncate font-medium group-hover/row:underline">{racer.label}</span>
         </span>
         <span className="relative block rounded-md bg-raised" style={{ height: Math.min(24, height - 12) }}>
           <Bar racer={racer} />

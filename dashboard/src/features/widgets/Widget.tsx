@@ -31,7 +31,7 @@ export function Widget({ title, meaning, controls, table, children, foot }: Widg
     <section
       ref={frame}
       aria-labelledby={heading}
-      className="glass group flex h-full min-h-0 flex-col overflow-hidden"
+      className="glass group/widget flex h-full min-h-0 flex-col overflow-hidden"
     >
       <header
         className="drag-handle flex flex-wrap items-center gap-x-3 gap-y-1 px-4 pt-3 pb-2"
@@ -41,7 +41,7 @@ export function Widget({ title, meaning, controls, table, children, foot }: Widg
           <button
             type="button"
             data-no-picture="true"
-            className="-ml-2.5 cursor-grab rounded text-muted opacity-40 group-hover:opacity-100 focus-visible:opacity-100"
+            className="-ml-2.5 cursor-grab rounded text-muted opacity-40 group-hover/widget:opacity-100 focus-visible:opacity-100"
             aria-label={`Move or resize ${title}: arrow keys move, Shift and arrow keys resize`}
             onKeyDown={onKey}
           >

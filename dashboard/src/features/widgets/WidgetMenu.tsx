@@ -12,10 +12,10 @@ export interface WidgetMenuProps {
 }
 
 const NUDGES: readonly [Nudge, string][] = [
-  ["left", "← Move left"],
-  ["right", "→ Move right"],
-  ["up", "↑ Move up"],
-  ["down", "↓ Move down"],
+  ["left", "← Left"],
+  ["right", "→ Right"],
+  ["up", "↑ Up"],
+  ["down", "↓ Down"],
   ["wider", "Wider"],
   ["narrower", "Narrower"],
   ["taller", "Taller"],
