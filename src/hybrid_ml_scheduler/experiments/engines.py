@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Generic, Protocol, TypeVar
 
 from hybrid_ml_scheduler.core.errors import HmsError
 
@@ -77,29 +80,51 @@ class _Shift(Generic[Job, Result]):
 
     def done(self, pending: Sequence[int], suspects: list[int]) -> Iterator[tuple[int, Result | Failure]]:
         """Yield what ends; if the pool breaks, running jobs become suspects and the rest is `left`."""
-        waiting = list(pending)
-        running: dict[Future[Result], int] = {}
         before = set(multiprocessing.active_children())
         pool = ProcessPoolExecutor(self._workers, mp_context=_context(), initializer=_prepare_worker)
         try:
-            while waiting or running:
-                # No more than the workers can take: what waits here is innocent if a process dies.
-                while waiting and len(running) < self._workers:
-                    index = waiting[0]
-                    running[pool.submit(self._function, self._jobs[index])] = waiting.pop(0)
-                ended, _ = wait(running, return_when=FIRST_COMPLETED)
-                broken = [future for future in ended if isinstance(future.exception(), BrokenProcessPool)]
-                for future in ended.difference(broken):
-                    error = future.exception()
-                    yield running.pop(future), future.result() if error is None else Failure.of(error)
-                if broken:
-                    suspects += sorted(running.values())
-                    self.left = waiting
-                    return
+            with TemporaryDirectory(prefix="hms-results-") as spool:
+                yield from self._gathered(pool, list(pending), suspects, Path(spool))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in set(multiprocessing.active_children()) - before:
                 process.terminate()
+
+    def _gathered(
+        self, pool: ProcessPoolExecutor, waiting: list[int], suspects: list[int], spool: Path
+    ) -> Iterator[tuple[int, Result | Failure]]:
+        running: dict[Future[None], int] = {}
+        while waiting or running:
+            # No more than the workers can take: what waits here is innocent if a process dies.
+            while waiting and len(running) < self._workers:
+                index = waiting.pop(0)
+                running[pool.submit(_spooled, self._function, self._jobs[index], spool / str(index))] = index
+            ended, _ = wait(running, return_when=FIRST_COMPLETED)
+            broken = [future for future in ended if isinstance(future.exception(), BrokenProcessPool)]
+            for future in ended.difference(broken):
+                index = running.pop(future)
+                yield index, _collected(future.exception(), spool / str(index))
+            if broken:
+                suspects += sorted(running.values())
+                self.left = waiting
+                return
+
+
+def _spooled(function: Callable[[Job], Result], job: Job, place: Path) -> None:
+    """Runs in a worker: the result goes to a file.
+
+    A worker that is ended while it writes a long result into the pool's pipe would leave the reader waiting for
+    the rest for ever; through the pipe goes only the word that the file is there.
+    """
+    place.write_bytes(pickle.dumps(function(job), protocol=pickle.HIGHEST_PROTOCOL))
+
+
+def _collected(error: BaseException | None, place: Path) -> Any:
+    if error is not None:
+        return Failure.of(error)
+    result = pickle.loads(place.read_bytes())  # our own worker wrote it a moment ago
+    place.unlink()
+    return result
 
 
 def _context() -> multiprocessing.context.BaseContext:

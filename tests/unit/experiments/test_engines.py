@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+from collections.abc import Generator
+from typing import cast
 
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.experiments.engines import Failure, LocalEngine
@@ -36,6 +39,21 @@ def test_a_killed_process_costs_its_own_job_only() -> None:
     assert isinstance(found[1], Failure)
     assert "died" in found[1].reason
     assert {index: value for index, value in found.items() if index != 1} == {0: 1, 2: 4, 3: 36, 4: 49}
+
+
+def large(value: int) -> bytes:
+    return bytes(8_000_000)
+
+
+def test_giving_up_while_workers_hand_over_long_results_does_not_hang() -> None:
+    for _ in range(3):
+        results = cast(Generator[tuple[int, bytes]], LocalEngine(2).results(large, list(range(20))))
+        assert isinstance(next(results)[1], bytes)
+        results.close()
+    # The pool's own thread must end too, or the interpreter could not.
+    for thread in [one for one in threading.enumerate() if "ExecutorManager" in type(one).__name__]:
+        thread.join(timeout=20)
+        assert not thread.is_alive()
 
 
 def test_no_jobs_are_no_work() -> None:
