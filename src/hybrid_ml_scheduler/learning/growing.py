@@ -44,17 +44,16 @@ def _best_split(
     for feature in range(order.shape[0]):
         left_sum, left_weight = 0.0, 0
         row = order[feature, begin]
-        here = columns[feature, row]
         for place in range(begin + 1, end):
             left_sum += weighted[row]
             left_weight += count[row]
-            before = here
-            row = order[feature, place]
-            here = columns[feature, row]
+            before, row = row, order[feature, place]
             right_sum, right_weight = total - left_sum, weight - left_weight
             gain = left_sum * left_sum * inverse[left_weight] + right_sum * right_sum * inverse[right_weight]
-            if gain > best_gain and here > before + CLOSEST_VALUES and min(left_weight, right_weight) >= least_leaf:
-                best_gain, best_feature, best_place = gain, feature, place
+            if gain > best_gain and min(left_weight, right_weight) >= least_leaf:
+                apart = columns[feature, row] > columns[feature, before] + CLOSEST_VALUES
+                if apart:
+                    best_gain, best_feature, best_place = gain, feature, place
     if best_feature < 0:
         return -1, 0, 0.0
     low = np.float64(columns[best_feature, order[best_feature, best_place - 1]])
@@ -73,13 +72,13 @@ def _partition(order: Ints, begin: int, end: int, feature: int, place: int, goes
             continue
         write, kept = begin, 0
         for index in range(begin, end):
+            # Without a branch: which way a row goes is a coin toss that no processor can foresee.
             row = order[other, index]
-            if goes_left[row] == 1:
-                order[other, write] = row
-                write += 1
-            else:
-                spare[kept] = row
-                kept += 1
+            step = goes_left[row]
+            order[other, write] = row
+            spare[kept] = row
+            write += step
+            kept += 1 - step
         for index in range(kept):
             order[other, write + index] = spare[index]
 
