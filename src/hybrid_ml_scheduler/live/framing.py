@@ -9,7 +9,6 @@ from hybrid_ml_scheduler.core import Outcome, Task
 from hybrid_ml_scheduler.live.frames import Audit, DeviceState, Frame, Standing, Status, Trace
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.racer import Racer
-from hybrid_ml_scheduler.schedulers import find
 
 __all__ = ["Framer", "trace"]
 
@@ -43,9 +42,6 @@ class Framer:
         self._gaps: dict[str, tuple[float | None, float | None]] = {}
         self._proven_at = -math.inf
         self._shown_up_to = race.next_task_id
-        self._summaries = {
-            racer.name: find(spec).summary for racer, spec in zip(race.racers, race.course.schedulers, strict=True)
-        }
 
     def frame(self, status: Status, at: float) -> Frame:
         """Return the race as it is now."""
@@ -124,5 +120,5 @@ class Framer:
             device=outcome.device,
             confidence=float(confidence) if isinstance(confidence, (int, float)) else None,
             reason=reasons,
-            reason_text=str(reasons.get("reason") or self._summaries[racer.name]),
+            reason_text=str(reasons.get("reason") or racer.summary),
         )

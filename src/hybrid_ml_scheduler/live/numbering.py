@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from hybrid_ml_scheduler.core import Task
@@ -43,7 +42,7 @@ class Numbering:
         if not self._from:
             return task
         parents = tuple(self.race_id(parent) for parent in task.dependencies)
-        return replace(task, task_id=self.race_id(task.task_id), dependencies=parents)
+        return task._replace(task_id=self.race_id(task.task_id), dependencies=parents)
 
     def capture(self) -> Mapping[str, Any]:
         """Return the whole state, picklable."""

@@ -7,7 +7,7 @@ from collections import deque
 
 __all__ = ["Pace", "Speedometer"]
 
-_BURST = 16
+_BURST = 4
 _PATIENCE_S = 0.25
 
 

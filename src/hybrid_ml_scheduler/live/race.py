@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from hybrid_ml_scheduler.cluster import BacklogView
@@ -22,7 +22,7 @@ from hybrid_ml_scheduler.live.proof import Proof
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.live.records import Activation, EventKind, Label, RaceEvent, Rows
 from hybrid_ml_scheduler.physics import PhysicsEstimator
-from hybrid_ml_scheduler.schedulers import create
+from hybrid_ml_scheduler.schedulers import create, find
 from hybrid_ml_scheduler.schedulers.oracle import Oracle
 from hybrid_ml_scheduler.workload import TaskStream, WorkloadParameters
 
@@ -65,7 +65,8 @@ class Race:
         if spec == "hybrid_ml":
             options = {"retrain_every": course.retrain_interval, **options, "background": True}
         shared = {"retrain_interval": course.retrain_interval}
-        return Racer(course.node, create(spec, options), seed=course.seed, options=shared)
+        scheduler, summary = create(spec, options), find(spec).summary
+        return Racer(course.node, scheduler, seed=course.seed, options=shared, summary=summary)
 
     @property
     def tasks_processed(self) -> int:
@@ -94,8 +95,8 @@ class Race:
         for parent in task.dependencies:
             if not self.first_task_id <= parent < self.next_task_id:
                 raise PlanError(f"dependencies: task {parent} is not a task of the present run.")
-        entered = replace(task, task_id=self.next_task_id, arrival_time=arrival)
-        self._note("task", asdict(entered), at)
+        entered = task._replace(task_id=self.next_task_id, arrival_time=arrival)
+        self._note("task", entered._asdict(), at)
         self._admitted(entered)
         return entered
 

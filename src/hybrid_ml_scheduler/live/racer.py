@@ -25,8 +25,11 @@ _PARENTS_RECALLED = 4096
 class Racer:
     """A strategy with its own simulated cluster."""
 
-    def __init__(self, node: Node, scheduler: Scheduler, *, seed: int, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, node: Node, scheduler: Scheduler, *, seed: int, options: Mapping[str, Any], summary: str = ""
+    ) -> None:
         self.name = scheduler.name
+        self.summary = summary
         self.scheduler = scheduler
         self.tally = Tally()
         self.latest: Outcome | None = None

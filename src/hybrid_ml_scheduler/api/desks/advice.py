@@ -9,9 +9,7 @@ from hybrid_ml_scheduler.api.wire.tasks import Advice, NewTask, TaskAdvice
 from hybrid_ml_scheduler.core import NO_GPU, Decision, Task
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.live.arena import Arena
-from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.racer import Racer
-from hybrid_ml_scheduler.schedulers import find
 
 __all__ = ["advice", "device_words"]
 
@@ -29,10 +27,7 @@ def advice(arena: Arena, asked: NewTask, *, run: bool) -> TaskAdvice:
         arrival_time=race.now_s if asked.arrival_time is None else max(asked.arrival_time, race.now_s),
         dependencies=tuple(asked.dependencies),
     )
-    decisions = {
-        racer.name: _advice(race, racer, spec, task)
-        for racer, spec in zip(race.racers, race.course.schedulers, strict=True)
-    }
+    decisions = {racer.name: _advice(racer, task) for racer in race.racers}
     entered = arena.admit(task, time.time()) if run else None
     return TaskAdvice(
         task_id=None if entered is None else entered.task_id,
@@ -42,7 +37,7 @@ def advice(arena: Arena, asked: NewTask, *, run: bool) -> TaskAdvice:
     )
 
 
-def _advice(race: Race, racer: Racer, spec: str, task: Task) -> Advice:
+def _advice(racer: Racer, task: Task) -> Advice:
     decision, reasons = racer.preview(task)
     view = racer.simulation.cluster.view(task.arrival_time)
     gpu = view.least_loaded_gpu if decision.gpu is None else decision.gpu
@@ -60,7 +55,7 @@ def _advice(race: Race, racer: Racer, spec: str, task: Task) -> Advice:
         predicted_cost=None if parts.failed else estimator.cost_usd(parts, gpu if parts.gpu_s > 0 else NO_GPU),
         out_of_memory=parts.out_of_memory,
         reason=reasons,
-        reason_text=str(reasons.get("reason") or find(spec).summary),
+        reason_text=str(reasons.get("reason") or racer.summary),
     )
 
 

@@ -11,11 +11,9 @@ from hybrid_ml_scheduler.api.desks.stored_views import task_facts
 from hybrid_ml_scheduler.api.wire.tasks import DeviceInterval, Gantt, OracleChoice, StrategyAudit, TaskAudit
 from hybrid_ml_scheduler.cluster import BacklogView
 from hybrid_ml_scheduler.core import Task
-from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.gantt import PlacedTask, device_intervals
 from hybrid_ml_scheduler.physics import CoExecution, Node, PhysicsEstimator
-from hybrid_ml_scheduler.schedulers import find
 from hybrid_ml_scheduler.schedulers.oracle import Oracle
 from hybrid_ml_scheduler.storage import ResultRow, Store, TaskHistory, results_between
 
@@ -28,6 +26,7 @@ _ORACLE_SENTENCE = (
     "The split with the least execution time on a grid of 5 %, as if all devices were free: "
     "it ignores queues, so it is no optimum of latency or makespan."
 )
+_NO_REASON = "This strategy is not in the present race, so it gives no reasons."
 Origin = Literal["at_decision", "now", "none"]
 
 
@@ -44,8 +43,12 @@ async def audit_of(store: Store, arena: Arena, node: Node, found: TaskHistory) -
     around = await results_between(store, max(0, task.task_id - _TASKS_BEFORE), task.task_id + _TASKS_AFTER)
     recalled = arena.reasons.recall(task.task_id)
     today = await asyncio.wrap_future(arena.ask(lambda: _reasons_today(arena, task, recalled)))
+    racers = [] if arena.race is None else arena.race.racers
+    summaries = {racer.name: racer.summary for racer in racers}
     strategies = {
-        name: _strategy(row, _reason(name, recalled, today), gantt_around(row, around, node))
+        name: _strategy(
+            row, _reason(name, summaries.get(name, _NO_REASON), recalled, today), gantt_around(row, around, node)
+        )
         for name, row in found.results.items()
     }
     return TaskAudit(task=task_facts(found.task), oracle=oracle_choice(task, node), strategies=strategies)
@@ -77,14 +80,10 @@ def _reasons_today(arena: Arena, task: Task, recalled: Mapping[str, Any]) -> dic
 
 
 def _reason(
-    name: str, recalled: Mapping[str, Mapping[str, Any]], today: Mapping[str, Mapping[str, Any]]
+    name: str, summary: str, recalled: Mapping[str, Mapping[str, Any]], today: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Mapping[str, Any], str, Origin]:
     reasons = recalled.get(name) or today.get(name) or {}
     origin: Origin = "at_decision" if recalled.get(name) else "now" if today.get(name) else "none"
-    try:
-        summary = find(name).summary
-    except SchedulerError:  # a plugin that is no longer there
-        summary = "This strategy gives no reasons."
     return reasons, str(reasons.get("reason") or summary), origin
 
 

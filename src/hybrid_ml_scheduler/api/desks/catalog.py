@@ -31,6 +31,7 @@ class CatalogDesk:
         telemetry: Telemetry,
     ) -> None:
         self._about = about
+        self._entries = available()  # looking through all installed distributions takes long, so once
         self._arena = arena
         self._desk = desk
         self._store = store
@@ -40,11 +41,13 @@ class CatalogDesk:
 
     def strategies(self) -> list[StrategyCard]:
         """List every registered strategy; those of the race first, plugins included."""
-        specs = self._desk.plan.schedulers
-        racing = {entry.name: entry for entry in map(find, specs)}
-        others = [entry for name, entry in available().items() if name not in racing]
+        racing = {entry.name: entry for entry in map(self._found, self._desk.plan.schedulers)}
+        others = [entry for name, entry in self._entries.items() if name not in racing]
         cards = [self._card(entry, in_race=True) for entry in racing.values()]
         return cards + [self._card(entry, in_race=False) for entry in others]
+
+    def _found(self, spec: str) -> SchedulerEntry:
+        return self._entries.get(spec) or find(spec)
 
     def _card(self, entry: SchedulerEntry, *, in_race: bool) -> StrategyCard:
         racers = [] if self._arena.race is None else self._arena.race.racers
