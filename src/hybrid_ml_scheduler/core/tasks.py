@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +17,7 @@ FloatColumn = npt.NDArray[np.float64]
 IntColumn = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(NamedTuple):
     """One unit of work as a strategy may see it: nothing of the future, nothing of its luck."""
 
     task_id: int
@@ -120,17 +120,7 @@ class TaskBatch:
         columns = (self.task_id, self.size, self.compute_intensity, self.memory_required, self.arrival_time)
         measured = (_known(self.cpu_time), _known(self.gpu_time))
         parents = map(self.parents, range(len(self))) if self.has_dependencies else repeat((), len(self))
-        for row in zip(*(column.tolist() for column in columns), parents, *measured, strict=True):
-            yield Task(
-                task_id=row[0],
-                size=row[1],
-                compute_intensity=row[2],
-                memory_required=row[3],
-                arrival_time=row[4],
-                dependencies=row[5],
-                cpu_time=row[6],
-                gpu_time=row[7],
-            )
+        yield from map(Task, *(column.tolist() for column in columns), parents, *measured)
 
     def task(self, row: int) -> Task:
         """Return one row as a task."""

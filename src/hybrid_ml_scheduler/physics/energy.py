@@ -34,7 +34,7 @@ class Tariff:
     """Energy and cost on one node; index -1 (no GPU) counts as 0 W and 0 $."""
 
     def __init__(self, node: Node) -> None:
-        self._cpu = node.cpu
+        self._cpu_power_w, self._cpu_price_usd_s = node.cpu.power_w, node.cpu.price_usd_s
         self._electric = node.cost_model == CostModel.ELECTRICITY
         self._usd_kwh = node.electricity_usd_kwh
         # The last entry answers for "no GPU", so that index -1 needs no branch.
@@ -43,22 +43,27 @@ class Tariff:
         self._power_column = np.array(self._gpu_power)
         self._price_column = np.array(self._gpu_price)
 
+    def charges(self, cpu_part_s: float, gpu_part_s: float, gpu: int) -> tuple[float, float]:
+        """Joules and dollars of one task at once."""
+        energy = joules(cpu_part_s, gpu_part_s, self._cpu_power_w, self._gpu_power[gpu])
+        if self._electric:
+            return energy, electricity_usd(energy, self._usd_kwh)
+        return energy, rental_usd(cpu_part_s, gpu_part_s, self._cpu_price_usd_s, self._gpu_price[gpu])
+
     def energy_j(self, cpu_part_s: float, gpu_part_s: float, gpu: int) -> float:
         """Joules of one task."""
-        return joules(cpu_part_s, gpu_part_s, self._cpu.power_w, self._gpu_power[gpu])
+        return self.charges(cpu_part_s, gpu_part_s, gpu)[0]
 
     def cost_usd(self, cpu_part_s: float, gpu_part_s: float, gpu: int) -> float:
         """Dollars of one task by the cost model in force."""
-        if self._electric:
-            return electricity_usd(self.energy_j(cpu_part_s, gpu_part_s, gpu), self._usd_kwh)
-        return rental_usd(cpu_part_s, gpu_part_s, self._cpu.price_usd_s, self._gpu_price[gpu])
+        return self.charges(cpu_part_s, gpu_part_s, gpu)[1]
 
     def columns(
         self, cpu_part_s: FloatColumn, gpu_part_s: FloatColumn, gpu: np.ndarray
     ) -> tuple[FloatColumn, FloatColumn, FloatColumn]:
         """Joules, rent and electricity of many tasks."""
-        energy = joules(cpu_part_s, gpu_part_s, self._cpu.power_w, self._power_column[gpu])
-        rent = rental_usd(cpu_part_s, gpu_part_s, self._cpu.price_usd_s, self._price_column[gpu])
+        energy = joules(cpu_part_s, gpu_part_s, self._cpu_power_w, self._power_column[gpu])
+        rent = rental_usd(cpu_part_s, gpu_part_s, self._cpu_price_usd_s, self._price_column[gpu])
         return energy, rent, electricity_usd(energy, self._usd_kwh)
 
     @property

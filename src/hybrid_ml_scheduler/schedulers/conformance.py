@@ -148,7 +148,7 @@ def _checked(scheduler: Scheduler, task: Task, view: _View, num_gpus: int) -> De
     if decision.gpu is not None and not (isinstance(decision.gpu, Integral) and 0 <= decision.gpu < num_gpus):
         raise SchedulerError(f"{scheduler.name}: GPU {decision.gpu} does not exist on a node of {num_gpus}.")
     if before != (task, view.now_s, view.cpu_backlog_s, view.gpu_backlogs_s):
-        raise SchedulerError(f"{scheduler.name}: decide changed the task or the cluster it was shown.")
+        raise SchedulerError(f"{scheduler.name}: decide changed the cluster it was shown.")
     return decision
 
 

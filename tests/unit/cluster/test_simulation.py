@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 
@@ -33,7 +32,7 @@ class Says:
 
 def tasks(*arrivals: float, **changes: float) -> list[tuple[Task, float]]:
     return [
-        (replace(SECOND, task_id=number, arrival_time=arrival, **changes), 1.0)  # type: ignore[arg-type]
+        (SECOND._replace(task_id=number, arrival_time=arrival, **changes), 1.0)  # type: ignore[arg-type]
         for number, arrival in enumerate(arrivals)
     ]
 
@@ -76,7 +75,7 @@ def test_simultaneous_tasks_are_decided_by_id() -> None:
     strategy = Says(Decision(gpu_fraction=0.0))
     simulation = Simulation(Node(), strategy)
     for number in (5, 3, 4):
-        simulation.offer(replace(SECOND, task_id=number))
+        simulation.offer(SECOND._replace(task_id=number))
     assert [outcome.task_id for outcome in simulation.drain()] == [3, 4, 5]
 
 
@@ -85,7 +84,7 @@ def test_luck_is_seen_only_when_a_part_has_ended() -> None:
     arrivals = (0.0, 0.5, 1.5, 3.5)
     lucks = (3.0, 1.0, 1.0, 1.0)
     Simulation(Node(), strategy).run(
-        (replace(SECOND, task_id=number, arrival_time=arrival), luck)
+        (SECOND._replace(task_id=number, arrival_time=arrival), luck)
         for number, (arrival, luck) in enumerate(zip(arrivals, lucks, strict=True))
     )
     # Believed: half a second left; overdue, so any moment now, and one queued; after 3 s the truth is known.
@@ -95,7 +94,7 @@ def test_luck_is_seen_only_when_a_part_has_ended() -> None:
 def test_a_child_is_ready_when_its_last_parent_has_finished() -> None:
     simulation = Simulation(Node(), create("cpu_only"))
     outcomes = simulation.run(
-        [(SECOND, 1.0), (replace(SECOND, task_id=1), 1.0), (replace(SECOND, task_id=2, dependencies=(0, 1)), 1.0)]
+        [(SECOND, 1.0), (SECOND._replace(task_id=1), 1.0), (SECOND._replace(task_id=2, dependencies=(0, 1)), 1.0)]
     )
     assert outcomes[2].ready_s == 2.0
     assert outcomes[2].latency_s == 3.0
@@ -103,15 +102,15 @@ def test_a_child_is_ready_when_its_last_parent_has_finished() -> None:
 
 
 def test_a_parent_may_arrive_after_its_child() -> None:
-    child = replace(SECOND, task_id=0, dependencies=(1,))
-    parent = replace(SECOND, task_id=1, arrival_time=4.0)
+    child = SECOND._replace(task_id=0, dependencies=(1,))
+    parent = SECOND._replace(task_id=1, arrival_time=4.0)
     outcomes = Simulation(Node(), create("cpu_only")).run([(child, 1.0), (parent, 1.0)])
     assert [(outcome.task_id, outcome.ready_s) for outcome in outcomes] == [(1, 4.0), (0, 5.0)]
 
 
 def test_a_failed_task_takes_its_descendants_with_it_and_uses_nothing() -> None:
-    big = replace(SECOND, memory_required=9000.0)
-    child, grandchild = (replace(SECOND, task_id=n, dependencies=(n - 1,)) for n in (1, 2))
+    big = SECOND._replace(memory_required=9000.0)
+    child, grandchild = (SECOND._replace(task_id=n, dependencies=(n - 1,)) for n in (1, 2))
     strategy = Says(Decision(gpu_fraction=1.0))
     node = Node(memory_rule=MemoryRule.FAIL)
     outcomes = Simulation(node, strategy).run([(big, 1.0), (child, 1.0), (grandchild, 1.0)])
@@ -140,13 +139,13 @@ def test_a_task_from_the_past_is_refused() -> None:
     simulation = Simulation(Node(), create("cpu_only"))
     simulation.run(tasks(5.0))
     with pytest.raises(WorkloadError, match="task 9 arrives at 1 s, before the clock"):
-        simulation.offer(replace(SECOND, task_id=9, arrival_time=1.0))
+        simulation.offer(SECOND._replace(task_id=9, arrival_time=1.0))
 
 
 def test_a_parent_that_never_comes_is_named_at_the_end() -> None:
     simulation = Simulation(Node(), create("cpu_only"))
     with pytest.raises(WorkloadError, match="task 1 waits for a parent that never arrived"):
-        simulation.run([(SECOND, 1.0), (replace(SECOND, task_id=1, dependencies=(77,)), 1.0)])
+        simulation.run([(SECOND, 1.0), (SECOND._replace(task_id=1, dependencies=(77,)), 1.0)])
 
 
 class Notes:
@@ -183,7 +182,7 @@ class TestRecall:
         simulation = Simulation(Node(), create("gpu_only"), recall=2)
         stream = tasks(*(float(n) for n in range(10)))
         simulation.run(stream)
-        simulation.offer(replace(SECOND, task_id=10, arrival_time=30.0, dependencies=(0,)))
+        simulation.offer(SECOND._replace(task_id=10, arrival_time=30.0, dependencies=(0,)))
         assert [outcome.ready_s for outcome in simulation.drain()] == [30.0]
 
     def test_a_parent_that_still_waits_is_not_taken_for_finished(self) -> None:
@@ -191,14 +190,14 @@ class TestRecall:
         simulation = Simulation(Node(), create("cpu_only"), recall=2)
         for number in range(3):
             parents = (number - 1,) if number else ()
-            simulation.offer(replace(SECOND, task_id=number, cpu_time=100.0, dependencies=parents))
+            simulation.offer(SECOND._replace(task_id=number, cpu_time=100.0, dependencies=parents))
         for number in range(3, 20):
-            simulation.offer(replace(SECOND, task_id=number, cpu_time=0.01, arrival_time=1.0))
+            simulation.offer(SECOND._replace(task_id=number, cpu_time=0.01, arrival_time=1.0))
         for number in range(20, 40):
-            simulation.offer(replace(SECOND, task_id=number, cpu_time=0.01, arrival_time=150.0))
+            simulation.offer(SECOND._replace(task_id=number, cpu_time=0.01, arrival_time=150.0))
         placed = simulation.advance(160.0)
         assert 2 not in {outcome.task_id for outcome in placed}
-        simulation.offer(replace(SECOND, task_id=40, arrival_time=160.0, dependencies=(2,)))
+        simulation.offer(SECOND._replace(task_id=40, arrival_time=160.0, dependencies=(2,)))
         ready = {outcome.task_id: (outcome.ready_s, outcome.finish_s) for outcome in simulation.drain()}
         assert ready[40][0] == ready[2][1] > 200.0
 
@@ -213,7 +212,7 @@ class TestUtilization:
 
     def test_only_the_past_counts(self) -> None:
         simulation = Simulation(Node.uniform(1), create("cpu_only"))
-        simulation.offer(replace(SECOND, size=10_000.0))
+        simulation.offer(SECOND._replace(size=10_000.0))
         simulation.advance(1.0)
         assert simulation.cluster.utilization(4.0, recent=False)["cpu"] == pytest.approx(1.0)
         assert simulation.cluster.utilization(0.0, recent=False)["cpu"] == 0.0

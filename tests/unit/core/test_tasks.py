@@ -49,7 +49,7 @@ def test_a_batch_gives_back_the_tasks_it_was_made_of() -> None:
 
 
 def test_a_batch_has_the_field_names_of_a_task() -> None:
-    shared = {item.name for item in dataclasses.fields(Task)} - {"dependencies"}
+    shared = set(Task._fields) - {"dependencies"}
     assert shared <= {item.name for item in dataclasses.fields(TaskBatch)}
 
 
@@ -95,7 +95,7 @@ def test_a_batch_survives_pickling() -> None:
 
 
 def test_a_task_cannot_be_changed() -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         TASKS[0].size = 3.0  # type: ignore[misc]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from hybrid_ml_scheduler.physics import (
 
 def task(**changes: Any) -> Task:
     plain = Task(task_id=0, size=1000.0, compute_intensity=0.5, memory_required=1600.0, arrival_time=0.0)
-    return replace(plain, **changes)
+    return plain._replace(**changes)
 
 
 def estimator(**changes: Any) -> PhysicsEstimator:
@@ -204,8 +203,8 @@ def test_measured_curves_are_met_at_their_points_and_straight_in_logarithms_betw
     believed = PhysicsEstimator(node)
     plain = task(memory_required=0.0)
     for n in (100.0, 200.0, 1600.0, 6400.0):
-        assert believed.cpu_s(replace(plain, size=n, compute_intensity=0.0)) == pytest.approx(n / 100, rel=1e-12)
-        assert believed.cpu_s(replace(plain, size=n, compute_intensity=1.0)) == pytest.approx(n / 50, rel=1e-12)
-        assert believed.gpu_s(replace(plain, size=n, compute_intensity=1.0), 0) == pytest.approx(n / 1000, rel=1e-12)
-        half = believed.cpu_s(replace(plain, size=n, compute_intensity=0.5))
+        assert believed.cpu_s(plain._replace(size=n, compute_intensity=0.0)) == pytest.approx(n / 100, rel=1e-12)
+        assert believed.cpu_s(plain._replace(size=n, compute_intensity=1.0)) == pytest.approx(n / 50, rel=1e-12)
+        assert believed.gpu_s(plain._replace(size=n, compute_intensity=1.0), 0) == pytest.approx(n / 1000, rel=1e-12)
+        half = believed.cpu_s(plain._replace(size=n, compute_intensity=0.5))
         assert half == pytest.approx(math.sqrt(n / 100 * n / 50), rel=1e-12)

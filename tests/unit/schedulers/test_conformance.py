@@ -67,14 +67,6 @@ class Thief(Honest):
         return Decision(gpu_fraction=1.0)
 
 
-class Forger(Honest):
-    """Makes the task smaller."""
-
-    def decide(self, task: Task, cluster: ClusterView) -> Decision:
-        object.__setattr__(task, "size", 1.0)
-        return Decision(gpu_fraction=1.0)
-
-
 class Gambler(Honest):
     """Draws from a generator of its own that nobody seeded."""
 
@@ -159,8 +151,7 @@ CHEATERS: list[tuple[Callable[[], Any], str]] = [
     (lambda: Says(Decision(gpu_fraction=1.0, gpu=3)), "GPU 3 does not exist on a node of 1"),
     (lambda: Says(Decision(gpu_fraction=1.0, gpu=-1)), "GPU -1 does not exist"),
     (lambda: Says(Decision(gpu_fraction=1.0, gpu=0.5)), "GPU 0.5 does not exist"),  # type: ignore[arg-type]
-    (Thief, "changed the task or the cluster"),
-    (Forger, "changed the task or the cluster"),
+    (Thief, "changed the cluster"),
     (Gambler, "same seed decide differently"),
     (Gossip, "same seed decide differently"),
     (Forgetful, "restored strategy decides differently"),

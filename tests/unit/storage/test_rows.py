@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from hybrid_ml_scheduler.core import Outcome, Task
 from hybrid_ml_scheduler.storage import result_row, result_rows, task_row
@@ -40,7 +39,7 @@ def test_a_result_row_says_what_the_outcome_says() -> None:
 
 def test_a_failed_outcome_has_no_number_that_is_none() -> None:
     nothing = dict.fromkeys(("cpu_start_s", "gpu_start_s", "finish_s", "execution_s", "energy_j"), math.nan)
-    values = {name: getattr(OUTCOME, name) for name in Outcome.__dataclass_fields__} | nothing
+    values = OUTCOME._asdict() | nothing
     row = result_row("greedy", Outcome(**(values | {"failed": True})))
     assert (row.actual_time, row.latency, row.wait, row.start_time, row.finish_time) == (None,) * 5
     assert row.energy_consumption is None
@@ -49,7 +48,7 @@ def test_a_failed_outcome_has_no_number_that_is_none() -> None:
 
 
 def test_the_start_on_a_device_that_is_not_used_is_none() -> None:
-    alone = replace(OUTCOME, gpu_fraction=1.0, cpu_start_s=math.nan, cpu_s=0.0)
+    alone = OUTCOME._replace(gpu_fraction=1.0, cpu_start_s=math.nan, cpu_s=0.0)
     row = result_row("greedy", alone)
     assert (row.start_time, row.cpu_start, row.gpu_start) == (2.5, None, 2.5)
 
