@@ -51,6 +51,7 @@ class Arena:
         self._frame_every_s = frame_every_s
         self._next_frame_s = 0.0
         self._explain_next = True
+        self._store_was_down = False
         self._framer: Framer | None = None
         self._speedometer = Speedometer()
         self._worker = TrainingWorker()
@@ -234,9 +235,18 @@ class Arena:
 
     def _show(self, race: Race, now_s: float) -> None:
         self._speedometer.mark(now_s, race.tasks_processed)
+        self._tell_if_store_changed()
         self._explain_next = True
         if self._framer is not None:
             self._viewers.show(self._framer.frame(self.status(), time.time()))
+
+    def _tell_if_store_changed(self) -> None:
+        is_down = self.clerk.store_state == "down"
+        if is_down != self._store_was_down:
+            self._store_was_down = is_down
+            message = "The store is away; rows wait for it." if is_down else "The store is back and takes the rows."
+            level: Level = "warning" if is_down else "success"
+            self.tell(level, message, key=f"store-{time.time_ns()}", event="store_down" if is_down else "store_up")
 
     def _halt(self, sentence: str) -> None:
         """Stop because something is wrong that going on would not mend."""

@@ -87,6 +87,16 @@ def test_commands_are_obeyed_while_the_keeper_has_no_room() -> None:
         assert place.arena.state == "paused"
 
 
+def test_people_are_told_when_the_store_goes_and_comes_back() -> None:
+    with house(speed=20.0) as place:
+        place.enter()
+        place.keeper.is_up = False
+        place.wait(lambda: any(notice.event == "store_down" for notice in place.viewers.notices))
+        assert place.arena.status().storage == "down"
+        place.keeper.is_up = True
+        place.wait(lambda: any(notice.event == "store_up" for notice in place.viewers.notices))
+
+
 def test_the_default_pace_is_kept() -> None:
     with house(speed=40.0) as place:
         race = place.enter()
