@@ -31,7 +31,7 @@ async def full_history(archive: ArchiveDep, limit: Limit = 1000) -> list[Trainin
 
 
 @router.get("/history/comparative")
-async def comparative(archive: ArchiveDep, limit: Limit = 100) -> list[ComparativeTask]:
+async def comparative(archive: ArchiveDep, limit: Annotated[int, Query(ge=1, le=2000)] = 100) -> list[ComparativeTask]:
     """Return the latest tasks with every strategy's result, newest first."""
     return await archive.comparative(limit)
 
