@@ -132,6 +132,7 @@ class RaceDesk:
         """Begin a run: what was decided before is stored first, so that its ids are known."""
         plan = plan_for(self.plan, request)
         course = course_of(plan, self.retraining)
+        await next_task_id(self._store)  # without a store nothing is begun, and the present run goes on
         if self._arena.race is not None:
             await self._halted()
         first = max(await next_task_id(self._store), self._arena.race.next_task_id if self._arena.race else 0)
