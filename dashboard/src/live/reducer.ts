@@ -14,6 +14,9 @@ export type LiveEvent =
   | { kind: "message"; message: ServerMessage }
   | { kind: "connection"; change: Partial<Connection> };
 
+/** Samples closer than this are one sample, the newer one. */
+const LEAST_STEP_S = 0.45;
+
 /** Append and drop the oldest beyond the bound. */
 function bounded<T>(before: readonly T[], added: readonly T[], bound: number): readonly T[] {
   if (added.length === 0) return before;
@@ -55,7 +58,12 @@ function extended(state: LiveState, update: SimulationUpdate): readonly Sample[]
   const last = state.samples.at(-1);
   // Nothing happened (paused, or the same update again): a flat line would claim otherwise.
   if (last && last.tasks === update.tasks_processed) return state.samples;
-  return bounded(state.samples, [sampleOf(update)], KEEP.samples);
+  const sample = sampleOf(update);
+  // A service that speaks faster than twice a second must not push the last minute out of the charts.
+  const before = state.samples.at(-2);
+  const kept =
+    before && sample.wallS - before.wallS < LEAST_STEP_S ? state.samples.slice(0, -1) : state.samples;
+  return bounded(kept, [sample], KEEP.samples);
 }
 
 function withUpdate(state: LiveState, update: SimulationUpdate): LiveState {

@@ -14,10 +14,12 @@ const renumbered = (
   update: SimulationUpdate,
   seq: number,
   tasks = update.tasks_processed,
+  laterS = 0,
 ): SimulationUpdate => ({
   ...update,
   seq,
   tasks_processed: tasks,
+  at: new Date(Date.parse(update.at) + laterS * 1000).toISOString(),
 });
 
 describe("the live state", () => {
@@ -44,8 +46,8 @@ describe("the live state", () => {
 
   it("counts no gap across a reconnect, because the snapshot starts afresh", () => {
     const before = hear(START, ...MESSAGES);
-    const again = { ...SNAPSHOT, seq: 3, update: renumbered(last, 3, last.tasks_processed + 50) };
-    const after = hear(before, again, renumbered(last, 4, last.tasks_processed + 60));
+    const again = { ...SNAPSHOT, seq: 3, update: renumbered(last, 3, last.tasks_processed + 50, 2) };
+    const after = hear(before, again, renumbered(last, 4, last.tasks_processed + 60, 3));
     expect(after.missed).toBe(0);
     expect(after.samples.length).toBe(before.samples.length + 2);
   });
@@ -71,6 +73,16 @@ describe("the live state", () => {
     expect(after.seq).toBe(last.seq + 2);
   });
 
+  it("keeps the last minutes in sight when the service speaks ten times a second", () => {
+    let state = hear(START, SNAPSHOT);
+    for (let i = 1; i <= 1200; i += 1) {
+      state = hear(state, renumbered(last, SNAPSHOT.seq + i, 5000 + i, i / 10));
+    }
+    const [first, end] = [state.samples[0], state.samples.at(-1)];
+    expect((end?.wallS ?? 0) - (first?.wallS ?? 0)).toBeGreaterThan(119);
+    expect(end?.tasks).toBe(6200);
+  });
+
   it("knows every task once, oldest first", () => {
     const ids = hear(START, ...MESSAGES).tasks.map((task) => task.id);
     expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
@@ -83,7 +95,7 @@ describe("the live state", () => {
     const line = MESSAGES.find((message) => message.type === "log") as ServerMessage;
     for (let i = 1; i <= 4000; i += 1) {
       const recent = [{ id: 1_000_000 + i, size: 100, intensity: 0.5, memory: 10 }];
-      const update = { ...renumbered(last, SNAPSHOT.seq + i, 5000 + i), recent_tasks: recent };
+      const update = { ...renumbered(last, SNAPSHOT.seq + i, 5000 + i, i / 2), recent_tasks: recent };
       state = hear(state, update, notice, line);
     }
     expect(state.samples.length).toBe(KEEP.samples);
