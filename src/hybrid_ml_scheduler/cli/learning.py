@@ -89,7 +89,13 @@ def forest(
 def agent(
     strategy: Annotated[Agent, typer.Option(help="Which agent to train.")] = Agent.RL_AGENT,
     out: Annotated[Path | None, typer.Option(help="The file to write (default rl_agent.pth or rl_split.json).")] = None,
-    workload: Workload = "mixed",
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PRESET",
+            help="Workload to learn on; repeat for more (rl_agent: all presets, mixed above all; rl_split: mixed).",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="First training seed (default: that of the product).")] = None,
     effort: Annotated[float, typer.Option(min=0.001, max=10, help="Share of the full training budget.")] = 1.0,
     gpus: Gpus = 4,
@@ -102,20 +108,22 @@ def agent(
     ten minutes). `--effort 0.1` is for trying out. A name ending in `.npy` keeps the bare weights only.
     """
     from hybrid_ml_scheduler.physics import Node
-    from hybrid_ml_scheduler.workload import preset
+    from hybrid_ml_scheduler.workload import PRESETS
 
-    node, law = Node.uniform(gpus), preset(workload)
-    place = out or Path("rl_agent.pth" if strategy is Agent.RL_AGENT else "rl_split.json")
-    make = _train_rl_agent if strategy is Agent.RL_AGENT else _train_rl_split
-    budget = make(law, node, seed, effort, place, workload)
-    _show({"model": str(place), "strategy": strategy.value, "workload": workload, "budget": budget}, format)
+    whole = strategy is Agent.RL_AGENT
+    names = workload or (list(PRESETS) if whole else ["mixed"])
+    place = out or Path("rl_agent.pth" if whole else "rl_split.json")
+    make = _train_rl_agent if whole else _train_rl_split
+    budget = make(names, Node.uniform(gpus), seed, effort, place)
+    _show({"model": str(place), "strategy": strategy.value, "workloads": names, "budget": budget}, format)
 
 
-def _train_rl_agent(law: Any, node: Any, seed: int | None, effort: float, place: Path, workload: str) -> Any:
+def _train_rl_agent(names: list[str], node: Any, seed: int | None, effort: float, place: Path) -> Any:
     from dataclasses import replace
 
     from hybrid_ml_scheduler.experiments.agent_training import AgentBudget, train_agent
     from hybrid_ml_scheduler.experiments.training_files import save_trained_agent
+    from hybrid_ml_scheduler.workload import preset
 
     full = AgentBudget()
     budget = replace(
@@ -127,16 +135,17 @@ def _train_rl_agent(law: Any, node: Any, seed: int | None, effort: float, place:
         seed=full.seed if seed is None else seed,
     )
     with _stages() as tell:
-        dqn = train_agent(law, node, budget, tell)
+        dqn = train_agent([preset(name) for name in names], node, budget, tell)
     save_trained_agent(dqn, node, place)
     return budget.record()
 
 
-def _train_rl_split(law: Any, node: Any, seed: int | None, effort: float, place: Path, workload: str) -> Any:
+def _train_rl_split(names: list[str], node: Any, seed: int | None, effort: float, place: Path) -> Any:
     from dataclasses import replace
 
     from hybrid_ml_scheduler.experiments.split_search import SearchBudget, search_weights
     from hybrid_ml_scheduler.experiments.training_files import save_trained_split
+    from hybrid_ml_scheduler.workload import preset
 
     full = SearchBudget()
     budget = replace(
@@ -146,8 +155,8 @@ def _train_rl_split(law: Any, node: Any, seed: int | None, effort: float, place:
         seed=full.seed if seed is None else seed,
     )
     with _stages() as tell:
-        weights = search_weights(law, node, budget, lambda done, total, _: tell("search", done, total))
-    save_trained_split(weights, budget, node, workload, place)
+        weights = search_weights(preset(names[0]), node, budget, lambda done, total, _: tell("search", done, total))
+    save_trained_split(weights, budget, node, names[0], place)
     return budget.record()
 
 

@@ -1,7 +1,8 @@
 """Training of `rl_agent`: a demonstrator, true returns of every action, then Double DQN in the simulator.
 
-1. A demonstrator is searched: `rl_split`'s rule with whole devices only.
-2. Its runs at many loads and energy weights give states and the true discounted returns of every action.
+1. For each workload a demonstrator is searched: `rl_split`'s rule with whole devices only.
+2. Its runs at many loads and energy weights give states and the true discounted returns of every action. The first
+   workload gets the most of them; the others teach what holds for shorter, longer and more even tasks.
 3. The network is fitted to those returns.
 4. On request (`online_tasks`) the agent goes on by itself: epsilon-greedy, Double DQN updates, one a task.
 Seeds count up from the training seed; test seeds are apart from them.
@@ -9,7 +10,7 @@ Seeds count up from the training seed; test seeds are apart from them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
@@ -25,7 +26,8 @@ from hybrid_ml_scheduler.experiments.split_search import SearchBudget, search_we
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.schedulers.agent_options import AgentOptions
-from hybrid_ml_scheduler.schedulers.agent_view import cluster_inputs, fresh_pace
+from hybrid_ml_scheduler.schedulers.agent_view import cluster_inputs
+from hybrid_ml_scheduler.schedulers.pace import fresh_pace
 from hybrid_ml_scheduler.schedulers.rl_agent import VALUE_UNIT, RlAgent
 from hybrid_ml_scheduler.workload import WorkloadParameters
 
@@ -35,6 +37,7 @@ Singles = npt.NDArray[np.float32]
 Progress = Callable[[str, int, int], None]
 LOADS = (0.03, 0.12, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1)
 ENERGY_WEIGHTS = (0.0, 0.0, 0.25, 0.5, 0.75)
+OTHER_ENERGY_WEIGHTS = (0.0, 0.5)
 ONLINE = ((0.8, 0.0), (0.95, 0.0), (0.5, 0.0), (0.8, 0.5))
 WANDER = 0.02
 NO_TASK_AFTER = 1_500  # the last tasks have too little future to be judged by it
@@ -44,10 +47,10 @@ NO_TASK_AFTER = 1_500  # the last tasks have too little future to be judged by i
 class AgentBudget:
     """How much training costs."""
 
-    search_rounds: int = 24
+    search_rounds: int = 10
     tasks: int = 6_000
     sampled: float = 0.08
-    steps: int = 3_000
+    steps: int = 5_000
     batch: int = 256
     rate: float = 1e-3
     online_tasks: int = 0
@@ -67,13 +70,18 @@ class Experience(NamedTuple):
 
 
 def train_agent(
-    law: WorkloadParameters, node: Node, budget: AgentBudget, progress: Progress | None = None
+    laws: Sequence[WorkloadParameters], node: Node, budget: AgentBudget, progress: Progress | None = None
 ) -> DoubleDqn:
-    """Train a network for this workload and node."""
+    """Train a network for these workloads, above all the first, and this node."""
     tell = progress or (lambda _stage, _done, _total: None)
-    search = SearchBudget(stream_rounds=budget.search_rounds, flood_rounds=0, seed=budget.seed)
-    demonstrator = search_weights(law, node, search, lambda done, total, _: tell("demonstrator", done, total), 1.0)
-    experience = gather(law, node, demonstrator, budget, tell)
+    demonstrators = []
+    for index, law in enumerate(laws):
+        search = SearchBudget(
+            stream_rounds=budget.search_rounds, flood_rounds=0, calm=0, seed=budget.seed + 1_000_000 * (index + 1)
+        )
+        demonstrators.append(search_weights(law, node, search, step=1.0))
+        tell("demonstrators", index + 1, len(laws))
+    experience = gather(laws, node, demonstrators, budget, tell)
     dqn = DoubleDqn(
         cluster_inputs(node.num_gpus),
         node.num_gpus + 1,
@@ -83,21 +91,30 @@ def train_agent(
     fit_returns(dqn, experience, budget, tell)
     for index, (load, energy_weight) in enumerate(ONLINE):
         if budget.online_tasks:
-            _learn_online(dqn, law, node, load, energy_weight, budget, budget.seed + 500_000 + index)
+            _learn_online(dqn, laws[0], node, load, energy_weight, budget, budget.seed + 500_000 + index)
             tell("online", index + 1, len(ONLINE))
     return dqn
 
 
 def gather(
-    law: WorkloadParameters, node: Node, demonstrator: FloatColumn, budget: AgentBudget, tell: Progress
+    laws: Sequence[WorkloadParameters],
+    node: Node,
+    demonstrators: Sequence[FloatColumn],
+    budget: AgentBudget,
+    tell: Progress,
 ) -> Experience:
-    """Run the demonstrator at every load and energy weight, and try every action at sampled tasks."""
-    plans = [(load, weight) for load in LOADS for weight in ENERGY_WEIGHTS]
+    """Run the demonstrators at every load and energy weight, and try every action at sampled tasks."""
+    plans = [(0, load, weight) for load in LOADS for weight in ENERGY_WEIGHTS]
+    plans += [
+        (which, load, weight) for which in range(1, len(laws)) for load in LOADS for weight in OTHER_ENERGY_WEIGHTS
+    ]
     parts = []
-    for index, (load, weight) in enumerate(plans):
+    for index, (which, load, weight) in enumerate(plans):
         seed = budget.seed + 100_000 + index
-        tasks = at_load(law, node, load, seed, budget.tasks)
-        parts.append(_returns(tasks, node, weight, demonstrator, budget.sampled, stream(seed, "training", "wander")))
+        tasks = at_load(laws[which], node, load, seed, budget.tasks)
+        share = budget.sampled if which == 0 else budget.sampled / 2.0
+        rng = stream(seed, "training", "wander")
+        parts.append(_returns(tasks, node, weight, demonstrators[which], share, rng))
         tell("returns", index + 1, len(plans))
     return Experience(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 

@@ -19,7 +19,8 @@ from numba import njit
 from hybrid_ml_scheduler.core import FloatColumn, IntColumn
 from hybrid_ml_scheduler.experiments.loads import LoadedTasks
 from hybrid_ml_scheduler.physics import Node
-from hybrid_ml_scheduler.schedulers.agent_view import pace_step, seen_load, view, whole_seconds
+from hybrid_ml_scheduler.schedulers.agent_view import view, whole_seconds
+from hybrid_ml_scheduler.schedulers.pace import pace_step, seen_load
 from hybrid_ml_scheduler.schedulers.value_charge import whole_device_charges
 
 __all__ = ["returns_of_actions", "whole_columns"]
@@ -167,7 +168,7 @@ def returns_of_actions(
         for index in range(actions):
             free[index] = max(free[index], now)
             backlog[index] = free[index] - now
-        pace_step(now, seconds[row], pace)
+        pace_step(now, seconds[row].min(), pace)
         if sampled[row]:
             size, intensity, memory = task_columns[row, 0], task_columns[row, 1], task_columns[row, 2]
             scales[filled] = view(

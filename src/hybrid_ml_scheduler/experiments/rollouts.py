@@ -18,8 +18,9 @@ from hybrid_ml_scheduler.experiments.loads import LoadedTasks
 from hybrid_ml_scheduler.learning.network import Shape
 from hybrid_ml_scheduler.physics import CoExecution, Node
 from hybrid_ml_scheduler.physics.formulas import resolve
-from hybrid_ml_scheduler.schedulers.agent_view import best_action, fresh_pace, pace_step, seen_load, view
-from hybrid_ml_scheduler.schedulers.value_charge import least_value_charge
+from hybrid_ml_scheduler.schedulers.agent_view import best_action, view
+from hybrid_ml_scheduler.schedulers.pace import fresh_pace, pace_step, seen_load
+from hybrid_ml_scheduler.schedulers.value_charge import foresight_at, least_value_charge
 
 __all__ = ["AgentRun", "run_agent", "run_value_charge", "task_columns"]
 
@@ -53,6 +54,7 @@ def _value_charge_run(
     serial: bool,
     grid: FloatColumn,
     weights: FloatColumn,
+    pace: FloatColumn,
     free: FloatColumn,
     finish: FloatColumn,
 ) -> None:
@@ -64,9 +66,11 @@ def _value_charge_run(
         for gpu in range(backlog.shape[0]):
             backlog[gpu] = max(free[gpu + 1] - now, 0.0)
         paged = paged_s[row] if paging else no_pages
+        pace_step(now, min(cpu_s[row], gpu_s[row].min()), pace)
+        foresight = foresight_at(seen_load(pace, free.shape[0]), weights)
         fraction, gpu = least_value_charge(
             cpu_s[row], gpu_s[row], paged, gpu_kind, memory[row], gpu_memory, rule, serial,
-            max(free[0] - now, 0.0), backlog, grid, weights,
+            max(free[0] - now, 0.0), backlog, grid, foresight, weights,
         )  # fmt: skip
         gpu = max(gpu, 0)
         kind = gpu_kind[gpu]
@@ -93,6 +97,7 @@ def run_value_charge(
         node.co_execution == CoExecution.SERIAL,
         grid,
         weights,
+        fresh_pace(),
         free,
         finish,
     )
@@ -133,7 +138,7 @@ def _agent_run(
         now = arrival[row]
         for index in range(actions):
             backlog[index] = max(free[index] - now, 0.0)
-        pace_step(now, seconds[row], pace)
+        pace_step(now, seconds[row].min(), pace)
         scale = view(
             columns[row, 0], columns[row, 1], columns[row, 2], energy_weight, seen_load(pace, actions), joule_unit,
             False, seconds[row], device[row], backlog, power_w, state, prior, order,

@@ -2,8 +2,8 @@
 
 Each round draws fresh training workloads and a population of weights, runs them all on the same tasks, and
 moves towards the best quarter. Streams train the first part of the weights (mean latency relative to
-`earliest_finish`), floods the second (makespan relative to the proven bound). Seeds count up from the
-training seed; test seeds are apart from them.
+`earliest_finish`), floods the second (makespan relative to the proven bound), and low loads the last one: the
+load below which the future counts less. Seeds count up from the training seed; test seeds are apart.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hybrid_ml_scheduler.experiments.loads import LoadedTasks, at_load, at_once
 from hybrid_ml_scheduler.experiments.rollouts import run_value_charge
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, split_grid
-from hybrid_ml_scheduler.schedulers.value_charge import DEVICE_WEIGHTS, FLOOD_WEIGHTS, STREAM_WEIGHTS
+from hybrid_ml_scheduler.schedulers.value_charge import DEVICE_WEIGHTS, FLOOD_WEIGHTS, KNEE, STREAM_WEIGHTS
 from hybrid_ml_scheduler.workload import WorkloadParameters
 
 __all__ = ["SearchBudget", "search_weights"]
@@ -28,6 +28,8 @@ __all__ = ["SearchBudget", "search_weights"]
 Progress = Callable[[int, int, float], None]
 Score = Callable[[FloatColumn], float]
 STREAM_LOADS = (0.5, 0.5, 0.7, 0.8, 0.8, 0.9, 0.95, 0.95)
+CALM_LOADS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+KNEES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0)
 WARM_UP = 0.1
 
 
@@ -39,6 +41,7 @@ class SearchBudget:
     flood_rounds: int = 16
     population: int = 32
     floods: int = 12
+    calm: int = 2
     tasks: int = 10_000
     seed: int = 1_000_000
 
@@ -68,12 +71,12 @@ def search_weights(
     def stream_score() -> Callable[[FloatColumn], Score]:
         tasks = [at_load(law, node, load, next(seeds), budget.tasks) for load in STREAM_LOADS]
         plain = [_earliest_finish_latency(one, node, grid) for one in tasks]
-        return lambda rest: lambda part: _stream_score(np.concatenate([part, rest]), tasks, plain, node, grid)
+        return lambda rest: lambda part: _stream_score(np.concatenate([part, rest, [0.0]]), tasks, plain, node, grid)
 
     def flood_score() -> Callable[[FloatColumn], Score]:
         tasks = [at_once(law, node, next(seeds), budget.tasks) for _ in range(budget.floods)]
         bounds = [area_bound_s(one.batch, node, one.seconds) for one in tasks]
-        return lambda rest: lambda part: _flood_score(np.concatenate([rest, part]), tasks, bounds, node, grid)
+        return lambda rest: lambda part: _flood_score(np.concatenate([rest, part, [0.0]]), tasks, bounds, node, grid)
 
     first, second = weights[:STREAM_WEIGHTS], np.log(weights[STREAM_WEIGHTS:])
     spread = _stream_spread()
@@ -86,7 +89,18 @@ def search_weights(
         plain_score = flood_score()(first)
         second, spread, best = _round(second, spread, _in_logs(plain_score), rng, budget.population, least_spread=0.01)
         tell(budget.stream_rounds + done + 1, best)
-    return np.concatenate([first, np.exp(second)])
+    found = np.concatenate([first, np.exp(second), [0.0]])
+    if budget.calm:
+        calm = [at_load(law, node, load, next(seeds), budget.tasks) for load in CALM_LOADS for _ in range(budget.calm)]
+        found[KNEE] = _best_knee(found, calm, node, grid)
+    return found
+
+
+def _best_knee(weights: FloatColumn, calm: list[LoadedTasks], node: Node, grid: FloatColumn) -> float:
+    """The knee with the best score over calm workloads."""
+    plain = [_earliest_finish_latency(one, node, grid) for one in calm]
+    scores = [_stream_score(np.append(weights[:KNEE], knee), calm, plain, node, grid) for knee in KNEES]
+    return KNEES[int(np.argmin(scores))]
 
 
 def _in_logs(score: Score) -> Score:

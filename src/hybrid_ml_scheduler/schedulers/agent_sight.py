@@ -12,9 +12,9 @@ from hybrid_ml_scheduler.schedulers.agent_view import (
     bare_view,
     best_action,
     cluster_inputs,
-    fresh_pace,
     glance,
 )
+from hybrid_ml_scheduler.schedulers.pace import fresh_pace
 
 __all__ = ["AgentSight"]
 

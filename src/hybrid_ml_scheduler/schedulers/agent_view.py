@@ -18,6 +18,7 @@ from numba import njit
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.learning.network import q_vector
 from hybrid_ml_scheduler.physics.formulas import resolve
+from hybrid_ml_scheduler.schedulers.pace import pace_step, seen_load
 
 __all__ = [
     "MOST_MEMORY_MB",
@@ -25,10 +26,7 @@ __all__ = [
     "bare_view",
     "best_action",
     "cluster_inputs",
-    "fresh_pace",
     "glance",
-    "pace_step",
-    "seen_load",
     "view",
     "whole_seconds",
 ]
@@ -41,9 +39,6 @@ SHORT_S = 0.05  # where the logarithmic scale of seconds bends
 LEAST_SCALE_S = 1e-3
 SCALE_PER_S = 10.0  # advantages are learned in tens of seconds of delay for each second of the task
 FAILED_S = 1e4  # what a placement that would fail is taken to last
-PACE_MEMORY = 500.0  # tasks over which gaps and work are averaged
-DOUBT = 20.0  # tasks that a load of one half counts for at the start
-MOST_LOAD = 2.0
 
 
 def cluster_inputs(num_gpus: int) -> int:
@@ -78,32 +73,6 @@ def whole_seconds(
         )
         seconds[gpu + 1] = FAILED_S if status == 2 else cpu_part + gpu_part
         device[gpu + 1] = gpu + 1 if gpu_part > 0.0 else 0
-
-
-def fresh_pace() -> FloatColumn:
-    """What is remembered of the arrivals: the last one, mean gap, mean work of a task, number of tasks."""
-    return np.zeros(4)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def pace_step(now: float, seconds: FloatColumn, pace: FloatColumn) -> None:
-    """A task was seen: update the means of gap and work (its seconds on the fastest device)."""
-    share = max(1.0 / (pace[3] + 1.0), 1.0 / PACE_MEMORY)
-    if pace[3] > 0.0:
-        pace[1] += max(1.0 / pace[3], 1.0 / PACE_MEMORY) * (now - pace[0] - pace[1])
-    pace[2] += share * (seconds.min() - pace[2])
-    pace[0] = now
-    pace[3] += 1.0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def seen_load(pace: FloatColumn, devices: int) -> float:
-    """Work that comes in a second for each device, with a doubt that fades; all at once is the most."""
-    seen = pace[3] - 1.0
-    if seen <= 0.0:
-        return 0.5
-    load = min(MOST_LOAD, pace[2] / (pace[1] * devices)) if pace[1] > 0.0 else MOST_LOAD
-    return float((seen * load + DOUBT * 0.5) / (seen + DOUBT))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -209,7 +178,7 @@ def glance(
     """
     seconds, backlog, device, prior = desk[0], desk[1], places[0], worth[0]
     whole_seconds(cpu_seconds, gpu_seconds, paged_seconds, places[2, 1:], memory_mb, desk[3, 1:], rule, seconds, device)
-    pace_step(now, seconds, pace)
+    pace_step(now, seconds.min(), pace)
     scale = view(
         size, intensity, memory_mb, energy_weight, seen_load(pace, seconds.shape[0]), joule_unit, by_execution,
         seconds, device, backlog, desk[2], state, prior, places[1],

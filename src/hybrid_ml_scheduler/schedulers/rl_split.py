@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import ClusterView, Decision, FloatColumn, Task
+from hybrid_ml_scheduler.core import ClusterView, Decision, FloatColumn, RaceContext, Task
 from hybrid_ml_scheduler.core.errors import ModelError
-from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid, task_terms
+from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, TaskTerms, as_column, split_grid, task_terms
+from hybrid_ml_scheduler.schedulers.pace import fresh_pace, pace_step, seen_load
 from hybrid_ml_scheduler.schedulers.value_charge import (
-    FLOOD_WEIGHTS,
-    STREAM_WEIGHTS,
+    ALL_WEIGHTS,
+    foresight_at,
     least_value_charge,
     value_charge,
 )
@@ -28,7 +29,7 @@ from hybrid_ml_scheduler.schedulers.value_charge import (
 __all__ = ["RlSplit", "load_weights", "weights_document"]
 
 FORMAT = "hybrid-ml-scheduler/rl-split"
-VERSION = 1
+VERSION = 2
 
 
 class RlSplit:
@@ -39,38 +40,68 @@ class RlSplit:
     def __init__(self, step: float = DEFAULT_STEP, model: str | None = None) -> None:
         self._points = as_column(split_grid(step))
         self.weights = load_weights(model)
+        self._pace = fresh_pace()
+
+    def prepare(self, context: RaceContext) -> None:
+        """Forget the arrivals of another race."""
+        self._pace = fresh_pace()
 
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
         """Charge every split on every GPU and take the cheapest."""
+        return self._decide(task, cluster, self._pace)
+
+    def preview(self, task: Task, cluster: ClusterView) -> Decision:
+        """The decision that `decide` would take now; nothing is remembered."""
+        return self._decide(task, cluster, self._pace.copy())
+
+    def capture(self) -> Mapping[str, Any]:
+        """The pace of the arrivals."""
+        return {"pace": self._pace.tolist()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from a captured pace."""
+        self._pace = np.array(state["pace"], dtype=np.float64)
+
+    def _decide(self, task: Task, cluster: ClusterView, pace: FloatColumn) -> Decision:
+        terms = task_terms(task, cluster)
+        foresight = self._foresight(terms, cluster, pace)
+        backlogs = as_column(cluster.gpu_backlogs_s)
         fraction, gpu = least_value_charge(
-            *task_terms(task, cluster),
-            cluster.cpu_backlog_s,
-            as_column(cluster.gpu_backlogs_s),
-            self._points,
-            self.weights,
+            *terms, cluster.cpu_backlog_s, backlogs, self._points, foresight, self.weights
         )
         return Decision(gpu_fraction=fraction, gpu=max(gpu, 0))
 
+    def _foresight(self, terms: TaskTerms, cluster: ClusterView, pace: FloatColumn) -> float:
+        pace_step(cluster.now_s, min(terms.cpu_s, float(terms.gpu_s.min())), pace)
+        return float(foresight_at(seen_load(pace, len(cluster.gpu_backlogs_s) + 1), self.weights))
+
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
         """The charge of the choice, and of each whole device, beside the bare completion times."""
-        chosen = self.decide(task, cluster)
+        chosen = self.preview(task, cluster)
         gpu = chosen.gpu or 0
+        foresight = self._foresight(task_terms(task, cluster), cluster, self._pace.copy())
         whole = {"cpu": (0.0, 0)} | {f"gpu_{index}": (1.0, index) for index in range(cluster.estimator.num_gpus)}
         return {
             "reason": "least completion time plus the learned price of what the placement does to the queues",
             "gpu_fraction": chosen.gpu_fraction,
             "completion_s": cluster.completion_s(task, chosen.gpu_fraction, gpu),
-            "charge": self._charge(task, cluster, chosen.gpu_fraction, gpu),
-            "whole_device_charge": {name: self._charge(task, cluster, *place) for name, place in whole.items()},
+            "foresight": foresight,
+            "charge": self._charge(task, cluster, chosen.gpu_fraction, gpu, foresight),
+            "whole_device_charge": {
+                name: self._charge(task, cluster, *place, foresight) for name, place in whole.items()
+            },
         }
 
-    def _charge(self, task: Task, cluster: ClusterView, fraction: float, gpu: int) -> float:
+    def _charge(self, task: Task, cluster: ClusterView, fraction: float, gpu: int, foresight: float) -> float:
         parts = cluster.estimator.parts(task, fraction, gpu)
         if parts.failed:
             return math.inf
         serial = bool(getattr(cluster.estimator, "serial", False))
         backlogs = as_column(cluster.gpu_backlogs_s)
-        return float(value_charge(parts.cpu_s, parts.gpu_s, cluster.cpu_backlog_s, backlogs, gpu, serial, self.weights))
+        charge = value_charge(
+            parts.cpu_s, parts.gpu_s, cluster.cpu_backlog_s, backlogs, gpu, serial, foresight, self.weights
+        )
+        return float(charge)
 
 
 def weights_document(weights: FloatColumn, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,8 +125,8 @@ def load_weights(path: str | None = None) -> FloatColumn:
     weights = document.get("weights")
     if (
         not isinstance(weights, list)
-        or len(weights) != STREAM_WEIGHTS + FLOOD_WEIGHTS
+        or len(weights) != ALL_WEIGHTS
         or not all(isinstance(value, float) and math.isfinite(value) for value in weights)
     ):
-        raise ModelError(f"{place} does not hold {STREAM_WEIGHTS + FLOOD_WEIGHTS} finite weights.")
+        raise ModelError(f"{place} does not hold {ALL_WEIGHTS} finite weights.")
     return np.array(weights, dtype=np.float64)

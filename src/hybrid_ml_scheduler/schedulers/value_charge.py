@@ -18,13 +18,33 @@ from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.physics.choices import completion_s
 from hybrid_ml_scheduler.physics.formulas import resolve
 
-__all__ = ["FLOOD_WEIGHTS", "STREAM_WEIGHTS", "least_value_charge", "value_charge", "whole_device_charges"]
+__all__ = [
+    "ALL_WEIGHTS",
+    "FLOOD_WEIGHTS",
+    "STREAM_WEIGHTS",
+    "foresight_at",
+    "least_value_charge",
+    "value_charge",
+    "whole_device_charges",
+]
 
 SCALES_S = np.array([0.03, 0.15, 0.6, 3.0, 15.0])
 DEVICE_WEIGHTS = 2 + len(SCALES_S)
 STREAM_WEIGHTS = 2 * DEVICE_WEIGHTS + 2
 FLOOD_WEIGHTS = 6
+KNEE = STREAM_WEIGHTS + FLOOD_WEIGHTS  # the place of the load below which the future counts less
+ALL_WEIGHTS = KNEE + 1
 FLOOD_BACKLOG_S = 20.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def foresight_at(load: float, weights: FloatColumn) -> float:
+    """How much the future counts at a load: fully from the learned knee on, less and less below it."""
+    knee = weights[KNEE]
+    if load >= knee:
+        return 1.0
+    share = load / knee
+    return float(share * share)
 
 
 @njit(cache=True, inline="always", error_model="numpy")
@@ -45,16 +65,18 @@ def _stream_charge(
     cpu_value: float,
     gpu_value: float,
     total: float,
+    foresight: float,
     weights: FloatColumn,
 ) -> float:
-    """Completion + change of the value of the backlogs; `total` is the weighted sum of all backlogs."""
-    charge = completion
+    """Completion + foresight x change of the value of the backlogs; `total` is their weighted sum."""
+    charge = 0.0
     if cpu_part > 0.0:
         charge += _device_value(cpu_backlog + cpu_part, weights, 0) - cpu_value
     if gpu_part > 0.0:
         charge += _device_value(gpu_backlog + gpu_part, weights, DEVICE_WEIGHTS) - gpu_value
     added = cpu_part + weights[2 * DEVICE_WEIGHTS + 1] * gpu_part
-    return charge + weights[2 * DEVICE_WEIGHTS] * added * (total + 0.5 * added)
+    charge += weights[2 * DEVICE_WEIGHTS] * added * (total + 0.5 * added)
+    return completion + foresight * charge
 
 
 @njit(cache=True, inline="always", error_model="numpy")
@@ -97,6 +119,7 @@ def value_charge(
     gpu_backlog: FloatColumn,
     gpu: int,
     serial: bool,
+    foresight: float,
     weights: FloatColumn,
 ) -> float:
     """What one placement is charged: the number that `least_value_charge` makes least."""
@@ -106,7 +129,9 @@ def value_charge(
         return _flood_charge(done, cpu_part, gpu_part, cpu_backlog, gpu_backlog[gpu], mean, most, weights)
     cpu_value = _device_value(cpu_backlog, weights, 0)
     gpu_value = _device_value(gpu_backlog[gpu], weights, DEVICE_WEIGHTS)
-    return _stream_charge(done, cpu_part, gpu_part, cpu_backlog, gpu_backlog[gpu], cpu_value, gpu_value, total, weights)
+    return _stream_charge(
+        done, cpu_part, gpu_part, cpu_backlog, gpu_backlog[gpu], cpu_value, gpu_value, total, foresight, weights
+    )
 
 
 @njit(cache=True, error_model="numpy")
@@ -137,6 +162,7 @@ def least_value_charge(
     cpu_backlog: float,
     gpu_backlog: FloatColumn,
     grid: FloatColumn,
+    foresight: float,
     weights: FloatColumn,
 ) -> tuple[float, int]:
     """The split of the grid and the GPU with the least charge; ties to the smaller share, then the lower GPU."""
@@ -161,7 +187,16 @@ def least_value_charge(
                 charge = _flood_charge(done, cpu_part, gpu_part, cpu_backlog, waiting, mean, most, weights)
             else:
                 charge = _stream_charge(
-                    done, cpu_part, gpu_part, cpu_backlog, waiting, cpu_value, gpu_values[gpu], total, weights
+                    done,
+                    cpu_part,
+                    gpu_part,
+                    cpu_backlog,
+                    waiting,
+                    cpu_value,
+                    gpu_values[gpu],
+                    total,
+                    foresight,
+                    weights,
                 )
             if charge < best:
                 best, best_fraction, best_gpu = charge, grid[point], gpu
@@ -175,6 +210,7 @@ def whole_device_charges(
     seconds: FloatColumn, device: IntColumn, backlog: FloatColumn, weights: FloatColumn, charges: FloatColumn
 ) -> None:
     """The charge of giving the whole task to each device: `seconds[a]` of work on `device[a]` (0 = CPU)."""
+    foresight = 1.0
     total, mean, most, least = _levels(backlog[0], backlog[1:], weights[2 * DEVICE_WEIGHTS + 1])
     cpu_value = _device_value(backlog[0], weights, 0)
     for action in range(seconds.shape[0]):
@@ -188,5 +224,5 @@ def whole_device_charges(
         else:
             gpu_value = 0.0 if on == 0 else _device_value(waiting, weights, DEVICE_WEIGHTS)
             charges[action] = _stream_charge(
-                waiting + took, cpu_part, gpu_part, backlog[0], waiting, cpu_value, gpu_value, total, weights
+                waiting + took, cpu_part, gpu_part, backlog[0], waiting, cpu_value, gpu_value, total, foresight, weights
             )

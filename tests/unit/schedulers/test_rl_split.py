@@ -48,7 +48,7 @@ def test_bad_weight_files_are_refused_with_one_sentence(tmp_path: Path) -> None:
         (json.dumps({**good, "format": "x"}), "not a file of the kind"),
         (json.dumps({**good, "version": 7}), "version 7"),
         (json.dumps({**good, "weights": [1.0]}), "finite weights"),
-        (json.dumps({**good, "weights": ["a"] * 22}), "finite weights"),
+        (json.dumps({**good, "weights": ["a"] * 23}), "finite weights"),
     ]
     for text, words in cases:
         place.write_text(text)
