@@ -60,6 +60,6 @@ def render(result: dict[str, Any]) -> str:
     """Return the figures as text."""
     return (
         f"{result['tasks']:,} tasks at {result['tasks_per_s']:.0f} tasks/s\n"
-        f"RSS {result['rss_after_warm_up_mb']:.0f} MB after the warm-up, {result['rss_at_the_end_mb']:.0f} MB at the end"
+        f"RSS {result['rss_after_warm_up_mb']:.0f} MB after the warm-up, {result['rss_at_the_end_mb']:.0f} MB at last"
         f" ({result['growth_percent']:+.1f} %; must stay below +5 %): {'holds' if result['holds'] else 'FAILS'}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import pickle
 from collections.abc import Mapping
 from typing import Any
@@ -18,8 +19,15 @@ _DIGEST_BYTES = 16
 
 def packed(state: Mapping[str, Any]) -> bytes:
     """Return the state as bytes."""
-    body = pickle.dumps({"version": __version__, "state": state}, protocol=5)
-    return _MAGIC + hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest() + body
+    file = io.BytesIO(_MAGIC + bytes(_DIGEST_BYTES))  # one buffer: the state may be many megabytes
+    file.seek(0, io.SEEK_END)
+    pickle.dump({"version": __version__, "state": state}, file, protocol=5)
+    with file.getbuffer() as whole:
+        body = whole[len(_MAGIC) + _DIGEST_BYTES :]
+        digest = hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest()
+        body.release()
+        whole[len(_MAGIC) : len(_MAGIC) + _DIGEST_BYTES] = digest
+    return file.getvalue()
 
 
 def unpacked(blob: bytes) -> Mapping[str, Any]:
