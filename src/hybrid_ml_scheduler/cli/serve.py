@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import typer
 __all__ = ["serve"]
 
 _SWITCH_EVERY_S = 0.0005
+_ONE_THREAD_EACH = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def serve(
@@ -31,6 +33,8 @@ def serve(
 
     Where it runs comes from the environment or `.env` (docs/configuration.md); the options win over both.
     """
+    for name in _ONE_THREAD_EACH:  # before NumPy is loaded: small matrices are slower on several threads
+        os.environ.setdefault(name, "1")
     from hybrid_ml_scheduler.settings import load_settings
 
     given: dict[str, object] = {
