@@ -152,6 +152,8 @@ def _train_rl_split(names: list[str], node: Any, seed: int | None, effort: float
         full,
         stream_rounds=max(1, round(full.stream_rounds * effort)),
         flood_rounds=max(1, round(full.flood_rounds * effort)),
+        floods=max(1, round(full.floods * min(1.0, effort))),
+        tasks=max(500, round(full.tasks * min(1.0, effort))),
         seed=full.seed if seed is None else seed,
     )
     with _stages() as tell:
