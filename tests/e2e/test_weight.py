@@ -19,7 +19,7 @@ from tests.e2e.truth import snapshot
 FIRST_VIEW_BYTES = 250_000
 BUSIEST_SHARE = 0.35
 MOST_GROWTH = 0.10
-WATCHED_S = 10.0
+WATCHED_S = 6.0
 # Half an hour at two updates a second, after enough of them to fill every bounded list.
 FORWARDED = 3600
 FULL_AFTER = 700
@@ -54,7 +54,7 @@ def watch(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Watch:
         page = opened.open("/")
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable")
-        page.wait_for_timeout(3000)
+        page.wait_for_timeout(2000)
         before = figures(session)
         page.wait_for_timeout(WATCHED_S * 1000)
         after = figures(session)
