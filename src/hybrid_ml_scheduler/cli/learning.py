@@ -93,7 +93,7 @@ def agent(
         list[str] | None,
         typer.Option(
             metavar="PRESET",
-            help="Workload to learn on; repeat for more (rl_agent: all presets, mixed above all; rl_split: mixed).",
+            help="Workload to learn on (default mixed); rl_agent takes several, the first above all.",
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="First training seed (default: that of the product).")] = None,
@@ -108,10 +108,8 @@ def agent(
     ten minutes). `--effort 0.1` is for trying out. A name ending in `.npy` keeps the bare weights only.
     """
     from hybrid_ml_scheduler.physics import Node
-    from hybrid_ml_scheduler.workload import PRESETS
 
-    whole = strategy is Agent.RL_AGENT
-    names = workload or (list(PRESETS) if whole else ["mixed"])
+    whole, names = strategy is Agent.RL_AGENT, workload or ["mixed"]
     place = out or Path("rl_agent.pth" if whole else "rl_split.json")
     make = _train_rl_agent if whole else _train_rl_split
     budget = make(names, Node.uniform(gpus), seed, effort, place)
@@ -129,6 +127,7 @@ def _train_rl_agent(names: list[str], node: Any, seed: int | None, effort: float
     budget = replace(
         full,
         search_rounds=max(1, round(full.search_rounds * effort)),
+        search_tasks=max(500, round(full.search_tasks * min(1.0, effort))),
         tasks=max(2_000, round(full.tasks * min(1.0, effort))),
         sampled=full.sampled * min(1.0, effort),
         steps=max(20, round(full.steps * effort)),

@@ -47,10 +47,11 @@ NO_TASK_AFTER = 1_500  # the last tasks have too little future to be judged by i
 class AgentBudget:
     """How much training costs."""
 
-    search_rounds: int = 10
+    search_rounds: int = 24
+    search_tasks: int = 10_000
     tasks: int = 6_000
     sampled: float = 0.08
-    steps: int = 5_000
+    steps: int = 3_000
     batch: int = 256
     rate: float = 1e-3
     online_tasks: int = 0
@@ -77,7 +78,11 @@ def train_agent(
     demonstrators = []
     for index, law in enumerate(laws):
         search = SearchBudget(
-            stream_rounds=budget.search_rounds, flood_rounds=0, calm=0, seed=budget.seed + 1_000_000 * (index + 1)
+            stream_rounds=budget.search_rounds,
+            flood_rounds=0,
+            calm=0,
+            tasks=budget.search_tasks,
+            seed=budget.seed + 1_000_000 * index,
         )
         demonstrators.append(search_weights(law, node, search, step=1.0))
         tell("demonstrators", index + 1, len(laws))

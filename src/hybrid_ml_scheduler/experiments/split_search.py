@@ -28,7 +28,7 @@ __all__ = ["SearchBudget", "search_weights"]
 Progress = Callable[[int, int, float], None]
 Score = Callable[[FloatColumn], float]
 STREAM_LOADS = (0.5, 0.5, 0.7, 0.8, 0.8, 0.9, 0.95, 0.95)
-CALM_LOADS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+KNEE_LOADS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 KNEES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0)
 WARM_UP = 0.1
 
@@ -91,13 +91,13 @@ def search_weights(
         tell(budget.stream_rounds + done + 1, best)
     found = np.concatenate([first, np.exp(second), [0.0]])
     if budget.calm:
-        calm = [at_load(law, node, load, next(seeds), budget.tasks) for load in CALM_LOADS for _ in range(budget.calm)]
+        calm = [at_load(law, node, load, next(seeds), budget.tasks) for load in KNEE_LOADS for _ in range(budget.calm)]
         found[KNEE] = _best_knee(found, calm, node, grid)
     return found
 
 
 def _best_knee(weights: FloatColumn, calm: list[LoadedTasks], node: Node, grid: FloatColumn) -> float:
-    """The knee with the best score over calm workloads."""
+    """The knee with the best score over workloads from calm to busy."""
     plain = [_earliest_finish_latency(one, node, grid) for one in calm]
     scores = [_stream_score(np.append(weights[:KNEE], knee), calm, plain, node, grid) for knee in KNEES]
     return KNEES[int(np.argmin(scores))]

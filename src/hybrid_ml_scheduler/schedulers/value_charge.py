@@ -69,14 +69,13 @@ def _stream_charge(
     weights: FloatColumn,
 ) -> float:
     """Completion + foresight x change of the value of the backlogs; `total` is their weighted sum."""
-    charge = 0.0
+    charge = completion
     if cpu_part > 0.0:
-        charge += _device_value(cpu_backlog + cpu_part, weights, 0) - cpu_value
+        charge += foresight * (_device_value(cpu_backlog + cpu_part, weights, 0) - cpu_value)
     if gpu_part > 0.0:
-        charge += _device_value(gpu_backlog + gpu_part, weights, DEVICE_WEIGHTS) - gpu_value
+        charge += foresight * (_device_value(gpu_backlog + gpu_part, weights, DEVICE_WEIGHTS) - gpu_value)
     added = cpu_part + weights[2 * DEVICE_WEIGHTS + 1] * gpu_part
-    charge += weights[2 * DEVICE_WEIGHTS] * added * (total + 0.5 * added)
-    return completion + foresight * charge
+    return charge + foresight * (weights[2 * DEVICE_WEIGHTS] * added * (total + 0.5 * added))
 
 
 @njit(cache=True, inline="always", error_model="numpy")

@@ -73,7 +73,7 @@ def test_searching_twice_gives_the_same_weights() -> None:
 
 
 def test_training_an_agent_twice_gives_the_same_weights() -> None:
-    budget = AgentBudget(search_rounds=1, tasks=1_600, sampled=0.05, steps=15, online_tasks=100)
+    budget = AgentBudget(search_rounds=1, search_tasks=300, tasks=1_600, sampled=0.05, steps=15, online_tasks=100)
     first, second = (train_agent([preset("mixed"), preset("light")], Node.uniform(2), budget) for _ in range(2))
     assert np.array_equal(first.weights, second.weights)
 
