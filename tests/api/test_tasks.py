@@ -79,6 +79,7 @@ def test_an_old_task_is_explained_as_of_today_and_says_so(running: LiveService) 
     running.client.patch("/api/simulation", json={"speed": 0})
     before = running.status()["last_task_id"]
     running.wait(lambda now: now["last_task_id"] > before + 300)
+    running.post("/api/simulation/pause")  # which stores what was decided
     origins = {
         running.get(f"/api/tasks/{before + place}")["strategies"]["hybrid_ml"]["reason_origin"]
         for place in range(100, 110)
