@@ -109,7 +109,7 @@ def test_speed_can_be_changed_while_running() -> None:
         race = place.enter()
         place.arena.ask(lambda: place.arena.set_speed(0.0)).result()
         place.wait(lambda: race.tasks_processed > 500)
-        assert race.learners.stride == 8
+        assert race.learners.stride == 7
 
 
 def test_a_model_trained_in_the_background_takes_over_at_a_stored_boundary() -> None:
