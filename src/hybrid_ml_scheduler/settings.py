@@ -17,6 +17,8 @@ from hybrid_ml_scheduler.core.errors import ConfigurationError
 __all__ = ["Settings", "load_settings"]
 
 _OWN_PREFIX = "HMS_"
+# Ours, but read by the command line, the tests and the benchmarks; no setting of the service.
+_READ_ELSEWHERE = frozenset({"HMS_CHROMIUM", "HMS_SOAK_TASKS", "HMS_TRACEBACK", "HMS_TRACES"})
 _WORTHLESS_KEYS = frozenset({"changeme", "change-me", "secret", "password", "default", "apikey", "api-key", "test"})
 _SHORTEST_KEY = 16
 _RATE = re.compile(r"([1-9][0-9]{0,8})/(second|minute|hour)")
@@ -217,7 +219,7 @@ def _refuse_unknown(env_file: Path) -> None:
     if env_file.is_file():
         named |= {name.upper(): f"{env_file}: {name}" for name in dotenv_values(env_file)}
     for name, place in named.items():
-        if name in known or name.startswith("COMPOSE_"):
+        if name in known or name in _READ_ELSEWHERE or name.startswith("COMPOSE_"):
             continue
         near = difflib.get_close_matches(name, known, n=1)
         raise ConfigurationError(f"{place} is unknown" + (f"; did you mean {near[0]}?" if near else "."))

@@ -21,6 +21,7 @@ app = typer.Typer(
     name="workload",
     help="Make tasks, look at them, and convert traces.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode="markdown",
 )
 

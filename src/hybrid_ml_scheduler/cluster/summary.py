@@ -16,7 +16,10 @@ __all__ = ["Summary", "summarize"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """Means, percentiles and totals over the completed tasks of a run; energies and costs over all."""
+    """Means, percentiles and totals over the completed tasks of a run; energies and costs over all.
+
+    `mean_queue_length` is the mean number of tasks that are ready and not finished, those in service included.
+    """
 
     tasks: int
     failed_count: int

@@ -142,3 +142,8 @@ def test_a_server_without_a_user_is_refused(tmp_path: Path, monkeypatch: pytest.
 def test_a_misspelt_name_is_refused_with_the_nearest_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigurationError, match="HMS_PROT is unknown; did you mean HMS_PORT"):
         loaded(tmp_path, monkeypatch, HMS_PROT="9")
+
+
+def test_names_that_others_read_do_not_stop_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    others = {"HMS_TRACEBACK": "1", "HMS_TRACES": "traces", "HMS_CHROMIUM": "chromium", "HMS_SOAK_TASKS": "10"}
+    assert loaded(tmp_path, monkeypatch, **others).port == 8000
