@@ -40,6 +40,10 @@ Workload = Annotated[str, typer.Option(metavar="PRESET", help="The workload to l
 Output = Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")]
 Gpus = Annotated[int, typer.Option(min=1, max=64, help="Number of GPUs of the node.")]
 
+# No test may meet a seed that some training saw: tests take at most 1,000 seeds from one below a million on.
+FIRST_TRAINING_SEED = 1_000_000
+LAST_TEST_SEED = FIRST_TRAINING_SEED - 1_000
+
 train = typer.Typer(
     help="Train the forest or an agent and save the model.",
     epilog="Start with: `hms train forest --out forest.joblib`",
@@ -54,7 +58,7 @@ def forest(
     out: Annotated[Path, typer.Option(help="The model file to write (joblib).")] = Path("forest.joblib"),
     workload: Workload = "mixed",
     tasks: Annotated[int, typer.Option(min=50, help="How many labelled tasks to learn from.")] = 1_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the training tasks.")] = 4_000_000,
+    seed: Annotated[int, typer.Option(min=FIRST_TRAINING_SEED, help="Seed of the training tasks.")] = 4_000_000,
     kind: Annotated[Kind, typer.Option(help="Random forest, or extra trees.")] = Kind.RANDOM_FOREST,
     gpus: Gpus = 4,
     format: Output = Format.TABLE,
@@ -96,7 +100,10 @@ def agent(
             help="Workload to learn on (default mixed); rl_agent takes several, the first above all.",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="First training seed (default: that of the product).")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=FIRST_TRAINING_SEED, help="First training seed (default: that of the product)."),
+    ] = None,
     effort: Annotated[float, typer.Option(min=0.001, max=10, help="Share of the full training budget.")] = 1.0,
     gpus: Gpus = 4,
     format: Output = Format.TABLE,
@@ -164,9 +171,11 @@ def _train_rl_split(names: list[str], node: Any, seed: int | None, effort: float
 def evaluate(
     model: Annotated[str, typer.Argument(help="A model file (.joblib, .pth, .npy, .json) or rl_agent, rl_split.")],
     workload: Workload = "mixed",
-    load: Annotated[list[float] | None, typer.Option(help="Load of the node; repeat for more.")] = None,
+    load: Annotated[
+        list[float] | None, typer.Option(min=0.001, max=100, help="Load of the node; repeat for more.")
+    ] = None,
     seeds: Annotated[int, typer.Option(min=2, max=1000, help="How many test seeds.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="The first test seed.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LAST_TEST_SEED, help="The first test seed.")] = 0,
     tasks: Annotated[int, typer.Option(min=100, help="Tasks of each seed; the first tenth is discarded.")] = 20_000,
     gpus: Gpus = 4,
     format: Output = Format.TABLE,
@@ -187,7 +196,7 @@ def evaluate(
 
 def shift(
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many test seeds; from 2 on with intervals.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="The first test seed.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LAST_TEST_SEED, help="The first test seed.")] = 0,
     tasks: Annotated[int, typer.Option(min=100, help="Tasks after the shift.")] = 500,
     out: Annotated[Path | None, typer.Option(help="A folder for shift.json and shift.png.")] = None,
     format: Output = Format.TABLE,

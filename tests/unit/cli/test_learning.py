@@ -58,3 +58,18 @@ def test_the_shift_is_told_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run(["shift", "--seeds", "1", "--tasks", "100", "--out", str(tmp_path)]) == 0
     assert "frozen forest vs agent" in capsys.readouterr().out
     assert (tmp_path / "shift.png").is_file()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["train", "forest", "--seed", "0"],
+        ["train", "agent", "--seed", "7"],
+        ["evaluate", "rl_split", "--seed", "1000000"],
+    ],
+)
+def test_a_seed_is_for_training_or_for_judging_never_for_both(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 2
+    assert "--seed" in capsys.readouterr().err
