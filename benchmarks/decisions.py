@@ -119,7 +119,42 @@ def _network() -> dict[str, Any]:
     inputs = torch.from_numpy(states)
     with torch.no_grad():
         result["torch_forward"] = _each(lambda i: net(inputs[i : i + 1]), 1_000)
+    session = _session(_onnx_net(dqn))
+    result["onnx_forward"] = _each(lambda i: session.run(None, {"states": states[i : i + 1]}), 1_000)
+    own, theirs = dqn.q(states[0]), session.run(None, {"states": states[:1]})[0][0]
+    if not np.allclose(own, theirs, atol=1e-5):
+        raise SystemExit("the network in ONNX answers something else than ours")
     return result
+
+
+def _onnx_net(dqn: DoubleDqn) -> bytes:
+    """The same weights as an ONNX graph."""
+    from onnx import TensorProto, checker, helper, numpy_helper
+
+    constants, nodes, last = [], [], "states"
+    for name in ("hidden1", "hidden2", "head"):
+        for part in ("weight", "bias"):
+            values = np.ascontiguousarray(named_layers(dqn.weights, dqn.shape)[f"{name}.{part}"])
+            constants.append(numpy_helper.from_array(values, f"{name}.{part}"))
+        nodes.append(helper.make_node("Gemm", [last, f"{name}.weight", f"{name}.bias"], [name]))
+        if name != "head":
+            nodes.append(helper.make_node("Relu", [name], [f"{name}.out"]))
+        last = f"{name}.out"
+    constants.append(numpy_helper.from_array(np.array([1, dqn.shape[2]]), "sizes"))
+    nodes += [
+        helper.make_node("Split", ["head", "sizes"], ["value", "advantage"], axis=1),
+        helper.make_node("ReduceMean", ["advantage"], ["mean"], axes=[1]),
+        helper.make_node("Sub", ["advantage", "mean"], ["centred"]),
+        helper.make_node("Add", ["value", "centred"], ["q"]),
+    ]
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, width])
+        for name, width in (("states", dqn.shape[0]), ("q", dqn.shape[2]))
+    ]
+    graph = helper.make_graph(nodes, "dueling", ends[:1], ends[1:], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    checker.check_model(model)
+    return bytes(model.SerializeToString())
 
 
 def _torch_net(dqn: DoubleDqn) -> Any:
