@@ -19,7 +19,7 @@ async def test_in_production_every_changing_call_needs_the_key(application: Open
         changing = [
             ("POST", "/api/simulation/start"), ("POST", "/api/simulation/stop"), ("POST", "/api/simulation/pause"),
             ("POST", "/api/simulation/resume"), ("POST", "/api/pause"), ("POST", "/api/resume"),
-            ("PATCH", "/api/simulation"), ("DELETE", "/api/history?confirm=true"), ("POST", "/api/tasks"),
+            ("PATCH", "/api/simulation"), ("DELETE", "/api/history"), ("POST", "/api/tasks"),
         ]  # fmt: skip
         for method, path in changing:
             for headers in ({}, {"X-API-Key": "wrong"}, {"X-API-Key": KEY.upper()}):

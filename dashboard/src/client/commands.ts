@@ -45,7 +45,7 @@ export function change(patch: SimulationPatch): Promise<SimulationStatus | null>
 
 /** Remove every stored row; the caller has asked the person before. */
 export async function clearHistory(): Promise<boolean> {
-  const answer = await obeyed(() => ask<unknown>("/api/history?confirm=true", "DELETE"));
+  const answer = await obeyed(() => ask<unknown>("/api/history", "DELETE"));
   await queryClient.invalidateQueries();
   return answer !== null;
 }

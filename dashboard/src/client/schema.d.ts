@@ -96,7 +96,7 @@ export interface paths {
         post?: never;
         /**
          * Clear
-         * @description Remove all stored rows and begin a new run; needs `?confirm=true`.
+         * @description Remove all stored rows and begin a new run; what is removed cannot be brought back.
          */
         delete: operations["clear_api_history_delete"];
         options?: never;
@@ -2051,10 +2051,7 @@ export interface operations {
     };
     clear_api_history_delete: {
         parameters: {
-            query?: {
-                /** @description Must be true: what is removed cannot be brought back. */
-                confirm?: boolean;
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hmac
 from typing import Annotated
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader
 
-from hybrid_ml_scheduler.api.problems import Conflict
 from hybrid_ml_scheduler.core.errors import HmsError
 
-__all__ = ["Unauthorised", "require_api_key", "require_confirmation"]
+__all__ = ["Unauthorised", "require_api_key"]
 
 _KEY_HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, description="Needed for changing calls in production.")
 
@@ -27,11 +26,3 @@ async def require_api_key(request: Request, key: Annotated[str | None, Depends(_
         return
     if key is None or not hmac.compare_digest(key.encode(), wanted.encode()):
         raise Unauthorised("This call needs the right API key in the header X-API-Key.")
-
-
-async def require_confirmation(
-    confirm: Annotated[bool, Query(description="Must be true: what is removed cannot be brought back.")] = False,
-) -> None:
-    """Refuse to remove anything unless the client says that it means it."""
-    if not confirm:
-        raise Conflict("Clearing the history removes every stored row; repeat the call with confirm=true.")

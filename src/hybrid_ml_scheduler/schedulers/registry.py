@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -125,6 +126,24 @@ def _check_options(entry: SchedulerEntry, factory: Callable[..., Scheduler], opt
             near = difflib.get_close_matches(key, parameters, n=1)
             hint = f" Did you mean {near[0]}?" if near else f" It knows: {', '.join(parameters) or 'none'}."
             raise SchedulerError(f"{entry.name} has no option {key!r}.{hint}")
+        _check_kind(f"{entry.name}.{key}", options[key], parameters[key].default)
+
+
+def _check_kind(path: str, value: Any, default: Any) -> None:
+    """Refuse a value of another kind than the option's default: text for a number, a fraction for a count."""
+    if isinstance(default, bool):
+        fits, wanted = isinstance(value, bool), "true or false"
+    elif isinstance(default, int):
+        fits, wanted = isinstance(value, int) and not isinstance(value, bool), "a whole number"
+    elif isinstance(default, float):
+        fits = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        wanted = "a finite number"
+    elif isinstance(default, str):
+        fits, wanted = isinstance(value, str), "text"
+    else:
+        return  # no default to go by: the strategy itself must judge
+    if not fits:
+        raise SchedulerError(f"{path} = {value!r} must be {wanted}.")
 
 
 def _from_file(path: Path, attribute: str) -> SchedulerEntry:

@@ -66,6 +66,9 @@ WRONG_PLANS = [
     ('[schedulers]\nrace = ["oracle"]\n[schedulers.oracle]\nstpe = 0.1\n', "step"),
     ('[schedulers]\nrace = ["oracle"]\n[schedulers.oracle]\nstep = 0.3\n', "step"),
     ('[schedulers]\nrace = ["oracle"]\n[schedulers.gredy]\nstep = 0.3\n', "gredy"),
+    ('[schedulers]\nrace = ["oracle"]\n[schedulers.oracle]\nstep = "wide"\n', "oracle.step"),
+    ('[schedulers]\nrace = ["oracle"]\n[schedulers.oracle]\nstep = nan\n', "oracle.step"),
+    ('[schedulers]\nrace = ["hybrid_ml"]\n[schedulers.hybrid_ml]\nwindow = 50.5\n', "window"),
     ("not toml at all", "plan.toml"),
 ]
 

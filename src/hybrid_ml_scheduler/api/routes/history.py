@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from hybrid_ml_scheduler.api.dependencies import ArchiveDep
 from hybrid_ml_scheduler.api.ports import ExportFormat, ExportTable, LedgerQuery, LedgerSort, Order
 from hybrid_ml_scheduler.api.problems import problem_responses
-from hybrid_ml_scheduler.api.security import require_api_key, require_confirmation
+from hybrid_ml_scheduler.api.security import require_api_key
 from hybrid_ml_scheduler.api.wire.common import StrategyName
 from hybrid_ml_scheduler.api.wire.history import ComparativeTask, Events, HistoryCleared, Models, TrainingRecord, Trend
 from hybrid_ml_scheduler.api.wire.statistics import Stats
@@ -38,11 +38,11 @@ async def comparative(archive: ArchiveDep, limit: Annotated[int, Query(ge=1, le=
 
 @router.delete(
     "/history",
-    dependencies=[Depends(require_api_key), Depends(require_confirmation)],
+    dependencies=[Depends(require_api_key)],
     responses=problem_responses(401, 409, 503),
 )
 async def clear(archive: ArchiveDep) -> HistoryCleared:
-    """Remove all stored rows and begin a new run; needs `?confirm=true`."""
+    """Remove all stored rows and begin a new run; what is removed cannot be brought back."""
     return await archive.clear()
 
 
