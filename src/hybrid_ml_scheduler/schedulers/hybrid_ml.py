@@ -101,6 +101,8 @@ class HybridMl:
         if self.online:
             self._pending.append((task, decision.gpu_fraction))
             self._seen += 1
+            if len(self._pending) >= self._window_size:  # nobody trains: keep no more than a window
+                self._label_pending()
         return decision
 
     def preview(self, task: Task, cluster: ClusterView) -> Decision:

@@ -69,6 +69,12 @@ def test_in_the_background_it_waits_for_its_driver() -> None:
     assert strategy.last_training["error"] == data.recent_error
 
 
+def test_it_keeps_no_more_than_a_window_when_nobody_trains_it() -> None:
+    strategy = HybridMl(window=20, background=True)
+    _execution(strategy, _tasks(95), Node())
+    assert len(strategy.training_data().fractions) == 20
+
+
 def test_training_in_the_background_gives_the_same_forest_as_in_the_race() -> None:
     inside, outside = HybridMl(retrain_every=30), HybridMl(retrain_every=30, background=True)
     _execution(inside, _tasks(31), Node())
