@@ -16,7 +16,7 @@ from tests.api.service import LiveService, service
 Opener = Callable[..., contextlib.AbstractAsyncContextManager[httpx.AsyncClient]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
     """A service with the embedded database that has raced a few hundred tasks; leave it running."""
     environment = {"HMS_SCHEDULERS": "round_robin,random,greedy,hybrid_ml,oracle", "HMS_SEED": "7"}

@@ -41,16 +41,16 @@ def built_dashboard() -> None:
     subprocess.run([npm, "run", "build"], cwd=DASHBOARD, check=True, capture_output=True, env=dict(os.environ))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """A real browser."""
+    """A real browser; it ends with these tests, because its event loop would stand in the way of other ones."""
     with sync_playwright() as playwright:
         opened = launched(playwright)
         yield opened
         opened.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def race(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
     """A race with a plugin among the strategies and some history."""
     environment = {"HMS_SCHEDULERS": STRATEGIES, "HMS_SPEED": "100", "HMS_SEED": "11"}
