@@ -29,7 +29,7 @@ class LiveService:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.environment = {"HMS_SCHEDULERS": CHEAP, "HMS_RATE_LIMIT": "1000000/second", **(environment or {})}
-        self.client = httpx.Client(base_url=self.url, timeout=20.0)
+        self.client = httpx.Client(base_url=self.url, timeout=60.0)
         self._process: subprocess.Popen[bytes] | None = None
 
     def launch(self) -> subprocess.Popen[bytes]:
