@@ -126,7 +126,7 @@ def agent(
 def _train_rl_agent(names: list[str], node: Any, seed: int | None, effort: float, place: Path) -> Any:
     from dataclasses import replace
 
-    from hybrid_ml_scheduler.experiments.agent_training import AgentBudget, train_agent
+    from hybrid_ml_scheduler.experiments.agent_training import AgentBudget, home_of, train_agent
     from hybrid_ml_scheduler.experiments.training_files import save_trained_agent
     from hybrid_ml_scheduler.workload import preset
 
@@ -140,9 +140,10 @@ def _train_rl_agent(names: list[str], node: Any, seed: int | None, effort: float
         steps=max(20, round(full.steps * effort)),
         seed=full.seed if seed is None else seed,
     )
+    laws = [preset(name) for name in names]
     with _stages() as tell:
-        dqn = train_agent([preset(name) for name in names], node, budget, tell)
-    save_trained_agent(dqn, node, place)
+        dqn = train_agent(laws, node, budget, tell)
+    save_trained_agent(dqn, home_of(laws, budget.seed), node, place)
     return budget.record()
 
 

@@ -27,11 +27,11 @@ from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.schedulers.agent_options import AgentOptions
 from hybrid_ml_scheduler.schedulers.agent_view import cluster_inputs
-from hybrid_ml_scheduler.schedulers.pace import fresh_pace
+from hybrid_ml_scheduler.schedulers.pace import fresh_pace, task_habits
 from hybrid_ml_scheduler.schedulers.rl_agent import VALUE_UNIT, RlAgent
-from hybrid_ml_scheduler.workload import WorkloadParameters
+from hybrid_ml_scheduler.workload import WorkloadParameters, generate
 
-__all__ = ["AgentBudget", "Experience", "fit_returns", "gather", "train_agent"]
+__all__ = ["AgentBudget", "Experience", "fit_returns", "gather", "home_of", "train_agent"]
 
 Singles = npt.NDArray[np.float32]
 Progress = Callable[[str, int, int], None]
@@ -40,6 +40,9 @@ ENERGY_WEIGHTS = (0.0, 0.0, 0.25, 0.5, 0.75)
 OTHER_ENERGY_WEIGHTS = (0.0, 0.5)
 ONLINE = ((0.8, 0.0), (0.95, 0.0), (0.5, 0.0), (0.8, 0.5))
 WANDER = 0.02
+HOME_TASKS = 20_000
+TOLERANCE = 0.3  # of the spread of single tasks; a mean over 500 of them strays by less than a fifth of this
+KNEE_LOAD = 0.8
 NO_TASK_AFTER = 1_500  # the last tasks have too little future to be judged by it
 
 
@@ -99,6 +102,13 @@ def train_agent(
             _learn_online(dqn, laws[0], node, load, energy_weight, budget, budget.seed + 500_000 + index)
             tell("online", index + 1, len(ONLINE))
     return dqn
+
+
+def home_of(laws: Sequence[WorkloadParameters], seed: int) -> FloatColumn:
+    """Means and tolerances of the tasks of the training workloads, and the load from which on training counts."""
+    tasks = [generate(law.with_values({"num_tasks": HOME_TASKS}), seed + index) for index, law in enumerate(laws)]
+    habits = np.vstack([task_habits(one.size, one.compute_intensity, one.memory_required) for one in tasks])
+    return np.concatenate([habits.mean(axis=0), TOLERANCE * habits.std(axis=0), [KNEE_LOAD]])
 
 
 def gather(

@@ -63,9 +63,11 @@ def _charge_rule(step: float, price: float = 0.0) -> BatchRule:
     return BatchRule(kind=RuleKind.LEAST_CHARGE, grid=split_grid(step), price=price)
 
 
-def _agent_finish(tasks: LoadedTasks, node: Node, weights: Singles, energy_weight: float = 0.0) -> Any:
+def _agent_finish(
+    tasks: LoadedTasks, node: Node, weights: Singles, energy_weight: float = 0.0, home: FloatColumn | None = None
+) -> Any:
     shape = (cluster_inputs(node.num_gpus), HIDDEN, node.num_gpus + 1)
-    return run_agent(tasks, node, weights, shape, VALUE_UNIT, energy_weight, AgentOptions().joule_unit)
+    return run_agent(tasks, node, weights, shape, VALUE_UNIT, energy_weight, AgentOptions().joule_unit, home)
 
 
 def agent_ratio(
@@ -75,14 +77,14 @@ def agent_ratio(
     load: float,
     seeds: Sequence[int],
     count: int,
-    energy_weight: float = 0.0,
+    home: FloatColumn | None = None,
 ) -> list[float]:
-    """Mean latency of the frozen agent over that of `earliest_device`, one number a seed."""
+    """Mean latency of the frozen agent (w = 0) over that of `earliest_device`, one number a seed."""
     ratios = []
     for seed in seeds:
         tasks = at_load(law, node, load, seed, count)
         plain = _mean_latency(_by_rule(tasks, node, _charge_rule(1.0)), tasks)
-        own = _mean_latency(_agent_finish(tasks, node, weights, energy_weight).finish_s, tasks)
+        own = _mean_latency(_agent_finish(tasks, node, weights, 0.0, home).finish_s, tasks)
         ratios.append(own / plain)
     return ratios
 
@@ -94,24 +96,31 @@ def agent_energy(
     energy_weights: Sequence[float],
     seeds: Sequence[int],
     count: int,
+    home: FloatColumn | None = None,
 ) -> list[list[float]]:
     """Mean energy of a task at each energy weight, a list for each seed, at the workload's own rate."""
     found = []
     for seed in seeds:
         batch = generate(law.with_values({"num_tasks": count}), seed)
         tasks = LoadedTasks(batch=batch, seconds=durations(batch, node), load=0.0)
-        found.append([float(_agent_finish(tasks, node, weights, w).energy_j.mean()) for w in energy_weights])
+        found.append([float(_agent_finish(tasks, node, weights, w, home).energy_j.mean()) for w in energy_weights])
     return found
 
 
 def agent_makespan_ratio(
-    weights: Singles, law: WorkloadParameters, node: Node, rival: BatchRule, seeds: Sequence[int], count: int
+    weights: Singles,
+    law: WorkloadParameters,
+    node: Node,
+    rival: BatchRule,
+    seeds: Sequence[int],
+    count: int,
+    home: FloatColumn | None = None,
 ) -> list[float]:
     """Makespan of the agent over that of a rival when all tasks come at once."""
     ratios = []
     for seed in seeds:
         tasks = at_once(law, node, seed, count)
-        own = _agent_finish(tasks, node, weights).finish_s.max()
+        own = _agent_finish(tasks, node, weights, 0.0, home).finish_s.max()
         ratios.append(float(own / _by_rule(tasks, node, rival).max()))
     return ratios
 

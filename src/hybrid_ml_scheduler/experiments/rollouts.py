@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.learning.network import Shape
 from hybrid_ml_scheduler.physics import CoExecution, Node
 from hybrid_ml_scheduler.physics.formulas import resolve
 from hybrid_ml_scheduler.schedulers.agent_view import best_action, view
-from hybrid_ml_scheduler.schedulers.pace import fresh_pace, pace_step, seen_load
+from hybrid_ml_scheduler.schedulers.pace import fresh_pace, habit_step, pace_step, seen_load, trust
 from hybrid_ml_scheduler.schedulers.value_charge import foresight_at, least_value_charge
 
 __all__ = ["AgentRun", "run_agent", "run_value_charge", "task_columns"]
@@ -139,8 +139,10 @@ def _agent_run(
         for index in range(actions):
             backlog[index] = max(free[index] - now, 0.0)
         pace_step(now, seconds[row].min(), pace)
-        scale = view(
-            columns[row, 0], columns[row, 1], columns[row, 2], energy_weight, seen_load(pace, actions), joule_unit,
+        habit_step(columns[row, 0], columns[row, 1], columns[row, 2], pace)
+        load = seen_load(pace, actions)
+        scale = trust(load, pace) * view(
+            columns[row, 0], columns[row, 1], columns[row, 2], energy_weight, load, joule_unit,
             False, seconds[row], device[row], backlog, power_w, state, prior, order,
         )  # fmt: skip
         chosen = order[best_action(weights, state, prior, scale, unit, hidden, q)]
@@ -163,6 +165,7 @@ def run_agent(
     value_unit: float,
     energy_weight: float,
     joule_unit: float,
+    home: FloatColumn | None = None,
 ) -> AgentRun:
     """Run the frozen agent (state with the cluster, time = latency) over all tasks."""
     count = len(tasks.batch)
@@ -177,7 +180,7 @@ def run_agent(
         energy_weight,
         joule_unit,
         power,
-        fresh_pace(),
+        fresh_pace(home),
         weights,
         shape[0],
         shape[1],

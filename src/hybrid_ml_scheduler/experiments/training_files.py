@@ -19,7 +19,8 @@ from hybrid_ml_scheduler.learning.dqn import DoubleDqn
 from hybrid_ml_scheduler.learning.files import load_agent, load_forest
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.agent_view import cluster_inputs
-from hybrid_ml_scheduler.schedulers.rl_agent import RlAgent, shipped_weights
+from hybrid_ml_scheduler.schedulers.pace import HOME
+from hybrid_ml_scheduler.schedulers.rl_agent import RlAgent, shipped_home, shipped_weights
 from hybrid_ml_scheduler.schedulers.rl_split import load_weights, weights_document
 from hybrid_ml_scheduler.workload import WorkloadParameters
 
@@ -28,14 +29,14 @@ __all__ = ["judged", "save_trained_agent", "save_trained_split"]
 Singles = npt.NDArray[np.float32]
 
 
-def save_trained_agent(dqn: DoubleDqn, node: Node, place: Path) -> None:
-    """Write a whole agent (`.pth`) or its bare weights (`.npy`)."""
+def save_trained_agent(dqn: DoubleDqn, home: FloatColumn, node: Node, place: Path) -> None:
+    """Write a whole agent with its home (`.pth`) or its bare weights (`.npy`)."""
     if place.suffix == ".npy":
         _written(place, lambda beside: _save_array(beside, dqn.weights))
         return
     agent = RlAgent(model=None)
     agent.prepare(RaceContext(estimator=PhysicsEstimator(node), seed=0))
-    agent.adopt(dqn.weights)
+    agent.adopt(dqn.weights, home)
     agent.save_model(place)
 
 
@@ -68,9 +69,9 @@ def judged(
             figures[f"latency_vs_frugal_finish_at_{load:g}"] = frugal
         figures["makespan_vs_bound"] = judging.split_bound_ratio(split, law, node, seeds, min(count, 10_000))
     elif suffix in (".pth", ".npy") or model == "rl_agent":
-        weights = _agent_weights(model, node)
+        weights, home = _agent_weights(model, node)
         for load in loads:
-            ratios = judging.agent_ratio(weights, law, node, load, seeds, count)
+            ratios = judging.agent_ratio(weights, law, node, load, seeds, count, home)
             figures[f"latency_vs_earliest_device_at_{load:g}"] = ratios
     else:
         raise ModelError(f"{model} is no model: name rl_agent, rl_split or a .joblib, .pth, .npy or .json file.")
@@ -84,22 +85,27 @@ def _with_intervals(figures: dict[str, list[float]]) -> dict[str, Any]:
     return result
 
 
-def _agent_weights(model: str, node: Node) -> Singles:
+def _agent_weights(model: str, node: Node) -> tuple[Singles, FloatColumn | None]:
+    """The weights of an agent, and the home that it knows of."""
     weights: Singles | None
+    home: FloatColumn | None = None
     if model == "rl_agent":
-        weights = shipped_weights(node.num_gpus)
+        weights, home = shipped_weights(node.num_gpus), shipped_home()
     elif model.endswith(".npy"):
         try:
             weights = np.load(model, allow_pickle=False)
         except (OSError, ValueError) as error:
             raise ModelError(f"{model} cannot be read as weights: {error}.") from error
     else:
-        weights = np.asarray(load_agent(model).get("dqn", {}).get("weights", ()), dtype=np.float32)
+        state = load_agent(model)
+        weights = np.asarray(state.get("dqn", {}).get("weights", ()), dtype=np.float32)
+        pace = np.asarray(state.get("pace", ()), dtype=np.float64)
+        home = pace[-HOME:] if len(pace) > HOME else None
     inputs, actions = cluster_inputs(node.num_gpus), node.num_gpus + 1
     expected = (inputs + 1) * judging.HIDDEN + (judging.HIDDEN + 1) * (judging.HIDDEN + actions + 1)
     if weights is None or weights.shape != (expected,) or weights.dtype != np.float32:
         raise ModelError(f"{model} holds no weights for a node of {node.num_gpus} GPUs.")
-    return weights
+    return weights, home
 
 
 def _save_array(place: Path, weights: Singles) -> None:

@@ -8,6 +8,7 @@ simulator on `mixed` at many loads (`hms train agent`); they serve nodes of four
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from importlib.resources import files
@@ -17,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_ml_scheduler.core import CPU_ONLY, ClusterView, Decision, Outcome, RaceContext, Task, stream
+from hybrid_ml_scheduler.core import CPU_ONLY, ClusterView, Decision, FloatColumn, Outcome, RaceContext, Task, stream
 from hybrid_ml_scheduler.core.errors import ModelError, PlanError
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
 from hybrid_ml_scheduler.learning.files import load_agent, save_agent
@@ -25,8 +26,9 @@ from hybrid_ml_scheduler.physics import PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.agent_memory import AgentMemory
 from hybrid_ml_scheduler.schedulers.agent_options import AgentOptions
 from hybrid_ml_scheduler.schedulers.agent_sight import AgentSight
+from hybrid_ml_scheduler.schedulers.pace import fresh_pace
 
-__all__ = ["VALUE_UNIT", "RlAgent", "shipped_weights"]
+__all__ = ["VALUE_UNIT", "RlAgent", "shipped_home", "shipped_weights"]
 
 VALUE_UNIT = 50.0
 SHIPPED = "default"
@@ -41,6 +43,12 @@ def shipped_weights(num_gpus: int) -> npt.NDArray[np.float32] | None:
     with place.open("rb") as source:
         weights: npt.NDArray[np.float32] = np.load(source, allow_pickle=False)
     return weights
+
+
+def shipped_home() -> FloatColumn:
+    """The tasks that the shipped weights were trained on, and the load from which on they are trusted."""
+    place = files("hybrid_ml_scheduler.schedulers") / "weights" / "rl_agent.json"
+    return np.array(json.loads(place.read_text(encoding="utf-8"))["home"], dtype=np.float64)
 
 
 class RlAgent:
@@ -88,16 +96,17 @@ class RlAgent:
         elif self._model == SHIPPED and options.has_prior and options.time == "latency":
             weights = shipped_weights(context.num_gpus)
             if weights is not None:
-                self.adopt(weights)
+                self.adopt(weights, shipped_home())
 
-    def adopt(self, weights: npt.NDArray[np.float32]) -> None:
-        """Take over trained weights, and from then on learn gently.
+    def adopt(self, weights: npt.NDArray[np.float32], home: FloatColumn | None = None) -> None:
+        """Take over trained weights, and from then on learn gently; `home` says where they can be trusted.
 
         Whatever the luck of the arrivals does to one return would otherwise pass into the far smaller
         differences between devices: the hidden layers stay, the advantages move at a thousandth of the rate.
         """
         self.dqn.adopt(weights)
         self.dqn.settle(trunk=0.0, advantage=GENTLE)
+        self.sight.pace = fresh_pace(home)
 
     @property
     def epsilon(self) -> float:
@@ -185,7 +194,7 @@ class RlAgent:
         self.dqn.restore(state["dqn"])
         self._explore.bit_generator.state = state["explore"]
         self._memory.restore(state["memory"])
-        self.sight.pace[:] = np.asarray(state["pace"])
+        self.sight.pace = np.array(state["pace"], dtype=np.float64)
         self._decisions, self._owed = int(state["decisions"]), float(state["owed"])
         self.exploring = bool(state["exploring"])
 

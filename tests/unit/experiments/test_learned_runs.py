@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.experiments.split_search import SearchBudget, search_we
 from hybrid_ml_scheduler.physics import Gpu, MemoryRule, Node
 from hybrid_ml_scheduler.schedulers.agent_view import cluster_inputs
 from hybrid_ml_scheduler.schedulers.grid import split_grid
-from hybrid_ml_scheduler.schedulers.rl_agent import VALUE_UNIT, RlAgent, shipped_weights
+from hybrid_ml_scheduler.schedulers.rl_agent import VALUE_UNIT, RlAgent, shipped_home, shipped_weights
 from hybrid_ml_scheduler.schedulers.rl_split import RlSplit, load_weights
 from hybrid_ml_scheduler.workload import preset
 
@@ -51,13 +51,20 @@ def test_the_compiled_run_of_the_agent_is_the_stepping_form(node: Node) -> None:
     weights = _agent_weights(node)
     shape = (cluster_inputs(node.num_gpus), 256, node.num_gpus + 1)
     for tasks in _streams(node):
-        run = run_agent(tasks, node, weights, shape, VALUE_UNIT, 0.3, 50.0)
+        run = run_agent(tasks, node, weights, shape, VALUE_UNIT, 0.3, 50.0, shipped_home())
         agent = RlAgent(online=False, model=None, energy_weight=0.3)
         simulation = Simulation(node, agent, seed=1)
-        agent.adopt(weights)
+        agent.adopt(weights, shipped_home())
         outcomes = simulation.run((task, 1.0) for task in tasks.batch)
         assert run.finish_s.tolist() == pytest.approx([outcome.finish_s for outcome in outcomes], rel=1e-12)
         assert run.energy_j.tolist() == pytest.approx([outcome.energy_j for outcome in outcomes], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["light", "gpu_friendly", "cpu_friendly", "heavy"])
+def test_among_strange_tasks_the_agent_is_no_worse_than_the_rule(name: str) -> None:
+    weights = shipped_weights(4)
+    assert weights is not None
+    assert agent_ratio(weights, preset(name), Node(), 0.8, (41,), 5_000, shipped_home())[0] <= 1.02
 
 
 def test_the_load_is_the_rate_over_the_capacity_of_the_same_tasks() -> None:
@@ -81,10 +88,10 @@ def test_training_an_agent_twice_gives_the_same_weights() -> None:
 def test_the_shipped_agents_hold_what_is_promised() -> None:
     """A small version of `benchmarks/run.py learning`, on seeds apart from those of training."""
     law, node, seeds = preset("mixed"), Node(), (31, 32)
-    weights = shipped_weights(4)
+    weights, home = shipped_weights(4), shipped_home()
     assert weights is not None
-    assert np.mean(agent_ratio(weights, law, node, 0.5, seeds, 10_000)) <= 1.02
-    assert np.mean(agent_ratio(weights, law, node, 0.95, seeds, 10_000)) <= 0.85
+    assert np.mean(agent_ratio(weights, law, node, 0.5, seeds, 10_000, home)) <= 1.02
+    assert np.mean(agent_ratio(weights, law, node, 0.95, seeds, 10_000, home)) <= 0.85
     split = load_weights()
     assert np.mean(split_ratios(split, law, node, 0.8, seeds, 10_000)[0]) <= 0.95
     assert np.mean(split_bound_ratio(split, law, node, seeds, 10_000)) <= 1.02
