@@ -69,6 +69,11 @@ class AgentMemory:
         self.mean_reward = REWARD_MEMORY * self.mean_reward + (1.0 - REWARD_MEMORY) * reward
         self._settle(task_id)
 
+    def break_off(self) -> None:
+        """Forget the open steps: the next decision belongs to another run and follows none of them."""
+        self._open.clear()
+        self._latest = -1
+
     def capture(self) -> dict[str, Any]:
         """The open steps as columns, the latest decision and the running mean."""
         steps = self._open.items()

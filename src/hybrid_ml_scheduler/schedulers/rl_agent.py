@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
@@ -19,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_ml_scheduler.core import CPU_ONLY, ClusterView, Decision, FloatColumn, Outcome, RaceContext, Task, stream
-from hybrid_ml_scheduler.core.errors import ModelError, PlanError
+from hybrid_ml_scheduler.core.errors import ModelError, PlanError, SchedulerError
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
 from hybrid_ml_scheduler.learning.files import load_agent, save_agent
 from hybrid_ml_scheduler.physics import PhysicsEstimator
+from hybrid_ml_scheduler.schedulers.agent_lessons import Demonstration, demonstrated_action
 from hybrid_ml_scheduler.schedulers.agent_memory import AgentMemory
 from hybrid_ml_scheduler.schedulers.agent_options import AgentOptions
 from hybrid_ml_scheduler.schedulers.agent_sight import AgentSight
@@ -153,6 +154,25 @@ class RlAgent:
             if self.dqn.replay.size >= self.dqn.settings.batch:
                 self.dqn.update()
                 self._log()
+
+    def pretrain(self, demonstrations: Iterable[Demonstration], updates: int) -> None:
+        """Learn from what another strategy did, with the rewards it really earned (after `prepare`).
+
+        `experiments.demonstrations` lets a heuristic or a whole-device oracle give them.
+        """
+        self._memory.break_off()
+        for lesson in demonstrations:
+            self.sight.look(lesson.task, lesson.cluster, self.dqn)
+            action = demonstrated_action(lesson, self.sight.order)
+            self._memory.decided(lesson.task.task_id, lesson.cluster.now_s, self.sight, action)
+            if not lesson.outcome.failed:
+                self._memory.finished(lesson.task.task_id, self.sight.reward(lesson.outcome))
+        self._memory.break_off()
+        if self.dqn.replay.size < self.dqn.settings.batch:
+            raise SchedulerError(f"rl_agent: {self.dqn.replay.size} demonstrations are fewer than one batch.")
+        for _ in range(updates):
+            self.dqn.update()
+            self._log()
 
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
         """Q of every action, what of it is expected at once, and whether the agent was exploring."""
