@@ -8,13 +8,15 @@ import gc
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import uvicorn
+from fastapi import FastAPI
 
 from hybrid_ml_scheduler.api.app import create_app
 from hybrid_ml_scheduler.api.logs import configure_logs
 from hybrid_ml_scheduler.core.errors import ConfigurationError, HmsError
+from hybrid_ml_scheduler.schedulers import find
 from hybrid_ml_scheduler.settings import Settings
 
 __all__ = ["run_server"]
@@ -25,9 +27,10 @@ _GRACE_S = 5
 class _Server(uvicorn.Server):
     """Says where it is once it answers, and keeps the reason when it cannot start."""
 
-    def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
+    def __init__(self, config: uvicorn.Config, settings: Settings, app: FastAPI) -> None:
         super().__init__(config)
         self._settings = settings
+        self._app = app
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -46,6 +49,7 @@ class _Server(uvicorn.Server):
             gc.freeze()  # what was loaded stays; the collector need not look at it again
             address = sockets[0].getsockname() if sockets else (self.config.host, self.config.port)
             _say(self._settings, f"http://{address[0]}:{address[1]}")
+            _say_if_another_race(self._settings, self._app.state.services.race.status().schedulers)
 
 
 def run_server(settings: Settings, listener: socket.socket) -> None:
@@ -65,7 +69,7 @@ def run_server(settings: Settings, listener: socket.socket) -> None:
         forwarded_allow_ips=settings.trusted_proxies or None,
         timeout_graceful_shutdown=_GRACE_S,
     )
-    server = _Server(config, settings)
+    server = _Server(config, settings, app)
 
     async def main() -> None:
         # The application is opened here rather than by uvicorn, which would print a traceback instead of a sentence.
@@ -99,3 +103,14 @@ def _say(settings: Settings, address: str) -> None:
         "  stop it with Ctrl+C",
     )
     print("\n".join(lines), file=sys.stdout, flush=True)
+
+
+def _say_if_another_race(settings: Settings, racing: Sequence[str]) -> None:
+    """A stored run goes on with its own strategies; whoever asked for others must be told."""
+    wanted = {find(spec).name for spec in settings.schedulers} if settings.schedulers else set()
+    if racing and wanted and wanted != set(racing):
+        print(
+            f"  note:     the stored run goes on with its own strategies ({', '.join(racing)}); those you named race "
+            "in a new run (the circular arrow in the dashboard, or new_run in POST /api/simulation/start).",
+            flush=True,
+        )

@@ -39,6 +39,7 @@ _EXAMPLES = {
     "pipeline": "Example: `hms pipeline --workload gpu_friendly --out results/gpu`, or one phase: `--phase data`",
     "report": "Example: `hms report results/heavy`",
     "sweep": "Example: `hms sweep plans/sweep_load.toml --engine ray --address 127.0.0.1:6379`",
+    "serve": "Example: `hms serve --port 9000 --start --scheduler mine.py:Mine --scheduler oracle`",
     "profile": "Example: `hms profile --quick --out mine.json`, then `hms race --hardware mine.json`",
 }
 
@@ -115,7 +116,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         result = typer.main.get_command(app).main(list(arguments), prog_name="hms", standalone_mode=False)
     except typer.TyperException as error:
-        return _refuse(_sentence(error))
+        sentence = _sentence(error)
+        return _refuse(sentence) if sentence else 0  # without a sentence, the help was asked for and shown
     except (KeyboardInterrupt, typer.Abort):
         return _refuse("Interrupted.", code=_INTERRUPTED)
     except BrokenPipeError:
@@ -147,8 +149,7 @@ def _refuse_any(error: Exception) -> int:
 
 def _sentence(error: typer.TyperException) -> str:
     """What was wrong with the flags, and where help is."""
-    message = error.format_message() if isinstance(error, typer.BadParameter) else str(error)
-    return message if message else "the flags cannot be understood; try --help."
+    return error.format_message() if isinstance(error, typer.BadParameter) else str(error)
 
 
 def _refuse(sentence: str, code: int = 2) -> int:

@@ -27,7 +27,7 @@ def serve(
         float | None, typer.Option(help="Tasks per second (HMS_SPEED, 10); 0 = as fast as possible.")
     ] = None,
     start: Annotated[bool, typer.Option("--start", help="Start the race at once if there is none.")] = False,
-    env_file: Annotated[Path, typer.Option(help="File with environment variables.")] = Path(".env"),
+    env_file: Annotated[Path | None, typer.Option(help="File with environment variables (.env if there).")] = None,
 ) -> None:
     """Run the live arena with its API and dashboard.
 
@@ -35,6 +35,7 @@ def serve(
     """
     for name in _ONE_THREAD_EACH:  # before NumPy is loaded: small matrices are slower on several threads
         os.environ.setdefault(name, "1")
+    from hybrid_ml_scheduler.core.errors import ConfigurationError
     from hybrid_ml_scheduler.settings import load_settings
 
     given: dict[str, object] = {
@@ -45,15 +46,16 @@ def serve(
         "autostart": start or None,
     }
     given["schedulers"] = tuple(scheduler) if scheduler else None
-    settings = load_settings(env_file, **{name: value for name, value in given.items() if value is not None})
+    if env_file is not None and not env_file.is_file():
+        raise ConfigurationError(f"There is no file {env_file} with environment variables.")
+    settings = load_settings(
+        env_file or Path(".env"), **{name: value for name, value in given.items() if value is not None}
+    )
     from hybrid_ml_scheduler.api.server import run_server
 
     listener = _listener(settings.host, settings.port)
     sys.setswitchinterval(_SWITCH_EVERY_S)  # the race computes without pause; requests must not wait for it
     run_server(settings, listener)
-
-
-serve.example = "Example: `hms serve --port 9000 --start`"  # type: ignore[attr-defined]
 
 
 def _listener(host: str, port: int) -> socket.socket:

@@ -46,10 +46,10 @@ def print_race(result: Mapping[str, Any]) -> None:
     from rich.table import Table
 
     plan, bound = result["plan"], result["lower_bound"]
-    workload = plan["workload"]
+    workload, gpus = plan["workload"], plan["simulation"]["num_gpus"]
     title = (
         f"{result['tasks']:,} tasks of {workload.get('preset', workload.get('file'))} on 1 CPU + "
-        f"{plan['simulation']['num_gpus']} GPUs, seed {result['seed']}"
+        f"{gpus} GPU{'s' if gpus > 1 else ''}, seed {result['seed']}"
     )
     if result["seeds"] > 1:
         title += f" and the next {result['seeds'] - 1}, mean ± half of the 95 % interval"

@@ -45,7 +45,10 @@ def t_interval(values: Sequence[float] | FloatColumn, level: float = DEFAULT_LEV
     mean = float(column.mean()) if count else math.nan
     if count < 2:
         return Interval(mean=mean, low=math.nan, high=math.nan, count=count, level=level)
-    spread = float(column.std(ddof=1))
+    # Equal values have no spread, whatever rounding makes of their mean.
+    equal = bool(np.all(column == column[0]))
+    mean = float(column[0]) if equal else mean
+    spread = 0.0 if equal else float(column.std(ddof=1))
     if spread == 0.0 or not math.isfinite(spread):
         ends = mean if spread == 0.0 else math.nan
         return Interval(mean=mean, low=ends, high=ends, count=count, level=level)

@@ -24,6 +24,7 @@ __all__ = [
     "race_until_decided",
     "run_race",
     "run_scheduler",
+    "same_tasks",
     "samples_of",
     "task_seconds",
 ]
@@ -192,6 +193,11 @@ def run_race(
     return [race_seed(plan, strategies, seed, progress=progress, watch=watch) for seed in seeds]
 
 
+def same_tasks(races: Sequence[SeedRace]) -> bool:
+    """Whether several seeds gave the very same tasks, as a file does that leaves nothing to be drawn."""
+    return len(races) > 1 and len({race.bound for race in races}) == 1
+
+
 def samples_of(races: Sequence[SeedRace], metric: str) -> dict[str, list[float]]:
     """The values of one metric by strategy, one for each seed."""
     return {name: [float(getattr(race.summaries[name], metric)) for race in races] for name in races[0].summaries}
@@ -212,6 +218,8 @@ def race_until_decided(
     def sample(seeds: int) -> Samples:
         more = range(plan.seed + len(races), plan.seed + seeds)
         races.extend(race_seed(plan, strategies, seed, progress=progress, watch=watch) for seed in more)
+        if same_tasks(races):
+            raise PlanError(f"{plan.workload.source}: every seed gives the same tasks, so more seeds decide nothing.")
         return samples_of(races, metric)
 
     looks = list(looks_until_decided(metric, sample, most=most))

@@ -15,12 +15,16 @@ from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.experiments.intervals import t_interval
 from hybrid_ml_scheduler.experiments.metrics import HEADLINE
 from hybrid_ml_scheduler.experiments.plans import Plan
-from hybrid_ml_scheduler.experiments.race import Entrant, SeedRace, samples_of
+from hybrid_ml_scheduler.experiments.race import Entrant, SeedRace, same_tasks, samples_of
 from hybrid_ml_scheduler.experiments.statistics import Comparison, compare_all
 from hybrid_ml_scheduler.workload.files import written
 
 __all__ = ["race_mapping", "versions", "write_race"]
 
+_SAME_TASKS = (
+    "same_tasks: every seed gives the same tasks, so these are repeats of one observation; an interval shows only how "
+    "much the strategies' own luck matters, and no winner is named."
+)
 _PARTS = ("hybrid-ml-scheduler", "numpy", "numba", "scikit-learn", "torch")
 
 
@@ -43,8 +47,8 @@ def race_mapping(plan: Plan, strategies: Sequence[Entrant], races: Sequence[Seed
         metrics = averaged([race.metrics(entrant.name) for race in races])
         schedulers[entrant.name] = {**metrics, "learning": entrant.learning}
     comparisons = [one for metric in HEADLINE for one in compare_all(metric, samples_of(races, metric))]
-    if len(races) < 2:
-        comparisons = []  # one seed shows nothing about the next
+    if len(races) < 2 or same_tasks(races):
+        comparisons = []  # one set of tasks shows nothing about the next
     bounds = [{"makespan_s": race.bound.makespan_s, "mean_time_s": race.bound.mean_time_s} for race in races]
     return {
         "schedulers": schedulers,
@@ -53,7 +57,7 @@ def race_mapping(plan: Plan, strategies: Sequence[Entrant], races: Sequence[Seed
         "seed": plan.seed,
         "seeds": len(races),
         "tasks": races[0].tasks,
-        "assumptions": list(races[0].assumptions),
+        "assumptions": [*races[0].assumptions, *([_SAME_TASKS] if same_tasks(races) else [])],
         "comparisons": [_comparison(one) for one in comparisons],
         "versions": versions(),
     }

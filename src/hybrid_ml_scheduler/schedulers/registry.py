@@ -90,6 +90,8 @@ def find(spec: str) -> SchedulerEntry:
     path, separator, attribute = spec.rpartition(":")
     if separator and path.endswith(".py"):
         return _from_file(Path(path), attribute)
+    if spec.endswith(".py"):
+        raise SchedulerError(f"{spec} is a file: name the class in it too, as {spec}:Class.")
     entries = available()
     if spec in entries:
         return entries[spec]

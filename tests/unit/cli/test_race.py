@@ -188,3 +188,15 @@ def test_until_decided_stops_as_soon_as_it_can(hms: Any) -> None:
     result = hms(*words, "--scheduler", "cpu_only", "--scheduler", "earliest_finish")
     assert 5 <= result["seeds"] < 40
     assert {one["winner"] for one in result["comparisons"] if one["metric"] == "mean_latency_s"} == {"earliest_finish"}
+
+
+def test_seeds_that_give_the_same_tasks_are_no_evidence(hms: Any, tmp_path: Path) -> None:
+    path = tmp_path / "tasks.csv"
+    assert run(["workload", "generate", "--tasks", "60", "--out", str(path)]) == 0
+    pair = ("--scheduler", "greedy", "--scheduler", "earliest_finish")
+    result = hms("race", "--workload", str(path), "--seeds", "3", *pair)
+    assert result["comparisons"] == []
+    assert any(text.startswith("same_tasks") for text in result["assumptions"])
+    greedy = result["schedulers"]["greedy"]
+    assert greedy["mean_latency_s_ci"] == [greedy["mean_latency_s"]] * 2
+    assert run(["race", "--workload", str(path), "--until-decided", *pair]) == 2

@@ -108,7 +108,7 @@ def test_options_reach_the_constructor() -> None:
         create("round_robin", {"variant": "thrice"})
 
 
-@pytest.mark.parametrize("step", [0.0, -0.05, 0.07, 2.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("step", [0.0, -0.05, 0.07, 2.0])
 @pytest.mark.parametrize("name", ["oracle", "earliest_finish"])
 def test_a_step_that_does_not_divide_one_is_refused(name: str, step: float) -> None:
     with pytest.raises(PlanError, match="must divide 1"):
@@ -215,3 +215,9 @@ class TestEntryPoints:
         self.install(tmp_path, "their_strategies:Greedy", name="greedy")
         monkeypatch.syspath_prepend(str(tmp_path))
         assert available()["greedy"].kind == "baseline"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "wide", True, None])
+def test_an_option_of_another_kind_than_its_default_is_refused_by_name(value: object) -> None:
+    with pytest.raises(SchedulerError, match=r"oracle\.step = .* must be a finite number"):
+        create("oracle", {"step": value})

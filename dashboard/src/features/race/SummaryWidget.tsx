@@ -18,7 +18,7 @@ interface Column {
 const COLUMNS: readonly Column[] = [
   { key: "avg_time", label: "Time", of: (r) => r.avg_time, text: seconds, race: true },
   { key: "avg_latency", label: "Latency", of: (r) => r.avg_latency, text: seconds, race: true },
-  { key: "p95_latency", label: "p95 latency", of: (r) => r.p95_latency, text: seconds, race: true },
+  { key: "p95_latency", label: "p95, recent", of: (r) => r.p95_latency, text: seconds, race: true },
   { key: "avg_wait", label: "Wait", of: (r) => r.avg_wait, text: seconds, race: true },
   { key: "avg_energy", label: "Energy", of: (r) => r.avg_energy, text: joules, race: true },
   { key: "avg_cost", label: "Cost", of: (r) => r.avg_cost, text: dollars, race: true },
@@ -49,7 +49,7 @@ export function SummaryWidget() {
     <Widget
       title="Average metrics"
       table={table}
-      foot="Means over the whole run, for each task. Gap: makespan above the proven bound. Efficiency: the oracle's execution time over the strategy's. OOM: shares that did not fit a GPU's memory. ● marks the best."
+      foot="Means over the whole run, for each task; p95: latency of the latest 1,000 tasks. Gap: makespan above the proven bound. Efficiency: the oracle's execution time over the strategy's. OOM: shares that did not fit a GPU's memory. ● marks the best."
     >
       {rows.length === 0 ? (
         <Empty title="No figures yet" />
