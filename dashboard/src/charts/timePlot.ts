@@ -36,6 +36,8 @@ function markerPlugin(markers: { current: readonly Marker[] }, theme: Theme): uP
     ctx.setLineDash([5 * ratio, 4 * ratio]);
     ctx.textAlign = "left";
     ctx.textBaseline = "alphabetic";
+    // Words that would cover each other go one line lower: the right end of the last word on each line.
+    const ends: number[] = [];
     for (const marker of markers.current) {
       const x = plot.valToPos(marker.x, "x", true);
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
@@ -45,10 +47,14 @@ function markerPlugin(markers: { current: readonly Marker[] }, theme: Theme): uP
       ctx.stroke();
       const width = ctx.measureText(marker.text).width;
       const left = Math.min(x + 5 * ratio, bbox.left + bbox.width - width);
+      const free = ends.findIndex((end) => end < left - 3 * ratio);
+      const line = free === -1 ? ends.length : free;
+      ends[line] = left + width + 3 * ratio;
+      const top = bbox.top + line * 16 * ratio;
       ctx.fillStyle = panel;
-      ctx.fillRect(left - 3 * ratio, bbox.top + 2 * ratio, width + 6 * ratio, 15 * ratio);
+      ctx.fillRect(left - 3 * ratio, top + 2 * ratio, width + 6 * ratio, 15 * ratio);
       ctx.fillStyle = warn;
-      ctx.fillText(marker.text, left, bbox.top + 13 * ratio);
+      ctx.fillText(marker.text, left, top + 13 * ratio);
     }
     ctx.restore();
   };

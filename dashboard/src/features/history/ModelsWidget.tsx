@@ -31,7 +31,7 @@ export function ModelsWidget() {
         {(found) => (
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
           <section aria-label="Retrainings" className="h-full overflow-auto" tabIndex={0}>
-            <table className="figure w-full text-right text-xs">
+            <table className="figure w-full whitespace-nowrap text-right text-xs [&_td]:pl-3 [&_th]:pl-3 [&_td:first-child]:pl-0 [&_th:first-child]:pl-0">
               <thead className="sticky top-0 text-muted" style={{ background: "var(--panel-solid)" }}>
                 <tr>
                   {HEADS.map((head, i) => (

@@ -39,10 +39,14 @@ export function LogWidget() {
       level: n.level,
       message: n.message,
     }));
+    // A notice is also written to the log; it is shown once, as the notice.
+    const told = new Set(notices.map((n) => n.message));
     const written =
       kind === "notices"
         ? []
-        : log.map((l) => ({ key: `l${l.id}${l.at}`, at: l.at, level: l.level, message: l.message }));
+        : log
+            .filter((l) => !told.has(l.message))
+            .map((l) => ({ key: `l${l.id}${l.at}`, at: l.at, level: l.level, message: l.message }));
     return [...spoken, ...written].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, KEEP.log);
   }, [log, notices, kind]);
   const table = () => ({
