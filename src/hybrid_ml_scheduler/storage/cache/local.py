@@ -51,7 +51,8 @@ class LocalCache:
             self._make_room(self._counts)
             value, end_s = 0, now_s + window_s
         self._counts[key] = (value + 1, end_s)
-        return Count(value=value + 1, reset_s=end_s - now_s)
+        # (now + window) - now may be an ulp above the window.
+        return Count(value=value + 1, reset_s=min(end_s - now_s, window_s))
 
     def _make_room(self, entries: dict[str, tuple[bytes, float]] | dict[str, tuple[int, float]]) -> None:
         """Drop what has expired, then the oldest, so that strangers' keys cannot fill the memory."""
