@@ -64,6 +64,7 @@ def forest(
     format: Output = Format.TABLE,
 ) -> None:
     """Fit the forest of `hybrid_ml` to oracle labels of generated tasks, and save it with its scaler."""
+    from hybrid_ml_scheduler.cli.progress import busy
     from hybrid_ml_scheduler.core import stream
     from hybrid_ml_scheduler.experiments.judging import forest_ratio, summary
     from hybrid_ml_scheduler.experiments.labelling import labelled
@@ -72,10 +73,11 @@ def forest(
     from hybrid_ml_scheduler.workload import preset
 
     node, law = Node.uniform(gpus), preset(workload)
-    features, shares = labelled(law, node, seed, tasks)
-    model = fit_forest(features, shares, stream(seed, "training", "hybrid_ml"), kind=kind.value)
-    save_forest(model, out, {"workload": workload, "seed": seed, "tasks": tasks, "num_gpus": gpus})
-    mean, interval = summary(forest_ratio(model, law, node, range(5), 5_000))
+    with busy(f"labelling {tasks:,} tasks, growing the forest and judging it"):
+        features, shares = labelled(law, node, seed, tasks)
+        model = fit_forest(features, shares, stream(seed, "training", "hybrid_ml"), kind=kind.value)
+        save_forest(model, out, {"workload": workload, "seed": seed, "tasks": tasks, "num_gpus": gpus})
+        mean, interval = summary(forest_ratio(model, law, node, range(5), 5_000))
     _show(
         {
             "model": str(out),
@@ -186,12 +188,14 @@ def evaluate(
     A forest is judged by execution time against the proven optimum, `rl_agent` by latency against
     `earliest_device`, `rl_split` by latency against `earliest_finish` and by makespan against the proven bound.
     """
+    from hybrid_ml_scheduler.cli.progress import busy
     from hybrid_ml_scheduler.experiments.training_files import judged
     from hybrid_ml_scheduler.physics import Node
     from hybrid_ml_scheduler.workload import preset
 
     loads = tuple(load or (0.5, 0.8, 0.95))
-    result = judged(model, preset(workload), Node.uniform(gpus), loads, range(seed, seed + seeds), tasks)
+    with busy(f"judging {model} on {seeds} seeds of {tasks:,} tasks"):
+        result = judged(model, preset(workload), Node.uniform(gpus), loads, range(seed, seed + seeds), tasks)
     _show({"model": model, "workload": workload, "seeds": seeds, "tasks": tasks, **result}, format)
 
 

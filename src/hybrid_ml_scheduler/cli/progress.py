@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["progress_bar"]
+__all__ = ["busy", "progress_bar"]
 
 
 @contextmanager
@@ -25,3 +25,16 @@ def progress_bar(title: str, total: float, *, unit: str = "tasks") -> Iterator[C
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(title, total=total)
         yield lambda steps: bar.advance(task, steps)
+
+
+@contextmanager
+def busy(title: str) -> Iterator[None]:
+    """Show that something goes on whose length is not known, where a person watches."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status(title):
+            yield
+    else:
+        yield
