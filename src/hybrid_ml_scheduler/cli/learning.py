@@ -1,4 +1,4 @@
-"""`hms train`, `hms evaluate` and `hms shift`: making, judging and unsettling the learners."""
+"""`hms train` and `hms evaluate`: making and judging the learners."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["evaluate", "shift", "train"]
+__all__ = ["evaluate", "train"]
 
 
 class Format(str, Enum):
@@ -197,33 +197,6 @@ def evaluate(
     with busy(f"judging {model} on {seeds} seeds of {tasks:,} tasks"):
         result = judged(model, preset(workload), Node.uniform(gpus), loads, range(seed, seed + seeds), tasks)
     _show({"model": model, "workload": workload, "seeds": seeds, "tasks": tasks, **result}, format)
-
-
-def shift(
-    seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many test seeds; from 2 on with intervals.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, max=LAST_TEST_SEED, help="The first test seed.")] = 0,
-    tasks: Annotated[int, typer.Option(min=100, help="Tasks after the shift.")] = 500,
-    out: Annotated[Path | None, typer.Option(help="A folder for shift.json and shift.png.")] = None,
-    format: Output = Format.TABLE,
-) -> None:
-    """Train on `gpu_friendly`, judge on `cpu_friendly`: the frozen forest fails, the agent adapts.
-
-    The forest stays as it was trained; the agent goes on learning with a constant epsilon of 0.1 on execution time.
-    """
-    from hybrid_ml_scheduler.cli.progress import progress_bar
-    from hybrid_ml_scheduler.experiments.shift import ShiftBudget, run_shift, shift_result
-    from hybrid_ml_scheduler.experiments.shift_files import shift_table, write_shift
-    from hybrid_ml_scheduler.physics import Node
-
-    with progress_bar("shift", seeds + 1, unit="runs") as advance:
-        runs = run_shift(Node(), range(seed, seed + seeds), ShiftBudget(test_tasks=tasks), lambda _: advance(1))
-    result = shift_result(runs)
-    if out is not None:
-        write_shift(runs, result, out)
-    if format is Format.JSON:
-        _show(result, format)
-    else:
-        typer.echo(shift_table(result))
 
 
 def _stages() -> AbstractContextManager[Callable[[str, int, int], None]]:

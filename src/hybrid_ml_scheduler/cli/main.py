@@ -22,7 +22,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "workload": ("workload", "app", "Make tasks, look at them, and convert traces."),
     "train": ("learning", "train", "Train the forest or the agent and save the model."),
     "evaluate": ("learning", "evaluate", "Judge a saved model on seeds it never saw."),
-    "shift": ("learning", "shift", "Who adapts when the workload changes?"),
+    "shift": ("shift", "shift", "Who adapts when the workload changes?"),
     "heavy": ("heavy", "heavy", "10,000 tasks, every strategy: plots, tables and a PDF."),
     "pipeline": ("pipeline", "pipeline", "Profile, train, evaluate and report in one resumable run."),
     "report": ("report", "report", "Remake plots and PDF from stored results."),
@@ -35,6 +35,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
 _EXAMPLES = {
     "race": "Example: `hms race --workload heavy --seeds 10 --scheduler greedy --scheduler mine.py:Mine`",
     "schedulers": "Example: `hms schedulers --format json`",
+    "shift": "Example: `hms shift --seeds 10 --out results/shift`, then `hms report results/shift`",
     "heavy": "Example: `hms heavy --tasks 2000 --seeds 5 --out results/heavy`",
     "pipeline": "Example: `hms pipeline --workload gpu_friendly --out results/gpu`, or one phase: `--phase data`",
     "report": "Example: `hms report results/heavy`",
