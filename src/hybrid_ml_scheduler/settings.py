@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from pathlib import Path
@@ -13,6 +12,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from hybrid_ml_scheduler.core.errors import ConfigurationError
+from hybrid_ml_scheduler.core.nearest import nearest
 
 __all__ = ["Settings", "load_settings"]
 
@@ -221,8 +221,8 @@ def _refuse_unknown(env_file: Path) -> None:
     for name, place in named.items():
         if name in known or name in _READ_ELSEWHERE or name.startswith("COMPOSE_"):
             continue
-        near = difflib.get_close_matches(name, known, n=1)
-        raise ConfigurationError(f"{place} is unknown" + (f"; did you mean {near[0]}?" if near else "."))
+        near = nearest(name, sorted(known))
+        raise ConfigurationError(f"{place} is unknown" + (f"; did you mean {near}?" if near else "."))
 
 
 def load_settings(env_file: Path = Path(".env"), **overrides: object) -> Settings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from enum import IntEnum
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.physics.node import CoExecution, CostModel, Cpu, Gpu, MemoryRule, Node, SpeedupLaw
 
 __all__ = ["node_from_mapping", "node_to_mapping"]
@@ -81,9 +81,7 @@ def _device(kind: type[Any], name: str, section: Any, defaults: dict[str, Any], 
 def _check_keys(path: str, section: Mapping[str, Any], known: Any) -> None:
     for key in section:
         if key not in known:
-            near = difflib.get_close_matches(key, list(known), n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}."
-            raise PlanError(f"{path} has no key {key!r}; {hint}")
+            raise PlanError(f"{path} has no key {key!r}{nearest_hint(key, known)}")
 
 
 def _number(path: str, value: Any) -> float:

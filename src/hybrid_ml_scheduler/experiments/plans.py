@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.experiments.node_plan import node_from_mapping, node_to_mapping
 from hybrid_ml_scheduler.physics.node import Node
@@ -111,10 +111,7 @@ class Plan:
 
 def unknown_key(path: str, key: str, known: Iterable[str]) -> PlanError:
     """The error for a key that does not exist, with the nearest one that does."""
-    names = list(known)
-    near = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}."
-    return PlanError(f"{path} has no key {key!r}; {hint}")
+    return PlanError(f"{path} has no key {key!r}{nearest_hint(key, known)}")
 
 
 def load_plan(path: Path) -> Plan:

@@ -5,7 +5,6 @@ A built-in is named by module and class, so that listing strategies imports none
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib
 import importlib.util
@@ -20,6 +19,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from hybrid_ml_scheduler.core.errors import HmsError, SchedulerError
+from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.protocols import Scheduler
 
 __all__ = ["DEFAULT_RACE", "ENTRY_POINT_GROUP", "SchedulerEntry", "available", "create", "find"]
@@ -95,9 +95,7 @@ def find(spec: str) -> SchedulerEntry:
     entries = available()
     if spec in entries:
         return entries[spec]
-    near = difflib.get_close_matches(spec, entries, n=1)
-    hint = f" Did you mean {near[0]}?" if near else f" Known: {', '.join(entries)}."
-    raise SchedulerError(f"There is no strategy called {spec!r}.{hint}")
+    raise SchedulerError(f"There is no strategy called {spec!r}{nearest_hint(spec, entries)}")
 
 
 def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
@@ -125,9 +123,7 @@ def _check_options(entry: SchedulerEntry, factory: Callable[..., Scheduler], opt
         return
     for key in options:
         if key not in parameters:
-            near = difflib.get_close_matches(key, parameters, n=1)
-            hint = f" Did you mean {near[0]}?" if near else f" It knows: {', '.join(parameters) or 'none'}."
-            raise SchedulerError(f"{entry.name} has no option {key!r}.{hint}")
+            raise SchedulerError(f"{entry.name} has no option {key!r}{nearest_hint(key, parameters)}")
         _check_kind(f"{entry.name}.{key}", options[key], parameters[key].default)
 
 

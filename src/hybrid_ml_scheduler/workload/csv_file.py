@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
+from hybrid_ml_scheduler.core.nearest import nearest, nearest_hint
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.core.validation import validated
 from hybrid_ml_scheduler.workload.columns import batch_of, flat_parents, in_order
 from hybrid_ml_scheduler.workload.files import read_text, written
-from hybrid_ml_scheduler.workload.parameters import nearest
 from hybrid_ml_scheduler.workload.table import Table, csv_table
 
 __all__ = ["OPTIONAL_COLUMNS", "REQUIRED_COLUMNS", "batch_from_table", "read_csv", "write_csv"]
@@ -90,9 +90,8 @@ def _unknown_columns(table: Table) -> list[str]:
     known = (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
     others = [name for name in table.columns if name not in known]
     for name in others:
-        hint = nearest(name, known)
-        if "did you mean" in hint:
-            raise WorkloadError(f"{table.path}: the column '{name}' is not known{hint}")
+        if nearest(name, known) is not None:
+            raise WorkloadError(f"{table.path}: the column '{name}' is not known{nearest_hint(name, known)}")
     for name in REQUIRED_COLUMNS:
         if name not in table.columns:
             raise WorkloadError(f"{table.path}: the column '{name}' is missing.")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.nearest import nearest_hint
 
-__all__ = ["ARRIVAL_LAWS", "INTENSITY_LAWS", "MEMORY_LAWS", "SIZE_LAWS", "WorkloadParameters", "nearest"]
+__all__ = ["ARRIVAL_LAWS", "INTENSITY_LAWS", "MEMORY_LAWS", "SIZE_LAWS", "WorkloadParameters"]
 
 SIZE_LAWS = ("pareto", "lognormal", "uniform")
 INTENSITY_LAWS = ("bimodal", "uniform")
@@ -64,7 +64,7 @@ class WorkloadParameters:
         known = [item.name for item in fields(self)]
         for name in values:
             if name not in known:
-                raise PlanError(f"workload.{name} is not a known key{nearest(name, known)}")
+                raise PlanError(f"workload.{name} is not a known key{nearest_hint(name, known)}")
         return replace(self, **values)
 
     def to_mapping(self) -> dict[str, Any]:
@@ -82,13 +82,6 @@ _LAWS = {
 _HUGE = 1e12
 _RANGES = {"size_range": (0.0, _HUGE), "intensity_range": (0.0, 1.0), "memory_range": (0.0, _HUGE)}
 _COUNTS = {"num_tasks": 100_000_000, "max_parents": 64, "parent_window": 1_000_000}
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a refusal: `; did you mean 'x'?` for a slip of the pen, else all that is known."""
-    names = list(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    return f"; did you mean '{close[0]}'?" if close else f" (known: {', '.join(names)})."
 
 
 def _check_law(name: str, value: object, laws: tuple[str, ...]) -> None:

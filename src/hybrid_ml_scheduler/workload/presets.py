@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
-from hybrid_ml_scheduler.workload.parameters import WorkloadParameters, nearest
+from hybrid_ml_scheduler.core.nearest import nearest_hint
+from hybrid_ml_scheduler.workload.parameters import WorkloadParameters
 
 __all__ = ["DEFAULT_PRESET", "PRESETS", "preset"]
 
@@ -55,5 +56,5 @@ PRESETS: Mapping[str, WorkloadParameters] = MappingProxyType(
 def preset(name: str) -> WorkloadParameters:
     """Return a preset by name; a name that does not exist is refused with the nearest one."""
     if name not in PRESETS:
-        raise WorkloadError(f"there is no workload preset '{name}'{nearest(name, PRESETS)}")
+        raise WorkloadError(f"there is no workload preset '{name}'{nearest_hint(name, PRESETS)}")
     return PRESETS[name]

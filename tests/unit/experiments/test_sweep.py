@@ -106,7 +106,7 @@ def test_a_failed_cell_is_reported_the_rest_goes_on_and_a_later_run_heals_it(tmp
         (("[2.0, 6.0]", "[]"), "at least one value"),
         (("[2.0, 6.0]", "2.0"), "must be a list"),
         (("[2.0, 6.0]", "[2.0, 2.0]"), "more than once"),
-        (('"greedy"', '"gredy"'), "Did you mean greedy"),
+        (('"greedy"', '"gredy"'), "did you mean 'greedy'"),
         (('"workload.arrival_rate"', '"arrival_rate"'), "section and a key"),
         (('"workload.arrival_rate"', '"workload.preset.x"'), "not a section"),
     ],

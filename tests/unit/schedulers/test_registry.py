@@ -92,7 +92,7 @@ def test_an_entry_speaks_of_the_class_behind_it() -> None:
     ("typed", "meant"), [("gredy", "greedy"), ("earliest-finish", "earliest_finish"), ("orcle", "oracle")]
 )
 def test_a_slip_of_the_pen_is_understood(typed: str, meant: str) -> None:
-    assert refusal(typed) == f"There is no strategy called {typed!r}. Did you mean {meant}?"
+    assert refusal(typed) == f"There is no strategy called {typed!r}; did you mean {meant!r}?"
 
 
 def test_a_name_like_no_other_gets_the_list() -> None:
@@ -116,7 +116,7 @@ def test_a_step_that_does_not_divide_one_is_refused(name: str, step: float) -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "option", "hint"), [("oracle", "stepp", "Did you mean step?"), ("greedy", "x", "none")]
+    ("name", "option", "hint"), [("oracle", "stepp", "did you mean 'step'?"), ("greedy", "x", "none")]
 )
 def test_an_unknown_option_is_named(name: str, option: str, hint: str) -> None:
     sentence = refusal(name, **{option: 1})
@@ -139,7 +139,7 @@ class TestFiles:
 
     def test_it_takes_options(self, plugin: Path) -> None:
         assert create(f"{plugin}:Half", {"share": 0.25}).share == 0.25  # type: ignore[attr-defined]
-        assert "no option 'shar'. Did you mean share?" in refusal(f"{plugin}:Half", shar=1)
+        assert "no option 'shar'; did you mean 'share'?" in refusal(f"{plugin}:Half", shar=1)
 
     def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
         assert refusal(f"{tmp_path}/none.py:Half") == f"There is no file {tmp_path}/none.py."

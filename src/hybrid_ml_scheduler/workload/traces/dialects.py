@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
+from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.workload.csv_file import REQUIRED_COLUMNS
-from hybrid_ml_scheduler.workload.parameters import nearest
 from hybrid_ml_scheduler.workload.table import Table, csv_table
 from hybrid_ml_scheduler.workload.traces import azure_llm, openb, philly, swf, wfformat
 from hybrid_ml_scheduler.workload.traces.options import TraceOptions
@@ -76,7 +76,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for di
 def dialect_named(name: str) -> Dialect:
     """Return a dialect by name; a name that does not exist is refused with the nearest one."""
     if name not in DIALECTS:
-        raise WorkloadError(f"there is no trace dialect '{name}'{nearest(name, DIALECTS)}")
+        raise WorkloadError(f"there is no trace dialect '{name}'{nearest_hint(name, DIALECTS)}")
     return DIALECTS[name]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.workload.parameters import nearest
+from hybrid_ml_scheduler.core.nearest import nearest_hint
 
 __all__ = ["TraceOptions"]
 
@@ -56,7 +56,7 @@ class TraceOptions:
         known = [item.name for item in fields(cls)]
         for name in values or {}:
             if name not in known:
-                raise PlanError(f"there is no trace option '{name}'{nearest(name, known)}")
+                raise PlanError(f"there is no trace option '{name}'{nearest_hint(name, known)}")
         numbers: dict[str, Any] = {name: _number(name, value) for name, value in (values or {}).items()}
         return cls(**numbers)
 
