@@ -203,8 +203,11 @@ class Arena:
                 self.reasons.remember(task.task_id, race.racers)
 
     def _tend_training(self, race: Race) -> None:
-        """Take over a model that has been trained, and have the next one trained from the newest window."""
-        done = self._worker.finished()
+        """Take over a model that has been trained, and have the next one trained from the newest window.
+
+        A race that stands still keeps its models: asked twice, it must answer the same twice.
+        """
+        done = self._worker.finished() if self.state == "running" else None
         if done is not None:
             job, result = done
             race.learners.pending = None

@@ -11,7 +11,9 @@ from typing import Any
 from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.core.errors import StorageError
 
-__all__ = ["packed", "unpacked"]
+__all__ = ["CHECKPOINT_EVERY_TASKS", "packed", "unpacked"]
+
+CHECKPOINT_EVERY_TASKS = 10_000
 
 _MAGIC = b"HMS1"
 _DIGEST_BYTES = 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from hybrid_ml_scheduler.live.checkpoints import packed
+from hybrid_ml_scheduler.live.checkpoints import CHECKPOINT_EVERY_TASKS, packed
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Activation, Checkpoint
 from hybrid_ml_scheduler.live.sinks import Keeper, StoreState
@@ -15,7 +15,6 @@ __all__ = ["Clerk"]
 _TASKS_AT_ONCE = 256
 _LONGEST_WAIT_S = 0.1
 _CHECKPOINT_EVERY_S = 2.0
-_CHECKPOINT_EVERY_TASKS = 10_000
 _CHECKPOINT_REST = 30.0
 
 
@@ -63,7 +62,7 @@ class Clerk:
 
     def _is_checkpoint_due(self, race: Race, now_s: float) -> bool:
         moved = race.next_task_id - self._checkpoint_task
-        is_time = now_s - self._checkpoint_s >= self._checkpoint_rest_s or moved >= _CHECKPOINT_EVERY_TASKS
+        is_time = now_s - self._checkpoint_s >= self._checkpoint_rest_s or moved >= CHECKPOINT_EVERY_TASKS
         return self._packing is None and moved > 0 and is_time
 
     def hand_over(self, race: Race, at: float, *, checkpoint: bool) -> bool:

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
 from hybrid_ml_scheduler.core.errors import StorageError
+from hybrid_ml_scheduler.live.checkpoints import CHECKPOINT_EVERY_TASKS, packed
 from hybrid_ml_scheduler.live.learners import TrainingJob
 from hybrid_ml_scheduler.live.race import Race
-from hybrid_ml_scheduler.live.records import RaceEvent, Rows
+from hybrid_ml_scheduler.live.records import Checkpoint, RaceEvent, Rows
 
 __all__ = ["replay"]
 
 _HAND_OVER = 256
+_Jobs = dict[tuple[str, int], TrainingJob]
 
 
-def replay(race: Race, events: Sequence[RaceEvent], until: int, keep: Callable[[Rows], None]) -> None:
-    """Run the race up to the task id `until`; the rows go to `keep`, which holds them against the stored ones."""
+def replay(
+    race: Race,
+    events: Sequence[RaceEvent],
+    until: int,
+    keep: Callable[[Rows], None],
+    *,
+    checkpoint_every: int = CHECKPOINT_EVERY_TASKS,
+) -> None:
+    """Run the race up to the task id `until`; the rows go to `keep`, which holds them against the stored ones.
+
+    Checkpoints are kept on the way and at the end: whoever is killed again and again, sooner than the first checkpoint
+    of a running race, must not have more to replay each time.
+    """
     waiting = deque(event for event in events if event.sequence >= race.next_sequence)
     requests = {
         (event.payload["scheduler"], event.payload["requested_at"]) for event in waiting if event.kind == "model"
     }
-    jobs: dict[tuple[str, int], TrainingJob] = {}
-    if race.learners.pending is not None:
-        jobs[race.learners.pending.key] = race.learners.pending
+    jobs: _Jobs = {} if race.learners.pending is None else {race.learners.pending.key: race.learners.pending}
+    saved = race.next_task_id
     while True:
         for scheduler, requested_at in requests:
             if requested_at == race.next_task_id and (scheduler, requested_at) not in jobs:
@@ -33,13 +46,24 @@ def replay(race: Race, events: Sequence[RaceEvent], until: int, keep: Callable[[
         if race.next_task_id >= until and not waiting:
             break
         race.step()
-        if len(race.rows.tasks) >= _HAND_OVER:
+        if race.next_task_id - saved >= checkpoint_every:
+            keep(_rows_and_state(race, jobs))
+            saved = race.next_task_id
+        elif len(race.rows.tasks) >= _HAND_OVER:
             keep(race.take_rows())
-    if len(race.rows):
-        keep(race.take_rows())
+    if race.next_task_id > saved or len(race.rows):
+        keep(_rows_and_state(race, jobs))
 
 
-def _apply(race: Race, event: RaceEvent, jobs: dict[tuple[str, int], TrainingJob]) -> None:
+def _rows_and_state(race: Race, jobs: _Jobs) -> Rows:
+    """Take the rows with a checkpoint; of the models asked for, only the newest can still be in training."""
+    race.learners.pending = next(reversed(jobs.values()), None)
+    rows = race.take_rows()
+    rows.checkpoint = Checkpoint(boundary=race.next_task_id, blob=packed(race.capture()), at=time.time())
+    return rows
+
+
+def _apply(race: Race, event: RaceEvent, jobs: _Jobs) -> None:
     if event.kind != "model":
         race.apply(event)
         return

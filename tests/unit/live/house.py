@@ -84,7 +84,7 @@ class House:
         self.arena.ask(lambda: self.arena.enter(race, "running")).result()
         return race
 
-    def wait(self, holds: Callable[[], bool], within_s: float = 20.0) -> None:
+    def wait(self, holds: Callable[[], bool], within_s: float = 120.0) -> None:
         deadline_s = time.monotonic() + within_s
         while not holds():
             assert time.monotonic() < deadline_s, "it did not come true in time"

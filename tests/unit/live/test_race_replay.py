@@ -103,6 +103,28 @@ def test_a_replayed_race_goes_on_like_the_one_that_was_never_interrupted(lived: 
     assert repr(race.take_rows().outcomes) == repr(other.take_rows().outcomes)
 
 
+def test_a_replay_keeps_checkpoints_from_which_another_replay_gives_the_same_again(lived: Lived) -> None:
+    race, until = new_race("background"), lived.race.next_task_id
+    kept: list[Rows] = []
+    replay(race, lived.events, until, kept.append, checkpoint_every=40)
+    checkpoints = [rows.checkpoint for rows in kept if rows.checkpoint is not None]
+    assert [one.boundary for one in checkpoints] == [*range(FIRST + 40, until, 40), until]
+    for checkpoint in checkpoints:
+        again, outcomes = new_race("background"), Rows(run_id=1).outcomes
+        again.restore(unpacked(checkpoint.blob))
+        replay(again, lived.events, until, lambda rows, into=outcomes: into.extend(rows.outcomes))  # type: ignore[misc]
+        assert again.next_task_id == until
+        assert all(lived.outcomes[name, one.task_id] == repr(one) for name, one in outcomes)
+
+
+def test_a_replay_of_nothing_keeps_nothing(lived: Lived) -> None:
+    race = new_race("background")
+    race.restore(unpacked(packed(lived.race.capture())))
+    kept: list[Rows] = []
+    replay(race, lived.events, lived.race.next_task_id, kept.append)
+    assert kept == []
+
+
 def test_with_synchronous_retraining_a_restored_race_equals_an_uninterrupted_one() -> None:
     whole, first = new_race("synchronous"), new_race("synchronous")
     for _ in range(230):
