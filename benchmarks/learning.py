@@ -17,7 +17,7 @@ from hybrid_ml_scheduler.experiments.loads import at_once
 from hybrid_ml_scheduler.experiments.shift import run_shift, shift_result
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.schedulers.rl_agent import shipped_home, shipped_weights
-from hybrid_ml_scheduler.schedulers.rl_split import load_weights
+from hybrid_ml_scheduler.schedulers.split_model import load_split
 from hybrid_ml_scheduler.workload import preset
 
 __all__ = ["render", "run"]
@@ -83,14 +83,14 @@ def _rivals(law: Any, node: Node) -> dict[str, Any]:
 
 
 def _split(result: dict[str, Any], law: Any, node: Node) -> None:
-    weights = load_weights()
+    model = load_split()
     result["rl_split_vs_earliest_finish"], result["rl_split_vs_frugal_finish"] = {}, {}
     for load in LOADS:
         _tell(f"rl_split at {load:.0%}")
-        plain, frugal = judging.split_ratios(weights, law, node, load, SEEDS, TASKS)
+        plain, frugal = judging.split_ratios(model, law, node, load, SEEDS, TASKS)
         _put(result["rl_split_vs_earliest_finish"], f"{load:g}", plain)
         _put(result["rl_split_vs_frugal_finish"], f"{load:g}", frugal)
-    _put(result, "rl_split_vs_bound", judging.split_bound_ratio(weights, law, node, SEEDS, 10_000))
+    _put(result, "rl_split_vs_bound", judging.split_bound_ratio(model, law, node, SEEDS, 10_000))
 
 
 def _put(result: dict[str, Any], key: str, values: list[float]) -> None:

@@ -128,7 +128,8 @@ def agent(
 def _train_rl_agent(names: list[str], node: Any, seed: int | None, effort: float, place: Path) -> Any:
     from dataclasses import replace
 
-    from hybrid_ml_scheduler.experiments.agent_training import AgentBudget, home_of, train_agent
+    from hybrid_ml_scheduler.experiments.agent_training import KNEE_LOAD, AgentBudget, train_agent
+    from hybrid_ml_scheduler.experiments.homes import AGENT_TOLERANCES, home_of
     from hybrid_ml_scheduler.experiments.training_files import save_trained_agent
     from hybrid_ml_scheduler.workload import preset
 
@@ -145,14 +146,15 @@ def _train_rl_agent(names: list[str], node: Any, seed: int | None, effort: float
     laws = [preset(name) for name in names]
     with _stages() as tell:
         dqn = train_agent(laws, node, budget, tell)
-    save_trained_agent(dqn, home_of(laws, budget.seed), node, place)
+    home = home_of(laws, node, budget.seed, AGENT_TOLERANCES, KNEE_LOAD)
+    save_trained_agent(dqn, home, node, place)
     return budget.record()
 
 
 def _train_rl_split(names: list[str], node: Any, seed: int | None, effort: float, place: Path) -> Any:
     from dataclasses import replace
 
-    from hybrid_ml_scheduler.experiments.split_search import SearchBudget, search_weights
+    from hybrid_ml_scheduler.experiments.split_search import SearchBudget, search_split
     from hybrid_ml_scheduler.experiments.training_files import save_trained_split
     from hybrid_ml_scheduler.workload import preset
 
@@ -166,8 +168,10 @@ def _train_rl_split(names: list[str], node: Any, seed: int | None, effort: float
         seed=full.seed if seed is None else seed,
     )
     with _stages() as tell:
-        weights = search_weights(preset(names[0]), node, budget, lambda done, total, _: tell("search", done, total))
-    save_trained_split(weights, budget, node, names[0], place)
+        rounds = {"latency": budget.stream_rounds, "makespan": budget.flood_rounds, "knee": 100}
+        model = search_split(preset(names[0]), node, budget, lambda curve, done, _: tell(curve, done, rounds[curve]))
+    record = {"command": "hms train agent --strategy rl_split", "workload": names[0], **model.record}
+    save_trained_split(replace(model, record=record), place)
     return budget.record()
 
 

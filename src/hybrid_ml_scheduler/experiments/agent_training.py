@@ -22,16 +22,16 @@ from hybrid_ml_scheduler.core import FloatColumn, stream
 from hybrid_ml_scheduler.experiments.counterfactuals import returns_of_actions, whole_columns
 from hybrid_ml_scheduler.experiments.loads import LoadedTasks, at_load
 from hybrid_ml_scheduler.experiments.rollouts import task_columns
-from hybrid_ml_scheduler.experiments.split_search import SearchBudget, search_weights
+from hybrid_ml_scheduler.experiments.split_search import SearchBudget, search_split
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.schedulers.agent_options import AgentOptions
 from hybrid_ml_scheduler.schedulers.agent_view import cluster_inputs
-from hybrid_ml_scheduler.schedulers.pace import fresh_pace, task_habits
+from hybrid_ml_scheduler.schedulers.pace import fresh_pace
 from hybrid_ml_scheduler.schedulers.rl_agent import VALUE_UNIT, RlAgent
-from hybrid_ml_scheduler.workload import WorkloadParameters, generate
+from hybrid_ml_scheduler.workload import WorkloadParameters
 
-__all__ = ["AgentBudget", "Experience", "fit_returns", "gather", "home_of", "train_agent"]
+__all__ = ["KNEE_LOAD", "AgentBudget", "Experience", "fit_returns", "gather", "train_agent"]
 
 Singles = npt.NDArray[np.float32]
 Progress = Callable[[str, int, int], None]
@@ -40,8 +40,6 @@ ENERGY_WEIGHTS = (0.0, 0.0, 0.25, 0.5, 0.75)
 OTHER_ENERGY_WEIGHTS = (0.0, 0.5)
 ONLINE = ((0.8, 0.0), (0.95, 0.0), (0.5, 0.0), (0.8, 0.5))
 WANDER = 0.02
-HOME_TASKS = 20_000
-TOLERANCE = 0.3  # of the spread of single tasks; a mean over 500 of them strays by less than a fifth of this
 KNEE_LOAD = 0.8
 NO_TASK_AFTER = 1_500  # the last tasks have too little future to be judged by it
 
@@ -87,7 +85,7 @@ def train_agent(
             tasks=budget.search_tasks,
             seed=budget.seed + 1_000_000 * index,
         )
-        demonstrators.append(search_weights(law, node, search, step=1.0))
+        demonstrators.append(search_split(law, node, search, step=1.0).weights)
         tell("demonstrators", index + 1, len(laws))
     experience = gather(laws, node, demonstrators, budget, tell)
     dqn = DoubleDqn(
@@ -102,13 +100,6 @@ def train_agent(
             _learn_online(dqn, laws[0], node, load, energy_weight, budget, budget.seed + 500_000 + index)
             tell("online", index + 1, len(ONLINE))
     return dqn
-
-
-def home_of(laws: Sequence[WorkloadParameters], seed: int) -> FloatColumn:
-    """Means and tolerances of the tasks of the training workloads, and the load from which on training counts."""
-    tasks = [generate(law.with_values({"num_tasks": HOME_TASKS}), seed + index) for index, law in enumerate(laws)]
-    habits = np.vstack([task_habits(one.size, one.compute_intensity, one.memory_required) for one in tasks])
-    return np.concatenate([habits.mean(axis=0), TOLERANCE * habits.std(axis=0), [KNEE_LOAD]])
 
 
 def gather(

@@ -20,7 +20,7 @@ from hybrid_ml_scheduler.core import FloatColumn, IntColumn
 from hybrid_ml_scheduler.experiments.loads import LoadedTasks
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.schedulers.agent_view import view, whole_seconds
-from hybrid_ml_scheduler.schedulers.pace import pace_step, seen_load
+from hybrid_ml_scheduler.schedulers.pace import notice
 from hybrid_ml_scheduler.schedulers.value_charge import whole_device_charges
 
 __all__ = ["returns_of_actions", "whole_columns"]
@@ -168,12 +168,12 @@ def returns_of_actions(
         for index in range(actions):
             free[index] = max(free[index], now)
             backlog[index] = free[index] - now
-        pace_step(now, seconds[row].min(), pace)
+        size, intensity, memory = task_columns[row, 0], task_columns[row, 1], task_columns[row, 2]
+        load = notice(now, seconds[row].min(), size, intensity, memory, actions, pace)[0]
         if sampled[row]:
-            size, intensity, memory = task_columns[row, 0], task_columns[row, 1], task_columns[row, 2]
             scales[filled] = view(
-                size, intensity, memory, energy_weight, seen_load(pace, actions), joule_unit, False, seconds[row],
-                device[row], backlog, power_w, states[filled], prior, order,
+                size, intensity, memory, energy_weight, load, joule_unit, False, seconds[row], device[row], backlog,
+                power_w, states[filled], prior, order,
             )  # fmt: skip
             stretch = max(1.0, PROBE_S / seconds[row].min())
             for world in range(actions + 1):

@@ -24,7 +24,7 @@ from hybrid_ml_scheduler.experiments.rollouts import task_columns
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.schedulers.agent_options import AgentOptions
 from hybrid_ml_scheduler.schedulers.agent_view import cluster_inputs, view
-from hybrid_ml_scheduler.schedulers.pace import fresh_pace, pace_step, seen_load
+from hybrid_ml_scheduler.schedulers.pace import fresh_pace, notice
 from hybrid_ml_scheduler.workload import preset
 
 __all__ = ["ENV_ID", "HybridSchedulerEnv"]
@@ -93,12 +93,11 @@ class HybridSchedulerEnv(gymnasium.Env[Observation, np.int64]):
         row = self._row
         now = self._arrival[row]
         np.maximum(self._free - now, 0.0, out=self._backlog)
-        pace_step(now, self._seconds[row].min(), self._pace)
         size, intensity, memory = self._columns[row]
+        load, _, _ = notice(now, self._seconds[row].min(), size, intensity, memory, len(self._free), self._pace)
         view(
-            size, intensity, memory, self._options.energy_weight, seen_load(self._pace, len(self._free)),
-            self._options.joule_unit, False, self._seconds[row], self._device[row], self._backlog, self._power_w,
-            self._state, self._prior, self._order,
+            size, intensity, memory, self._options.energy_weight, load, self._options.joule_unit, False,
+            self._seconds[row], self._device[row], self._backlog, self._power_w, self._state, self._prior, self._order,
         )  # fmt: skip
         return self._state.copy()
 

@@ -26,6 +26,7 @@ from hybrid_ml_scheduler.schedulers.frugal_finish import PRICE
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, split_grid
 from hybrid_ml_scheduler.schedulers.hybrid_ml import HybridMl
 from hybrid_ml_scheduler.schedulers.rl_agent import VALUE_UNIT
+from hybrid_ml_scheduler.schedulers.split_model import SplitModel
 from hybrid_ml_scheduler.workload import WorkloadParameters, generate
 
 __all__ = [
@@ -68,6 +69,11 @@ def _agent_finish(
 ) -> Any:
     shape = (cluster_inputs(node.num_gpus), HIDDEN, node.num_gpus + 1)
     return run_agent(tasks, node, weights, shape, VALUE_UNIT, energy_weight, AgentOptions().joule_unit, home)
+
+
+def _split_finish(tasks: LoadedTasks, node: Node, model: SplitModel) -> FloatColumn:
+    grid = np.array(split_grid(DEFAULT_STEP))
+    return run_value_charge(tasks, node, grid, model.weights, model.home_on(node.num_gpus))[0]
 
 
 def agent_ratio(
@@ -126,28 +132,26 @@ def agent_makespan_ratio(
 
 
 def split_ratios(
-    weights: FloatColumn, law: WorkloadParameters, node: Node, load: float, seeds: Sequence[int], count: int
+    model: SplitModel, law: WorkloadParameters, node: Node, load: float, seeds: Sequence[int], count: int
 ) -> tuple[list[float], list[float]]:
     """Mean latency of `rl_split` over that of `earliest_finish`, and over that of `frugal_finish`."""
-    grid = np.array(split_grid(DEFAULT_STEP))
     plain, frugal = [], []
     for seed in seeds:
         tasks = at_load(law, node, load, seed, count)
-        own = _mean_latency(run_value_charge(tasks, node, grid, weights)[0], tasks)
+        own = _mean_latency(_split_finish(tasks, node, model), tasks)
         plain.append(own / _mean_latency(_by_rule(tasks, node, _charge_rule(DEFAULT_STEP)), tasks))
         frugal.append(own / _mean_latency(_by_rule(tasks, node, _charge_rule(DEFAULT_STEP, PRICE)), tasks))
     return plain, frugal
 
 
 def split_bound_ratio(
-    weights: FloatColumn, law: WorkloadParameters, node: Node, seeds: Sequence[int], count: int
+    model: SplitModel, law: WorkloadParameters, node: Node, seeds: Sequence[int], count: int
 ) -> list[float]:
     """Makespan of `rl_split` over the proven bound when all tasks come at once."""
-    grid, ratios = np.array(split_grid(DEFAULT_STEP)), []
+    ratios = []
     for seed in seeds:
         tasks = at_once(law, node, seed, count)
-        finish, _ = run_value_charge(tasks, node, grid, weights)
-        ratios.append(float(finish.max() / certificate(tasks.batch, node, tasks.seconds).makespan_s))
+        ratios.append(float(_split_finish(tasks, node, model).max() / certificate(tasks.batch, node, tasks.seconds).makespan_s))
     return ratios
 
 

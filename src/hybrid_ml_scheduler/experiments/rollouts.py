@@ -19,8 +19,8 @@ from hybrid_ml_scheduler.learning.network import Shape
 from hybrid_ml_scheduler.physics import CoExecution, Node
 from hybrid_ml_scheduler.physics.formulas import resolve
 from hybrid_ml_scheduler.schedulers.agent_view import best_action, view
-from hybrid_ml_scheduler.schedulers.pace import fresh_pace, habit_step, pace_step, seen_load, trust
-from hybrid_ml_scheduler.schedulers.value_charge import foresight_at, least_value_charge
+from hybrid_ml_scheduler.schedulers.pace import fresh_pace, notice
+from hybrid_ml_scheduler.schedulers.value_charge import chosen_split
 
 __all__ = ["AgentRun", "run_agent", "run_value_charge", "task_columns"]
 
@@ -44,11 +44,11 @@ def _place(now: float, cpu_part: float, gpu_part: float, gpu: int, serial: bool,
 @njit(cache=True, nogil=True, error_model="numpy")
 def _value_charge_run(
     arrival: FloatColumn,
+    columns: FloatColumn,
     cpu_s: FloatColumn,
     gpu_s: FloatColumn,
     paged_s: FloatColumn,
     gpu_kind: IntColumn,
-    memory: FloatColumn,
     gpu_memory: FloatColumn,
     rule: int,
     serial: bool,
@@ -66,38 +66,37 @@ def _value_charge_run(
         for gpu in range(backlog.shape[0]):
             backlog[gpu] = max(free[gpu + 1] - now, 0.0)
         paged = paged_s[row] if paging else no_pages
-        pace_step(now, min(cpu_s[row], gpu_s[row].min()), pace)
-        foresight = foresight_at(seen_load(pace, free.shape[0]), weights)
-        fraction, gpu = least_value_charge(
-            cpu_s[row], gpu_s[row], paged, gpu_kind, memory[row], gpu_memory, rule, serial,
-            max(free[0] - now, 0.0), backlog, grid, foresight, weights,
+        size, intensity, memory = columns[row, 0], columns[row, 1], columns[row, 2]
+        fraction, gpu = chosen_split(
+            now, size, intensity, cpu_s[row], gpu_s[row], paged, gpu_kind, memory, gpu_memory, rule, serial,
+            max(free[0] - now, 0.0), backlog, grid, pace, weights,
         )  # fmt: skip
         gpu = max(gpu, 0)
         kind = gpu_kind[gpu]
         _, cpu_part, gpu_part, _ = resolve(
-            fraction, cpu_s[row], gpu_s[row, kind], paged[kind] if paging else 0.0, memory[row], gpu_memory[gpu], rule
+            fraction, cpu_s[row], gpu_s[row, kind], paged[kind] if paging else 0.0, memory, gpu_memory[gpu], rule
         )
         finish[row] = _place(now, cpu_part, gpu_part, gpu, serial, free)
 
 
 def run_value_charge(
-    tasks: LoadedTasks, node: Node, grid: FloatColumn, weights: FloatColumn
+    tasks: LoadedTasks, node: Node, grid: FloatColumn, weights: FloatColumn, home: FloatColumn | None = None
 ) -> tuple[FloatColumn, FloatColumn]:
-    """Finish times of all tasks, and when each device is free, under `rl_split` with these weights."""
+    """Finish times of all tasks, and when each device is free, under `rl_split`; without a home all is trusted."""
     seconds, free, finish = tasks.seconds, np.zeros(node.num_gpus + 1), np.empty(len(tasks.batch))
     _value_charge_run(
         tasks.batch.arrival_time,
+        task_columns(tasks),
         seconds.cpu_s,
         seconds.gpu_s,
         seconds.paged_s,
         seconds.gpu_kind,
-        tasks.batch.memory_required,
         node.gpu_column("memory_mb"),
         int(node.memory_rule),
         node.co_execution == CoExecution.SERIAL,
         grid,
         weights,
-        fresh_pace(),
+        fresh_pace(home),
         free,
         finish,
     )
@@ -138,11 +137,10 @@ def _agent_run(
         now = arrival[row]
         for index in range(actions):
             backlog[index] = max(free[index] - now, 0.0)
-        pace_step(now, seconds[row].min(), pace)
-        habit_step(columns[row, 0], columns[row, 1], columns[row, 2], pace)
-        load = seen_load(pace, actions)
-        scale = trust(load, pace) * view(
-            columns[row, 0], columns[row, 1], columns[row, 2], energy_weight, load, joule_unit,
+        size, intensity, memory = columns[row, 0], columns[row, 1], columns[row, 2]
+        load, busy, familiar = notice(now, seconds[row].min(), size, intensity, memory, actions, pace)
+        scale = busy * familiar * view(
+            size, intensity, memory, energy_weight, load, joule_unit,
             False, seconds[row], device[row], backlog, power_w, state, prior, order,
         )  # fmt: skip
         chosen = order[best_action(weights, state, prior, scale, unit, hidden, q)]

@@ -2,12 +2,13 @@
 
 Each round draws fresh training workloads and a population of weights, runs them all on the same tasks, and
 moves towards the best quarter. Streams train the first part of the weights (mean latency relative to
-`earliest_finish`), floods the second (makespan relative to the proven bound), and low loads the last one: the
+`earliest_finish`), floods the second (makespan relative to the proven bound), and low loads give the knee: the
 load below which the future counts less. Seeds count up from the training seed; test seeds are apart.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
@@ -16,16 +17,20 @@ import numpy as np
 from hybrid_ml_scheduler.cluster import run_batch
 from hybrid_ml_scheduler.cluster.bounds import area_bound_s
 from hybrid_ml_scheduler.core import BatchRule, FloatColumn, RuleKind, stream
+from hybrid_ml_scheduler.experiments.homes import SPLIT_TOLERANCES, home_of
 from hybrid_ml_scheduler.experiments.loads import LoadedTasks, at_load, at_once
 from hybrid_ml_scheduler.experiments.rollouts import run_value_charge
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, split_grid
-from hybrid_ml_scheduler.schedulers.value_charge import DEVICE_WEIGHTS, FLOOD_WEIGHTS, KNEE, STREAM_WEIGHTS
+from hybrid_ml_scheduler.schedulers.split_model import SplitModel
+from hybrid_ml_scheduler.schedulers.value_charge import DEVICE_WEIGHTS, FLOOD_WEIGHTS, STREAM_WEIGHTS
 from hybrid_ml_scheduler.workload import WorkloadParameters
 
-__all__ = ["SearchBudget", "search_weights"]
+__all__ = ["SearchBudget", "search_split"]
 
-Progress = Callable[[int, int, float], None]
+Progress = Callable[[str, int, float], None]
+"""Told after each round: which curve (latency, makespan, knee), which round (or knee in percent), and the ratio there."""
+
 Score = Callable[[FloatColumn], float]
 STREAM_LOADS = (0.5, 0.5, 0.7, 0.8, 0.8, 0.9, 0.95, 0.95)
 KNEE_LOADS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -50,62 +55,71 @@ class SearchBudget:
         return asdict(self)
 
 
-def search_weights(
+def search_split(
     law: WorkloadParameters,
     node: Node,
     budget: SearchBudget,
     progress: Progress | None = None,
     step: float = DEFAULT_STEP,
-) -> FloatColumn:
-    """Search the weights of both regimes, one after the other; a step of 1 leaves whole devices only."""
-    grid = np.array(split_grid(step))
+) -> SplitModel:
+    """Search the weights of both regimes, one after the other, then the knee; a step of 1 leaves whole devices only."""
+    search = _Search(law, node, budget, np.array(split_grid(step)))
+    tell = progress or (lambda _curve, _step, _score: None)
     weights = _initial_weights()
-    rng = stream(budget.seed, "training", "rl_split")
-    total = budget.stream_rounds + budget.flood_rounds
-    seeds = iter(range(budget.seed, budget.seed + 10_000_000))
-
-    def tell(done: int, score: float) -> None:
-        if progress is not None:
-            progress(done, total, score)
-
-    def stream_score() -> Callable[[FloatColumn], Score]:
-        tasks = [at_load(law, node, load, next(seeds), budget.tasks) for load in STREAM_LOADS]
-        plain = [_earliest_finish_latency(one, node, grid) for one in tasks]
-        return lambda rest: lambda part: _stream_score(np.concatenate([part, rest, [0.0]]), tasks, plain, node, grid)
-
-    def flood_score() -> Callable[[FloatColumn], Score]:
-        tasks = [at_once(law, node, next(seeds), budget.tasks) for _ in range(budget.floods)]
-        bounds = [area_bound_s(one.batch, node, one.seconds) for one in tasks]
-        return lambda rest: lambda part: _flood_score(np.concatenate([rest, part, [0.0]]), tasks, bounds, node, grid)
-
     first, second = weights[:STREAM_WEIGHTS], np.log(weights[STREAM_WEIGHTS:])
     spread = _stream_spread()
-    for done in range(budget.stream_rounds):
-        score = stream_score()(np.exp(second))
-        first, spread, best = _round(first, spread, score, rng, budget.population, least_spread=0.02)
-        tell(done + 1, best)
+    for done in range(1, budget.stream_rounds + 1):
+        score = search.stream_score(np.exp(second))
+        first, spread, best = _round(first, spread, score, search.rng, budget.population, least_spread=0.02)
+        tell("latency", done, math.exp(best))
     spread = np.array([1.0, 1.0, 1.0, 0.03, 1.5, 1.5])
-    for done in range(budget.flood_rounds):
-        plain_score = flood_score()(first)
-        second, spread, best = _round(second, spread, _in_logs(plain_score), rng, budget.population, least_spread=0.01)
-        tell(budget.stream_rounds + done + 1, best)
-    found = np.concatenate([first, np.exp(second), [0.0]])
+    for done in range(1, budget.flood_rounds + 1):
+        score = search.flood_score(first)
+        second, spread, best = _round(second, spread, score, search.rng, budget.population, least_spread=0.01)
+        tell("makespan", done, 1.0 + best)
+    found = np.concatenate([first, np.exp(second)])
+    home = home_of([law], node, budget.seed, SPLIT_TOLERANCES, 0.0)
     if budget.calm:
-        calm = [at_load(law, node, load, next(seeds), budget.tasks) for load in KNEE_LOADS for _ in range(budget.calm)]
-        found[KNEE] = _best_knee(found, calm, node, grid)
-    return found
+        scores = search.knee_scores(found, home)
+        for knee, score_there in zip(KNEES, scores, strict=True):
+            tell("knee", round(100 * knee), math.exp(score_there))
+        home[-1] = KNEES[int(np.argmin(scores))]
+    return SplitModel(weights=found, home=home, num_gpus=node.num_gpus, record={"budget": budget.record()})
 
 
-def _best_knee(weights: FloatColumn, calm: list[LoadedTasks], node: Node, grid: FloatColumn) -> float:
-    """The knee with the best score over workloads from calm to busy."""
-    plain = [_earliest_finish_latency(one, node, grid) for one in calm]
-    scores = [_stream_score(np.append(weights[:KNEE], knee), calm, plain, node, grid) for knee in KNEES]
-    return KNEES[int(np.argmin(scores))]
+class _Search:
+    """The workloads of a search: every call draws fresh ones from the next training seeds."""
 
+    def __init__(self, law: WorkloadParameters, node: Node, budget: SearchBudget, grid: FloatColumn) -> None:
+        self._law, self._node, self._budget, self._grid = law, node, budget, grid
+        self._seeds = iter(range(budget.seed, budget.seed + 10_000_000))
+        self.rng = stream(budget.seed, "training", "rl_split")
 
-def _in_logs(score: Score) -> Score:
-    """The same score for logarithms of weights that must stay positive."""
-    return lambda part: score(np.exp(part))
+    def _at(self, load: float) -> LoadedTasks:
+        return at_load(self._law, self._node, load, next(self._seeds), self._budget.tasks)
+
+    def _plain(self, tasks: list[LoadedTasks]) -> list[float]:
+        return [_earliest_finish_latency(one, self._node, self._grid) for one in tasks]
+
+    def stream_score(self, flood: FloatColumn) -> Score:
+        """How good stream weights are on new streams, beside these weights of floods."""
+        tasks = [self._at(load) for load in STREAM_LOADS]
+        plain = self._plain(tasks)
+        return lambda part: _stream_score(np.concatenate([part, flood]), None, tasks, plain, self._node, self._grid)
+
+    def flood_score(self, streams: FloatColumn) -> Score:
+        """How good the logarithms of flood weights (they must stay positive) are on new floods."""
+        seeds = [next(self._seeds) for _ in range(self._budget.floods)]
+        tasks = [at_once(self._law, self._node, seed, self._budget.tasks) for seed in seeds]
+        bounds = [area_bound_s(one.batch, self._node, one.seconds) for one in tasks]
+        return lambda part: _flood_score(np.concatenate([streams, np.exp(part)]), tasks, bounds, self._node, self._grid)
+
+    def knee_scores(self, weights: FloatColumn, home: FloatColumn) -> list[float]:
+        """The score of every knee over workloads from calm to busy."""
+        calm = [self._at(load) for load in KNEE_LOADS for _ in range(self._budget.calm)]
+        plain = self._plain(calm)
+        homes = [np.append(home[:-1], knee) for knee in KNEES]
+        return [_stream_score(weights, one, calm, plain, self._node, self._grid) for one in homes]
 
 
 def _initial_weights() -> FloatColumn:
@@ -151,10 +165,15 @@ def _earliest_finish_latency(tasks: LoadedTasks, node: Node, grid: FloatColumn) 
 
 
 def _stream_score(
-    weights: FloatColumn, tasks: list[LoadedTasks], plain: list[float], node: Node, grid: FloatColumn
+    weights: FloatColumn,
+    home: FloatColumn | None,
+    tasks: list[LoadedTasks],
+    plain: list[float],
+    node: Node,
+    grid: FloatColumn,
 ) -> float:
     """Mean logarithm of the latency relative to earliest finish."""
-    latencies = [_mean_latency(run_value_charge(one, node, grid, weights)[0], one) for one in tasks]
+    latencies = [_mean_latency(run_value_charge(one, node, grid, weights, home)[0], one) for one in tasks]
     return float(np.mean(np.log(np.array(latencies) / np.array(plain))))
 
 

@@ -14,14 +14,13 @@ import numpy.typing as npt
 from hybrid_ml_scheduler.core import FloatColumn, RaceContext
 from hybrid_ml_scheduler.core.errors import ModelError
 from hybrid_ml_scheduler.experiments import judging
-from hybrid_ml_scheduler.experiments.split_search import SearchBudget
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn
 from hybrid_ml_scheduler.learning.files import load_agent, load_forest
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.agent_view import cluster_inputs
-from hybrid_ml_scheduler.schedulers.pace import HOME
+from hybrid_ml_scheduler.schedulers.pace import HOME, is_pace
 from hybrid_ml_scheduler.schedulers.rl_agent import RlAgent, shipped_home, shipped_weights
-from hybrid_ml_scheduler.schedulers.rl_split import load_weights, weights_document
+from hybrid_ml_scheduler.schedulers.split_model import SplitModel, load_split, split_document
 from hybrid_ml_scheduler.workload import WorkloadParameters
 
 __all__ = ["judged", "save_trained_agent", "save_trained_split"]
@@ -40,15 +39,9 @@ def save_trained_agent(dqn: DoubleDqn, home: FloatColumn, node: Node, place: Pat
     agent.save_model(place)
 
 
-def save_trained_split(weights: FloatColumn, budget: SearchBudget, node: Node, workload: str, place: Path) -> None:
-    """Write the weights of `rl_split` with how they were found."""
-    record = {
-        "command": "hms train agent --strategy rl_split",
-        "workload": workload,
-        "num_gpus": node.num_gpus,
-        "budget": budget.record(),
-    }
-    text = json.dumps(weights_document(weights, record), indent=1) + "\n"
+def save_trained_split(model: SplitModel, place: Path) -> None:
+    """Write what `rl_split` has learned, with how it was found."""
+    text = json.dumps(split_document(model), indent=1) + "\n"
     _written(place, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
@@ -62,7 +55,7 @@ def judged(
         forest = load_forest(model)[0]
         figures["execution_time_vs_optimum"] = judging.forest_ratio(forest, law, node, seeds, count)
     elif suffix == ".json" or model == "rl_split":
-        split = load_weights(None if model == "rl_split" else model)
+        split = load_split(None if model == "rl_split" else model)
         for load in loads:
             plain, frugal = judging.split_ratios(split, law, node, load, seeds, count)
             figures[f"latency_vs_earliest_finish_at_{load:g}"] = plain
@@ -100,7 +93,7 @@ def _agent_weights(model: str, node: Node) -> tuple[Singles, FloatColumn | None]
         state = load_agent(model)
         weights = np.asarray(state.get("dqn", {}).get("weights", ()), dtype=np.float32)
         pace = np.asarray(state.get("pace", ()), dtype=np.float64)
-        home = pace[-HOME:] if len(pace) > HOME else None
+        home = pace[-HOME:] if is_pace(pace) and len(pace) > HOME else None
     inputs, actions = cluster_inputs(node.num_gpus), node.num_gpus + 1
     expected = (inputs + 1) * judging.HIDDEN + (judging.HIDDEN + 1) * (judging.HIDDEN + actions + 1)
     if weights is None or weights.shape != (expected,) or weights.dtype != np.float32:

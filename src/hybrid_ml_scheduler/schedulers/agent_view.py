@@ -18,7 +18,7 @@ from numba import njit
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.learning.network import q_vector
 from hybrid_ml_scheduler.physics.formulas import resolve
-from hybrid_ml_scheduler.schedulers.pace import habit_step, pace_step, seen_load, trust
+from hybrid_ml_scheduler.schedulers.pace import notice
 
 __all__ = [
     "MOST_MEMORY_MB",
@@ -178,10 +178,8 @@ def glance(
     """
     seconds, backlog, device, prior = desk[0], desk[1], places[0], worth[0]
     whole_seconds(cpu_seconds, gpu_seconds, paged_seconds, places[2, 1:], memory_mb, desk[3, 1:], rule, seconds, device)
-    pace_step(now, seconds.min(), pace)
-    habit_step(size, intensity, memory_mb, pace)
-    load = seen_load(pace, seconds.shape[0])
-    scale = trust(load, pace) * view(
+    load, busy, familiar = notice(now, seconds.min(), size, intensity, memory_mb, seconds.shape[0], pace)
+    scale = busy * familiar * view(
         size, intensity, memory_mb, energy_weight, load, joule_unit, by_execution,
         seconds, device, backlog, desk[2], state, prior, places[1],
     )  # fmt: skip

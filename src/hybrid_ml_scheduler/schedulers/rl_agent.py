@@ -27,7 +27,7 @@ from hybrid_ml_scheduler.schedulers.agent_lessons import Demonstration, demonstr
 from hybrid_ml_scheduler.schedulers.agent_memory import AgentMemory
 from hybrid_ml_scheduler.schedulers.agent_options import AgentOptions
 from hybrid_ml_scheduler.schedulers.agent_sight import AgentSight
-from hybrid_ml_scheduler.schedulers.pace import fresh_pace
+from hybrid_ml_scheduler.schedulers.pace import fresh_pace, is_pace
 
 __all__ = ["VALUE_UNIT", "RlAgent", "shipped_home", "shipped_weights"]
 
@@ -211,10 +211,13 @@ class RlAgent:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a captured state."""
+        pace = np.array(state["pace"], dtype=np.float64)
+        if not is_pace(pace):
+            raise ModelError("rl_agent: the stored pace of the arrivals is of another version.")
         self.dqn.restore(state["dqn"])
         self._explore.bit_generator.state = state["explore"]
         self._memory.restore(state["memory"])
-        self.sight.pace = np.array(state["pace"], dtype=np.float64)
+        self.sight.pace = pace
         self._decisions, self._owed = int(state["decisions"]), float(state["owed"])
         self.exploring = bool(state["exploring"])
 

@@ -5,6 +5,8 @@ Two regimes, each with learned weights. *Stream*: completion + the change of a v
 The saturating terms make it cheap to burden a device that is busy anyway and dear to burden an idle one, so
 long tasks gather and short ones pass. *Flood*: when even the idlest device has much to do, waiting is the same
 for all and only efficient, even use of the devices counts: weighted device-seconds, corrected by imbalance.
+
+What was learned counts as far as it can be trusted (`pace`): at no trust, both regimes are the bare completion time.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ from numba import njit
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.physics.choices import completion_s
 from hybrid_ml_scheduler.physics.formulas import resolve
+from hybrid_ml_scheduler.schedulers.pace import notice
 
 __all__ = [
     "ALL_WEIGHTS",
     "FLOOD_WEIGHTS",
     "STREAM_WEIGHTS",
-    "foresight_at",
+    "chosen_split",
     "least_value_charge",
     "value_charge",
     "whole_device_charges",
@@ -32,19 +35,8 @@ SCALES_S = np.array([0.03, 0.15, 0.6, 3.0, 15.0])
 DEVICE_WEIGHTS = 2 + len(SCALES_S)
 STREAM_WEIGHTS = 2 * DEVICE_WEIGHTS + 2
 FLOOD_WEIGHTS = 6
-KNEE = STREAM_WEIGHTS + FLOOD_WEIGHTS  # the place of the load below which the future counts less
-ALL_WEIGHTS = KNEE + 1
+ALL_WEIGHTS = STREAM_WEIGHTS + FLOOD_WEIGHTS
 FLOOD_BACKLOG_S = 20.0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def foresight_at(load: float, weights: FloatColumn) -> float:
-    """How much the future counts at a load: fully from the learned knee on, less and less below it."""
-    knee = weights[KNEE]
-    if load >= knee:
-        return 1.0
-    share = load / knee
-    return float(share * share)
 
 
 @njit(cache=True, inline="always", error_model="numpy")
@@ -87,15 +79,17 @@ def _flood_charge(
     gpu_backlog: float,
     mean: float,
     most: float,
+    familiar: float,
     weights: FloatColumn,
 ) -> float:
-    """Weighted device-seconds, dearer on devices above the mean backlog and beyond the longest one."""
+    """Weighted device-seconds, dearer above the mean backlog and beyond the longest; among strangers, completion."""
     first = STREAM_WEIGHTS
     beyond = max(0.0, completion - most)
     charge = weights[first] * completion + weights[first + 4] * beyond + weights[first + 5] * beyond * beyond
     charge += cpu_part * (1.0 + weights[first + 1] * (cpu_backlog + 0.5 * cpu_part - mean))
     gpu_price = 1.0 + weights[first + 2] * (gpu_backlog + 0.5 * gpu_part - mean)
-    return charge + weights[first + 3] * gpu_part * gpu_price
+    charge += weights[first + 3] * gpu_part * gpu_price
+    return completion + familiar * (charge - completion)
 
 
 @njit(cache=True, error_model="numpy")
@@ -119,13 +113,14 @@ def value_charge(
     gpu: int,
     serial: bool,
     foresight: float,
+    familiar: float,
     weights: FloatColumn,
 ) -> float:
     """What one placement is charged: the number that `least_value_charge` makes least."""
     total, mean, most, least = _levels(cpu_backlog, gpu_backlog, weights[2 * DEVICE_WEIGHTS + 1])
     done = completion_s(cpu_part, gpu_part, cpu_backlog, gpu_backlog[gpu], serial)
     if least > FLOOD_BACKLOG_S:
-        return _flood_charge(done, cpu_part, gpu_part, cpu_backlog, gpu_backlog[gpu], mean, most, weights)
+        return _flood_charge(done, cpu_part, gpu_part, cpu_backlog, gpu_backlog[gpu], mean, most, familiar, weights)
     cpu_value = _device_value(cpu_backlog, weights, 0)
     gpu_value = _device_value(gpu_backlog[gpu], weights, DEVICE_WEIGHTS)
     return _stream_charge(
@@ -162,6 +157,7 @@ def least_value_charge(
     gpu_backlog: FloatColumn,
     grid: FloatColumn,
     foresight: float,
+    familiar: float,
     weights: FloatColumn,
 ) -> tuple[float, int]:
     """The split of the grid and the GPU with the least charge; ties to the smaller share, then the lower GPU."""
@@ -183,20 +179,11 @@ def least_value_charge(
                 continue
             done = completion_s(cpu_part, gpu_part, cpu_backlog, waiting, serial)
             if flooded:
-                charge = _flood_charge(done, cpu_part, gpu_part, cpu_backlog, waiting, mean, most, weights)
+                charge = _flood_charge(done, cpu_part, gpu_part, cpu_backlog, waiting, mean, most, familiar, weights)
             else:
                 charge = _stream_charge(
-                    done,
-                    cpu_part,
-                    gpu_part,
-                    cpu_backlog,
-                    waiting,
-                    cpu_value,
-                    gpu_values[gpu],
-                    total,
-                    foresight,
-                    weights,
-                )
+                    done, cpu_part, gpu_part, cpu_backlog, waiting, cpu_value, gpu_values[gpu], total, foresight, weights
+                )  # fmt: skip
             if charge < best:
                 best, best_fraction, best_gpu = charge, grid[point], gpu
             if grid[point] == 0.0:
@@ -205,11 +192,39 @@ def least_value_charge(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def chosen_split(
+    now: float,
+    size: float,
+    intensity: float,
+    cpu_seconds: float,
+    gpu_seconds: FloatColumn,
+    paged_seconds: FloatColumn,
+    gpu_kind: IntColumn,
+    memory_mb: float,
+    gpu_memory_mb: FloatColumn,
+    rule: int,
+    serial: bool,
+    cpu_backlog: float,
+    gpu_backlog: FloatColumn,
+    grid: FloatColumn,
+    pace: FloatColumn,
+    weights: FloatColumn,
+) -> tuple[float, int]:
+    """Remember that the task came, see how far to trust, and choose: one call for a whole decision."""
+    work = min(cpu_seconds, gpu_seconds.min())
+    _, busy, familiar = notice(now, work, size, intensity, memory_mb, gpu_backlog.shape[0] + 1, pace)
+    return least_value_charge(
+        cpu_seconds, gpu_seconds, paged_seconds, gpu_kind, memory_mb, gpu_memory_mb, rule, serial,
+        cpu_backlog, gpu_backlog, grid, busy * familiar, familiar, weights,
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def whole_device_charges(
     seconds: FloatColumn, device: IntColumn, backlog: FloatColumn, weights: FloatColumn, charges: FloatColumn
 ) -> None:
     """The charge of giving the whole task to each device: `seconds[a]` of work on `device[a]` (0 = CPU)."""
-    foresight = 1.0
+    foresight = familiar = 1.0
     total, mean, most, least = _levels(backlog[0], backlog[1:], weights[2 * DEVICE_WEIGHTS + 1])
     cpu_value = _device_value(backlog[0], weights, 0)
     for action in range(seconds.shape[0]):
@@ -218,7 +233,7 @@ def whole_device_charges(
         cpu_part, gpu_part = (took, 0.0) if on == 0 else (0.0, took)
         if least > FLOOD_BACKLOG_S:
             charges[action] = _flood_charge(
-                waiting + took, cpu_part, gpu_part, backlog[0], waiting, mean, most, weights
+                waiting + took, cpu_part, gpu_part, backlog[0], waiting, mean, most, familiar, weights
             )
         else:
             gpu_value = 0.0 if on == 0 else _device_value(waiting, weights, DEVICE_WEIGHTS)

@@ -11,12 +11,13 @@ from hybrid_ml_scheduler.experiments.agent_training import AgentBudget, train_ag
 from hybrid_ml_scheduler.experiments.judging import agent_ratio, split_bound_ratio, split_ratios
 from hybrid_ml_scheduler.experiments.loads import LoadedTasks, at_load, at_once
 from hybrid_ml_scheduler.experiments.rollouts import run_agent, run_value_charge
-from hybrid_ml_scheduler.experiments.split_search import SearchBudget, search_weights
+from hybrid_ml_scheduler.experiments.split_search import SearchBudget, search_split
 from hybrid_ml_scheduler.physics import Gpu, MemoryRule, Node
 from hybrid_ml_scheduler.schedulers.agent_view import cluster_inputs
 from hybrid_ml_scheduler.schedulers.grid import split_grid
 from hybrid_ml_scheduler.schedulers.rl_agent import VALUE_UNIT, RlAgent, shipped_home, shipped_weights
-from hybrid_ml_scheduler.schedulers.rl_split import RlSplit, load_weights
+from hybrid_ml_scheduler.schedulers.rl_split import RlSplit
+from hybrid_ml_scheduler.schedulers.split_model import load_split
 from hybrid_ml_scheduler.workload import preset
 
 NODES = [
@@ -39,9 +40,9 @@ def _streams(node: Node) -> list[LoadedTasks]:
 
 @pytest.mark.parametrize("node", NODES, ids=["equal", "different", "paging"])
 def test_the_compiled_run_of_rl_split_is_the_stepping_form(node: Node) -> None:
-    grid, weights = np.array(split_grid(0.05)), load_weights()
+    grid, model = np.array(split_grid(0.05)), load_split()
     for tasks in _streams(node):
-        finish, _ = run_value_charge(tasks, node, grid, weights)
+        finish, _ = run_value_charge(tasks, node, grid, model.weights, model.home_on(node.num_gpus))
         outcomes = Simulation(node, RlSplit(), seed=1).run((task, 1.0) for task in tasks.batch)
         assert finish.tolist() == pytest.approx([outcome.finish_s for outcome in outcomes], rel=1e-12)
 
@@ -67,6 +68,11 @@ def test_among_strange_tasks_the_agent_is_no_worse_than_the_rule(name: str) -> N
     assert agent_ratio(weights, preset(name), Node(), 0.8, (41,), 5_000, shipped_home())[0] <= 1.02
 
 
+@pytest.mark.parametrize("name", ["light", "gpu_friendly", "cpu_friendly", "heavy"])
+def test_among_strange_tasks_the_split_agent_is_no_worse_than_the_rule(name: str) -> None:
+    assert split_ratios(load_split(), preset(name), Node(), 0.8, (41,), 5_000)[0][0] <= 1.02
+
+
 def test_the_load_is_the_rate_over_the_capacity_of_the_same_tasks() -> None:
     tasks = at_load(preset("mixed"), Node(), 0.8, 5, 20_000)
     rate = len(tasks.batch) / tasks.batch.arrival_time[-1]
@@ -75,8 +81,9 @@ def test_the_load_is_the_rate_over_the_capacity_of_the_same_tasks() -> None:
 
 def test_searching_twice_gives_the_same_weights() -> None:
     budget = SearchBudget(stream_rounds=1, flood_rounds=1, population=4, floods=1, tasks=200)
-    first, second = (search_weights(preset("mixed"), Node(), budget) for _ in range(2))
-    assert np.array_equal(first, second)
+    first, second = (search_split(preset("mixed"), Node(), budget) for _ in range(2))
+    assert np.array_equal(first.weights, second.weights)
+    assert np.array_equal(first.home, second.home)
 
 
 def test_training_an_agent_twice_gives_the_same_weights() -> None:
@@ -92,6 +99,6 @@ def test_the_shipped_agents_hold_what_is_promised() -> None:
     assert weights is not None
     assert np.mean(agent_ratio(weights, law, node, 0.5, seeds, 10_000, home)) <= 1.02
     assert np.mean(agent_ratio(weights, law, node, 0.95, seeds, 10_000, home)) <= 0.85
-    split = load_weights()
+    split = load_split()
     assert np.mean(split_ratios(split, law, node, 0.8, seeds, 10_000)[0]) <= 0.95
     assert np.mean(split_bound_ratio(split, law, node, seeds, 10_000)) <= 1.02

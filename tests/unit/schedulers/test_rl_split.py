@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.cluster import BacklogView
-from hybrid_ml_scheduler.core import Task
-from hybrid_ml_scheduler.core.errors import ModelError, PlanError
+from hybrid_ml_scheduler.core import RaceContext, Task
+from hybrid_ml_scheduler.core.errors import ModelError, PlanError, SchedulerError
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import check_scheduler
+from hybrid_ml_scheduler.schedulers.earliest import EarliestFinish
 from hybrid_ml_scheduler.schedulers.frugal_finish import FrugalFinish
-from hybrid_ml_scheduler.schedulers.rl_split import RlSplit, load_weights, weights_document
+from hybrid_ml_scheduler.schedulers.rl_split import RlSplit
+from hybrid_ml_scheduler.schedulers.split_model import load_split, split_document
+from hybrid_ml_scheduler.workload import generate, preset
 
 TASK = Task(task_id=1, size=900.0, compute_intensity=0.6, memory_required=80.0, arrival_time=0.0)
 
@@ -40,15 +44,18 @@ def test_equal_gpus_are_interchangeable(least: float) -> None:
 
 
 def test_bad_weight_files_are_refused_with_one_sentence(tmp_path: Path) -> None:
-    good = weights_document(load_weights(), {})
+    good = split_document(load_split())
     place = tmp_path / "weights.json"
     cases = [
         ("no json", "no JSON"),
         (json.dumps([1]), "not a file of the kind"),
         (json.dumps({**good, "format": "x"}), "not a file of the kind"),
-        (json.dumps({**good, "version": 7}), "version 7"),
+        (json.dumps({**good, "version": 2}), "version 2; this program reads version 3"),
         (json.dumps({**good, "weights": [1.0]}), "finite weights"),
-        (json.dumps({**good, "weights": ["a"] * 23}), "finite weights"),
+        (json.dumps({**good, "weights": ["a"] * 22}), "finite weights"),
+        (json.dumps({**good, "home": [1.0] * 8}), "numbers of a home"),
+        (json.dumps({**good, "home": [0.0] * 9}), "tolerance"),
+        (json.dumps({**good, "num_gpus": 0}), "how many GPUs"),
     ]
     for text, words in cases:
         place.write_text(text)
@@ -72,3 +79,39 @@ def test_the_frugal_rule_uses_fewer_device_seconds_than_the_hasty_one() -> None:
 def test_a_negative_price_is_refused() -> None:
     with pytest.raises(PlanError, match="price"):
         FrugalFinish(price=-1.0)
+
+
+def _decisions(strategy: RlSplit | EarliestFinish, name: str, gpus: int, least_s: float) -> list[tuple[float, int]]:
+    """What it decides for a few hundred tasks, the queues always the same and never shorter than `least_s`."""
+    estimator = PhysicsEstimator(Node.uniform(gpus))
+    if isinstance(strategy, RlSplit):
+        strategy.prepare(RaceContext(estimator=estimator, seed=0))
+    queues = [least_s + 0.1 + 0.4 * gpu for gpu in range(gpus)]
+    found = []
+    for task in generate(preset(name).with_values({"num_tasks": 300, "arrival_rate": 40.0}), 3):
+        made = strategy.decide(task, BacklogView(estimator, task.arrival_time, least_s + 0.7, queues))
+        found.append((made.gpu_fraction, made.gpu or 0))
+    return found[100:]  # the first tasks still count as those of home
+
+
+@pytest.mark.parametrize("least_s", [0.0, 30.0], ids=["stream", "flood"])
+def test_among_tasks_of_another_length_it_decides_as_earliest_finish(least_s: float) -> None:
+    assert _decisions(RlSplit(), "light", 4, least_s) == _decisions(EarliestFinish(), "light", 4, least_s)
+    assert _decisions(RlSplit(), "mixed", 4, least_s) != _decisions(EarliestFinish(), "mixed", 4, least_s)
+
+
+def test_on_a_larger_node_than_its_own_it_decides_as_earliest_finish() -> None:
+    assert _decisions(RlSplit(), "mixed", 8, 0.0) == _decisions(EarliestFinish(), "mixed", 8, 0.0)
+
+
+def test_it_says_how_familiar_the_tasks_are() -> None:
+    view = BacklogView(PhysicsEstimator(Node()))
+    assert RlSplit().explain(TASK, view)["familiar"] == 1.0
+    far = Task(task_id=1, size=1e6, compute_intensity=0.6, memory_required=80.0, arrival_time=0.0)
+    assert RlSplit().explain(far, view)["familiar"] == 0.0
+
+
+def test_a_pace_of_another_version_is_refused() -> None:
+    agent = RlSplit()
+    with pytest.raises(SchedulerError, match="another version"):
+        agent.restore({"pace": np.zeros(14).tolist()})
