@@ -151,7 +151,8 @@ def split_bound_ratio(
     ratios = []
     for seed in seeds:
         tasks = at_once(law, node, seed, count)
-        ratios.append(float(_split_finish(tasks, node, model).max() / certificate(tasks.batch, node, tasks.seconds).makespan_s))
+        bound_s = certificate(tasks.batch, node, tasks.seconds).makespan_s
+        ratios.append(float(_split_finish(tasks, node, model).max() / bound_s))
     return ratios
 
 

@@ -29,7 +29,7 @@ from hybrid_ml_scheduler.workload import WorkloadParameters
 __all__ = ["SearchBudget", "search_split"]
 
 Progress = Callable[[str, int, float], None]
-"""Told after each round: which curve (latency, makespan, knee), which round (or knee in percent), and the ratio there."""
+"""Told after each round: the curve (latency, makespan, knee), the round (or the knee in percent), the ratio there."""
 
 Score = Callable[[FloatColumn], float]
 STREAM_LOADS = (0.5, 0.5, 0.7, 0.8, 0.8, 0.9, 0.95, 0.95)

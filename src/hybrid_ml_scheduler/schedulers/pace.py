@@ -29,7 +29,7 @@ _SEEN, _KNOWN = _BARE, _BARE + HABITS
 
 
 class Notice(NamedTuple):
-    """What a strategy makes of the arrivals: the load, how busy that is (1 from the knee on), how familiar the tasks."""
+    """What a strategy makes of the arrivals: the load, how busy that is (1 from the knee on), how familiar tasks are."""
 
     load: float
     busy: float
@@ -48,9 +48,7 @@ def is_pace(column: FloatColumn) -> bool:
     return column.shape in ((_BARE,), (_KNOWN + HOME,))
 
 
-def task_habits(
-    size: FloatColumn, intensity: FloatColumn, memory_mb: FloatColumn, work_s: FloatColumn
-) -> FloatColumn:
+def task_habits(size: FloatColumn, intensity: FloatColumn, memory_mb: FloatColumn, work_s: FloatColumn) -> FloatColumn:
     """The four numbers by which tasks are recognised, one row a task."""
     work = np.log(np.maximum(work_s, LEAST_WORK_S))
     return np.column_stack([np.log(size), intensity, np.log1p(memory_mb), work])

@@ -182,7 +182,8 @@ def least_value_charge(
                 charge = _flood_charge(done, cpu_part, gpu_part, cpu_backlog, waiting, mean, most, familiar, weights)
             else:
                 charge = _stream_charge(
-                    done, cpu_part, gpu_part, cpu_backlog, waiting, cpu_value, gpu_values[gpu], total, foresight, weights
+                    done, cpu_part, gpu_part, cpu_backlog, waiting, cpu_value, gpu_values[gpu], total, foresight,
+                    weights,
                 )  # fmt: skip
             if charge < best:
                 best, best_fraction, best_gpu = charge, grid[point], gpu
