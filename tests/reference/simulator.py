@@ -45,6 +45,7 @@ class QueuedPart:
     gate_s: float = -math.inf
     needs_cpu_part: bool = False
     start_s: float = math.nan
+    promised_s: float = math.nan
 
 
 @dataclass
@@ -55,13 +56,26 @@ class Device:
     queue: list[QueuedPart] = field(default_factory=list)
 
     def believed_free_s(self, now: float) -> float:
-        """When the device is free, as an online scheduler would reckon it."""
-        free = now
+        """When the device is free, as an online scheduler would reckon it: promises move with the first part."""
+        parts = self.parts()
+        if not parts:
+            return now
+        first, last = parts[0], parts[-1]
         if self.running is not None:
-            free = max(now, self.running.start_s + self.running.estimate_s)
-        for part in self.queue:
-            free = max(free, part.gate_s) + part.estimate_s
-        return free
+            end = max(now, first.start_s + first.estimate_s)
+        else:
+            end = max(now, first.gate_s) + first.estimate_s
+        return max(end, last.promised_s + (end - first.promised_s))
+
+    def parts(self) -> list[QueuedPart]:
+        """Whatever runs or waits, in order."""
+        return [*([] if self.running is None else [self.running]), *self.queue]
+
+    def join(self, part: QueuedPart, now: float) -> None:
+        """Queue a part; it is promised its estimated seconds behind what was promised last."""
+        before = self.parts()
+        part.promised_s = max(before[-1].promised_s if before else now, part.gate_s) + part.estimate_s
+        self.queue.append(part)
 
 
 class Reference:
@@ -164,13 +178,13 @@ class Reference:
         gate = -math.inf
         if part.fraction < 1.0:
             record.parts_left, record.cpu_part_done = 1, False
-            self.devices[0].queue.append(QueuedPart(record, part.cpu_s, record.cpu_s))
-            gate = self.devices[0].believed_free_s(now)
+            gate = self.devices[0].believed_free_s(now) + part.cpu_s
+            self.devices[0].join(QueuedPart(record, part.cpu_s, record.cpu_s), now)
         if part.fraction > 0.0:
             record.parts_left += 1
             waits = self.serial and part.fraction < 1.0
             queued = QueuedPart(record, part.gpu_s, record.gpu_s, gate if waits else -math.inf, waits)
-            self.devices[1 + record.gpu].queue.append(queued)
+            self.devices[1 + record.gpu].join(queued, now)
         record.execution_s = record.cpu_s + record.gpu_s if self.serial else max(record.cpu_s, record.gpu_s)
         record.energy_j = formulas.energy_j(self.node, record.cpu_s, record.gpu_s, record.gpu)
         record.cost_usd = formulas.cost_usd(self.node, record.cpu_s, record.gpu_s, record.gpu)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from itertools import islice
 from typing import Any
 
 __all__ = ["Device", "QueuedPart"]
@@ -21,7 +20,16 @@ _UNSETTLED = 64
 class Device:
     """The queue of one device and its recent past; `is_exact` as long as luck plays no part."""
 
-    __slots__ = ("_busy_s", "_known", "_queue", "_recent", "_window_s", "free_s", "is_exact")
+    __slots__ = (
+        "_busy_s",
+        "_first_promised_s",
+        "_last_promised_s",
+        "_queue",
+        "_recent",
+        "_window_s",
+        "free_s",
+        "is_exact",
+    )
 
     def __init__(self, window_s: float) -> None:
         self.free_s = 0.0
@@ -30,20 +38,26 @@ class Device:
         self._window_s = window_s
         self._queue: deque[QueuedPart] = deque()
         self._recent: deque[QueuedPart] = deque()
-        # Head of the queue, its believed end and that of the whole queue: while the first two hold, so does the third.
-        self._known: tuple[QueuedPart | None, float, float] = (None, 0.0, 0.0)
+        # The ends that the first and the last part of the queue were promised; kept only where luck plays a part.
+        self._first_promised_s = self._last_promised_s = 0.0
 
     def settle(self, now_s: float) -> None:
         """Move finished parts to the recent past and forget what lies before the window."""
         queue, recent = self._queue, self._recent
         while queue and queue[0][FINISH] <= now_s:
             recent.append(queue.popleft())
+            if queue:
+                first = queue[0]
+                self._first_promised_s = max(self._first_promised_s, first[NOT_BEFORE]) + first[ESTIMATE]
         oldest = now_s - self._window_s
         while recent and recent[0][FINISH] <= oldest:
             recent.popleft()
 
     def estimated_end_s(self, now_s: float) -> float:
-        """When the device is believed to be free; finished parts are known, the others estimated."""
+        """When the device is believed to be free; finished parts are known, the others estimated.
+
+        What was promised to the queue moves with its first part, by as much as that is early or late.
+        """
         if self.is_exact:
             return self.free_s if self.free_s > now_s else now_s
         self.settle(now_s)
@@ -51,30 +65,35 @@ class Device:
             return now_s
         head = self._queue[0]
         if head[START] <= now_s:
-            first = max(now_s, head[START] + head[ESTIMATE])
+            end = max(now_s, head[START] + head[ESTIMATE])
         else:
-            first = max(now_s, head[NOT_BEFORE]) + head[ESTIMATE]
-        if self._known[0] is not head or self._known[1] != first:
-            end = first
-            for part in islice(self._queue, 1, None):
-                end = max(end, part[NOT_BEFORE]) + part[ESTIMATE]
-            self._known = head, first, end
-        return self._known[2]
+            end = max(now_s, head[NOT_BEFORE]) + head[ESTIMATE]
+        return max(end, self._last_promised_s + (end - self._first_promised_s))
 
     def append(self, part: QueuedPart, now_s: float) -> None:
         """Queue a part behind what was promised before."""
-        if len(self._queue) > _UNSETTLED:
+        if not self.is_exact:
+            self._promise(part, now_s)
+        elif len(self._queue) > _UNSETTLED:
             self.settle(now_s)
-        if not self.is_exact and self._queue and self._queue[0] is self._known[0]:
-            head, first, end = self._known
-            self._known = head, first, max(end, part[NOT_BEFORE]) + part[ESTIMATE]
         self._queue.append(part)
         self.free_s = part[FINISH]
         self._busy_s += part[FINISH] - part[START]
 
-    def expect_luck(self) -> None:
-        """From now on promises are estimates, so the end of the queue must be reckoned part by part."""
-        self.is_exact = False
+    def _promise(self, part: QueuedPart, now_s: float) -> None:
+        self.settle(now_s)
+        if self._queue:
+            self._last_promised_s = max(self._last_promised_s, part[NOT_BEFORE]) + part[ESTIMATE]
+        else:
+            self._first_promised_s = self._last_promised_s = max(now_s, part[NOT_BEFORE]) + part[ESTIMATE]
+
+    def expect_luck(self, now_s: float) -> None:
+        """From now on promises are estimates; those given before were kept to the letter."""
+        if self.is_exact:
+            self.is_exact = False
+            self.settle(now_s)
+            if self._queue:
+                self._first_promised_s, self._last_promised_s = self._queue[0][FINISH], self._queue[-1][FINISH]
 
     def queue_length(self, now_s: float) -> int:
         """How many parts are waiting or running."""
@@ -108,6 +127,7 @@ class Device:
             "free_s": self.free_s,
             "busy_s": self._busy_s,
             "exact": self.is_exact,
+            "promised_s": (self._first_promised_s, self._last_promised_s),
             "queue": list(self._queue),
             "recent": list(self._recent),
         }
@@ -117,4 +137,4 @@ class Device:
         self.free_s, self._busy_s, self.is_exact = state["free_s"], state["busy_s"], state["exact"]
         self._queue = deque(state["queue"])
         self._recent = deque(state["recent"])
-        self._known = (None, 0.0, 0.0)
+        self._first_promised_s, self._last_promised_s = state["promised_s"]

@@ -62,7 +62,7 @@ def run_general(
     heads, tails = np.full(num_gpus + 1, -1), np.full(num_gpus + 1, -1)
     promised = 2 * count if noisy else 0
     chain, table = np.empty(promised, np.int64), np.empty((promised, 4))
-    known = np.full((num_gpus + 1, 3), -1.0)
+    promises = np.zeros((num_gpus + 1, 2))
     doomed = np.zeros(count, np.bool_)
     paging, no_pages = paged_s.shape[0] > 0, np.zeros(0)
     length, decided = 0, 0
@@ -78,9 +78,10 @@ def run_general(
         cpu_end = now
         if not doomed[row]:
             # Without luck a device is believed to be free when it is free, and no queue need be walked.
-            cpu_end = estimated_end(0, now, heads, chain, table, known) if noisy else max(free[0], now)
+            cpu_end = estimated_end(0, now, heads, chain, table, promises) if noisy else max(free[0], now)
             for index in range(num_gpus):
-                end = estimated_end(index + 1, now, heads, chain, table, known) if noisy else max(free[index + 1], now)
+                device = index + 1
+                end = estimated_end(device, now, heads, chain, table, promises) if noisy else max(free[device], now)
                 backlog[index] = end - now
             place = decided if by_decision else row
             decided += 1
@@ -105,7 +106,7 @@ def run_general(
             finish = cpu_start + cpu_part * luck
             free[0] = finish
             if noisy:
-                append_part(0, 2 * row, cpu_start, finish, cpu_part, 0.0, heads, tails, chain, table, known)
+                append_part(0, 2 * row, now, cpu_start, finish, cpu_part, 0.0, heads, tails, chain, table, promises)
             not_before = cpu_end + cpu_part if serial else 0.0
         if gpu_part > 0.0:
             device = gpu + 1
@@ -116,18 +117,9 @@ def run_general(
             finish = max(finish, free[device])
             if noisy:
                 append_part(
-                    device,
-                    2 * row + 1,
-                    gpu_start,
-                    free[device],
-                    gpu_part,
-                    not_before,
-                    heads,
-                    tails,
-                    chain,
-                    table,
-                    known,
-                )
+                    device, 2 * row + 1, now, gpu_start, free[device], gpu_part, not_before,
+                    heads, tails, chain, table, promises,
+                )  # fmt: skip
         out_fraction[row] = fraction
         out_gpu[row] = gpu if gpu_part > 0.0 else -1
         out_cpu_start[row] = cpu_start

@@ -13,6 +13,8 @@ from hybrid_ml_scheduler.core.tasks import Task
 
 __all__ = ["Precedence", "WaitingTask"]
 
+_FAILURES_A_BLOCK = 1024
+
 
 @dataclass(slots=True)
 class WaitingTask:
@@ -29,7 +31,8 @@ class Precedence:
     """Finish times of placed tasks and the tasks that wait for them.
 
     A finished task is forgotten once `recall` younger ones were placed; a parent with an id that old counts as
-    finished long ago, unless it is known to be waiting itself.
+    finished long ago, unless it is known to be waiting itself or to have failed. Failures are never forgotten, since
+    they fail whoever comes later: they take a bit each.
     """
 
     def __init__(self, recall: int | None) -> None:
@@ -40,6 +43,7 @@ class Precedence:
         self._doomed: set[int] = set()
         self._undecided: set[int] = set()
         self._forgotten_up_to = -1
+        self._failures: dict[int, int] = {}
         self.active = False
 
     def offer(self, task: Task, luck: float) -> float | None:
@@ -55,6 +59,8 @@ class Precedence:
             elif parent > self._forgotten_up_to or parent in self._undecided:
                 entry.open_parents += 1
                 self._children.setdefault(parent, []).append(task.task_id)
+            elif self._has_failed(parent):
+                entry.doomed = True
         if entry.open_parents:
             self._waiting[task.task_id] = entry
             return None
@@ -95,6 +101,13 @@ class Precedence:
         if not finish_s > now_s:
             del self._finish_s[oldest]
             self._forgotten_up_to = max(self._forgotten_up_to, oldest)
+            if math.isnan(finish_s):
+                block, place = divmod(oldest, _FAILURES_A_BLOCK)
+                self._failures[block] = self._failures.get(block, 0) | 1 << place
+
+    def _has_failed(self, task_id: int) -> bool:
+        block, place = divmod(task_id, _FAILURES_A_BLOCK)
+        return bool(self._failures.get(block, 0) >> place & 1)
 
     def is_doomed(self, task_id: int) -> bool:
         """Whether a parent of this task failed."""
@@ -114,6 +127,7 @@ class Precedence:
             "doomed": sorted(self._doomed),
             "undecided": sorted(self._undecided),
             "forgotten_up_to": self._forgotten_up_to,
+            "failures": dict(self._failures),
             "active": self.active,
         }
 
@@ -125,4 +139,5 @@ class Precedence:
         self._doomed = set(state["doomed"])
         self._undecided = set(state["undecided"])
         self._forgotten_up_to = state["forgotten_up_to"]
+        self._failures = dict(state["failures"])
         self.active = state["active"]

@@ -54,7 +54,7 @@ class Cluster:
         if luck != 1.0:
             # Luck on one device moves parts on others too (serial co-execution), so none stays exact.
             for device in self.devices:
-                device.expect_luck()
+                device.expect_luck(now)
         cpu_start, gpu_start, finish, not_before = _NAN, _NAN, now, 0.0
         if cpu_s > 0.0:
             device, estimate = self.devices[0], cpu_s

@@ -175,6 +175,34 @@ def test_a_learner_sees_an_outcome_when_the_task_finishes_and_not_before() -> No
     assert [outcome.finish_s for outcome in strategy.observed] == [1.0]
 
 
+class TestBelief:
+    """What a strategy believes of a queue whose parts take other times than estimated."""
+
+    @staticmethod
+    def backlogs(lucks: tuple[float, ...], *arrivals: float) -> list[float]:
+        strategy = Says(Decision(gpu_fraction=0.0))
+        stream = [(task, luck) for (task, _), luck in zip(tasks(*arrivals), lucks, strict=True)]
+        Simulation(Node.uniform(1), strategy).run(stream)
+        return [cpu for _, cpu, _ in strategy.seen]
+
+    def test_a_late_part_delays_the_queue_by_as_much_as_it_is_late_so_far(self) -> None:
+        seen = self.backlogs((3.0, 1.0, 1.0, 1.0), 0.0, 0.0, 1.5, 2.5)
+        assert seen == pytest.approx([0.0, 1.0, 1.0, 2.0])
+
+    def test_an_early_part_brings_the_queue_forward(self) -> None:
+        seen = self.backlogs((0.25, 1.0, 1.0), 0.0, 0.0, 0.5)
+        assert seen == pytest.approx([0.0, 1.0, 0.75])
+
+    def test_an_idle_device_has_no_memory_of_late_parts(self) -> None:
+        seen = self.backlogs((3.0, 1.0, 1.0), 0.0, 10.0, 10.5)
+        assert seen == pytest.approx([0.0, 0.0, 0.5])
+
+    def test_luck_that_comes_late_finds_the_queue_as_it_was(self) -> None:
+        """Up to the first surprise everything went as promised, also where the device stood idle between."""
+        seen = self.backlogs((1.0, 1.0, 1.0, 2.0, 1.0), 0.0, 5.0, 5.25, 5.5, 7.5)
+        assert seen == pytest.approx([0.0, 0.0, 0.75, 1.5, 0.5])
+
+
 class TestRecall:
     """A streaming run forgets finished tasks; what it forgot must never be mistaken for what has not yet run."""
 
@@ -184,6 +212,20 @@ class TestRecall:
         simulation.run(stream)
         simulation.offer(SECOND._replace(task_id=10, arrival_time=30.0, dependencies=(0,)))
         assert [outcome.ready_s for outcome in simulation.drain()] == [30.0]
+
+    def test_a_parent_that_failed_long_ago_still_fails_its_children(self) -> None:
+        node = Node(gpus=(Gpu(memory_mb=100.0),), memory_rule=MemoryRule.FAIL)
+        simulation = Simulation(node, create("gpu_only"), recall=2)
+        simulation.offer(SECOND._replace(memory_required=200.0))
+        for number in range(1, 10):
+            simulation.offer(SECOND._replace(task_id=number, arrival_time=float(number)))
+        simulation.advance(20.0)
+        again = Simulation(node, create("gpu_only"), recall=2)
+        again.restore(simulation.capture())
+        for run in (simulation, again):
+            run.offer(SECOND._replace(task_id=10, arrival_time=30.0, dependencies=(0,)))
+            run.offer(SECOND._replace(task_id=11, arrival_time=30.0, dependencies=(1,)))
+            assert [outcome.failed for outcome in run.drain()] == [True, False]
 
     def test_a_parent_that_still_waits_is_not_taken_for_finished(self) -> None:
         """Task 2 waits behind a chain of long tasks while many with higher ids come, finish and are forgotten."""
