@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 import asyncpg
 import pytest
@@ -20,6 +21,10 @@ _PATIENT = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("steady", max_examples=40, derandomize=True, deadline=None, suppress_health_check=_PATIENT)
 settings.register_profile("soak", max_examples=2000, deadline=None, suppress_health_check=_PATIENT)
 settings.load_profile("steady")
+
+# A shell that starts this in the background has it ignore Ctrl+C, and what a test interrupts would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -65,18 +70,41 @@ def fresh_postgres_url(postgres_url: str) -> Iterator[str]:
 def administer(sqlalchemy_url: str, statement: str) -> None:
     """Run one statement on a thread of its own, so that async tests and their loops are left alone."""
 
-    async def execute() -> None:
+    async def execute(connection: asyncpg.Connection) -> None:
+        await connection.execute(statement)
+
+    connected_apart(sqlalchemy_url, execute)
+
+
+def alone_in(sqlalchemy_url: str) -> None:
+    """Wait until nobody else is at work in the database: a server finishes what a killed client had sent."""
+    at_work = (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        " AND backend_type = 'client backend' AND state <> 'idle'"
+    )
+
+    async def wait(connection: asyncpg.Connection) -> None:
+        async with asyncio.timeout(60.0):
+            while await connection.fetchval(at_work):
+                await asyncio.sleep(0.01)
+
+    connected_apart(sqlalchemy_url, wait)
+
+
+def connected_apart(sqlalchemy_url: str, work: Callable[[asyncpg.Connection], Awaitable[None]]) -> None:
+    """Do some work with a connection, on a thread of its own."""
+    failures: list[BaseException] = []
+
+    async def connect() -> None:
         connection = await asyncpg.connect(sqlalchemy_url.replace("+asyncpg", ""))
         try:
-            await connection.execute(statement)
+            await work(connection)
         finally:
             await connection.close()
 
-    failures: list[BaseException] = []
-
     def run() -> None:
         try:
-            asyncio.run(execute())
+            asyncio.run(connect())
         except (OSError, asyncpg.PostgresError) as problem:
             failures.append(problem)
 

@@ -13,6 +13,7 @@ import contextlib
 import importlib.util
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import socket
@@ -25,8 +26,10 @@ from pathlib import Path
 
 import psutil
 
-START_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 30.0
+START_TIMEOUT_S = 180.0
+STOP_TIMEOUT_S = 60.0
+# Below the ports that systems give to outgoing connections, so that none of those can take one before its server does.
+PORTS = range(20_000, 32_000)
 
 
 class ServerUnavailable(Exception):
@@ -132,11 +135,12 @@ def run_as(account: Account | None, command: Sequence[str], folder: Path, output
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
+    """A loopback port that nobody uses, drawn by lot, so that tests running side by side do not meet."""
+    while True:
+        port = secrets.choice(PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @contextlib.contextmanager
@@ -292,7 +296,7 @@ def new_redis(binary: Path, folder: Path) -> LocalServer:
 def answers_ping(port: int) -> bool:
     """Whether a Redis on this port is ready for commands."""
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=1.0) as connection:
+        with socket.create_connection(("127.0.0.1", port), timeout=10.0) as connection:
             connection.sendall(b"PING\r\n")
             return connection.recv(16).startswith(b"+PONG")
     except OSError:
