@@ -22,14 +22,15 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
     environment = {"HMS_SCHEDULERS": "round_robin,random,greedy,hybrid_ml,oracle", "HMS_SEED": "7"}
     with service(tmp_path_factory.mktemp("shared"), environment) as live:
         live.post("/api/simulation/start", {"speed": 400})
-        live.wait(lambda status: status["tasks_processed"] > 300, within_s=60.0)
+        live.wait(lambda status: status["tasks_processed"] > 300)
+        live.wait(lambda status: status["learning"]["hybrid_ml"]["updates"] >= 1)
         yield live
 
 
 @pytest.fixture
 def running(shared: LiveService) -> LiveService:
-    """The shared service, racing at a moderate pace."""
-    shared.post("/api/simulation/start", {"speed": 100})
+    """The shared service, racing at a moderate pace, whatever the test before has left behind."""
+    shared.post("/api/simulation/start", {"speed": 100, "workload": "mixed"})
     return shared
 
 

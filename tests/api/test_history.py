@@ -14,12 +14,13 @@ from tests.api.service import LiveService
 @pytest.fixture
 def paused(running: LiveService) -> LiveService:
     """A service whose history stands still."""
-    running.post("/api/simulation/stop")
+    running.held()
     return running
 
 
 def test_full_history_gives_the_newest_labels_first(paused: LiveService) -> None:
     rows = paused.get("/api/full_history", limit=50)
+    assert len(rows) == 50
     assert [row["task_id"] for row in rows] == list(range(rows[0]["task_id"], rows[0]["task_id"] - 50, -1))
     assert all(0 <= row["optimal_gpu_fraction"] <= 1 and row["optimal_time"] > 0 for row in rows)
 
@@ -73,8 +74,9 @@ def test_trend_covers_the_run_and_counts_what_is_collected(paused: LiveService) 
 
 
 def test_retraining_history_says_when_with_how_many_and_how_good(running: LiveService) -> None:
-    running.wait(lambda now: now["learning"]["hybrid_ml"]["updates"] >= 1)
-    running.post("/api/simulation/stop")
+    before = running.status()["learning"]["hybrid_ml"]["updates"]
+    running.wait(lambda now: now["learning"]["hybrid_ml"]["updates"] > before)
+    running.held()
     models = running.get("/api/models")
     assert models["total"] >= 1
     newest = models["models"][0]
@@ -107,10 +109,10 @@ def test_clearing_empties_the_history_and_ids_go_on(paused: LiveService) -> None
     assert answer.status_code == 200
     assert answer.json()["tasks"] > 0
     assert paused.get("/api/full_history") == []
-    paused.post("/api/simulation/start", {"speed": 200})
-    paused.wait(lambda now: now["tasks_processed"] > 5)
-    paused.post("/api/simulation/stop")
+    paused.post("/api/simulation/start", {"speed": 10})
+    paused.wait(lambda now: now["last_task_id"] > before + 5)
+    paused.held()
     oldest = paused.get("/api/full_history", limit=1000)[-1]["task_id"]
     assert oldest == before + 1
     paused.post("/api/simulation/start", {"speed": 400})
-    paused.wait(lambda now: now["tasks_processed"] > 300)
+    paused.wait(lambda now: now["last_task_id"] > before + 300)

@@ -17,7 +17,7 @@ def samples(live: LiveService) -> dict[tuple[str, tuple[tuple[str, str], ...]], 
 
 
 def test_metrics_have_the_values_that_the_service_has(running: LiveService) -> None:
-    status = running.post("/api/simulation/stop")
+    status = running.held()
     first = samples(running)
     assert first["hms_tasks_total", ()] == status["tasks_total"]
     assert first["hms_run_tasks", ()] == status["tasks_processed"]
@@ -45,8 +45,7 @@ def test_invented_paths_do_not_grow_the_metrics(running: LiveService) -> None:
 
 
 def test_health_names_every_part_with_its_latency(running: LiveService) -> None:
-    health = running.get("/api/health")
-    assert health["status"] == "ok"
+    health = running.health("ok").json()
     assert health["database"]["latency_ms"] > 0
     assert health["cache"]["status"] == health["engine"]["status"] == "ok"
 

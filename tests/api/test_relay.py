@@ -8,6 +8,7 @@ import json
 from hybrid_ml_scheduler.api.desks.relay import CHANNEL
 from hybrid_ml_scheduler.storage import open_cache
 from tests.api.conftest import Opener
+from tests.api.service import PATIENCE_S
 
 
 async def test_updates_are_published_for_other_processes(application: Opener, redis_url: str) -> None:
@@ -15,7 +16,7 @@ async def test_updates_are_published_for_other_processes(application: Opener, re
     try:
         async with listener.subscribe(CHANNEL) as subscription, application(redis_url=redis_url) as client:
             await client.post("/api/simulation/start", json={"speed": 50})
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_S):
                 while True:
                     message = json.loads(await subscription.get())
                     if message["type"] == "simulation_update" and message["tasks_processed"] > 5:

@@ -39,7 +39,7 @@ def test_pause_stops_the_counter_and_resume_continues_it(running: LiveService) -
 
 
 def test_stop_loses_nothing_and_start_continues_the_same_run(running: LiveService) -> None:
-    stopped = running.post("/api/simulation/stop")
+    stopped = running.held()
     assert not stopped["is_running"]
     newest = running.get("/api/history/comparative", limit=1)[0]
     assert newest["task"]["task_id"] == stopped["last_task_id"]
@@ -50,12 +50,12 @@ def test_stop_loses_nothing_and_start_continues_the_same_run(running: LiveServic
 
 
 def test_a_new_run_is_asked_for_and_ids_go_on(running: LiveService) -> None:
-    before = running.post("/api/simulation/stop")
-    after = running.post("/api/simulation/start", {"new_run": True, "seed": 99, "speed": 200})
+    before = running.held()
+    after = running.post("/api/simulation/start", {"new_run": True, "seed": 99, "speed": 10})
     assert after["run_id"] > before["run_id"]
     assert after["seed"] == 99
     running.wait(lambda now: now["tasks_processed"] >= 5)
-    running.post("/api/simulation/stop")
+    running.held()
     ids = [row["task"]["task_id"] for row in running.get("/api/history/comparative", limit=1000)]
     assert ids == list(range(ids[0], ids[0] - len(ids), -1))
     assert ids[-1] <= before["last_task_id"] < ids[0]
@@ -78,7 +78,7 @@ def test_speed_arrival_rate_and_workload_change_while_running(running: LiveServi
     shift = running.get("/api/events")["shifts"][0]
     assert (shift["workload"], shift["arrival_rate"]) == ("cpu_friendly", 3.5)
     running.wait(lambda now: now["last_task_id"] > shift["task_id"] + 20)
-    running.post("/api/simulation/stop")
+    running.held()
     sizes = {row["task"]["task_id"]: row["task"]["size"] for row in running.get("/api/history/comparative", limit=200)}
     assert all(100 <= size <= 150 for task_id, size in sizes.items() if task_id >= shift["task_id"])
     assert shift["task_id"] in {mark["task_id"] for mark in running.get("/api/history/trend")["shifts"]}

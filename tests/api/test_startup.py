@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import socket
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.api.service import LiveService, service
+from tests.api.service import PATIENCE_S, LiveService, service
 
 # One of each kind; tests/unit/api/test_settings.py has the rest without a process.
 SENTENCES = [
@@ -24,11 +24,11 @@ SENTENCES = [
 ]
 
 
-def refusal(live: LiveService, within_s: float = 60.0) -> str:
+def refusal(live: LiveService) -> str:
     """Launch what must fail, and return the one line it says."""
     live.client.close()
     try:
-        code = live.launch().wait(within_s)
+        code = live.launch().wait(PATIENCE_S)
     finally:
         live.kill()
     lines = live.output.strip().splitlines()
@@ -62,12 +62,10 @@ def test_an_unreachable_database_is_named_with_how_long_it_was_tried(tmp_path: P
     live = LiveService(
         tmp_path, {"DATABASE_URL": "postgresql://me:hidden@127.0.0.1:1/db", "HMS_CONNECT_TIMEOUT_S": "1"}
     )
-    begin = time.monotonic()
     sentence = refusal(live)
     assert "127.0.0.1:1" in sentence
-    assert "tried for" in sentence
+    assert re.search(r"tried for \d+\.\d s", sentence), sentence
     assert "hidden" not in live.output
-    assert time.monotonic() - begin < 30
 
 
 def test_a_good_start_names_the_address_the_database_and_how_to_stop(tmp_path: Path) -> None:

@@ -27,15 +27,16 @@ def test_every_strategy_answers_with_decision_reason_and_prediction(running: Liv
 
 
 def test_asking_changes_nothing(running: LiveService) -> None:
-    running.post("/api/simulation/pause")
+    running.held("pause")
     first, second = running.post("/api/tasks", TASK), running.post("/api/tasks", TASK)
     assert first == second
 
 
 def test_a_task_put_into_the_race_gets_what_was_predicted(running: LiveService) -> None:
-    running.post("/api/simulation/pause")
+    running.held("pause")
     answer = running.post("/api/tasks", TASK, run="true")
     assert answer["in_race"]
+    running.held("pause")
     audit = running.get(f"/api/tasks/{answer['task_id']}")
     assert audit["task"]["size"] == 800
     for name, advice in answer["decisions"].items():
@@ -56,7 +57,7 @@ def test_an_audit_shows_reasons_the_oracle_and_the_devices_around_the_task(runni
     running.post("/api/simulation/start", {"speed": 20})
     before = running.status()["last_task_id"]
     running.wait(lambda now: now["last_task_id"] > before + 3)
-    running.post("/api/simulation/pause")
+    running.held("pause")
     audit = running.get(f"/api/tasks/{before + 2}")
     assert audit["oracle"]["time"] == pytest.approx(audit["strategies"]["oracle"]["time"], rel=1e-12)
     assert "ignores queues" in audit["oracle"]["explanation"]
@@ -79,7 +80,7 @@ def test_an_old_task_is_explained_as_of_today_and_says_so(running: LiveService) 
     running.client.patch("/api/simulation", json={"speed": 0})
     before = running.status()["last_task_id"]
     running.wait(lambda now: now["last_task_id"] > before + 300)
-    running.post("/api/simulation/pause")  # which stores what was decided
+    running.held("pause")
     origins = {
         running.get(f"/api/tasks/{before + place}")["strategies"]["hybrid_ml"]["reason_origin"]
         for place in range(100, 110)
