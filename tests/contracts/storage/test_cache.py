@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import uuid
 from collections.abc import AsyncIterator
 
@@ -10,7 +11,21 @@ import pytest
 
 from hybrid_ml_scheduler.core.errors import ConfigurationError
 from hybrid_ml_scheduler.storage import Cache, open_cache
+from hybrid_ml_scheduler.storage.cache import Subscription
 from tests import services
+
+PATIENCE_S = 60.0
+
+
+@pytest.fixture(autouse=True)
+def patient_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine Redis may take more than its second; only an outage that a test makes must count as one."""
+    monkeypatch.setattr("hybrid_ml_scheduler.storage.cache.redis._TIMEOUT_S", PATIENCE_S)
+
+
+async def heard(listener: Subscription) -> bytes:
+    """The next message, which must come."""
+    return await asyncio.wait_for(listener.get(), PATIENCE_S)
 
 
 @pytest.fixture(params=["local", "redis"])
@@ -27,15 +42,16 @@ def key() -> str:
 
 async def test_a_value_lives_as_long_as_it_was_told(cache: Cache, key: str) -> None:
     assert await cache.get(key) is None
-    await cache.set(key, b"\x00\xffvalue", ttl_s=0.15)
+    await cache.set(key, b"\x00\xffvalue", ttl_s=PATIENCE_S)
     assert await cache.get(key) == b"\x00\xffvalue"
+    await cache.set(key, b"brief", ttl_s=0.15)
     await asyncio.sleep(0.2)
     assert await cache.get(key) is None
 
 
 async def test_a_value_can_be_replaced_and_deleted(cache: Cache, key: str) -> None:
-    await cache.set(key, b"1", ttl_s=10)
-    await cache.set(key, b"2", ttl_s=10)
+    await cache.set(key, b"1", ttl_s=PATIENCE_S)
+    await cache.set(key, b"2", ttl_s=PATIENCE_S)
     assert await cache.get(key) == b"2"
     await cache.delete(key)
     await cache.delete(key)
@@ -43,15 +59,16 @@ async def test_a_value_can_be_replaced_and_deleted(cache: Cache, key: str) -> No
 
 
 async def test_counts_go_up_within_a_window_and_begin_again_after_it(cache: Cache, key: str) -> None:
-    counts = [await cache.count(key, window_s=0.2) for _ in range(3)]
+    counts = [await cache.count(key, window_s=PATIENCE_S) for _ in range(3)]
     assert [count.value for count in counts] == [1, 2, 3]
-    assert all(0 < count.reset_s <= 0.2 for count in counts)
-    await asyncio.sleep(0.25)
-    assert (await cache.count(key, window_s=0.2)).value == 1
+    assert all(0 < count.reset_s <= PATIENCE_S for count in counts)
+    for _ in range(2):
+        assert (await cache.count(key + "brief", window_s=0.2)).value == 1
+        await asyncio.sleep(0.25)
 
 
 async def test_concurrent_counts_lose_nothing(cache: Cache, key: str) -> None:
-    counts = await asyncio.gather(*(cache.count(key, window_s=10) for _ in range(50)))
+    counts = await asyncio.gather(*(cache.count(key, window_s=PATIENCE_S) for _ in range(50)))
     assert sorted(count.value for count in counts) == list(range(1, 51))
 
 
@@ -61,17 +78,19 @@ async def test_every_listener_gets_every_message_of_its_channel_only(cache: Cach
             await cache.publish(key, b"%d" % number)
         await cache.publish(key + "x", b"other")
         for listener in (one, two):
-            assert [await asyncio.wait_for(listener.get(), 2.0) for _ in range(5)] == [b"0", b"1", b"2", b"3", b"4"]
-        assert await asyncio.wait_for(other.get(), 2.0) == b"other"
+            assert [await heard(listener) for _ in range(5)] == [b"0", b"1", b"2", b"3", b"4"]
+        assert await heard(other) == b"other"
 
 
 async def test_a_slow_listener_loses_the_oldest_and_knows_how_many(cache: Cache, key: str) -> None:
     async with cache.subscribe(key, capacity=2) as slow, cache.subscribe(key, capacity=100) as quick:
         for number in range(10):
             await cache.publish(key, b"%d" % number)
-        assert [await asyncio.wait_for(quick.get(), 2.0) for _ in range(10)][-1] == b"9"
-        await asyncio.sleep(0.05)
-        assert [await slow.get(), await slow.get()] == [b"8", b"9"]
+        assert [await heard(quick) for _ in range(10)][-1] == b"9"
+        async with asyncio.timeout(PATIENCE_S):
+            while slow.dropped < 8:  # its messages come on a connection of its own
+                await asyncio.sleep(0.01)
+        assert [await heard(slow), await heard(slow)] == [b"8", b"9"]
         assert slow.dropped == 8
 
 
@@ -100,12 +119,12 @@ async def test_a_healthy_cache_says_so(cache: Cache) -> None:
 async def test_values_and_messages_pass_between_two_connections(redis_url: str, key: str) -> None:
     one, two = open_cache(redis_url), open_cache(redis_url)
     async with two.subscribe(key) as listener:
-        await one.set(key, b"shared", ttl_s=10)
+        await one.set(key, b"shared", ttl_s=PATIENCE_S)
         assert await two.get(key) == b"shared"
         await one.publish(key, b"news")
-        assert await asyncio.wait_for(listener.get(), 2.0) == b"news"
-        assert (await one.count(key, window_s=10)).value == 1
-        assert (await two.count(key, window_s=10)).value == 2
+        assert await heard(listener) == b"news"
+        assert (await one.count(key, window_s=PATIENCE_S)).value == 1
+        assert (await two.count(key, window_s=PATIENCE_S)).value == 2
     await one.close()
     await two.close()
 
@@ -115,24 +134,35 @@ async def test_without_redis_each_process_helps_itself_and_redis_is_found_again(
         cache = open_cache(server.url)
         async with cache.subscribe("news") as listener:
             await cache.publish("news", b"before")
-            assert await asyncio.wait_for(listener.get(), 2.0) == b"before"
+            assert await heard(listener) == b"before"
             server.kill()
             health = await cache.ping()
             assert not health.ok
+            assert health.latency_s is None
             assert "away" in health.sentence
-            await cache.set("key", b"local", ttl_s=10)
+            await cache.set("key", b"local", ttl_s=PATIENCE_S)
             assert await cache.get("key") == b"local"
-            assert [(await cache.count("c", window_s=10)).value for _ in range(3)] == [1, 2, 3]
+            assert [(await cache.count("c", window_s=PATIENCE_S)).value for _ in range(3)] == [1, 2, 3]
             await cache.publish("news", b"during")
-            assert await asyncio.wait_for(listener.get(), 2.0) == b"during"
+            assert await heard(listener) == b"during"
             server.start()
-            assert (await cache.ping()).ok
-            await asyncio.sleep(1.2)
-            await cache.publish("news", b"after")
-            assert await asyncio.wait_for(listener.get(), 2.0) == b"after"
-            await cache.set("key", b"shared", ttl_s=10)
+            assert (await cache.ping(timeout_s=PATIENCE_S)).ok
+            await heard_from_another(server.url, listener)
+            await cache.set("key", b"shared", ttl_s=PATIENCE_S)
             assert await cache.get("key") == b"shared"
         await cache.close()
+
+
+async def heard_from_another(url: str, listener: Subscription) -> None:
+    """Speak through another connection until the listener, which subscribes again by itself, hears it."""
+    another = open_cache(url)
+    async with asyncio.timeout(PATIENCE_S):
+        message = b""
+        while message != b"after":
+            await another.publish("news", b"after")
+            with contextlib.suppress(asyncio.TimeoutError):
+                message = await asyncio.wait_for(listener.get(), 0.2)
+    await another.close()
 
 
 def test_a_wrong_redis_address_is_refused_in_one_sentence_without_its_secret() -> None:

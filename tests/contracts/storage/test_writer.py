@@ -20,6 +20,8 @@ from hybrid_ml_scheduler.storage import (
 )
 from tests.contracts.storage import samples
 
+PATIENCE_S = 60.0
+
 
 async def test_everything_handed_over_is_stored_once_and_in_order(store: Store, store_url: str) -> None:
     run_id = await samples.new_run(store)
@@ -27,7 +29,7 @@ async def test_everything_handed_over_is_stored_once_and_in_order(store: Store, 
     writer.start()
     for first in range(0, 200, 10):
         writer.put(replace(samples.batch(run_id, first, 10), checkpoint=samples.checkpoint(run_id, first + 10)))
-    assert writer.flush()
+    assert writer.flush(PATIENCE_S)
     found = await integrity(store)
     assert found.whole
     assert found.tasks == 200
@@ -37,7 +39,7 @@ async def test_everything_handed_over_is_stored_once_and_in_order(store: Store, 
     health = writer.health()
     assert (health.state, health.backlog_rows, health.last_error) == ("ok", 0, None)
     assert health.written_rows >= 200 * 8
-    assert writer.close()
+    assert writer.close(PATIENCE_S)
     assert writer.health().state == "closed"
 
 
@@ -48,8 +50,8 @@ async def test_a_full_backlog_makes_the_race_wait(store: Store, store_url: str) 
     with pytest.raises(StorageError, match="no room"):
         writer.put(samples.batch(run_id, 10, 10), timeout_s=0.05)
     writer.start()
-    writer.put(samples.batch(run_id, 10, 10), timeout_s=10.0)
-    assert writer.close()
+    writer.put(samples.batch(run_id, 10, 10), timeout_s=PATIENCE_S)
+    assert writer.close(PATIENCE_S)
     assert await next_task_id(store) == 20
 
 
@@ -57,8 +59,8 @@ async def test_a_batch_larger_than_the_backlog_still_passes(store: Store, store_
     run_id = await samples.new_run(store)
     writer = StoreWriter(store_url, capacity_rows=10)
     writer.start()
-    writer.put(samples.batch(run_id, 0, 50), timeout_s=10.0)
-    assert writer.close()
+    writer.put(samples.batch(run_id, 0, 50), timeout_s=PATIENCE_S)
+    assert writer.close(PATIENCE_S)
     assert await next_task_id(store) == 50
 
 
@@ -66,8 +68,8 @@ async def test_a_refused_row_stops_the_race_with_its_sentence(store: Store, stor
     writer = StoreWriter(store_url)
     writer.start()
     writer.put(RowBatch(results=[samples.result(5, "greedy")]))
-    assert not writer.flush(timeout_s=5.0)
-    deadline_s = time.monotonic() + 5.0
+    assert not writer.flush(timeout_s=PATIENCE_S)
+    deadline_s = time.monotonic() + PATIENCE_S
     while writer.health().state != "failed" and time.monotonic() < deadline_s:
         time.sleep(0.01)
     assert writer.health().state == "failed"
@@ -92,7 +94,7 @@ async def test_a_closed_writer_takes_nothing_more_and_wakes_who_waits(store: Sto
     waiting.start()
     time.sleep(0.05)
     assert not writer.close(timeout_s=0.1)
-    waiting.join(5.0)
+    waiting.join(PATIENCE_S)
     assert refused == ["The writer is closed."]
 
 
@@ -103,7 +105,7 @@ async def test_a_replay_through_the_writer_is_counted_and_differences_are_kept(s
     writer = StoreWriter(store_url)
     writer.start()
     writer.put(replace(batch, tasks=[batch.tasks[0]._replace(size=1.0), *batch.tasks[1:]]))
-    assert writer.close()
+    assert writer.close(PATIENCE_S)
     health = writer.health()
     assert health.repeated_rows == 80
     assert len(health.differences) == 1
