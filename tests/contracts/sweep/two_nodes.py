@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> None:
     try:
         program = "from hybrid_ml_scheduler.cli.main import main; main()"
         words = [sys.executable, "-c", program, "sweep", *arguments, "--engine", "ray", "--address", cluster.address]
-        done = subprocess.run([*words, "--format", "json"], capture_output=True, text=True, check=False, timeout=240)
+        done = subprocess.run([*words, "--format", "json"], capture_output=True, text=True, check=False, timeout=800)
         print(json.dumps({"code": done.returncode, "out": done.stdout, "err": done.stderr[-4000:]}))
     finally:
         cluster.shutdown()
