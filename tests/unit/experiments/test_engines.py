@@ -52,7 +52,7 @@ def test_giving_up_while_workers_hand_over_long_results_does_not_hang() -> None:
         results.close()
     # The pool's own thread must end too, or the interpreter could not.
     for thread in [one for one in threading.enumerate() if "ExecutorManager" in type(one).__name__]:
-        thread.join(timeout=20)
+        thread.join(timeout=120)
         assert not thread.is_alive()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -13,16 +14,31 @@ import pytest
 
 from hybrid_ml_scheduler.experiments.folder import INCOMPLETE, ResultsFolder
 
+PATIENCE_S = 120.0
+
 SWEEP = """
 [simulation]
-seeds = 12
+seeds = 2
 [workload]
 preset = "mixed"
-num_tasks = 20000
+num_tasks = 200
 [schedulers]
-race = ["greedy"]
+race = ["{plugin}:Patient"]
 [sweep]
 "workload.arrival_rate" = [4.0, 6.0]
+"""
+# Where a folder is named, no cell begins once another one is done: there is always something left to interrupt.
+PLUGIN = """
+import os, pathlib, time
+from hybrid_ml_scheduler import Decision
+
+class Patient:
+    name = "patient"
+    def decide(self, task, cluster):
+        folder = os.environ.get("WAIT_WITH_CELLS_IN")
+        while folder and task.task_id == 0 and any(pathlib.Path(folder).glob("cells/*.json")):
+            time.sleep(0.01)
+        return Decision(gpu_fraction=task.compute_intensity)
 """
 
 
@@ -32,10 +48,10 @@ def command(plan: Path, out: Path) -> list[str]:
 
 
 def wait_for(found: Path, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while not any(found.glob("cells/*.json")):
         assert process.poll() is None, "it ended before it could be interrupted"
-        assert time.monotonic() < deadline, "no cell was done in a minute"
+        assert time.monotonic() < deadline, "no cell was ever done"
         time.sleep(0.01)
 
 
@@ -43,7 +59,9 @@ def wait_for(found: Path, process: subprocess.Popen[bytes]) -> None:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The plan, and beside it the results of a run that nobody interrupted."""
     plan = tmp_path_factory.mktemp("undisturbed") / "s.toml"
-    plan.write_text(SWEEP)
+    plugin = plan.with_name("patient.py")
+    plugin.write_text(PLUGIN)
+    plan.write_text(SWEEP.format(plugin=plugin))
     subprocess.run(command(plan, plan.parent / "out"), check=True, capture_output=True)
     return plan
 
@@ -53,16 +71,22 @@ def test_an_interrupted_sweep_is_marked_and_resumes_to_the_same_bytes(
     tmp_path: Path, undisturbed: Path, how: signal.Signals
 ) -> None:
     plan = undisturbed
-    process = subprocess.Popen(command(plan, tmp_path / "out"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    wait_for(tmp_path / "out", process)
-    workers = psutil.Process(process.pid).children(recursive=True)
-    process.send_signal(how)
-    _, errors = process.communicate(timeout=60)
+    environment = {**os.environ, "WAIT_WITH_CELLS_IN": str(tmp_path / "out")}
+    process = subprocess.Popen(
+        command(plan, tmp_path / "out"), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    try:
+        wait_for(tmp_path / "out", process)
+        workers = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(how)
+        _, errors = process.communicate(timeout=PATIENCE_S)
+    finally:
+        process.kill()
     assert process.returncode != 0
     assert b"Traceback" not in errors
     assert (tmp_path / "out" / INCOMPLETE).is_file()
     assert not ResultsFolder.open(tmp_path / "out").is_complete
-    _, alive = psutil.wait_procs(workers, timeout=20)
+    _, alive = psutil.wait_procs(workers, timeout=PATIENCE_S)
     assert alive == [], "a worker outlived the command"
     subprocess.run(command(plan, tmp_path / "out"), check=True, capture_output=True)
     for name in ("sweep.parquet", "sweep.csv", "intervals.csv"):
