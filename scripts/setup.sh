@@ -61,7 +61,7 @@ make_venv() {
 
 pip_install() {
     # Twice quiet: errors only, so that the sentences of this file can be read.
-    local options=(--quiet --quiet --disable-pip-version-check --no-compile)
+    local options=(--quiet --quiet --disable-pip-version-check --no-compile --retries 10 --timeout 60)
     if .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
         options+=(-c constraints.txt)
     else
@@ -140,7 +140,7 @@ install_dashboard() {
         return
     fi
     say "Installing the dashboard's dependencies (about half a minute the first time)."
-    waiting npm --prefix dashboard ci --no-audit --no-fund --loglevel=error >&2 ||
+    waiting npm --prefix dashboard ci --no-audit --no-fund --loglevel=error --fetch-retries=8 >&2 ||
         fail "The dashboard's dependencies could not be installed: npm's message is above."
     printf '%s' "$hash" >dashboard/node_modules/.stamp
 }
@@ -177,8 +177,12 @@ ensure_chromium() {
     fi
     if [[ "$(id -u)" == 0 ]] && command -v apt-get >/dev/null 2>&1; then
         say "Installing Chromium for the browser tests (about a minute, once)."
-        if { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium; } \
-            >.venv/chromium.log 2>&1 </dev/null; then
+        # Others may be installing something too, and a mirror may be busy.
+        local patient=(-o DPkg::Lock::Timeout=600 -o Acquire::Retries=5)
+        if {
+            apt-get "${patient[@]}" update &&
+                DEBIAN_FRONTEND=noninteractive apt-get "${patient[@]}" install -y --no-install-recommends chromium
+        } >.venv/chromium.log 2>&1 </dev/null; then
             return
         fi
         say "Chromium could not be installed (see .venv/chromium.log): the browser tests will fail."
