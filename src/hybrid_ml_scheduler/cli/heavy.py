@@ -77,10 +77,11 @@ def _compared(plan: Plan, out: Path, workers: int | None) -> ResultsFolder:
     from hybrid_ml_scheduler.experiments.comparison import compare, steps_of
     from hybrid_ml_scheduler.experiments.engines import LocalEngine
     from hybrid_ml_scheduler.experiments.folder import ResultsFolder
+    from hybrid_ml_scheduler.experiments.inputs import inputs_of
     from hybrid_ml_scheduler.experiments.race import entrants
 
     strategies = entrants(plan)
-    folder = ResultsFolder.create(out, kind="heavy", plan=plan.to_mapping())
+    folder = ResultsFolder.create(out, kind="heavy", plan=plan.to_mapping(), inputs=inputs_of(plan))
     say_if_compiling()
     with progress_bar("heavy", steps_of(plan, strategies), unit="steps") as advance:
         engine = LocalEngine(workers)

@@ -85,12 +85,13 @@ def _run(
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
     from hybrid_ml_scheduler.experiments.engines import LocalEngine
     from hybrid_ml_scheduler.experiments.folder import ResultsFolder
+    from hybrid_ml_scheduler.experiments.inputs import inputs_of
     from hybrid_ml_scheduler.experiments.pipeline import Pipeline
     from hybrid_ml_scheduler.experiments.race import entrants
 
     entrants(plan)
     what = Pipeline(plan=plan, training_tasks=training_tasks, agent_tasks=agent_tasks, engine=LocalEngine(workers))
-    folder = ResultsFolder.create(out, kind="pipeline", plan=what.to_mapping())
+    folder = ResultsFolder.create(out, kind="pipeline", plan=what.to_mapping(), inputs=inputs_of(plan))
     say_if_compiling()
     _watched(what, folder, phase)
     return folder

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from hybrid_ml_scheduler.experiments.folder import ResultsFolder
     from hybrid_ml_scheduler.experiments.plans import Plan
     from hybrid_ml_scheduler.experiments.race import Entrant, SeedRace
+    from hybrid_ml_scheduler.experiments.sequential import Look
 
 __all__ = ["race", "schedulers"]
 
@@ -92,22 +94,37 @@ def race(
             hardware=hardware,
         )
     )
-    strategies, races = _raced(chosen, trace, max_seeds if until_decided else None)
-    _told(chosen, strategies, races, output, out)
+    until = max_seeds if until_decided else None
+    folder, strategies, races, look = _raced(chosen, trace, until, out)
+    result = _told(chosen, strategies, races, look, output)
+    if folder is not None:
+        from hybrid_ml_scheduler.experiments.race_files import write_race
+
+        write_race(folder, chosen, result, races)
+        if output is not Format.JSON:
+            typer.echo(f"Plan, results and tables are in {out}; `hms report {out}` draws plots and a PDF.")
 
 
-def _raced(plan: Plan, trace: Path | None, until: int | None) -> tuple[list[Entrant], list[SeedRace]]:
-    """Run the race behind a progress bar; write the trace of the first seed on the way."""
+def _raced(
+    plan: Plan, trace: Path | None, until: int | None, out: Path | None
+) -> tuple[ResultsFolder | None, list[Entrant], list[SeedRace], Look | None]:
+    """Run the race behind a progress bar; write the trace of the first seed on the way.
+
+    The results folder, where one is asked for, is begun after the plan has been checked and before anything runs.
+    """
     from contextlib import nullcontext
 
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
     from hybrid_ml_scheduler.cli.progress import progress_bar
     from hybrid_ml_scheduler.experiments.perfetto import TraceWriter
     from hybrid_ml_scheduler.experiments.race import entrants, race_until_decided, run_race
+    from hybrid_ml_scheduler.experiments.race_files import race_folder
 
     count = len(plan.workload.tasks(plan.seed))
     strategies = entrants(plan)
+    folder = None if out is None else race_folder(out, plan, until)
     say_if_compiling()
+    look: Look | None = None
     with TraceWriter(trace) if trace is not None else nullcontext() as writer:
 
         def watch(entrant: Entrant, seed: int, batch: Any, columns: Any) -> None:
@@ -118,20 +135,19 @@ def _raced(plan: Plan, trace: Path | None, until: int | None) -> tuple[list[Entr
             if until is None:
                 races = run_race(plan, progress=advance, watch=watch)
             else:
-                races, _ = race_until_decided(plan, most=until, progress=advance, watch=watch)
-    return strategies, races
+                races, look = race_until_decided(plan, most=until, progress=advance, watch=watch)
+    return folder, strategies, races, look
 
 
-def _told(plan: Plan, strategies: list[Entrant], races: list[SeedRace], output: Format, out: Path | None) -> None:
+def _told(
+    plan: Plan, strategies: list[Entrant], races: list[SeedRace], look: Look | None, output: Format
+) -> dict[str, Any]:
     from hybrid_ml_scheduler.cli.show import print_json, print_race
-    from hybrid_ml_scheduler.experiments.results import race_mapping, write_race
+    from hybrid_ml_scheduler.experiments.results import race_mapping
 
-    result = race_mapping(plan, strategies, races)
-    if out is not None:
-        write_race(out, result)
+    result = race_mapping(plan, strategies, races, look)
     if output is Format.JSON:
         print_json(result)
     else:
         print_race(result)
-        if out is not None:
-            typer.echo(f"Plan, results and table are in {out}.")
+    return result

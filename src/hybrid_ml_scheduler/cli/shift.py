@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.experiments.folder import ResultsFolder
+    from hybrid_ml_scheduler.experiments.shift_study import ShiftStudy
 
 __all__ = ["shift"]
 
@@ -25,25 +29,48 @@ def shift(
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many test seeds; from 2 on with intervals.")] = 10,
     seed: Annotated[int, typer.Option(min=0, max=_LAST_TEST_SEED, help="The first test seed.")] = 0,
     tasks: Annotated[int, typer.Option(min=100, help="Tasks after the shift.")] = 500,
-    out: Annotated[Path | None, typer.Option(help="A folder for shift.json and shift.png.")] = None,
+    out: Annotated[Path, typer.Option(help="Results folder; an interrupted run goes on there.")] = Path(
+        "results/shift"
+    ),
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: all cores).")] = None,
     format: Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")] = Format.TABLE,
 ) -> None:
     """Train on `gpu_friendly`, judge on `cpu_friendly`: the frozen forest fails, the agent adapts.
 
     The forest stays as it was trained; the agent goes on learning with a constant epsilon of 0.1 on execution time.
+    The folder holds `shift.json`, `tables/`, `plots/` (PNG and SVG) and `report.pdf`. A seed that is done is not done
+    again; `hms report` remakes plots and PDF without simulating.
     """
-    from hybrid_ml_scheduler.cli.progress import progress_bar
     from hybrid_ml_scheduler.cli.show import print_json
-    from hybrid_ml_scheduler.experiments.shift import ShiftBudget, run_shift, shift_result
-    from hybrid_ml_scheduler.experiments.shift_files import shift_table, write_shift
-    from hybrid_ml_scheduler.physics import Node
+    from hybrid_ml_scheduler.experiments.shift import ShiftBudget
+    from hybrid_ml_scheduler.experiments.shift_study import ShiftStudy
 
-    with progress_bar("shift", seeds + 1, unit="runs") as advance:
-        runs = run_shift(Node(), range(seed, seed + seeds), ShiftBudget(test_tasks=tasks), lambda _: advance(1))
-    result = shift_result(runs)
-    if out is not None:
-        write_shift(runs, result, out)
+    study = ShiftStudy(seed=seed, seeds=seeds, budget=ShiftBudget(test_tasks=tasks))
+    folder, result = _studied(study, out, workers)
     if format is Format.JSON:
         print_json(result)
     else:
-        typer.echo(shift_table(result))
+        _tell(folder, result)
+
+
+def _studied(study: ShiftStudy, out: Path, workers: int | None) -> tuple[ResultsFolder, dict[str, Any]]:
+    from hybrid_ml_scheduler.cli.compiling import say_if_compiling
+    from hybrid_ml_scheduler.cli.progress import progress_bar
+    from hybrid_ml_scheduler.experiments.engines import LocalEngine
+    from hybrid_ml_scheduler.experiments.folder import ResultsFolder
+    from hybrid_ml_scheduler.experiments.shift_study import KIND, run_study, study_steps
+
+    folder = ResultsFolder.create(out, kind=KIND, plan=study.to_mapping(), inputs=study.inputs())
+    say_if_compiling()
+    with progress_bar("shift", study_steps(study), unit="steps") as advance:
+        result = run_study(folder, study, engine=LocalEngine(workers), step=lambda _: advance(1))
+    return folder, result
+
+
+def _tell(folder: ResultsFolder, result: dict[str, Any]) -> None:
+    from hybrid_ml_scheduler.experiments.shift_words import shift_summary, shift_text
+
+    typer.echo(shift_text(result))
+    for sentence in shift_summary(folder.read_json("run.json"), folder.read_table)[1:]:
+        typer.echo(f"- {sentence}")
+    typer.echo(f"Tables, plots and report.pdf are in {folder.path}.")

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["print_json", "print_race", "print_schedulers"]
 
+_MOST_NAMES = 3
+
 _COLUMNS = (
     ("time", "mean_time_s", "s"),
     ("latency", "mean_latency_s", "s"),
@@ -80,17 +82,31 @@ def _verdicts(result: Mapping[str, Any]) -> list[str]:
     """What the paired comparisons of mean latency say about the leader, or that they say nothing."""
     pairs = [one for one in result["comparisons"] if one["metric"] == "mean_latency_s"]
     leader = min(result["schedulers"], key=lambda name: result["schedulers"][name]["mean_latency_s"] or 0.0)
-    found = []
+    found, ties = [], []
     for pair in pairs:
-        if leader in (pair["first"], pair["second"]):
-            other = pair["second"] if pair["first"] == leader else pair["first"]
-            low, high = sorted(abs(end) for end in pair["difference_ci"])
-            found.append(
-                f"latency: {leader} beats {other} by {_number(low)} to {_number(high)} s (95 %, paired, Holm)."
-                if pair["winner"] == leader
-                else f"latency: no difference shown between {leader} and {other}."
-            )
-    return found
+        if leader not in (pair["first"], pair["second"]):
+            continue
+        other = pair["second"] if pair["first"] == leader else pair["first"]
+        if pair["winner"] != leader:
+            ties.append(other)
+            continue
+        low, high = sorted(abs(end) for end in pair["difference_ci"])
+        level = f"unadjusted {100 * result['comparison_level']:.3g} %"
+        p_value = "< 0.0001" if pair["p_holm"] < 1e-4 else f"{pair['p_holm']:.2g}"
+        span = f"{_number(low)} to {_number(high)} s ({level}, paired; Holm's p {p_value})"
+        found.append(f"latency: {leader} beats {other} by {span}.")
+    return found + _tied(leader, ties) + _undecided(result)
+
+
+def _tied(leader: str, ties: Sequence[str]) -> list[str]:
+    if len(ties) > _MOST_NAMES:
+        return [f"latency: {len(ties)} strategies tie with {leader}: no difference shown (--format json names them)."]
+    return [f"latency: no difference shown between {leader} and {other}." for other in ties]
+
+
+def _undecided(result: Mapping[str, Any]) -> list[str]:
+    pending = result.get("undecided_pairs", 0)
+    return [f"latency: {pending} pairs are undecided after {result['seeds']} seeds."] if pending else []
 
 
 def _explain(console: Console, result: Mapping[str, Any]) -> None:
@@ -118,6 +134,8 @@ def _cell(metrics: Mapping[str, Any], key: str, unit: str) -> str:
     text = f"{value * scale:.2f}" if unit == "%" else _number(value)
     ends = metrics.get(f"{key}_ci")
     if ends and None not in ends:
+        if ends[0] == 0.0 < value:  # cut off at zero, so there is no half to tell
+            return f"{text} [0, {ends[1] * scale:.2f}]" if unit == "%" else f"{text} [0, {_number(ends[1])}]"
         half = (ends[1] - ends[0]) / 2.0 * scale
         text += f" ±{half:,.0f}" if half >= 100.0 else f" ±{half:.2g}"
     return text

@@ -58,7 +58,7 @@ def sweep(
     if address is not None and engine is not EngineName.RAY:
         raise PlanError("--address goes with --engine ray.")
     found = load_sweep(file)
-    folder = ResultsFolder.create(out, kind="sweep", plan=found.source)
+    folder = ResultsFolder.create(out, kind="sweep", plan=found.source, inputs=found.inputs())
     chosen = _engine(engine, address, workers)
     with progress_bar("sweeping", len(found.cells), unit="cells") as advance:
         failures = run_sweep(found, folder, chosen, lambda _: advance(1))

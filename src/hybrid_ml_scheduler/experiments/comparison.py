@@ -5,27 +5,40 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.experiments.engines import Engine, Failure, LocalEngine
 from hybrid_ml_scheduler.experiments.folder import ResultsFolder, write_whole
 from hybrid_ml_scheduler.experiments.plans import Plan
 from hybrid_ml_scheduler.experiments.race import Entrant
-from hybrid_ml_scheduler.experiments.results import versions
-from hybrid_ml_scheduler.experiments.tables import tables_of, wide_report
-from hybrid_ml_scheduler.experiments.trials import FLOOR, Record, Trial, run_trial, trials_of
+from hybrid_ml_scheduler.experiments.results import SAME_TASKS, versions
+from hybrid_ml_scheduler.experiments.tables import repeated, tables_of, wide_report
+from hybrid_ml_scheduler.experiments.trials import FLOOR, Record, run_trial, trials_of
 from hybrid_ml_scheduler.hardware.machine import cpu_model
 
-__all__ = ["compare", "draw_plots", "remake", "simulate", "steps_of", "write_report"]
+__all__ = [
+    "Step",
+    "carry_out",
+    "compare",
+    "computing_facts",
+    "draw_plots",
+    "records_of",
+    "remake",
+    "silent",
+    "simulate",
+    "steps_of",
+    "write_report",
+]
 
 Step = Callable[[str], None]
+Job = TypeVar("Job")
 _LONG = ("tasks", "workload")
 
 
-def _silent(_: str) -> None:
+def silent(_: str) -> None:
     """Nobody is watching."""
 
 
@@ -36,11 +49,12 @@ def simulate(
     *,
     report_name: str,
     engine: Engine | None = None,
-    step: Step = _silent,
+    step: Step = silent,
 ) -> None:
     """Run every trial that is not there yet, then build and store the tables."""
     with folder.phase("simulate"):
-        records = _records(folder, trials_of(plan, strategies), engine or LocalEngine(), step)
+        trials = {trial.label: trial for trial in trials_of(plan, strategies)}
+        records = records_of(folder, trials, run_trial, engine or LocalEngine(), step)
         tables = tables_of(records, [entrant.name for entrant in strategies])
         for name, frame in tables.items():
             folder.write_table(name, frame, csv=name not in _LONG)
@@ -50,39 +64,47 @@ def simulate(
     shutil.rmtree(folder.path / "trials", ignore_errors=True)
 
 
-def _records(folder: ResultsFolder, trials: Sequence[Trial], engine: Engine, step: Step) -> list[Record]:
-    """The records of all trials, those of an interrupted run read back."""
-    places = [folder.path / "trials" / f"{trial.label}.npz" for trial in trials]
-    missing = [index for index, place in enumerate(places) if not place.is_file()]
-    for trial, place in zip(trials, places, strict=True):
-        if place.is_file():
-            step(trial.label)
-    for index, outcome in engine.results(run_trial, [trials[index] for index in missing]):
-        trial = trials[missing[index]]
+def records_of(
+    folder: ResultsFolder, jobs: Mapping[str, Job], work: Callable[[Job], Record], engine: Engine, step: Step
+) -> list[Record]:
+    """The records of all jobs by their labels, those of an interrupted run read back."""
+    places = {label: folder.path / "trials" / f"{label}.npz" for label in jobs}
+    missing = [label for label, place in places.items() if not place.is_file()]
+    for label in places:
+        if label not in missing:
+            step(label)
+    for index, outcome in engine.results(work, [jobs[label] for label in missing]):
+        label = missing[index]
         if isinstance(outcome, Failure):
-            raise HmsError(f"{trial.name}, seed {trial.seed}: {outcome.reason}")
-        write_whole(places[missing[index]], outcome.to_bytes())
-        step(trial.label)
-    return [Record.load(place) for place in places]
+            raise HmsError(f"{label}: {outcome.reason}")
+        write_whole(places[label], outcome.to_bytes())
+        step(label)
+    return [Record.load(place) for place in places.values()]
 
 
 def _run_facts(
     folder: ResultsFolder, plan: Plan, strategies: Sequence[Entrant], records: Sequence[Record]
 ) -> dict[str, Any]:
-    floor = next(record for record in records if record.name == FLOOR)
+    floors = [record for record in records if record.name == FLOOR]
+    floor = floors[0]
     return {
         "kind": folder.kind,
         "plan": plan.to_mapping(),
         "plan_digest": plan.digest,
         "tasks": len(floor.columns["best_s"]),
         "seeds": plan.seeds,
-        "assumptions": floor.figures["assumptions"],
+        "assumptions": [*floor.figures["assumptions"], *([SAME_TASKS] if repeated(floors) else [])],
         "bound": floor.figures["binding"],
         "schedulers": {entrant.name: entrant.learning for entrant in strategies},
-        "versions": versions(),
         "hardware": "default physics" if plan.node.curves is None else plan.node.curves.source,
-        "machine": {"cpu": cpu_model(), "cores": os.cpu_count(), "system": f"{platform.system()} {platform.machine()}"},
+        **computing_facts(),
     }
+
+
+def computing_facts() -> dict[str, Any]:
+    """With what a result was computed: versions of the parts, and the machine."""
+    machine = {"cpu": cpu_model(), "cores": os.cpu_count(), "system": f"{platform.system()} {platform.machine()}"}
+    return {"versions": versions(), "machine": machine}
 
 
 def _drawn(job: tuple[Path, str]) -> dict[str, bytes]:
@@ -92,7 +114,7 @@ def _drawn(job: tuple[Path, str]) -> dict[str, bytes]:
     return draw(name, ResultsFolder.open(path).read_table)
 
 
-def draw_plots(folder: ResultsFolder, *, engine: Engine | None = None, step: Step = _silent) -> None:
+def draw_plots(folder: ResultsFolder, *, engine: Engine | None = None, step: Step = silent) -> None:
     """Draw every plot that the stored tables allow, as PNG and SVG."""
     from hybrid_ml_scheduler.experiments.plots import plots_for
 
@@ -115,7 +137,7 @@ def write_report(folder: ResultsFolder) -> None:
         folder.write_bytes("report.pdf", report_pdf(folder))
 
 
-def remake(folder: ResultsFolder, *, engine: Engine | None = None, step: Step = _silent) -> None:
+def remake(folder: ResultsFolder, *, engine: Engine | None = None, step: Step = silent) -> None:
     """Plots and PDF again from what is stored; nothing is simulated."""
     if folder.kind == "sweep":
         raise HmsError(f"{folder.path} holds a sweep: its results are tables, and there is no report to remake.")
@@ -134,11 +156,22 @@ def compare(
     *,
     report_name: str = "report.csv",
     engine: Engine | None = None,
-    step: Step = _silent,
+    step: Step = silent,
 ) -> None:
     """Everything from plan to PDF; phases that are done and unchanged are not done again."""
-    if not folder.is_done("simulate"):
+
+    def simulation() -> None:
         simulate(folder, plan, strategies, report_name=report_name, engine=engine, step=step)
+
+    carry_out(folder, simulation, engine=engine, step=step)
+
+
+def carry_out(
+    folder: ResultsFolder, simulation: Callable[[], None], *, engine: Engine | None = None, step: Step = silent
+) -> None:
+    """Simulate unless that is done, then draw and report; a finished folder is left as it is."""
+    if not folder.is_done("simulate"):
+        simulation()
     elif folder.is_complete and folder.is_done("plots") and folder.is_done("report"):
         return
     remake(folder, engine=engine, step=step)
@@ -146,6 +179,6 @@ def compare(
 
 def steps_of(plan: Plan, strategies: Sequence[Entrant]) -> int:
     """How many steps `compare` reports at most: trials, plots and the report."""
-    from hybrid_ml_scheduler.experiments.plots import CAPTIONS
+    from hybrid_ml_scheduler.experiments.plots import COMPARISON_PLOTS
 
-    return len(trials_of(plan, strategies)) + len(CAPTIONS) + 1
+    return len(trials_of(plan, strategies)) + len(COMPARISON_PLOTS) + 1

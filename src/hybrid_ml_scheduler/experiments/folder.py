@@ -35,17 +35,22 @@ class ResultsFolder:
         self._written: dict[str, str] = {}
 
     @classmethod
-    def create(cls, path: Path, *, kind: str, plan: Mapping[str, Any]) -> ResultsFolder:
-        """Start a folder, or continue the one that was begun with the very same plan."""
+    def create(
+        cls, path: Path, *, kind: str, plan: Mapping[str, Any], inputs: Mapping[str, str] | None = None
+    ) -> ResultsFolder:
+        """Start a folder, or continue the one that was begun with the very same plan and inputs.
+
+        `inputs` are digests of what the results depend on beside the plan, such as shipped weights.
+        """
         digest = plan_digest(kind, plan)
         if (path / _STATUS).is_file():
             folder = cls.open(path)
-            if folder._status["plan_hash"] != digest:
-                raise PlanError(f"{path} holds results of another plan; choose another --out, or delete the folder.")
+            folder._refuse_unless(digest, inputs or {})
             return folder
         if path.exists() and (not path.is_dir() or any(item.name != INCOMPLETE for item in path.iterdir())):
             raise PlanError(f"{path} is not empty and holds no results of this program; choose another --out.")
         folder = cls(path, {"kind": kind, "plan_hash": digest, "state": "incomplete", "phases": {}})
+        folder._status["inputs"] = dict(inputs or {})
         folder._mark_incomplete()
         folder.write_json("plan.json", plan)
         folder._save()
@@ -57,7 +62,8 @@ class ResultsFolder:
         try:
             status = json.loads((path / _STATUS).read_text(encoding="utf-8"))
         except (FileNotFoundError, NotADirectoryError):
-            raise HmsError(f"{path} is no results folder: it has no {_STATUS}.") from None
+            hint = "; run `hms race --out` again to make it one" if (path / "race.json").is_file() else ""
+            raise HmsError(f"{path} is no results folder: it has no {_STATUS}{hint}.") from None
         except (OSError, ValueError) as error:
             raise HmsError(f"{path / _STATUS} cannot be read ({error}).") from error
         if not isinstance(status, dict) or not {"kind", "plan_hash", "phases"} <= status.keys():
@@ -146,6 +152,19 @@ class ResultsFolder:
     def tables(self) -> list[str]:
         """The names of the tables that are there."""
         return sorted(path.stem for path in (self.path / "tables").glob("*.parquet"))
+
+    def _refuse_unless(self, digest: str, inputs: Mapping[str, str]) -> None:
+        """Refuse to mix what is here with results of another plan, other weights or another version."""
+        from hybrid_ml_scheduler.experiments.inputs import changed_input
+
+        if self._status["plan_hash"] != digest:
+            raise PlanError(f"{self.path} holds results of another plan; choose another --out, or delete the folder.")
+        changed = changed_input(self._status.get("inputs", {}), inputs)
+        if changed is not None:
+            raise PlanError(
+                f"{self.path} was begun with {changed}, so old and new results would mix; choose another --out, or "
+                "delete the folder."
+            )
 
     def _mark_incomplete(self) -> None:
         text = f"This folder is not finished. Run `hms {self.kind}` again with the same options to go on.\n"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 
-__all__ = ["DEFAULT_LEVEL", "Interval", "bootstrap_interval", "share_interval", "t_interval"]
+__all__ = ["DEFAULT_LEVEL", "Interval", "bootstrap_interval", "bounded_interval", "share_interval", "t_interval"]
 
 DEFAULT_LEVEL = 0.95
 
@@ -91,8 +91,22 @@ def _bca_quantiles(column: FloatColumn, means: FloatColumn, level: float) -> npt
     return np.asarray(ndtr(moved), dtype=np.float64)
 
 
+def bounded_interval(
+    values: Sequence[float] | FloatColumn,
+    *,
+    least: float = 0.0,
+    most: float = math.inf,
+    level: float = DEFAULT_LEVEL,
+) -> Interval:
+    """Student's t interval cut off where the quantity cannot lie, such as a time below zero.
+
+    What is cut off cannot hold the true mean, so the interval covers it as often as before.
+    """
+    plain = t_interval(values, level)
+    low, high = np.clip([plain.low, plain.high], least, most).tolist()
+    return Interval(mean=plain.mean, low=low, high=high, count=plain.count, level=level)
+
+
 def share_interval(shares: Sequence[float] | FloatColumn, level: float = DEFAULT_LEVEL) -> Interval:
     """Interval of a mean share over seeds, kept within [0, 1]."""
-    plain = t_interval(shares, level)
-    low, high = np.clip([plain.low, plain.high], 0.0, 1.0).tolist()
-    return Interval(mean=plain.mean, low=low, high=high, count=plain.count, level=level)
+    return bounded_interval(shares, most=1.0, level=level)

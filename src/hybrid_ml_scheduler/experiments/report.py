@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hybrid_ml_scheduler.experiments.folder import ResultsFolder
 from hybrid_ml_scheduler.experiments.metrics import METRICS, figure, figure_with_interval
 from hybrid_ml_scheduler.experiments.palette import label_of
-from hybrid_ml_scheduler.experiments.plots import CAPTIONS, plots_for
 from hybrid_ml_scheduler.experiments.report_page import Page
-from hybrid_ml_scheduler.experiments.words import METHOD, executive_summary, setting
+from hybrid_ml_scheduler.experiments.report_parts import PAIRS_EXPLAINED, annex, cell, pair_table, plots
+from hybrid_ml_scheduler.experiments.words import ASKED, METHOD, executive_summary, ranked, setting, standing
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["report_pdf"]
 
-_TITLES = {"heavy": "Heavy simulation", "pipeline": "Pipeline", "evaluate": "Evaluation"}
+_TITLES = {"heavy": "Heavy simulation", "pipeline": "Pipeline", "race": "Race"}
 _RESULT_COLUMNS = (
     "mean_latency_s",
     "p95_latency_s",
@@ -30,6 +33,18 @@ _PAIR_METRICS = ("mean_latency_s", "makespan_s")
 
 def report_pdf(folder: ResultsFolder) -> bytes:
     """The whole report as bytes; the same tables give the same bytes."""
+    if folder.kind == "shift":
+        from hybrid_ml_scheduler.experiments.shift_report import shift_page
+
+        page = shift_page(folder)
+    else:
+        page = _comparison_page(folder)
+    target = io.BytesIO()
+    page.build(target)
+    return target.getvalue()
+
+
+def _comparison_page(folder: ResultsFolder) -> Page:
     run = folder.read_json("run.json")
     page = Page(title=f"{_TITLES.get(folder.kind, folder.kind.capitalize())} report", subtitle=setting(run))
     page.heading("Summary")
@@ -37,24 +52,21 @@ def report_pdf(folder: ResultsFolder) -> bytes:
     _results(page, folder)
     _pairs(page, folder)
     _models(page, folder)
-    _plots(page, folder)
-    _annex(page, run)
-    target = io.BytesIO()
-    page.build(target)
-    return target.getvalue()
+    plots(page, folder)
+    annex(page, run, METHOD)
+    return page
 
 
 def _results(page: Page, folder: ResultsFolder) -> None:
     intervals = folder.read_table("intervals")
     page.heading("Results")
-    page.text("Mean over seeds and its 95 % interval, best mean latency first.")
-    order = intervals[intervals["metric"] == "mean_latency_s"].sort_values("mean", kind="stable")["scheduler"]
+    page.text("Mean over seeds and its unadjusted 95 % interval, best mean latency first.")
     table = intervals.set_index(["scheduler", "metric"])
     rows = [["Strategy", *(_head(metric) for metric in _RESULT_COLUMNS)]]
+    order = intervals[intervals["metric"] == "mean_latency_s"].sort_values("mean", kind="stable")["scheduler"]
     for name in order:
-        cells = [table.loc[(name, metric)] for metric in _RESULT_COLUMNS]
-        values = zip(_RESULT_COLUMNS, cells, strict=True)
-        rows.append([label_of(name), *(_cell(cell, METRICS[metric].unit) for metric, cell in values)])
+        cells = [cell(table.loc[(name, metric)], METRICS[metric].unit) for metric in _RESULT_COLUMNS]
+        rows.append([label_of(name), *cells])
     page.table(rows, widths=_RESULT_WIDTHS)
     bounds = folder.read_table("metrics").drop_duplicates("seed")
     page.text(
@@ -68,48 +80,41 @@ def _head(metric: str) -> str:
     return METRICS[metric].title + (f" ({unit})" if unit else "")
 
 
-def _cell(row: Any, unit: str) -> str:
-    text = figure_with_interval(row["mean"], row["low"], row["high"], unit)
-    return text.replace(" %", "").replace(" [", "\n[", 1)
-
-
 def _pairs(page: Page, folder: ResultsFolder) -> None:
-    comparisons = folder.read_table("comparisons")
+    intervals, comparisons = folder.read_table("intervals"), folder.read_table("comparisons")
+    if not len(comparisons) or not comparisons["low"].notna().any():
+        return
+    page.heading("Who leads")
+    page.text("The lowest mean of each metric, which strategies it is not shown to differ from, and how many it beats.")
+    page.table(_leaders(intervals, comparisons), widths=[3.4, 5.6, 7.0, 2.2])
     page.heading("Who beats whom")
-    page.text("The best strategy of each metric against every other; the difference is best − other.")
-    intervals = folder.read_table("intervals")
+    page.text(f"The best strategy of a metric against every other; the difference is best − other. {PAIRS_EXPLAINED}")
     for metric in _PAIR_METRICS:
-        ranked = intervals[intervals["metric"] == metric].sort_values("mean", kind="stable")
-        own = comparisons[comparisons["metric"] == metric]
-        if not len(own):
+        names = [str(name) for name in ranked(metric, intervals)["scheduler"]]
+        if len(names) > 1:
+            own = comparisons[comparisons["metric"] == metric]
+            pair_table(page, f"{METRICS[metric].title} ({METRICS[metric].unit})", own, names[0], names[1:])
+
+
+def _leaders(intervals: pd.DataFrame, comparisons: pd.DataFrame) -> list[list[str]]:
+    rows = [["Metric", "Lowest mean", "No difference shown to", "Beats"]]
+    for metric in ASKED:
+        found = standing(metric, intervals, comparisons)
+        if found is None:
             continue
-        best = ranked.iloc[0]["scheduler"]
-        rows = [[f"{METRICS[metric].title} ({METRICS[metric].unit})", "Difference", "Relative", "p (Holm)", "Answer"]]
-        for other in ranked["scheduler"].iloc[1:]:
-            pair = own[own["first"].isin([best, other]) & own["second"].isin([best, other])].iloc[0]
-            rows.append([f"{label_of(best)} − {label_of(other)}", *_pair_cells(pair, best)])
-        page.table(rows, widths=[5.6, 5.0, 2.2, 2.0, 3.4])
-
-
-def _pair_cells(pair: Any, best: str) -> list[str]:
-    forward = pair["first"] == best
-    low, high = (pair["low"], pair["high"]) if forward else (-pair["high"], -pair["low"])
-    # Stored relative to the second; seen from the other side it is relative to the first.
-    relative = pair["relative"] if forward else -pair["relative"] / (1.0 + pair["relative"])
-    winner = pair["winner"]
-    return [
-        figure_with_interval(pair["difference"] if forward else -pair["difference"], low, high),
-        figure(relative, "%"),
-        "< 0.0001" if pair["p_holm"] < 1e-4 else figure(pair["p_holm"]),
-        "no difference shown" if winner == "tie" else label_of(winner),
-    ]
+        best = found.best
+        value = figure_with_interval(best["mean"], best["low"], best["high"])
+        leader = f"{label_of(str(best['scheduler']))}, {value} {METRICS[metric].unit}"
+        ties = ", ".join(label_of(name) for name in found.ties) or "–"
+        rows.append([METRICS[metric].title, leader, ties, f"{found.beaten} of {found.beaten + len(found.ties)}"])
+    return rows
 
 
 def _models(page: Page, folder: ResultsFolder) -> None:
     """What was trained before the evaluation, where there was training."""
     if "forest" not in folder.tables():
         return
-    found = folder.read_table("forest").iloc[0]
+    found: Any = folder.read_table("forest").iloc[0]
     page.heading("Models")
     page.text(
         f"The forest was trained on {int(found['samples']):,} labelled tasks. On {int(found['held_out']):,} tasks held "
@@ -118,44 +123,3 @@ def _models(page: Page, folder: ResultsFolder) -> None:
         f"{figure(float(found['mean_error_of_the_mean']))}. Forest and agent were trained on seeds that the evaluation "
         "does not use, and were frozen for it."
     )
-
-
-def _plots(page: Page, folder: ResultsFolder) -> None:
-    page.heading("Plots", room_cm=12.5)
-    for name in plots_for(folder.tables()):
-        path = folder.path / "plots" / f"{name}.png"
-        if path.is_file():
-            page.picture(path.read_bytes(), CAPTIONS[name])
-
-
-def _annex(page: Page, run: dict[str, Any]) -> None:
-    page.heading("Assumptions and method")
-    page.bullets([METHOD, *run["assumptions"]])
-    modes = ", ".join(f"{label_of(name)}: {mode}" for name, mode in run["schedulers"].items() if mode != "none")
-    if modes:
-        page.text(f"Learning during the run: {modes}.")
-    page.heading("Plan")
-    page.text(f"Digest {run['plan_digest']}.")
-    page.table(_in_two(_flat(run["plan"])), widths=[4.6, 4.5, 4.6, 4.5])
-    page.heading("Hardware and versions")
-    page.text(f"Numbers of the node: {run['hardware']}. The machine below only computed the result.")
-    facts = [*run["versions"].items(), *run["machine"].items()]
-    page.table(_in_two([[str(key), str(value)] for key, value in facts]), widths=[4.6, 4.5, 4.6, 4.5])
-
-
-def _in_two(pairs: list[list[str]]) -> list[list[str]]:
-    """Keys and values in two columns of pairs, read downwards."""
-    half = (len(pairs) + 1) // 2
-    right = [*pairs[half:], *([["", ""]] * (2 * half - len(pairs)))]
-    return [["Key", "Value"] * 2, *(a + b for a, b in zip(pairs[:half], right, strict=True))]
-
-
-def _flat(section: dict[str, Any], path: str = "") -> list[list[str]]:
-    rows = []
-    for key, value in section.items():
-        if isinstance(value, dict):
-            rows += _flat(value, f"{path}{key}.")
-        elif value is not None:
-            shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-            rows.append([f"{path}{key}", shown])
-    return rows

@@ -13,6 +13,7 @@ __all__ = ["Page"]
 
 _INK, _DIM, _LINE, _BAND, _ACCENT = "#0f172a", "#475569", "#cbd5e1", "#f1f5f9", "#0891b2"
 _WIDTH_CM = 18.2
+_WHOLE_ROWS = 20
 
 
 @cache
@@ -60,7 +61,7 @@ class Page:
         """A table with a heading row that repeats on every page; widths in centimetres."""
         from reportlab.lib.colors import HexColor
         from reportlab.lib.units import cm
-        from reportlab.platypus import Spacer, Table, TableStyle
+        from reportlab.platypus import KeepTogether, Spacer, Table, TableStyle
 
         shrink = min(1.0, _WIDTH_CM / sum(widths))
         head = [self._paragraph(cell, 6.6, self._bold, leading=8.2) for cell in rows[0]]
@@ -77,7 +78,8 @@ class Page:
             ("BOTTOMPADDING", (0, 0), (-1, -1), 3),
         ]
         table.setStyle(TableStyle(look))
-        self._story += [table, Spacer(0, 8)]
+        # A short table is not torn apart; a long one goes on under its repeated heading.
+        self._story += [KeepTogether([table]) if len(rows) <= _WHOLE_ROWS else table, Spacer(0, 8)]
 
     def picture(self, png: bytes, caption: str) -> None:
         """A plot over the width of the page with its caption, kept together."""

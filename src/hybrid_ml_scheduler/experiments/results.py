@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
-from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.experiments.intervals import t_interval
+from hybrid_ml_scheduler.experiments.intervals import DEFAULT_LEVEL, bounded_interval
 from hybrid_ml_scheduler.experiments.metrics import HEADLINE
 from hybrid_ml_scheduler.experiments.plans import Plan
 from hybrid_ml_scheduler.experiments.race import Entrant, SeedRace, same_tasks, samples_of
+from hybrid_ml_scheduler.experiments.sequential import Look
 from hybrid_ml_scheduler.experiments.statistics import Comparison, compare_all
-from hybrid_ml_scheduler.workload.files import written
 
-__all__ = ["race_mapping", "versions", "write_race"]
+__all__ = ["SAME_TASKS", "race_mapping", "versions"]
 
-_SAME_TASKS = (
+SAME_TASKS = (
     "same_tasks: every seed gives the same tasks, so these are repeats of one observation; an interval shows only how "
     "much the strategies' own luck matters, and no winner is named."
 )
@@ -40,13 +36,19 @@ def _version(part: str) -> str:
         return "absent"
 
 
-def race_mapping(plan: Plan, strategies: Sequence[Entrant], races: Sequence[SeedRace]) -> dict[str, Any]:
-    """Everything a race found out, ready for JSON."""
+def race_mapping(
+    plan: Plan, strategies: Sequence[Entrant], races: Sequence[SeedRace], look: Look | None = None
+) -> dict[str, Any]:
+    """Everything a race found out, ready for JSON; `look` is the last one of a search for a decision.
+
+    Such a search looks several times, so its winners and intervals stand at the level that pays for all looks.
+    """
     schedulers = {}
     for entrant in strategies:
         metrics = averaged([race.metrics(entrant.name) for race in races])
         schedulers[entrant.name] = {**metrics, "learning": entrant.learning}
-    comparisons = [one for metric in HEADLINE for one in compare_all(metric, samples_of(races, metric))]
+    level = DEFAULT_LEVEL if look is None else look.level
+    comparisons = [one for metric in HEADLINE for one in compare_all(metric, samples_of(races, metric), level=level)]
     if len(races) < 2 or same_tasks(races):
         comparisons = []  # one set of tasks shows nothing about the next
     bounds = [{"makespan_s": race.bound.makespan_s, "mean_time_s": race.bound.mean_time_s} for race in races]
@@ -57,20 +59,26 @@ def race_mapping(plan: Plan, strategies: Sequence[Entrant], races: Sequence[Seed
         "seed": plan.seed,
         "seeds": len(races),
         "tasks": races[0].tasks,
-        "assumptions": [*races[0].assumptions, *([_SAME_TASKS] if same_tasks(races) else [])],
+        "assumptions": [*races[0].assumptions, *([SAME_TASKS] if same_tasks(races) else [])],
         "comparisons": [_comparison(one) for one in comparisons],
+        "comparison_level": level,
+        **({} if look is None else {"undecided_pairs": look.open_pairs}),
         "versions": versions(),
     }
 
 
 def _comparison(one: Comparison) -> dict[str, Any]:
-    """A paired comparison as plain values; `winner` is null where no difference is shown."""
+    """A paired comparison as plain values; `winner` (by Holm's p) is null where no difference is shown.
+
+    `difference_ci` is of this pair alone, `difference_ci_all_pairs` holds for all pairs of the metric at once.
+    """
     return {
         "metric": one.metric,
         "first": one.first,
         "second": one.second,
         "difference": _plain(one.difference.mean),
         "difference_ci": [_plain(one.difference.low), _plain(one.difference.high)],
+        "difference_ci_all_pairs": [_plain(one.simultaneous.low), _plain(one.simultaneous.high)],
         "relative": _plain(one.relative),
         "p_holm": one.p_adjusted,
         "winner": one.winner,
@@ -92,7 +100,7 @@ def averaged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         elif any(row[key] is None for row in rows):
             found[key], found[f"{key}_ci"] = None, None
         else:
-            interval = t_interval([float(row[key]) for row in rows])
+            interval = bounded_interval([float(row[key]) for row in rows])
             found[key] = _plain(interval.mean)
             found[f"{key}_ci"] = [_plain(interval.low), _plain(interval.high)]
     return found
@@ -103,26 +111,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(inner) for key, inner in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def write_race(folder: Path, result: Mapping[str, Any]) -> None:
-    """Write plan, results and a table into a folder; the results come last and mark it complete."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise PlanError(f"The folder {folder} cannot be made: {error.strerror}.") from None
-    with written(folder / "plan.json") as file:
-        file.write(json.dumps(result["plan"], indent=2) + "\n")
-    with written(folder / "summary.csv") as file:
-        table = csv.writer(file, lineterminator="\n")
-        names = [key for key, value in _first(result).items() if not isinstance(value, (Mapping, list))]
-        table.writerow(["scheduler", *names])
-        for name, metrics in result["schedulers"].items():
-            table.writerow([name, *(metrics[key] for key in names)])
-    with written(folder / "race.json") as file:
-        file.write(json.dumps(result, indent=2, allow_nan=False) + "\n")
-
-
-def _first(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = next(iter(result["schedulers"].values()))
-    return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,25 @@ from hybrid_ml_scheduler.core import (
     Task,
     TaskBatch,
 )
-from hybrid_ml_scheduler.experiments.intervals import t_interval
-from hybrid_ml_scheduler.physics import Node, durations
+from hybrid_ml_scheduler.experiments.intervals import bounded_interval
+from hybrid_ml_scheduler.physics import Node, best_execution_s, durations
 from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.schedulers.hybrid_ml import HybridMl
 from hybrid_ml_scheduler.schedulers.rl_agent import RlAgent
 from hybrid_ml_scheduler.workload import generate, preset
 
-__all__ = ["ShiftBudget", "ShiftRun", "run_shift", "shift_result", "train_for_shift"]
+__all__ = [
+    "STRATEGIES",
+    "ShiftBudget",
+    "ShiftRun",
+    "adaptation",
+    "last_tasks",
+    "measures",
+    "meet_shift",
+    "run_shift",
+    "shift_result",
+    "train_for_shift",
+]
 
 STRATEGIES = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")
 BEST_DEVICE = "best_device"
@@ -67,11 +79,16 @@ class ShiftBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ShiftRun:
-    """One test seed: execution times of every strategy, and where the agent explored."""
+    """One test seed: execution times and shares of every strategy, and where the agent explored.
+
+    `best_s` is the least possible execution time of each task, over all splits.
+    """
 
     seed: int
     execution_s: Mapping[str, FloatColumn]
+    gpu_fraction: Mapping[str, FloatColumn]
     makespan_s: Mapping[str, float]
+    best_s: FloatColumn
     exploring: np.ndarray
 
     def ratio(self, slower: str, faster: str, last: int | None = None) -> float:
@@ -114,6 +131,11 @@ class _Watched:
         self._agent.observe(task, outcome)
 
 
+def last_tasks(count: int) -> int:
+    """How many of the last tasks show a strategy that has had time to adapt: 300, or three fifths of fewer."""
+    return LAST if count > LAST else 3 * count // 5
+
+
 def train_for_shift(node: Node, budget: ShiftBudget) -> tuple[HybridMl, Mapping[str, Any]]:
     """Train the forest and the agent on the first workload; returns the frozen forest and the agent's state."""
     law = preset(budget.before)
@@ -131,14 +153,25 @@ def run_shift(
 ) -> list[ShiftRun]:
     """Train once, then meet the second workload on every test seed."""
     budget, tell = budget or ShiftBudget(), progress or (lambda _: None)
-    forest, learned = train_for_shift(node, budget)
+    _trained(node, budget)
     tell("trained")
     runs = []
     for seed in seeds:
-        tasks = generate(preset(budget.after).with_values({"num_tasks": budget.test_tasks}), seed)
-        runs.append(_met(node, tasks, seed, forest, learned))
+        runs.append(meet_shift((node, budget, seed)))
         tell(f"seed {seed}")
     return runs
+
+
+def meet_shift(job: tuple[Node, ShiftBudget, int]) -> ShiftRun:
+    """Meet the second workload on one test seed: a job that any process can do; each trains once for all its seeds."""
+    node, budget, seed = job
+    forest, learned = _trained(node, budget)
+    tasks = generate(preset(budget.after).with_values({"num_tasks": budget.test_tasks}), seed)
+    return _met(node, tasks, seed, forest, learned)
+
+
+# Training is the same every time, so a process needs it once.
+_trained = lru_cache(maxsize=1)(train_for_shift)
 
 
 def _met(node: Node, tasks: TaskBatch, seed: int, forest: HybridMl, learned: Mapping[str, Any]) -> ShiftRun:
@@ -146,6 +179,7 @@ def _met(node: Node, tasks: TaskBatch, seed: int, forest: HybridMl, learned: Map
     agent = _Watched(RlAgent(**AGENT_OPTIONS), learned)
     own: dict[str, Scheduler] = {"hybrid_ml": frozen, "rl_agent": agent}
     execution: dict[str, FloatColumn] = {}
+    fraction: dict[str, FloatColumn] = {}
     makespan: dict[str, float] = {}
     for name in STRATEGIES:
         scheduler = own.get(name) or create(name)
@@ -154,34 +188,62 @@ def _met(node: Node, tasks: TaskBatch, seed: int, forest: HybridMl, learned: Map
             frozen.use(forest.model)
         outcomes = simulation.run((task, 1.0) for task in tasks)
         execution[name] = np.array([outcome.execution_s for outcome in outcomes])
+        fraction[name] = np.array([outcome.gpu_fraction for outcome in outcomes])
         makespan[name] = max(outcome.finish_s for outcome in outcomes)
     seconds = durations(tasks, node)
     execution[BEST_DEVICE] = np.minimum(seconds.cpu_s, seconds.gpu_s.min(axis=1))
-    return ShiftRun(seed=seed, execution_s=execution, makespan_s=makespan, exploring=np.array(agent.exploring))
+    return ShiftRun(
+        seed=seed,
+        execution_s=execution,
+        gpu_fraction=fraction,
+        makespan_s=makespan,
+        best_s=best_execution_s(tasks, node, seconds),
+        exploring=np.array(agent.exploring),
+    )
 
 
 def _run(node: Node, scheduler: Scheduler, tasks: TaskBatch, seed: int) -> None:
     Simulation(node, scheduler, seed=seed).run((task, 1.0) for task in tasks)
 
 
-def shift_result(runs: Sequence[ShiftRun]) -> dict[str, Any]:
-    """The table of all strategies and the three figures, each a mean over seeds with its 95 % interval."""
-    table = {
+def measures(run: ShiftRun) -> dict[str, dict[str, float]]:
+    """Sum of execution times, mean time and makespan of every strategy on one seed."""
+    return {
         name: {
-            "total_time_s": float(np.mean([run.execution_s[name].sum() for run in runs])),
-            "mean_time_s": float(np.mean([run.execution_s[name].mean() for run in runs])),
-            "makespan_s": float(np.mean([run.makespan_s[name] for run in runs])),
+            "total_time_s": float(run.execution_s[name].sum()),
+            "mean_time_s": float(run.execution_s[name].mean()),
+            "makespan_s": run.makespan_s[name],
         }
         for name in STRATEGIES
     }
-    figures = {
-        "frozen_forest_vs_agent": [run.ratio("hybrid_ml", "rl_agent") for run in runs],
-        "frozen_forest_vs_agent_last_300": [run.ratio("hybrid_ml", "rl_agent", LAST) for run in runs],
-        "agent_adapted_after": [float(run.adapted_after()) for run in runs],
+
+
+def adaptation(run: ShiftRun) -> dict[str, float]:
+    """How the agent did against the frozen forest on one seed, over all tasks and over the last ones, and how soon."""
+    last = last_tasks(len(run.exploring))
+    return {
+        "frozen_forest_vs_agent": run.ratio("hybrid_ml", "rl_agent"),
+        f"frozen_forest_vs_agent_last_{last}": run.ratio("hybrid_ml", "rl_agent", last),
+        "agent_adapted_after": float(run.adapted_after()),
     }
-    result: dict[str, Any] = {"seeds": [run.seed for run in runs], "strategies": table}
-    for name, values in figures.items():
-        interval = t_interval(values)
-        result[name] = interval.mean
-        result[f"{name}_ci"] = [interval.low, interval.high] if interval.is_known else None
-    return result
+
+
+def shift_result(runs: Sequence[ShiftRun]) -> dict[str, Any]:
+    """The table of all strategies and the three figures, each a mean over seeds with its 95 % interval."""
+    tables = [measures(run) for run in runs]
+    strategies = {name: _averaged([table[name] for table in tables]) for name in STRATEGIES}
+    return {
+        "seeds": [run.seed for run in runs],
+        "tasks": len(runs[0].exploring),
+        "strategies": strategies,
+        **_averaged([adaptation(run) for run in runs]),
+    }
+
+
+def _averaged(rows: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in rows[0]:
+        interval = bounded_interval([row[name] for row in rows])
+        found[name] = interval.mean
+        found[f"{name}_ci"] = [interval.low, interval.high] if interval.is_known else None
+    return found

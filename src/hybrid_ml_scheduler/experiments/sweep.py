@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.experiments.engines import Engine, Failure
 from hybrid_ml_scheduler.experiments.folder import ResultsFolder, write_whole
-from hybrid_ml_scheduler.experiments.intervals import t_interval
+from hybrid_ml_scheduler.experiments.inputs import inputs_of
+from hybrid_ml_scheduler.experiments.intervals import bounded_interval
 from hybrid_ml_scheduler.experiments.metrics import METRICS
 from hybrid_ml_scheduler.experiments.plans import Plan, plan_from_mapping, read_plan_file
 from hybrid_ml_scheduler.experiments.race import entrants, race_seed
@@ -61,6 +62,18 @@ class Sweep:
     grid: Mapping[str, Sequence[Any]]
     cells: tuple[Cell, ...]
     source: Mapping[str, Any]
+
+    def inputs(self) -> dict[str, str]:
+        """What the cells depend on beside their plans."""
+        found: dict[str, str] = {}
+        for plan in {_named_by(cell.plan): cell.plan for cell in self.cells}.values():
+            found.update(inputs_of(plan))
+        return found
+
+
+def _named_by(plan: Plan) -> tuple[Any, ...]:
+    """All that decides which files a plan reads."""
+    return plan.schedulers, plan.workload.source, plan.hardware, str(plan.options)
 
 
 def load_sweep(path: Path) -> Sweep:
@@ -195,7 +208,7 @@ def _intervals(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     for place, group in frame.groupby([*keys, "scheduler"], sort=False):
         for metric in METRICS:
             if metric in group:
-                found = t_interval(group[metric].to_numpy(dtype=float))
+                found = bounded_interval(group[metric].to_numpy(dtype=float))
                 head = dict(zip([*keys, "scheduler"], place, strict=True))
                 ends = {"mean": found.mean, "low": found.low, "high": found.high, "count": found.count}
                 rows.append({**head, "metric": metric, **ends})

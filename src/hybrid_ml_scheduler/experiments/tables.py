@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid_ml_scheduler.experiments.intervals import Interval, share_interval, t_interval
+from hybrid_ml_scheduler.experiments.intervals import Interval, bounded_interval, share_interval
 from hybrid_ml_scheduler.experiments.metrics import METRICS
 from hybrid_ml_scheduler.experiments.statistics import Comparison, compare_all
 from hybrid_ml_scheduler.experiments.trials import FLOOR, Record
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 __all__ = [
     "REFERENCE",
     "comparison_table",
+    "interval_ends",
     "interval_table",
     "metric_table",
+    "repeated",
     "tables_of",
     "wide_report",
     "win_shares",
@@ -40,16 +42,24 @@ def tables_of(records: Sequence[Record], order: Sequence[str]) -> dict[str, pd.D
     runs.sort(key=lambda record: (order.index(record.name), record.seed))
     metrics = metric_table(runs, floors)
     first = min(floors)
+    comparisons = comparison_table(metrics)
     return {
         "metrics": metrics,
         "intervals": interval_table(metrics),
-        "comparisons": comparison_table(metrics),
+        # Repeats of one observation name no winner.
+        "comparisons": comparisons.iloc[:0] if repeated(floors.values()) else comparisons,
         "wins": win_table(runs),
         "curves": curve_table(runs, floors),
         "front": _front(floors[first]),
         "workload": _workload(floors[first]),
         "tasks": _placements([record for record in runs if record.seed == first]),
     }
+
+
+def repeated(floors: Collection[Record]) -> bool:
+    """Whether several seeds gave the very same tasks, as a file does that leaves nothing to be drawn."""
+    bounds = {(floor.figures["makespan_s"], floor.figures["mean_time_s"]) for floor in floors}
+    return len(floors) > 1 and len(bounds) == 1
 
 
 def metric_table(runs: Sequence[Record], floors: Mapping[int, Record]) -> pd.DataFrame:
@@ -73,32 +83,35 @@ def metric_table(runs: Sequence[Record], floors: Mapping[int, Record]) -> pd.Dat
     return frame
 
 
-def interval_table(metrics: pd.DataFrame) -> pd.DataFrame:
-    """One row a strategy and metric: the mean over seeds with its 95 % interval."""
+def interval_table(metrics: pd.DataFrame, names: Collection[str] = METRICS) -> pd.DataFrame:
+    """One row a strategy and metric: the mean over seeds with its 95 % interval, none below zero."""
     import pandas as pd
 
     rows = []
     for name, group in metrics.groupby("scheduler", sort=False):
-        for metric in METRICS:
-            found = t_interval(group[metric].to_numpy(dtype=float))
-            rows.append({"scheduler": name, "metric": metric, **_ends(found), "method": found.method})
+        for metric in names:
+            found = bounded_interval(group[metric].to_numpy(dtype=float))
+            rows.append({"scheduler": name, "metric": metric, **interval_ends(found), "method": found.method})
     return pd.DataFrame(rows)
 
 
-def _ends(found: Interval) -> dict[str, Any]:
+def interval_ends(found: Interval) -> dict[str, Any]:
+    """An interval as columns of a table."""
     return {"mean": found.mean, "low": found.low, "high": found.high, "count": found.count, "level": found.level}
 
 
-def comparison_table(metrics: pd.DataFrame) -> pd.DataFrame:
-    """One row a pair of strategies and metric, with interval, Holm's p and verdict."""
+def comparison_table(metrics: pd.DataFrame, names: Collection[str] = _COMPARED) -> pd.DataFrame:
+    """One row a pair of strategies and metric, with both intervals, Holm's p and verdict; lower is better.
+
+    `low` and `high` are of this pair alone (unadjusted), `low_all` and `high_all` of all pairs at once (Bonferroni).
+    """
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
-    for metric in _COMPARED:
+    for metric in names:
         wide = metrics.pivot(index="seed", columns="scheduler", values=metric)
         samples = {name: wide[name].to_numpy(dtype=float) for name in metrics["scheduler"].unique()}
-        found = compare_all(metric, samples, lower_is_better=METRICS[metric].lower_is_better)
-        rows.extend(_compared(one) for one in found)
+        rows.extend(_compared(one) for one in compare_all(metric, samples))
     return pd.DataFrame(rows, columns=_COMPARISON_COLUMNS)
 
 
@@ -110,6 +123,8 @@ def _compared(one: Comparison) -> dict[str, Any]:
         "difference": one.difference.mean,
         "low": one.difference.low,
         "high": one.difference.high,
+        "low_all": one.simultaneous.low,
+        "high_all": one.simultaneous.high,
         "relative": one.relative,
         "p_value": one.p_value,
         "p_holm": one.p_adjusted,
@@ -125,6 +140,8 @@ _COMPARISON_COLUMNS = [
     "difference",
     "low",
     "high",
+    "low_all",
+    "high_all",
     "relative",
     "p_value",
     "p_holm",
@@ -155,7 +172,7 @@ def win_table(runs: Sequence[Record]) -> pd.DataFrame:
         shares = [win_shares(values) for values in by_seed.values()]
         for row, column in shares[0]:
             found = share_interval([share[row, column] for share in shares])
-            rows.append({"metric": metric, "row": row, "column": column, **_ends(found)})
+            rows.append({"metric": metric, "row": row, "column": column, **interval_ends(found)})
     return pd.DataFrame(rows, columns=["metric", "row", "column", "mean", "low", "high", "count", "level"])
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_ml_scheduler.cluster import RunColumns, certificate, summarize
+from hybrid_ml_scheduler.cluster import Summary, certificate, summarize
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.experiments.pareto import time_energy_front
@@ -20,7 +20,7 @@ from hybrid_ml_scheduler.experiments.plans import Plan
 from hybrid_ml_scheduler.experiments.race import Entrant, hardware_assumptions, run_scheduler
 from hybrid_ml_scheduler.physics import best_execution_s, durations
 
-__all__ = ["FLOOR", "Record", "Trial", "run_trial", "trials_of"]
+__all__ = ["FLOOR", "Record", "Trial", "figures_of", "run_trial", "trials_of"]
 
 FLOOR = "floor"
 _PER_TASK = ("latency_s", "execution_s", "energy_j", "cost_usd")
@@ -103,13 +103,14 @@ def run_trial(trial: Trial) -> Record:
     return Record(
         name=trial.name,
         seed=trial.seed,
-        figures={"learning": trial.entrant.learning, **_figures(columns)},
+        figures={"learning": trial.entrant.learning, **figures_of(summarize(columns))},
         columns={name: np.asarray(getattr(columns, name)) for name in names},
     )
 
 
-def _figures(columns: RunColumns) -> dict[str, Any]:
-    found = asdict(summarize(columns))
+def figures_of(summary: Summary) -> dict[str, Any]:
+    """A summary as flat figures, one a column of a table."""
+    found = asdict(summary)
     shares = found.pop("utilization")
     return {**found, **{f"utilization_{device}": share for device, share in shares.items()}}
 

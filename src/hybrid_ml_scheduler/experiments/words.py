@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hybrid_ml_scheduler.experiments.metrics import METRICS, figure, figure_with_interval
 from hybrid_ml_scheduler.experiments.palette import label_of
@@ -12,13 +12,17 @@ from hybrid_ml_scheduler.experiments.palette import label_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["METHOD", "executive_summary", "setting"]
+__all__ = ["ASKED", "METHOD", "Standing", "executive_summary", "ranked", "setting", "standing", "told_standing"]
+
+ASKED = ("mean_latency_s", "makespan_s", "mean_time_s", "energy_j", "cost_usd")
+_MOST_NAMES = 3
 
 METHOD = (
-    "Every strategy meets the same tasks for the same seed. A number in brackets is a 95 % interval of the mean over "
-    "seeds (Student's t). Strategies are compared by their differences seed by seed (paired t test), and over all "
-    "pairs of a metric Holm's method keeps the chance of any false winner at 5 %. Where that shows nothing, the "
-    "answer is “no difference shown”. With one seed there are no intervals and no winners."
+    "Every strategy meets the same tasks for the same seed. A pair of numbers in brackets is a 95 % interval of the "
+    "mean over seeds (Student's t), unadjusted unless it says otherwise, and cut off at zero where the quantity cannot "
+    "be negative, as a gap to a proven bound. Strategies are compared by their differences seed by seed (paired t "
+    "test), and over all pairs of a metric Holm's method keeps the chance of any false winner at 5 %. Where that "
+    "shows nothing, the answer is “no difference shown”. With one seed there are no intervals and no winners."
 )
 
 
@@ -36,12 +40,12 @@ def setting(run: Mapping[str, Any]) -> str:
 def executive_summary(run: Mapping[str, Any], read: Callable[[str], pd.DataFrame]) -> list[str]:
     """The findings, most important first; each winner comes with its interval."""
     intervals, comparisons = read("intervals"), read("comparisons")
-    asked = ("mean_latency_s", "makespan_s", "mean_time_s", "energy_j", "cost_usd")
-    sentences = [setting(run), *(_leader(metric, intervals, comparisons) for metric in asked)]
-    if run["seeds"] > 1 and any("No difference" in sentence for sentence in sentences):
+    sentences = [setting(run), *(_leader(metric, intervals, comparisons) for metric in ASKED)]
+    if run["seeds"] > 1 and any("o difference" in sentence for sentence in sentences):
         sentences.append(f"Where no difference is shown, more seeds may show one; these are {run['seeds']}.")
     sentences.append(_certificate(run, intervals, read("metrics")))
-    sentences += _learners(run, read("curves"))
+    if run["kind"] != "race":  # a race keeps no way along the tasks
+        sentences += _learners(run, read("curves"))
     sentences += _memory(intervals)
     if "oracle" in run["schedulers"]:
         sentences.append(
@@ -51,13 +55,39 @@ def executive_summary(run: Mapping[str, Any], read: Callable[[str], pd.DataFrame
     return [sentence for sentence in sentences if sentence]
 
 
-def _ranked(metric: str, intervals: pd.DataFrame) -> pd.DataFrame:
+def ranked(metric: str, intervals: pd.DataFrame) -> pd.DataFrame:
+    """The strategies' means of one metric, the best first."""
     rows = intervals[(intervals["metric"] == metric) & intervals["mean"].notna()]
-    return rows.sort_values("mean", ascending=METRICS[metric].lower_is_better, kind="stable")
+    known = METRICS.get(metric)
+    return rows.sort_values("mean", ascending=known is None or known.lower_is_better, kind="stable")
+
+
+class Standing(NamedTuple):
+    """Who leads a metric, whom it ties with, how many it beats, who is second, and the pair with that one."""
+
+    best: Any
+    ties: list[str]
+    beaten: int
+    second: str
+    nearest: Any
+
+
+def standing(metric: str, intervals: pd.DataFrame, comparisons: pd.DataFrame) -> Standing | None:
+    """Where the leader of a metric stands; None where there is nothing to compare."""
+    rows = ranked(metric, intervals)
+    pairs = comparisons[comparisons["metric"] == metric]
+    if len(rows) < 2 or not len(pairs):
+        return None
+    best, second = rows.iloc[0], str(rows.iloc[1]["scheduler"])
+    own = pairs[(pairs["first"] == best["scheduler"]) | (pairs["second"] == best["scheduler"])]
+    winners = {_other(row, best["scheduler"]): row["winner"] for _, row in own.iterrows()}
+    ties = [str(name) for name in rows["scheduler"] if winners.get(name, best["scheduler"]) != best["scheduler"]]
+    nearest = own[(own["first"] == second) | (own["second"] == second)].iloc[0]
+    return Standing(best, ties, len(own) - len(ties), second, nearest)
 
 
 def _leader(metric: str, intervals: pd.DataFrame, comparisons: pd.DataFrame) -> str:
-    rows = _ranked(metric, intervals)
+    rows = ranked(metric, intervals)
     if len(rows) < 2:
         return ""
     best, unit = rows.iloc[0], METRICS[metric].unit
@@ -65,16 +95,23 @@ def _leader(metric: str, intervals: pd.DataFrame, comparisons: pd.DataFrame) -> 
     text = f"{METRICS[metric].title}: {label_of(best['scheduler'])} has the lowest mean, {_with_unit(value, unit)}. "
     if math.isnan(best["low"]):
         return text + "One seed shows no winner."
-    pairs = comparisons[comparisons["metric"] == metric]
-    own = pairs[(pairs["first"] == best["scheduler"]) | (pairs["second"] == best["scheduler"])]
-    ties = [_other(row, best["scheduler"]) for _, row in own.iterrows() if row["winner"] != best["scheduler"]]
+    found = standing(metric, intervals, comparisons)
+    if found is None:
+        return text + "Every seed gives the same tasks, so no winner is named."
+    return text + told_standing(found, unit)
+
+
+def told_standing(found: Standing, unit: str, most_names: int = _MOST_NAMES) -> str:
+    """Whom the leader beats and by how much, or with whom it ties; more names than these are left to the table."""
+    beaten, ties = found.beaten, found.ties
+    rest = {0: "it beats none", 1: "it beats the one other"}.get(beaten, f"it beats the {beaten} others")
+    if len(ties) > most_names:
+        return f"{len(ties)} strategies tie with it (no difference shown; the report's table names them); {rest}."
     if ties:
         shown = " and ".join(filter(None, [", ".join(label_of(name) for name in ties[:-1]), label_of(ties[-1])]))
-        beaten = len(own) - len(ties)
-        rest = {0: "a tie", 1: "it beats the one other"}.get(beaten, f"it beats the {beaten} others")
-        return f"{text}No difference to {shown} is shown; {rest}."
-    second = own[(own["first"] == rows.iloc[1]["scheduler"]) | (own["second"] == rows.iloc[1]["scheduler"])].iloc[0]
-    return text + f"It beats all others; the next is {label_of(rows.iloc[1]['scheduler'])}, {_gap(second, best, unit)}."
+        return f"No difference to {shown} is shown; {'a tie' if beaten == 0 else rest}."
+    gap = _gap(found.nearest, found.best, unit)
+    return f"It beats all others; the next is {label_of(found.second)}, {gap} (unadjusted 95 %)."
 
 
 def _with_unit(value: str, unit: str) -> str:
@@ -93,7 +130,7 @@ def _gap(row: pd.Series[Any], best: pd.Series[Any], unit: str) -> str:
 
 def _certificate(run: Mapping[str, Any], intervals: pd.DataFrame, metrics: pd.DataFrame) -> str:
     bound = float(metrics.drop_duplicates("seed")["makespan_bound_s"].mean())
-    rows = _ranked("makespan_gap", intervals)
+    rows = ranked("makespan_gap", intervals)
     if not len(rows):
         return "Tasks failed in every strategy, so no makespan can be held against the bound."
     best = rows.iloc[0]

@@ -18,7 +18,7 @@ from hybrid_ml_scheduler.experiments.engines import LocalEngine
 from hybrid_ml_scheduler.experiments.folder import ResultsFolder
 from hybrid_ml_scheduler.experiments.metrics import figure, figure_with_interval
 from hybrid_ml_scheduler.experiments.palette import label_of
-from hybrid_ml_scheduler.experiments.plots import CAPTIONS, draw
+from hybrid_ml_scheduler.experiments.plots import COMPARISON_PLOTS, draw
 from hybrid_ml_scheduler.experiments.words import executive_summary
 from tests.unit.experiments.conftest import STRATEGIES
 
@@ -87,7 +87,7 @@ def test_tables_that_were_changed_are_not_reported(compared: ResultsFolder, tmp_
 
 def test_every_named_plot_is_there_as_png_and_svg(compared: ResultsFolder) -> None:
     found = {path.name for path in (compared.path / "plots").iterdir()}
-    assert found == {f"{name}.{suffix}" for name in CAPTIONS for suffix in ("png", "svg")}
+    assert found == {f"{name}.{suffix}" for name in COMPARISON_PLOTS for suffix in ("png", "svg")}
     for path in (compared.path / "plots").glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")
         assert b"Software" not in path.read_bytes()[:200]

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from hybrid_ml_scheduler.experiments.plots.drawing import CAPTIONS, Read, draw, plots_for
+from hybrid_ml_scheduler.experiments.plots.drawing import (
+    CAPTIONS,
+    COMPARISON_PLOTS,
+    SHIFT_PLOTS,
+    Read,
+    draw,
+    plots_for,
+)
 
-__all__ = ["CAPTIONS", "Read", "draw", "plots_for"]
+__all__ = ["CAPTIONS", "COMPARISON_PLOTS", "SHIFT_PLOTS", "Read", "draw", "plots_for"]

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["CAPTIONS", "Read", "draw", "plots_for"]
+__all__ = ["CAPTIONS", "COMPARISON_PLOTS", "SHIFT_PLOTS", "Read", "draw", "plots_for"]
 
 Read = Callable[[str], "pd.DataFrame"]
 
 _PACKAGE = "hybrid_ml_scheduler.experiments.plots"
-_PLOTS = {
+_COMPARISON = {
     "latency_cdf": ("latency", "latency_cdf", ("tasks",)),
     "latency_boxplot": ("latency", "latency_boxplot", ("tasks",)),
     "makespan_comparison": ("bars", "makespan_comparison", ("intervals", "metrics")),
@@ -29,6 +29,20 @@ _PLOTS = {
     "workload": ("workload", "workload", ("workload",)),
     "gantt": ("gantt", "gantt", ("tasks",)),
 }
+_TRAINING = {
+    "forest_training": ("training", "forest_training", ("forest_shares", "forest_curve", "forest_importance")),
+    "rl_agent_training": ("training", "rl_agent_training", ("rl_agent_curves",)),
+    "rl_split_training": ("training", "rl_split_training", ("rl_split_curves",)),
+    "model_judged": ("judged", "model_judged", ("verdicts",)),
+}
+_SHIFT = {
+    "shift_adaptation": ("shift", "shift_adaptation", ("along",)),
+    "shift_choices": ("shift", "shift_choices", ("along",)),
+    "shift_comparison": ("shift", "shift_comparison", ("means", "seeds")),
+    "shift_by_seed": ("shift", "shift_by_seed", ("adaptation", "figures")),
+}
+_PLOTS = {**_COMPARISON, **_SHIFT, **_TRAINING}
+COMPARISON_PLOTS, SHIFT_PLOTS = tuple(_COMPARISON), tuple(_SHIFT)
 CAPTIONS = {
     "latency_cdf": "Share of tasks done within a latency (first seed; logarithmic axis).",
     "latency_boxplot": "Latency of single tasks (first seed): box = middle half, whiskers = 5 % and 95 %.",
@@ -41,6 +55,15 @@ CAPTIONS = {
     "win_matrix": "Share of tasks where the row has the lower latency than the column; equal values count for nobody.",
     "workload": "The tasks of the first seed.",
     "gantt": "The first tasks on each device (first seed); a colour is a task.",
+    "forest_training": "Shares of unseen tasks, execution time over the number of labels, and what features are worth.",
+    "rl_agent_training": "Search of the demonstrator, loss of the fit, and latency on training seeds meanwhile.",
+    "rl_split_training": "Search by latency, search by makespan, and the load below which the future counts less.",
+    "model_judged": "A frozen model against its rivals on unseen seeds: mean with 95 % interval; dots are seeds.",
+    "shift_adaptation": "Execution time after the shift, in windows of tasks: mean over seeds, bands = 95 % intervals.",
+    "shift_choices": "Mean share of a task that goes to a GPU after the shift, in the same windows.",
+    "shift_comparison": "Sum of execution times and makespan after the shift, mean over seeds with 95 % interval.",
+    "shift_by_seed": "Seed by seed: how many times longer the frozen forest's tasks took than the agent's, and when "
+    "the agent had adapted. The diamond is the mean with its 95 % interval.",
 }
 
 

@@ -1,0 +1,104 @@
+"""Parts that every report has: pairs with both intervals, plots, and the annex of plan, method and versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from hybrid_ml_scheduler.experiments.folder import ResultsFolder
+from hybrid_ml_scheduler.experiments.metrics import figure, figure_with_interval
+from hybrid_ml_scheduler.experiments.palette import label_of
+from hybrid_ml_scheduler.experiments.plots import CAPTIONS, plots_for
+from hybrid_ml_scheduler.experiments.report_page import Page
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["PAIRS_EXPLAINED", "annex", "cell", "pair_table", "plots"]
+
+PAIRS_EXPLAINED = (
+    "The first interval is of this pair alone (unadjusted 95 %), the second holds for all pairs of the metric at once "
+    "(95 %, Bonferroni). The answer follows Holm's p over all pairs, which decides a little more often than the second "
+    "interval does; an unadjusted interval may leave out zero and the answer still be “no difference shown”."
+)
+_PAIR_HEAD = ["Difference [unadjusted 95 %]", "All pairs at once", "Relative", "p (Holm)", "Answer"]
+_PAIR_WIDTHS = [4.6, 4.2, 3.4, 1.6, 1.6, 2.8]
+_FACT_WIDTHS = [5.2, 3.9, 5.2, 3.9]
+
+
+def cell(row: Any, unit: str = "") -> str:
+    """A mean with its interval below it, as a cell of a table."""
+    text = figure_with_interval(row["mean"], row["low"], row["high"], unit)
+    return text.replace(" %", "").replace(" [", "\n[", 1)
+
+
+def pair_table(page: Page, title: str, pairs: pd.DataFrame, best: str, others: list[str]) -> None:
+    """One strategy against others on one metric; the difference is best − other."""
+    rows = [[title, *_PAIR_HEAD]]
+    for other in others:
+        found = pairs[pairs["first"].isin([best, other]) & pairs["second"].isin([best, other])].iloc[0]
+        rows.append([f"{label_of(best)} − {label_of(other)}", *_pair_cells(found, best)])
+    page.table(rows, widths=_PAIR_WIDTHS)
+
+
+def _pair_cells(pair: Any, best: str) -> list[str]:
+    forward = pair["first"] == best
+    # Stored relative to the second; seen from the other side it is relative to the first.
+    relative = pair["relative"] if forward else -pair["relative"] / (1.0 + pair["relative"])
+    low, high = _turned(pair["low"], pair["high"], forward)
+    low_all, high_all = _turned(pair["low_all"], pair["high_all"], forward)
+    winner = pair["winner"]
+    return [
+        figure_with_interval(pair["difference"] if forward else -pair["difference"], low, high),
+        f"[{figure(low_all)}, {figure(high_all)}]" if low_all == low_all else "–",
+        figure(relative, "%"),
+        "< 0.0001" if pair["p_holm"] < 1e-4 else figure(pair["p_holm"]),
+        "no difference shown" if winner == "tie" else label_of(winner),
+    ]
+
+
+def _turned(low: float, high: float, forward: bool) -> tuple[float, float]:
+    return (low, high) if forward else (-high, -low)
+
+
+def plots(page: Page, folder: ResultsFolder) -> None:
+    """Every plot of the folder with its caption."""
+    page.heading("Plots", room_cm=12.5)
+    for name in plots_for(folder.tables()):
+        path = folder.path / "plots" / f"{name}.png"
+        if path.is_file():
+            page.picture(path.read_bytes(), CAPTIONS[name])
+
+
+def annex(page: Page, run: Mapping[str, Any], method: str) -> None:
+    """Method, assumptions, plan, versions and machine."""
+    page.heading("Assumptions and method")
+    page.bullets([method, *run["assumptions"]])
+    modes = ", ".join(f"{label_of(name)}: {mode}" for name, mode in run["schedulers"].items() if mode != "none")
+    if modes:
+        page.text(f"Learning during the run: {modes}.")
+    page.heading("Plan")
+    page.text(f"Digest {run['plan_digest']}.")
+    page.table(_in_two(_flat(run["plan"])), widths=_FACT_WIDTHS)
+    page.heading("Hardware and versions")
+    page.text(f"Numbers of the node: {run['hardware']}. The machine below only computed the result.")
+    facts = [*run["versions"].items(), *run["machine"].items()]
+    page.table(_in_two([[str(key), str(value)] for key, value in facts]), widths=_FACT_WIDTHS)
+
+
+def _in_two(pairs: list[list[str]]) -> list[list[str]]:
+    """Keys and values in two columns of pairs, read downwards."""
+    half = (len(pairs) + 1) // 2
+    right = [*pairs[half:], *([["", ""]] * (2 * half - len(pairs)))]
+    return [["Key", "Value"] * 2, *(a + b for a, b in zip(pairs[:half], right, strict=True))]
+
+
+def _flat(section: Mapping[str, Any], path: str = "") -> list[list[str]]:
+    rows = []
+    for key, value in section.items():
+        if isinstance(value, Mapping):
+            rows += _flat(value, f"{path}{key}.")
+        elif value is not None:
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            rows.append([f"{path}{key}", shown])
+    return rows
