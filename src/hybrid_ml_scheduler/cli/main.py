@@ -20,8 +20,8 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "race": ("race", "race", "Race strategies on one workload and print who did what."),
     "schedulers": ("race", "schedulers", "List every strategy that can race."),
     "workload": ("workload", "app", "Make tasks, look at them, and convert traces."),
-    "train": ("learning", "train", "Train the forest or the agent and save the model."),
-    "evaluate": ("learning", "evaluate", "Judge a saved model on seeds it never saw."),
+    "train": ("train", "train", "Train the forest or the agent and save the model."),
+    "evaluate": ("evaluate", "evaluate", "Judge a saved model on seeds it never saw."),
     "shift": ("shift", "shift", "Who adapts when the workload changes?"),
     "heavy": ("heavy", "heavy", "10,000 tasks, every strategy: plots, tables and a PDF."),
     "pipeline": ("pipeline", "pipeline", "Profile, train, evaluate and report in one resumable run."),
@@ -35,6 +35,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
 _EXAMPLES = {
     "race": "Example: `hms race --workload heavy --seeds 10 --scheduler greedy --scheduler mine.py:Mine`",
     "schedulers": "Example: `hms schedulers --format json`",
+    "evaluate": "Example: `hms evaluate rl_split --load 0.8 --seeds 10 --plot rl_split.png`",
     "shift": "Example: `hms shift --seeds 10 --out results/shift`, then `hms report results/shift`",
     "heavy": "Example: `hms heavy --tasks 2000 --seeds 5 --out results/heavy`",
     "pipeline": "Example: `hms pipeline --workload gpu_friendly --out results/gpu`, or one phase: `--phase data`",

@@ -27,10 +27,17 @@ SPLIT_TOLERANCES = (0.3, ANY, ANY, 0.6)
 def home_of(
     laws: Sequence[WorkloadParameters], node: Node, seed: int, tolerances: Sequence[float], knee: float
 ) -> FloatColumn:
-    """Means and tolerances of the tasks of the training workloads, and the load from which on training counts."""
+    """Means and tolerances of the tasks of the training workloads, and the load from which on training counts.
+
+    With several workloads the home lies in the middle and reaches to all of them: each is as familiar as alone.
+    """
     tasks = [generate(law.with_values({"num_tasks": HOME_TASKS}), seed + index) for index, law in enumerate(laws)]
-    habits = np.vstack([_habits(one, node) for one in tasks])
-    return np.concatenate([habits.mean(axis=0), np.array(tolerances) * habits.std(axis=0), [knee]])
+    habits = [_habits(one, node) for one in tasks]
+    means = np.array([one.mean(axis=0) for one in habits])
+    spreads = np.array([one.std(axis=0) for one in habits])
+    low, high = means.min(axis=0), means.max(axis=0)
+    reach = np.array(tolerances) * spreads.max(axis=0) + 0.5 * (high - low)
+    return np.concatenate([low + 0.5 * (high - low), reach, [knee]])
 
 
 def _habits(batch: TaskBatch, node: Node) -> FloatColumn:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -20,13 +20,14 @@ from hybrid_ml_scheduler.core import BatchRule, FloatColumn, RuleKind, stream
 from hybrid_ml_scheduler.experiments.homes import SPLIT_TOLERANCES, home_of
 from hybrid_ml_scheduler.experiments.loads import LoadedTasks, at_load, at_once
 from hybrid_ml_scheduler.experiments.rollouts import run_value_charge
+from hybrid_ml_scheduler.experiments.training_log import TrainingLog
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, split_grid
 from hybrid_ml_scheduler.schedulers.split_model import SplitModel
 from hybrid_ml_scheduler.schedulers.value_charge import DEVICE_WEIGHTS, FLOOD_WEIGHTS, STREAM_WEIGHTS
 from hybrid_ml_scheduler.workload import WorkloadParameters
 
-__all__ = ["SearchBudget", "search_split"]
+__all__ = ["SearchBudget", "search_split", "train_split"]
 
 Progress = Callable[[str, int, float], None]
 """Told after each round: the curve (latency, makespan, knee), the round (or the knee in percent), the ratio there."""
@@ -50,9 +51,40 @@ class SearchBudget:
     tasks: int = 10_000
     seed: int = 1_000_000
 
+    def scaled(self, effort: float, seed: int | None = None) -> SearchBudget:
+        """A share of this budget, or a multiple, with another seed on request."""
+        less = min(1.0, effort)
+        return replace(
+            self,
+            stream_rounds=max(1, round(self.stream_rounds * effort)),
+            flood_rounds=max(1, round(self.flood_rounds * effort)),
+            floods=max(1, round(self.floods * less)),
+            tasks=max(500, round(self.tasks * less)),
+            seed=self.seed if seed is None else seed,
+        )
+
     def record(self) -> dict[str, int]:
         """The budget as plain values, stored with the weights."""
         return asdict(self)
+
+
+CURVES = {
+    "latency": "latency_vs_earliest_finish",
+    "makespan": "makespan_vs_bound",
+    "knee": "latency_vs_earliest_finish_by_knee",
+}
+
+
+def train_split(law: WorkloadParameters, node: Node, budget: SearchBudget, log: TrainingLog) -> SplitModel:
+    """Search, and tell the log of every round."""
+    rounds = {"latency": budget.stream_rounds, "makespan": budget.flood_rounds}
+
+    def tell(curve: str, step: int, ratio: float) -> None:
+        log.point(CURVES[curve], step, ratio)
+        if curve in rounds:
+            log.stage(f"search by {curve}", step, rounds[curve])
+
+    return search_split(law, node, budget, tell)
 
 
 def search_split(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import pickle
 import struct
-import tempfile
 import warnings
 import zlib
 from collections.abc import Callable, Mapping
@@ -23,7 +22,15 @@ from hybrid_ml_scheduler.core.errors import ModelError
 from hybrid_ml_scheduler.learning.features import FEATURES
 from hybrid_ml_scheduler.learning.forest import ForestModel
 
-__all__ = ["AGENT_FORMAT", "FOREST_FORMAT", "load_agent", "load_forest", "save_agent", "save_forest"]
+__all__ = [
+    "AGENT_FORMAT",
+    "FOREST_FORMAT",
+    "load_agent",
+    "load_forest",
+    "save_agent",
+    "save_forest",
+    "write_model",
+]
 
 FOREST_FORMAT = "hybrid-ml-scheduler/forest"
 AGENT_FORMAT = "hybrid-ml-scheduler/agent"
@@ -47,19 +54,18 @@ UNREADABLE = (
 )
 
 
-def _write(path: Path, write: Callable[[str], object]) -> None:
-    """Write beside the place and move; a failure leaves what was there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
+def write_model(path: Path, write: Callable[[str], object]) -> None:
+    """Write beside the place and move; a failure leaves what was there. The folder must exist."""
+    if not path.absolute().parent.is_dir():
+        raise ModelError(f"{path} cannot be written: the folder {path.parent} does not exist.")
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        write(beside)
+        write(str(beside))
         os.replace(beside, path)
     except OSError as error:
         raise ModelError(f"{path} cannot be written: {error.strerror or error}.") from error
     finally:
-        if os.path.exists(beside):
-            os.unlink(beside)
+        beside.unlink(missing_ok=True)
 
 
 def _checked(path: Path, content: object, expected: str) -> Mapping[str, Any]:
@@ -75,7 +81,7 @@ def save_forest(model: ForestModel, path: str | Path, metadata: Mapping[str, Any
     import joblib
 
     content = {"format": FOREST_FORMAT, "version": VERSION, "metadata": dict(metadata or {}), **model.payload()}
-    _write(Path(path), lambda place: joblib.dump(content, place, compress=3))
+    write_model(Path(path), lambda place: joblib.dump(content, place, compress=3))
 
 
 def load_forest(path: str | Path) -> tuple[ForestModel, dict[str, Any]]:
@@ -122,7 +128,7 @@ def save_agent(state: Mapping[str, Any], path: str | Path) -> None:
     import torch
 
     content = {"format": AGENT_FORMAT, "version": VERSION, **_with_tensors(state)}
-    _write(Path(path), lambda place: torch.save(content, place))
+    write_model(Path(path), lambda place: torch.save(content, place))
 
 
 def load_agent(path: str | Path) -> dict[str, Any]:

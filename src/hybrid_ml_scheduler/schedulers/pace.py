@@ -29,7 +29,7 @@ _SEEN, _KNOWN = _BARE, _BARE + HABITS
 
 
 class Notice(NamedTuple):
-    """What a strategy makes of the arrivals: the load, how busy that is (1 from the knee on), how familiar tasks are."""
+    """What a strategy makes of the arrivals: the load, how busy that is (1 from the knee on), how familiar all is."""
 
     load: float
     busy: float

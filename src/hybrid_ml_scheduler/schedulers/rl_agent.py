@@ -236,9 +236,9 @@ class RlAgent:
         if self._tensorboard is None or self.dqn.updates % 100:
             return
         if self._board is None:
-            from torch.utils.tensorboard import SummaryWriter
+            from hybrid_ml_scheduler.learning.board import open_board
 
-            self._board = SummaryWriter(self._tensorboard)
+            self._board = open_board(self._tensorboard)
         if math.isfinite(self.loss):
             self._board.add_scalar("rl_agent/loss", self.loss, self.dqn.updates)
         self._board.add_scalar("rl_agent/epsilon", self.epsilon, self.dqn.updates)

@@ -1,4 +1,4 @@
-"""`hms train`, `hms evaluate` and `hms shift` from end to end, in small."""
+"""`hms train` and `hms evaluate` from end to end, in small."""
 
 from __future__ import annotations
 
@@ -16,25 +16,101 @@ def _asked(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, ob
     return answer
 
 
-def test_a_forest_is_trained_saved_and_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    place = str(tmp_path / "forest.joblib")
-    trained = _asked(["train", "forest", "--tasks", "300", "--out", place], capsys)
+def _is_picture(place: Path) -> bool:
+    start = place.read_bytes()[:200]
+    return start.startswith(b"\x89PNG") if place.suffix == ".png" else b"<?xml" in start
+
+
+def test_a_forest_is_trained_drawn_saved_and_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place, plot, verdict = (str(tmp_path / name) for name in ("forest.joblib", "forest.svg", "verdict.png"))
+    trained = _asked(["train", "forest", "--tasks", "300", "--out", place, "--plot", plot], capsys)
     assert trained["samples"] == 300
-    judged = _asked(["evaluate", place, "--seeds", "2", "--tasks", "500"], capsys)
+    assert trained["plot"] == plot
+    curve, importance = trained["learning_curve"], trained["feature_importance"]
+    assert isinstance(curve, list)
+    assert curve[-1]["samples"] == 300
+    assert curve[-1]["execution_time_vs_optimum"] < curve[0]["execution_time_vs_optimum"]
+    assert isinstance(importance, dict)
+    assert max(importance, key=lambda name: importance[name]) == "compute_intensity"
+    judged = _asked(["evaluate", place, "--seeds", "2", "--tasks", "500", "--plot", verdict], capsys)
     ratio = judged["execution_time_vs_optimum"]
     assert isinstance(ratio, float)
     assert 1.0 <= ratio < 1.05
+    assert judged["plot"] == verdict
+    assert _is_picture(Path(plot))
+    assert _is_picture(Path(verdict))
+
+
+def test_the_same_training_draws_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for suffix in ("png", "svg"):
+        places = [tmp_path / f"{name}.{suffix}" for name in ("one", "two")]
+        for place in places:
+            words = ["train", "forest", "--tasks", "60", "--out", str(tmp_path / "f.joblib"), "--plot", str(place)]
+            assert run(words) == 0
+            assert f"The plot is {place}." in capsys.readouterr().out
+        assert places[0].read_bytes() == places[1].read_bytes()
 
 
 @pytest.mark.parametrize(("strategy", "name"), [("rl_split", "split.json"), ("rl_agent", "agent.pth")])
 def test_an_agent_is_trained_saved_and_judged(
     strategy: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = str(tmp_path / name)
+    place, plot, board = str(tmp_path / name), tmp_path / "curves.png", tmp_path / "board"
     words = ["train", "agent", "--strategy", strategy, "--effort", "0.001", "--workload", "light", "--gpus", "2"]
-    assert _asked([*words, "--out", place], capsys)["model"] == place
+    trained = _asked([*words, "--out", place, "--plot", str(plot), "--tensorboard", str(board)], capsys)
+    assert trained["model"] == place
+    assert trained["plot"] == str(plot)
+    assert isinstance(trained["curves"], dict)
+    assert _is_picture(plot)
+    assert _scalars(board) == {f"{strategy}/{curve}" for curve in trained["curves"]}
     judged = _asked(["evaluate", place, "--seeds", "2", "--tasks", "300", "--load", "0.5", "--gpus", "2"], capsys)
     assert any(key.startswith("latency_vs_") for key in judged)
+
+
+def _scalars(folder: Path) -> set[str]:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    return set(EventAccumulator(str(folder)).Reload().Tags()["scalars"])
+
+
+TRAIN_FOREST = ["train", "forest", "--tasks", "60"]
+UNWRITABLE = [
+    ([*TRAIN_FOREST, "--out", "missing/forest.joblib"], "missing/forest.joblib"),
+    ([*TRAIN_FOREST, "--out", "forest.pkl"], ".joblib"),
+    ([*TRAIN_FOREST, "--plot", "forest.pdf"], ".png or .svg"),
+    ([*TRAIN_FOREST, "--plot", "missing/forest.png"], "missing/forest.png"),
+    (["train", "agent", "--effort", "0.001", "--out", "missing/agent.pth"], "missing/agent.pth"),
+    (["train", "agent", "--effort", "0.001", "--out", "agent.json"], ".pth or .npy"),
+    (["train", "agent", "--strategy", "rl_split", "--out", "split.pth"], ".json"),
+    (["train", "agent", "--strategy", "rl_split", "--workload", "mixed", "--workload", "light"], "one workload"),
+    (["train", "agent", "--plot", "agent"], ".png or .svg"),
+    (["evaluate", "rl_split", "--plot", "verdict.jpg"], ".png or .svg"),
+    (["evaluate", "rl_split", "--plot", "missing/verdict.svg"], "missing/verdict.svg"),
+]
+
+
+@pytest.mark.parametrize(("words", "culprit"), UNWRITABLE)
+def test_what_could_not_be_written_in_the_end_is_refused_before_any_work(
+    words: list[str],
+    culprit: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(words) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert culprit in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [["train"], ["train", "forest"], ["train", "agent"], ["evaluate"]])
+def test_the_help_teaches_by_an_example(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    run([*words, "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"hms {' '.join(words)}" in shown.partition("Example:")[2] + shown.partition("Start with:")[2]
+    assert "--plot" in shown
 
 
 def test_the_shipped_agents_can_be_judged_by_name(capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,12 +128,6 @@ def test_a_bad_model_ends_in_one_sentence(tmp_path: Path, capsys: pytest.Capture
         assert name in said
         assert "Traceback" not in said
     assert run(["evaluate", "rl_agent", "--gpus", "3"]) == 2
-
-
-def test_the_shift_is_told_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["shift", "--seeds", "1", "--tasks", "100", "--out", str(tmp_path)]) == 0
-    assert "frozen forest vs agent" in capsys.readouterr().out
-    assert (tmp_path / "shift.png").is_file()
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,19 @@ import pytest
 from hybrid_ml_scheduler.cluster import Simulation, capacity
 from hybrid_ml_scheduler.core import stream
 from hybrid_ml_scheduler.experiments.agent_training import AgentBudget, train_agent
+from hybrid_ml_scheduler.experiments.homes import AGENT_TOLERANCES, home_of
 from hybrid_ml_scheduler.experiments.judging import agent_ratio, split_bound_ratio, split_ratios
 from hybrid_ml_scheduler.experiments.loads import LoadedTasks, at_load, at_once
 from hybrid_ml_scheduler.experiments.rollouts import run_agent, run_value_charge
 from hybrid_ml_scheduler.experiments.split_search import SearchBudget, search_split
-from hybrid_ml_scheduler.physics import Gpu, MemoryRule, Node
+from hybrid_ml_scheduler.physics import Gpu, MemoryRule, Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.agent_view import cluster_inputs
 from hybrid_ml_scheduler.schedulers.grid import split_grid
+from hybrid_ml_scheduler.schedulers.pace import fresh_pace, notice
 from hybrid_ml_scheduler.schedulers.rl_agent import VALUE_UNIT, RlAgent, shipped_home, shipped_weights
 from hybrid_ml_scheduler.schedulers.rl_split import RlSplit
 from hybrid_ml_scheduler.schedulers.split_model import load_split
-from hybrid_ml_scheduler.workload import preset
+from hybrid_ml_scheduler.workload import generate, preset
 
 NODES = [
     Node(),
@@ -73,6 +75,17 @@ def test_among_strange_tasks_the_split_agent_is_no_worse_than_the_rule(name: str
     assert split_ratios(load_split(), preset(name), Node(), 0.8, (41,), 5_000)[0][0] <= 1.02
 
 
+def test_a_home_of_several_workloads_holds_each_of_them() -> None:
+    laws, node = [preset("mixed"), preset("light")], Node()
+    home = home_of(laws, node, 1_000_000, AGENT_TOLERANCES, 0.8)
+    for law in laws:
+        pace = fresh_pace(home)
+        for task in generate(law.with_values({"num_tasks": 1_500}), 7):
+            work_s = PhysicsEstimator(node).seconds(task).cpu_s
+            seen = notice(task.arrival_time, work_s, task.size, task.compute_intensity, task.memory_required, 5, pace)
+        assert seen.familiar == 1.0
+
+
 def test_the_load_is_the_rate_over_the_capacity_of_the_same_tasks() -> None:
     tasks = at_load(preset("mixed"), Node(), 0.8, 5, 20_000)
     rate = len(tasks.batch) / tasks.batch.arrival_time[-1]
@@ -89,7 +102,7 @@ def test_searching_twice_gives_the_same_weights() -> None:
 def test_training_an_agent_twice_gives_the_same_weights() -> None:
     budget = AgentBudget(search_rounds=1, search_tasks=300, tasks=1_600, sampled=0.05, steps=15, online_tasks=100)
     first, second = (train_agent([preset("mixed"), preset("light")], Node.uniform(2), budget) for _ in range(2))
-    assert np.array_equal(first.weights, second.weights)
+    assert np.array_equal(first.dqn.weights, second.dqn.weights)
 
 
 def test_the_shipped_agents_hold_what_is_promised() -> None:
