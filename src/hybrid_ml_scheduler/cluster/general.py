@@ -16,7 +16,7 @@ from hybrid_ml_scheduler.cluster.kernel import choose
 from hybrid_ml_scheduler.cluster.parts import append_part, estimated_end
 from hybrid_ml_scheduler.cluster.ready import pop_ready, push_ready
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
-from hybrid_ml_scheduler.physics.formulas import resolve
+from hybrid_ml_scheduler.physics.choices import split_on
 
 __all__ = ["run_general"]
 
@@ -94,10 +94,8 @@ def run_general(
             )  # fmt: skip
             if gpu < 0:
                 fraction, gpu = 0.0, 0
-            which = gpu_kind[gpu]
-            paged_one = paged_s[row, which] if paging else 0.0
-            fraction, cpu_part, gpu_part, status = resolve(
-                fraction, cpu_s[row], gpu_s[row, which], paged_one, memory[row], gpu_memory[gpu], rule
+            fraction, cpu_part, gpu_part, status = split_on(
+                gpu, fraction, cpu_s[row], gpu_s[row], paged, gpu_kind, memory[row], gpu_memory, rule
             )
         cpu_start, gpu_start, finish, not_before = math.nan, math.nan, now, 0.0
         luck = factor[row]

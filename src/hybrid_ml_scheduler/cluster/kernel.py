@@ -14,8 +14,7 @@ from numba import njit
 
 from hybrid_ml_scheduler.core.protocols import RuleKind
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
-from hybrid_ml_scheduler.physics.choices import fastest_split, least_backlog, least_charge
-from hybrid_ml_scheduler.physics.formulas import resolve
+from hybrid_ml_scheduler.physics.choices import fastest_split, least_backlog, least_charge, split_on
 
 __all__ = ["choose", "run_independent", "run_shares"]
 
@@ -95,10 +94,8 @@ def run_independent(
         )  # fmt: skip
         if gpu < 0:  # nothing fits anywhere under the failing rule: the CPU always does
             fraction, gpu = 0.0, 0
-        which = gpu_kind[gpu]
-        paged_one = paged_s[row, which] if paging else 0.0
-        fraction, cpu_part, gpu_part, status = resolve(
-            fraction, cpu_s[row], gpu_s[row, which], paged_one, memory[row], gpu_memory[gpu], rule
+        fraction, cpu_part, gpu_part, status = split_on(
+            gpu, fraction, cpu_s[row], gpu_s[row], paged, gpu_kind, memory[row], gpu_memory, rule
         )
         cpu_start, gpu_start, finish = math.nan, math.nan, now
         if cpu_part > 0.0:

@@ -12,7 +12,7 @@ from numba import njit
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.physics.formulas import execution_s, resolve
 
-__all__ = ["completion_s", "fastest_split", "least_backlog", "least_charge"]
+__all__ = ["completion_s", "fastest_split", "least_backlog", "least_charge", "split_on"]
 
 
 @njit(cache=True, inline="always", error_model="numpy")
@@ -38,6 +38,24 @@ def completion_s(cpu_part: float, gpu_part: float, cpu_backlog: float, gpu_backl
     return max(cpu_end, gpu_backlog + gpu_part)
 
 
+@njit(cache=True, inline="always", error_model="numpy")
+def split_on(
+    gpu: int,
+    fraction: float,
+    cpu_seconds: float,
+    gpu_seconds: FloatColumn,
+    paged_seconds: FloatColumn,
+    gpu_kind: IntColumn,
+    memory_mb: float,
+    gpu_memory_mb: FloatColumn,
+    rule: int,
+) -> tuple[float, float, float, int]:
+    """What comes of a share on one GPU, as `resolve` gives it; `paged_seconds` is empty where nothing pages."""
+    kind = gpu_kind[gpu]
+    paged = paged_seconds[kind] if paged_seconds.shape[0] > 0 else 0.0
+    return resolve(fraction, cpu_seconds, gpu_seconds[kind], paged, memory_mb, gpu_memory_mb[gpu], rule)
+
+
 @njit(cache=True, error_model="numpy")
 def fastest_split(
     cpu_seconds: float,
@@ -55,10 +73,8 @@ def fastest_split(
     best_time, best_fraction, best_gpu = math.inf, 0.0, -1
     for point in range(grid.shape[0]):
         for gpu in range(gpu_kind.shape[0]):
-            kind = gpu_kind[gpu]
-            paged = paged_seconds[kind] if paged_seconds.shape[0] > 0 else 0.0
-            _, cpu_part, gpu_part, status = resolve(
-                grid[point], cpu_seconds, gpu_seconds[kind], paged, memory_mb, gpu_memory_mb[gpu], rule
+            _, cpu_part, gpu_part, status = split_on(
+                gpu, grid[point], cpu_seconds, gpu_seconds, paged_seconds, gpu_kind, memory_mb, gpu_memory_mb, rule
             )
             if status == 2:
                 continue
@@ -88,10 +104,8 @@ def least_charge(
     best, best_fraction, best_gpu = math.inf, 0.0, -1
     for point in range(grid.shape[0]):
         for gpu in range(gpu_kind.shape[0]):
-            kind = gpu_kind[gpu]
-            paged = paged_seconds[kind] if paged_seconds.shape[0] > 0 else 0.0
-            _, cpu_part, gpu_part, status = resolve(
-                grid[point], cpu_seconds, gpu_seconds[kind], paged, memory_mb, gpu_memory_mb[gpu], rule
+            _, cpu_part, gpu_part, status = split_on(
+                gpu, grid[point], cpu_seconds, gpu_seconds, paged_seconds, gpu_kind, memory_mb, gpu_memory_mb, rule
             )
             if status == 2:
                 continue

@@ -17,8 +17,7 @@ import numpy as np
 from numba import njit
 
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
-from hybrid_ml_scheduler.physics.choices import completion_s
-from hybrid_ml_scheduler.physics.formulas import resolve
+from hybrid_ml_scheduler.physics.choices import completion_s, split_on
 from hybrid_ml_scheduler.schedulers.pace import notice
 
 __all__ = [
@@ -170,13 +169,12 @@ def least_value_charge(
         for gpu in range(gpu_kind.shape[0]):
             if math.isnan(gpu_values[gpu]):
                 continue
-            kind, waiting = gpu_kind[gpu], gpu_backlog[gpu]
-            paged = paged_seconds[kind] if paged_seconds.shape[0] > 0 else 0.0
-            _, cpu_part, gpu_part, status = resolve(
-                grid[point], cpu_seconds, gpu_seconds[kind], paged, memory_mb, gpu_memory_mb[gpu], rule
+            _, cpu_part, gpu_part, status = split_on(
+                gpu, grid[point], cpu_seconds, gpu_seconds, paged_seconds, gpu_kind, memory_mb, gpu_memory_mb, rule
             )
             if status == 2:
                 continue
+            waiting = gpu_backlog[gpu]
             done = completion_s(cpu_part, gpu_part, cpu_backlog, waiting, serial)
             if flooded:
                 charge = _flood_charge(done, cpu_part, gpu_part, cpu_backlog, waiting, mean, most, familiar, weights)
