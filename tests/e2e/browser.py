@@ -1,18 +1,24 @@
-"""Debian's Chromium, and tabs that remember every complaint of the console."""
+"""The system's Chromium, and tabs that remember every complaint of the console."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
+import pytest
 from playwright.sync_api import Browser, Page, Playwright, expect
 
-CHROMIUM = "/usr/bin/chromium"
+T = TypeVar("T")
+
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-dev-shm-usage",  # small in containers, and a tab that fills it crashes
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -20,13 +26,50 @@ FLAGS = (
     "--disable-sync",
     "--enable-precise-memory-info",
 )
-PATIENCE_MS = 15_000.0
+# How long a machine may take for what takes a moment: it tells a slow page from a wrong one, and measures nothing.
+PATIENCE_MS = 60_000.0
+expect.set_options(timeout=PATIENCE_MS)
 _REMEMBERED = "localStorage.setItem('hms.theme', '{theme}'); localStorage.setItem('hms.tour-seen', 'yes');"
+
+
+# Nothing has moved for half a second and twenty frames.
+_SETTLED = """() => {
+    const places = [...document.querySelectorAll("main section")].map((one) => one.getBoundingClientRect());
+    const seen = places.map((at) => [at.x, at.y + scrollY, at.width, at.height].map(Math.round)).join(";");
+    const known = window.settling?.seen === seen ? window.settling : { seen, since: performance.now(), frames: 0 };
+    known.frames += 1;
+    window.settling = known;
+    return known.frames > 20 && performance.now() - known.since > 500;
+}"""
+
+
+def chromium() -> str:
+    """The browser that scripts/setup.sh finds or installs."""
+    names = (os.environ.get("HMS_CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
+    found = next((path for name in names if name and (path := shutil.which(name))), None)
+    return found or pytest.fail("There is no Chromium: install it or set HMS_CHROMIUM.", pytrace=False)
 
 
 def launched(playwright: Playwright) -> Browser:
     """Start the browser."""
-    return playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=list(FLAGS))
+    return playwright.chromium.launch(
+        executable_path=chromium(), headless=True, args=list(FLAGS), timeout=3 * PATIENCE_MS
+    )
+
+
+def settled(page: Page) -> Page:
+    """The page once nothing on it moves any more."""
+    page.wait_for_function(_SETTLED, timeout=PATIENCE_MS)
+    return page
+
+
+def eventually(page: Page, look: Callable[[], T], holds: Callable[[T], bool]) -> T:
+    """Look again and again, until what is found is as wanted."""
+    deadline_s = time.monotonic() + PATIENCE_MS / 1000
+    while not holds(found := look()):
+        assert time.monotonic() < deadline_s, f"it did not come true in time: {found!r}"
+        page.wait_for_timeout(50)
+    return found
 
 
 @dataclass
@@ -40,8 +83,8 @@ class Tab:
     def open(self, path: str = "/") -> Page:
         """Go to a view and wait until the race is seen."""
         self.page.goto(self.url + path)
-        expect(self.page.locator("[data-phase='live']")).to_be_visible(timeout=PATIENCE_MS)
-        expect(self.page.locator("[data-figure='tasks-processed']")).not_to_have_text("–", timeout=PATIENCE_MS)
+        expect(self.page.locator("[data-phase='live']")).to_be_visible()
+        expect(self.page.locator("[data-figure='tasks-processed']")).not_to_have_text("–")
         return self.page
 
     def figure(self, name: str) -> str:

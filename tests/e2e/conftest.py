@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.api.service import LiveService, service
+from tests.api.service import PATIENCE_S, LiveService, service
 from tests.e2e.browser import Tab, launched, tab
+from tests.e2e.truth import snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
 DASHBOARD = ROOT / "dashboard"
@@ -57,23 +59,33 @@ def race(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
     with service(tmp_path_factory.mktemp("race"), environment) as live:
         live.post("/api/simulation/start")
         live.wait(lambda status: status["tasks_processed"] >= 300)
-        live.client.patch("/api/simulation", json={"speed": 20})
+        live.wait(lambda status: status["learning"]["hybrid_ml"]["updates"] >= 2)
+        live.post("/api/simulation/pause")
         yield live
 
 
 @pytest.fixture
-def running(race: LiveService) -> LiveService:
-    """The race, running at a pace a person can watch."""
-    race.post("/api/simulation/resume")
-    return race
+def running(race: LiveService) -> Iterator[LiveService]:
+    """The race, running at a pace a person can watch, whatever the test before has left behind.
+
+    Between such tests it stands still, so that its length does not depend on how long the others take.
+    """
+    race.post("/api/simulation/start", {"speed": 20, "workload": "mixed"})
+    yield race
+    race.post("/api/simulation/pause")
 
 
 @pytest.fixture
-def standing(race: LiveService) -> LiveService:
-    """The race, paused with everything stored: nothing moves while it is compared."""
-    race.post("/api/simulation/pause")
-    race.wait(lambda status: status["is_paused"] and status["backlog_rows"] == 0)
-    return race
+def standing(running: LiveService) -> LiveService:
+    """The race, paused with everything stored and proven: nothing moves while it is compared."""
+    before = running.status()["last_task_id"]
+    running.wait(lambda status: status["last_task_id"] > before + 1)  # so the last one was explained, as slow ones are
+    tasks = running.held("pause")["tasks_processed"]
+    deadline_s = time.monotonic() + PATIENCE_S
+    while snapshot(running)["update"]["bound"]["tasks"] != tasks:  # renewed every two seconds
+        assert time.monotonic() < deadline_s, "the bound was not renewed"
+        time.sleep(0.1)
+    return running
 
 
 @pytest.fixture

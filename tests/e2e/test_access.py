@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.api.service import LiveService
-from tests.e2e.browser import Tab, tab
+from tests.e2e.browser import Tab, settled, tab
 from tests.e2e.conftest import DASHBOARD
 
 AXE = DASHBOARD / "node_modules" / "axe-core" / "axe.min.js"
@@ -56,8 +56,7 @@ def test_axe_finds_no_serious_problem_in_the_tour(browser: Browser, race: LiveSe
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_phone_gets_one_column_that_fits(browser: Browser, standing: LiveService, view: str) -> None:
     with tab(browser, standing.url, **PHONE) as opened:
-        page = opened.open(view)
-        page.wait_for_timeout(600)
+        page = settled(opened.open(view))
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         left = {round(widget.bounding_box()["x"]) for widget in page.locator("main section.glass").all()}  # type: ignore[index]
         assert len(left) == 1, "the widgets do not stand in one column"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from functools import partial
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.api.service import LiveService
-from tests.e2e.browser import Tab
+from tests.e2e.browser import Tab, eventually, settled
 
 
 def box(page: Page, widget: str) -> dict[str, float]:
@@ -20,28 +21,24 @@ def box(page: Page, widget: str) -> dict[str, float]:
 
 
 def test_the_keyboard_moves_and_resizes_and_the_place_is_remembered(watcher: Tab, standing: LiveService) -> None:
-    page = watcher.open("/")
+    page = settled(watcher.open("/"))
     before = box(page, "scatter")
     handle = page.get_by_role("button", name="Move or resize Workload")
     handle.focus()
     page.keyboard.press("Shift+ArrowLeft")
     expect(page.get_by_text("3 wide")).to_be_attached()
     page.keyboard.press("ArrowDown")
-    page.wait_for_timeout(400)
-    after = box(page, "scatter")
-    assert after["width"] < before["width"]
-    assert after["y"] > before["y"]
+    eventually(page, lambda: box(page, "scatter"), lambda at: at["width"] < before["width"] and at["y"] > before["y"])
+    after = box(settled(page), "scatter")
     page.reload()
     expect(page.locator("[data-widget='scatter']")).to_be_visible()
-    page.wait_for_timeout(400)
-    assert box(page, "scatter") == pytest.approx(after, abs=2)
+    assert box(settled(page), "scatter") == pytest.approx(after, abs=2)
     page.get_by_role("button", name="Reset this layout").click()
-    page.wait_for_timeout(400)
-    assert box(page, "scatter") == pytest.approx(before, abs=2)
+    eventually(page, lambda: box(page, "scatter"), lambda at: at == pytest.approx(before, abs=2))
 
 
 def test_dragging_a_title_moves_the_widget_for_good(watcher: Tab, standing: LiveService) -> None:
-    page = watcher.open("/history")
+    page = settled(watcher.open("/history"))
     before = box(page, "models")
     title = page.get_by_role("heading", name="Retraining history")
     grip = title.bounding_box()
@@ -51,13 +48,11 @@ def test_dragging_a_title_moves_the_widget_for_good(watcher: Tab, standing: Live
     page.mouse.move(grip["x"] + 300, grip["y"] + 20, steps=5)
     page.mouse.move(grip["x"] + 640, grip["y"] + 24, steps=8)
     page.mouse.up()
-    page.wait_for_timeout(400)
-    after = box(page, "models")
-    assert after["x"] > before["x"] + 200
+    eventually(page, lambda: box(page, "models"), lambda at: at["x"] > before["x"] + 200)
+    after = box(settled(page), "models")
     page.reload()
     expect(page.locator("[data-widget='models']")).to_be_visible()
-    page.wait_for_timeout(400)
-    assert box(page, "models")["x"] == pytest.approx(after["x"], abs=2)
+    assert box(settled(page), "models")["x"] == pytest.approx(after["x"], abs=2)
 
 
 WIDGETS = {
@@ -75,22 +70,25 @@ WIDGETS = {
 }
 
 
+def taken_along(page: Page, title: str, kind: str) -> bytes:
+    """What a widget's menu gives as a file."""
+    page.get_by_role("button", name=f"Menu of {title}").click()
+    with page.expect_download() as saved:
+        page.locator("[popover]:popover-open").get_by_role("button", name=f"Export {kind}").click()
+    return saved.value.path().read_bytes()
+
+
+def rows_of(page: Page, title: str) -> list[list[str]]:
+    """A widget's CSV."""
+    return list(csv.reader(io.StringIO(taken_along(page, title, "CSV").decode())))
+
+
 @pytest.mark.parametrize("path", WIDGETS)
 def test_every_widget_can_be_taken_along_as_csv_and_as_picture(watcher: Tab, running: LiveService, path: str) -> None:
-    page = watcher.open(path)
-    page.wait_for_timeout(700)
+    page = settled(watcher.open(path))
     for title in WIDGETS[path]:
-        menu = page.get_by_role("button", name=f"Menu of {title}")
-        menu.click()
-        with page.expect_download() as saved:
-            page.locator("[popover]:popover-open").get_by_role("button", name="Export CSV").click()
-        text = saved.value.path().read_text(encoding="utf-8")
-        rows = list(csv.reader(io.StringIO(text)))
-        assert len(rows) >= 2, f"{title}: the CSV is empty"
+        # A widget that has only just been opened may still wait for what it shows.
+        rows = eventually(page, partial(rows_of, page, title), lambda found: len(found) >= 2)
         assert {len(row) for row in rows} == {len(rows[0])}, f"{title}: the CSV is ragged"
-        menu.click()
-        with page.expect_download() as saved:
-            page.locator("[popover]:popover-open").get_by_role("button", name="Export PNG").click()
-        picture = saved.value.path().read_bytes()
+        picture = eventually(page, partial(taken_along, page, title, "PNG"), lambda found: len(found) > 5000)
         assert picture.startswith(b"\x89PNG"), title
-        assert len(picture) > 5000, f"{title}: the picture is blank"

@@ -7,7 +7,7 @@ import re
 from playwright.sync_api import Browser, expect
 
 from tests.api.service import LiveService
-from tests.e2e.browser import Tab, tab
+from tests.e2e.browser import Tab, eventually, tab
 
 
 def test_pause_stops_the_counter_and_resume_lets_it_run(watcher: Tab, running: LiveService) -> None:
@@ -39,8 +39,8 @@ def test_speed_and_load_reach_the_service(watcher: Tab, running: LiveService) ->
 def test_a_shift_is_marked_on_every_chart_over_time(watcher: Tab, running: LiveService) -> None:
     page = watcher.open("/")
     running.client.patch("/api/simulation", json={"speed": 100})
-    expect(page.locator("[data-markers]")).to_be_visible()
-    before = int(page.locator("[data-markers]").get_attribute("data-markers") or "0")
+    before = len(running.get("/api/history/trend")["shifts"])
+    expect(page.locator("[data-markers]")).to_have_attribute("data-markers", str(before))
     page.get_by_role("button", name="CPU-friendly").click()
     expect(page.get_by_role("button", name="CPU-friendly")).to_have_attribute("aria-pressed", "true")
     expect(page.locator("[data-markers]")).to_have_attribute("data-markers", str(before + 1))
@@ -73,7 +73,7 @@ def test_a_retraining_is_announced_away_from_the_title(watcher: Tab, running: Li
     notice = page.locator("[aria-live='polite']").get_by_text(re.compile("hybrid_ml retrained"))
     expect(notice.first).to_be_visible()
     running.client.patch("/api/simulation", json={"speed": 20})
-    box = notice.first.bounding_box()
+    box = eventually(page, notice.first.bounding_box, lambda found: found is not None)
     assert box is not None
     assert box["y"] > 600, "the notice covers the upper part of the page"
 
@@ -99,9 +99,10 @@ def test_the_theme_is_remembered_and_reaches_the_charts(browser: Browser, race: 
     with tab(browser, race.url, first_visit=True, color_scheme="light") as visitor:
         page = visitor.open("/")
         page.keyboard.press("Escape")
-        assert page.evaluate("document.documentElement.dataset.theme") == "light"
+        expect(page.locator("html")).to_have_attribute("data-theme", "light")
         page.get_by_role("button", name="Switch to the dark theme").click()
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
         ground = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--ground')")
         page.reload()
-        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
         assert ground == page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--ground')")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Page, expect
 
 from tests.api.service import LiveService
-from tests.e2e.browser import Tab
+from tests.e2e.browser import Tab, eventually
 from tests.e2e.truth import snapshot, standings
 
 
@@ -20,11 +20,17 @@ def number(text: str) -> float:
     return float(found[1].replace(",", "").replace("−", "-")) * factor
 
 
-def bars(page_bars: Locator) -> dict[str, float]:
+def bars(page: Page) -> dict[str, float]:
     """Strategy to value, as the race holds them."""
     return {
-        str(bar.get_attribute("data-racer")): float(bar.get_attribute("data-value") or "nan") for bar in page_bars.all()
+        str(bar.get_attribute("data-racer")): float(bar.get_attribute("data-value") or "nan")
+        for bar in page.locator("[data-racer]").all()
     }
+
+
+def await_bars(page: Page, truth: dict[str, float]) -> None:
+    """Wait until the race shows these values and no others."""
+    eventually(page, lambda: bars(page), lambda shown: shown == pytest.approx(truth, rel=1e-9))
 
 
 METRICS = {
@@ -44,7 +50,7 @@ def test_the_race_shows_the_true_value_of_every_strategy_in_every_metric(watcher
         choice.click()
         expect(choice).to_have_attribute("aria-pressed", "true")
         truth = {name: row[field] for name, row in rows.items()}
-        assert bars(page.locator("[data-racer]")) == pytest.approx(truth), label
+        await_bars(page, truth)
         leader = page.get_by_role("link", name=re.compile(r"^1\. ")).get_attribute("data-racer")
         assert leader == min(sorted(truth), key=lambda name: truth[name])
 
@@ -53,7 +59,7 @@ def test_the_race_agrees_with_the_database(watcher: Tab, standing: LiveService) 
     page = watcher.open("/?metric=latency")
     stored = standing.get("/api/stats", window=10_000)["percentiles"]
     means = {row["scheduler"]: row["mean"] for row in stored if row["metric"] == "latency"}
-    assert bars(page.locator("[data-racer]")) == pytest.approx(means, rel=1e-9)
+    await_bars(page, means)
 
 
 def test_the_proven_bound_and_every_gap_stand_in_the_race(watcher: Tab, standing: LiveService) -> None:

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, CDPSession, Response, WebSocketRoute, expect
 
 from tests.api.service import LiveService, service
-from tests.e2e.browser import Tab, tab
+from tests.e2e.browser import PATIENCE_MS, Tab, eventually, tab
 from tests.e2e.conftest import STRATEGIES
 from tests.e2e.truth import snapshot
 
@@ -110,7 +110,7 @@ def test_half_an_hour_of_updates_leaves_the_heap_flat(browser: Browser, standing
         sockets: list[WebSocketRoute] = []
         opened.page.route_web_socket("**/ws", lambda socket: sockets.append(socket))
         opened.page.goto(standing.url)
-        opened.page.wait_for_timeout(1000)
+        eventually(opened.page, lambda: len(sockets), lambda count: count == 1)
         session = opened.page.context.new_cdp_session(opened.page)
         sockets[0].send(json.dumps(first))
 
@@ -120,7 +120,9 @@ def test_half_an_hour_of_updates_leaves_the_heap_flat(browser: Browser, standing
                 if step % 100 == 0:
                     opened.page.wait_for_timeout(50)
             expected = update["tasks_processed"] + 5 * (end - 1)
-            expect(opened.page.locator("[data-figure='tasks-processed']")).to_have_text(f"{expected:,}", timeout=30_000)
+            expect(opened.page.locator("[data-figure='tasks-processed']")).to_have_text(
+                f"{expected:,}", timeout=5 * PATIENCE_MS
+            )
             return heap(session)
 
         # By now everything that has a bound is full.

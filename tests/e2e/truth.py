@@ -9,20 +9,20 @@ from typing import Any
 
 from websockets.asyncio.client import connect
 
-from tests.api.service import LiveService
+from tests.api.service import PATIENCE_S, LiveService
 
 
 def snapshot(live: LiveService) -> dict[str, Any]:
     """The first message a viewer gets; asked for on a thread of its own, for the browser's loop owns this one."""
 
     async def ask() -> str | bytes:
-        async with connect(live.url.replace("http", "ws") + "/ws", max_size=None) as socket:
+        async with connect(live.url.replace("http", "ws") + "/ws", max_size=None, open_timeout=PATIENCE_S) as socket:
             return await socket.recv()
 
     heard: list[dict[str, Any]] = []
     thread = threading.Thread(target=lambda: heard.append(json.loads(asyncio.run(ask()))))
     thread.start()
-    thread.join(20.0)
+    thread.join(PATIENCE_S)
     return heard[0]
 
 
