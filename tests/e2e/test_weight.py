@@ -20,9 +20,9 @@ FIRST_VIEW_BYTES = 250_000
 BUSIEST_SHARE = 0.35
 MOST_GROWTH = 0.10
 WATCHED_S = 6.0
-# Half an hour at two updates a second, after enough of them to fill every bounded list.
+# Half an hour at two updates a second, after enough of them to fill every bounded list and to warm up the browser.
 FORWARDED = 3600
-FULL_AFTER = 700
+FULL_AFTER = 2500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ def test_half_an_hour_of_updates_leaves_the_heap_flat(browser: Browser, standing
             )
             return heap(session)
 
-        # By now everything that has a bound is full.
+        # By now everything that has a bound is full, and what the browser compiles is compiled.
         early = forward(1, FULL_AFTER)
         late = forward(FULL_AFTER, FULL_AFTER + FORWARDED)
         growth = late / early - 1
