@@ -34,5 +34,8 @@ export default defineConfig({
     // One environment for all files: a DOM takes seconds to build, and nothing here leaks between files.
     isolate: false,
     fileParallelism: false,
+    // A busy machine may take its time; a test that hangs is found out all the same.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });
