@@ -41,8 +41,8 @@ if ((${#failed[@]})); then
 fi
 say "Running the tests."
 status=0
-# Nothing is printed after this: pytest has the last word.
-.venv/bin/python -m pytest "$@" || status=$?
+# Nothing is printed after this: pytest has the last word. Should a test ever hang, it says where after ten minutes.
+.venv/bin/python -m pytest --durations=15 -o faulthandler_timeout=600 "$@" || status=$?
 if ((status == 0 && ${#failed[@]})); then
     status=1
 fi

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from hybrid_ml_scheduler.api.app import create_app
-from hybrid_ml_scheduler.settings import load_settings
+from hybrid_ml_scheduler.settings import Settings, load_settings
 from tests.api.service import LiveService, service
 
 Opener = Callable[..., contextlib.AbstractAsyncContextManager[httpx.AsyncClient]]
@@ -38,6 +38,8 @@ def running(shared: LiveService) -> LiveService:
 def application(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opener:
     """Open an application in this process with settings of your own; gives a client."""
     monkeypatch.chdir(tmp_path)
+    for name, field in Settings.model_fields.items():  # what somebody has set for a service of their own
+        monkeypatch.delenv((field.alias or name).upper(), raising=False)
 
     @contextlib.asynccontextmanager
     async def opened(client_address: str = "127.0.0.1", **settings: object) -> AsyncIterator[httpx.AsyncClient]:
