@@ -1,7 +1,9 @@
 """What one decision, one retraining and one agent update cost, each beside its peers, in one run.
 
 Peers: scikit-learn and ONNX Runtime for the forest, torch and ONNX Runtime for the network, Stable-Baselines3 for
-environment steps with one update each. One thread each: two threads make all of them slower at this size.
+environment steps with one update each. Whoever is compared does the same work equally often, in turns, so that a
+busy moment of the machine meets all. One thread each, because two make all of them slower at this size; only
+scikit-learn's fits get two, which makes them faster. Our times include scaling the features, those of peers do not.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,10 @@ __all__ = ["render", "run"]
 FROZEN = {"hybrid_ml": {"online": False}, "rl_agent": {"online": False}}
 STRATEGIES = (*DEFAULT_RACE, "rl_split", "earliest_device", "earliest_finish", "frugal_finish")
 RACE_TASKS = 10_000
+FITS = 9
+UPDATES = 300
+PREDICTIONS = 1_000
+STEP_ROUNDS = 3
 
 
 def run() -> dict[str, Any]:
@@ -78,17 +84,18 @@ def _forest() -> dict[str, Any]:
     features, shares = labelled(preset("mixed"), Node(), 1, 1_000)
     model = fit_forest(features, shares, stream(1, "benchmark"))
     rows = model.scaler.transform(features)
-    forests = {
-        "sklearn_forest": RandomForestRegressor(100, min_samples_leaf=LEAST_LEAF, random_state=1, n_jobs=2),
-        "sklearn_extra_trees": ExtraTreesRegressor(100, min_samples_leaf=LEAST_LEAF, random_state=1, n_jobs=2),
+    plain = RandomForestRegressor(100, min_samples_leaf=LEAST_LEAF, random_state=1, n_jobs=2)
+    extra = ExtraTreesRegressor(100, min_samples_leaf=LEAST_LEAF, random_state=1, n_jobs=2)
+    fits = {
+        "forest_fit_ms": lambda: fit_forest(features, shares, stream(1, "benchmark")),
+        "sklearn_forest_fit_ms": lambda: plain.fit(rows, shares),
+        "sklearn_extra_trees_fit_ms": lambda: extra.fit(rows, shares),
     }
-    result = {"forest_fit_ms": 1e3 * _best(lambda: fit_forest(features, shares, stream(1, "benchmark")), 15)}
-    for name, forest in forests.items():
-        result[f"{name}_fit_ms"] = 1e3 * _best(lambda one=forest: one.fit(rows, shares), 5)
-    plain = forests["sklearn_forest"].set_params(n_jobs=1)
+    result: dict[str, Any] = {name: 1e3 * min(seconds) for name, seconds in _in_turns(fits, FITS).items()}
+    plain.set_params(n_jobs=1)
     raw = [tuple(row) for row in features.tolist()]
-    result["forest_predict"] = _each(lambda i: model.predict_one(raw[i]), 1_000)
-    result["sklearn_predict"] = _each(lambda i: plain.predict(rows[i : i + 1]), 60)
+    result["forest_predict"] = _each(lambda i: model.predict_one(raw[i]), PREDICTIONS)
+    result["sklearn_predict"] = _each(lambda i: plain.predict(rows[i : i + 1]), PREDICTIONS)
     result["onnx_forest_predict"] = _onnx_forest(plain, rows)
     return result
 
@@ -98,7 +105,7 @@ def _onnx_forest(forest: Any, rows: np.ndarray) -> dict[str, float]:
 
     session = _session(to_onnx(forest, rows[:1]).SerializeToString())
     name = session.get_inputs()[0].name
-    return _each(lambda i: session.run(None, {name: rows[i : i + 1]}), 1_000)
+    return _each(lambda i: session.run(None, {name: rows[i : i + 1]}), PREDICTIONS)
 
 
 def _network() -> dict[str, Any]:
@@ -111,20 +118,24 @@ def _network() -> dict[str, Any]:
         nothing = np.zeros(5, dtype=np.float32)
         action, reward = int(rng.integers(5)), float(rng.random())
         dqn.replay.add(Transition(states[row], 1.0, action, reward, 0.9, states[row + 1], 1.0, nothing))
-    result: dict[str, Any] = {"agent_update_ms": 1e3 * _median(dqn.update, 400)}
-    result["network_forward"] = _each(lambda i: dqn.q(states[i]), 1_999)
-    net, target = _torch_net(dqn), _torch_net(dqn)
-    optimiser = torch.optim.Adam(net.parameters(), lr=1e-4)
-    result["torch_update_ms"] = 1e3 * _median(lambda: _torch_update(net, target, optimiser, dqn), 100)
+    net, target, session = _torch_net(dqn), _torch_net(dqn), _session(_onnx_net(dqn))
     inputs = torch.from_numpy(states)
-    with torch.no_grad():
-        result["torch_forward"] = _each(lambda i: net(inputs[i : i + 1]), 1_000)
-    session = _session(_onnx_net(dqn))
-    result["onnx_forward"] = _each(lambda i: session.run(None, {"states": states[i : i + 1]}), 1_000)
+    result: dict[str, Any] = {"network_forward": _each(lambda i: dqn.q(states[i]), PREDICTIONS)}
+    with torch.inference_mode():
+        result["torch_forward"] = _each(lambda i: net(inputs[i : i + 1]), PREDICTIONS)
+    result["onnx_forward"] = _each(lambda i: session.run(None, {"states": states[i : i + 1]}), PREDICTIONS)
     own, theirs = dqn.q(states[0]), session.run(None, {"states": states[:1]})[0][0]
     if not np.allclose(own, theirs, atol=1e-5):
         raise SystemExit("the network in ONNX answers something else than ours")
-    return result
+    plain = torch.optim.Adam(net.parameters(), lr=1e-4)
+    other = _torch_net(dqn)
+    fused = torch.optim.Adam(other.parameters(), lr=1e-4, fused=True)
+    updates = {
+        "agent_update_ms": dqn.update,
+        "torch_update_ms": lambda: _torch_update(net, target, plain, dqn),
+        "torch_fused_update_ms": lambda: _torch_update(other, target, fused, dqn),
+    }
+    return result | {name: 1e3 * float(np.median(times)) for name, times in _in_turns(updates, UPDATES).items()}
 
 
 def _onnx_net(dqn: DoubleDqn) -> bytes:
@@ -209,10 +220,13 @@ def _beside_sb3(steps: int = 2_000) -> dict[str, float]:
         buffer_size=50_000, policy_kwargs={"net_arch": [256, 256]},
     )  # fmt: skip
     peer.learn(200)
-    begin = time.perf_counter()
-    peer.learn(steps, reset_num_timesteps=True)
-    theirs = steps / (time.perf_counter() - begin)
-    ours = steps / _own_steps(env, steps)
+    own_s, peer_s = [], []
+    for _ in range(STEP_ROUNDS):
+        begin = time.perf_counter()
+        peer.learn(steps, reset_num_timesteps=True)
+        peer_s.append(time.perf_counter() - begin)
+        own_s.append(_own_steps(env, steps))
+    ours, theirs = steps / min(own_s), steps / min(peer_s)
     return {"agent_steps_per_s": ours, "sb3_steps_per_s": theirs, "agent_vs_sb3": ours / theirs}
 
 
@@ -269,22 +283,17 @@ def _percentiles(seconds: list[float]) -> dict[str, float]:
     return {"p50_us": float(median), "p99_us": float(high)}
 
 
-def _times(call: Callable[[], object], count: int) -> list[float]:
-    call()
-    seconds = []
-    for _ in range(count):
-        begin = time.perf_counter()
+def _in_turns(calls: Mapping[str, Callable[[], object]], count: int) -> dict[str, list[float]]:
+    """Seconds of each call, all of them in turns, equally often, after one call that does not count."""
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    for call in calls.values():
         call()
-        seconds.append(time.perf_counter() - begin)
+    for _ in range(count):
+        for name, call in calls.items():
+            begin = time.perf_counter()
+            call()
+            seconds[name].append(time.perf_counter() - begin)
     return seconds
-
-
-def _best(call: Callable[[], object], count: int) -> float:
-    return min(_times(call, count))
-
-
-def _median(call: Callable[[], object], count: int) -> float:
-    return float(np.median(_times(call, count)))
 
 
 def _tell(text: str) -> None:
