@@ -1,5 +1,6 @@
+import type { CSSProperties } from "react";
 import type { HeatMap } from "@/client/types";
-import { count, digits, percent } from "@/lib/format";
+import { brief, count, digits, percent } from "@/lib/format";
 import { placementColour } from "@/lib/palette";
 import type { Theme } from "@/lib/theme";
 import { Legend } from "./Legend";
@@ -23,27 +24,34 @@ function sentence(cell: HeatCell): string {
 const shareText = (cell: HeatCell): string =>
   cell.optimal_gpu_fraction === null ? "" : String(Math.round(cell.optimal_gpu_fraction * 100));
 
-function CellBox({ cell, most, theme }: { cell: HeatCell; most: number; theme: Theme }) {
-  const place = PLACES.find((entry) => entry.key === cell.best_device);
-  if (!place || cell.tasks === 0)
-    return <td title={sentence(cell)} className="rounded-md border border-dashed border-line" />;
-  // Never so strong that the letter on it would be hard to read.
+/** The look of a cell: an empty one is an outline, a filled one never so strong that its letter would be hard to read. */
+function styleOf(cell: HeatCell | undefined, most: number, theme: Theme): CSSProperties {
+  const place = PLACES.find((entry) => entry.key === cell?.best_device);
+  if (!cell || !place || cell.tasks === 0) return { boxShadow: "inset 0 0 0 1px var(--raised)" };
   const weight = 16 + 28 * Math.sqrt(cell.tasks / most);
-  const style = {
+  return {
     background: `color-mix(in oklab, ${placementColour(place.key, theme)} ${weight}%, var(--panel-solid))`,
   };
+}
+
+function CellBox({ cell, most, theme }: { cell: HeatCell | undefined; most: number; theme: Theme }) {
+  const place = cell && cell.tasks > 0 ? PLACES.find((entry) => entry.key === cell.best_device) : undefined;
   return (
     <td
-      title={sentence(cell)}
-      data-place={place.key}
-      className="rounded-md text-center text-[0.6875rem] font-semibold"
-      style={style}
+      {...(cell ? { title: sentence(cell) } : {})}
+      {...(place ? { "data-place": place.key } : {})}
+      className="overflow-hidden rounded-md p-0 text-center text-[0.6875rem] leading-none font-semibold whitespace-nowrap"
+      style={styleOf(cell, most, theme)}
     >
-      <span aria-hidden="true">
-        {place.letter}
-        {place.key === "split" && <span className="font-normal"> {shareText(cell)}</span>}
-      </span>
-      <span className="sr-only">{sentence(cell)}</span>
+      {cell && place && (
+        <>
+          <span aria-hidden="true">
+            {place.letter}
+            {place.key === "split" && <span className="font-normal"> {shareText(cell)}</span>}
+          </span>
+          <span className="sr-only">{sentence(cell)}</span>
+        </>
+      )}
     </td>
   );
 }
@@ -59,13 +67,17 @@ export function BestDeviceMap({ map, theme }: { map: HeatMap; theme: Theme }) {
     map.cells.find((cell) => cell.size_low === size && cell.intensity_low === intensity);
   return (
     <div className="flex h-full min-h-0 flex-col gap-2">
-      <Legend
-        entries={PLACES.map((place) => ({
-          key: place.key,
-          label: `${place.letter} = ${place.label}`,
-          colour: placementColour(place.key, theme),
-        }))}
-      />
+      <div className="flex flex-wrap items-center justify-between gap-x-4 text-xs text-muted">
+        <Legend
+          entries={PLACES.map((place) => ({
+            key: place.key,
+            label: `${place.letter} = ${place.label}`,
+            colour: placementColour(place.key, theme),
+            patch: true,
+          }))}
+        />
+        <span className="text-[0.6875rem]">↑ intensity, size → (log)</span>
+      </div>
       <table className="figure min-h-0 w-full flex-1 table-fixed border-separate border-spacing-[3px]">
         <caption className="sr-only">
           Best device by task size and compute intensity, according to the oracle
@@ -74,16 +86,11 @@ export function BestDeviceMap({ map, theme }: { map: HeatMap; theme: Theme }) {
           {[...rows].reverse().map((row) => (
             <tr key={row.low}>
               <th scope="row" className="w-9 pr-1 text-right text-[0.6875rem] font-normal text-muted">
-                {digits(row.low, 2)}
+                {row.low.toFixed(1)}
               </th>
-              {columns.map((size) => {
-                const cell = find(size, row.low);
-                return cell ? (
-                  <CellBox key={size} cell={cell} most={most} theme={theme} />
-                ) : (
-                  <td key={size} className="rounded-md border border-dashed border-line" />
-                );
-              })}
+              {columns.map((size) => (
+                <CellBox key={size} cell={find(size, row.low)} most={most} theme={theme} />
+              ))}
             </tr>
           ))}
         </tbody>
@@ -92,7 +99,7 @@ export function BestDeviceMap({ map, theme }: { map: HeatMap; theme: Theme }) {
             <td className="text-right text-[0.6875rem] text-muted">size</td>
             {columns.map((size) => (
               <th key={size} scope="col" className="h-4 truncate text-[0.6875rem] font-normal text-muted">
-                {count(size)}
+                {brief(size)}
               </th>
             ))}
           </tr>

@@ -27,20 +27,23 @@ function drawParts(
   strip: Strip,
   taskId: number,
   theme: Theme,
+  width: number,
 ): void {
   const ink = inks(theme);
   const height = Math.max(3, strip.rowHeight - 5);
+  pen.fillStyle = ink.grid;
+  for (const device of gantt.devices) pen.fillRect(GUTTER, strip.yOf(device) + 2.5, width, height);
   for (const part of gantt.intervals) {
     const left = strip.x(part.begin);
-    const width = Math.max(1.5, strip.x(part.end) - left - 0.5);
+    const long = Math.max(1.5, strip.x(part.end) - left - 0.5);
     const mine = part.task_id === taskId;
     const colour = deviceColour(gantt.devices.indexOf(part.device), theme);
-    pen.fillStyle = mine ? colour : faded(colour, 0.3);
-    pen.fillRect(left, strip.yOf(part.device) + 2.5, width, height);
+    pen.fillStyle = mine ? colour : faded(colour, 0.45);
+    pen.fillRect(left, strip.yOf(part.device) + 2.5, long, height);
     if (mine) {
       pen.strokeStyle = ink.ink;
       pen.lineWidth = 1.5;
-      pen.strokeRect(left, strip.yOf(part.device) + 2.5, width, height);
+      pen.strokeRect(left, strip.yOf(part.device) + 2.5, long, height);
     }
   }
 }
@@ -62,12 +65,14 @@ function drawFrame(
   pen.strokeStyle = ink.grid;
   pen.lineWidth = 1;
   pen.textAlign = "center";
+  const step = (strip.ticks[1] ?? 1) - (strip.ticks[0] ?? 0);
+  const decimals = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
   for (const tick of strip.ticks) {
     pen.beginPath();
     pen.moveTo(strip.x(tick), 0);
     pen.lineTo(strip.x(tick), size.height - FOOT);
     pen.stroke();
-    pen.fillText(`${digits(tick, 4)} s`, Math.min(strip.x(tick), size.width - 22), size.height - 4);
+    pen.fillText(`${tick.toFixed(decimals)} s`, Math.min(strip.x(tick), size.width - 22), size.height - 4);
   }
 }
 
@@ -99,7 +104,7 @@ export function GanttStrip({ gantt, taskId, centre, zoom, markers, theme, onPick
   const draw = useCallback(
     (pen: CanvasRenderingContext2D, size: Size) => {
       const strip = stripOf(gantt, [begin, end], size.width, size.height);
-      drawParts(pen, gantt, strip, taskId, theme);
+      drawParts(pen, gantt, strip, taskId, theme, size.width - GUTTER);
       drawFrame(pen, gantt, strip, size, theme);
       drawMarkers(pen, strip, markers, size, theme);
     },
@@ -125,7 +130,7 @@ export function GanttStrip({ gantt, taskId, centre, zoom, markers, theme, onPick
         {near
           ? `Task ${near.task_id} on ${deviceLabel(near.device)}: ${seconds(near.end - near.begin)} from second ${digits(near.begin, 4)}`
           : gantt.is_complete
-            ? ""
+            ? "Outlined: this task. Press a part to look at that task."
             : "Older parts are no longer known and not shown."}
       </p>
     </div>

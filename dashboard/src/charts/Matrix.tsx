@@ -1,3 +1,5 @@
+import { useSize } from "@/lib/useSize";
+
 export interface MatrixProps {
   caption: string;
   names: readonly string[];
@@ -9,23 +11,40 @@ export interface MatrixProps {
   sentenceOf: (row: string, column: string, value: number) => string;
 }
 
-/** A square table of coloured numbers; it scrolls inside its widget, and its first column stays in sight. */
+const LEAST_CELL = 17;
+
+/** Widths that let all columns be seen at once, down to a phone; beyond that the region scrolls. */
+function fitted(width: number, columns: number): { label: number; small: boolean } {
+  const label = width < 440 ? 86 : 112;
+  return { label, small: width > 0 && (width - label) / columns < 27 };
+}
+
+/** A square table of coloured numbers that fits its widget; its first column stays in sight should it scroll. */
 export function Matrix({ caption, names, labels, values, colourOf, textOf, sentenceOf }: MatrixProps) {
+  const [ref, size] = useSize<HTMLElement>();
+  const { label, small } = fitted(size.width, names.length);
+  const ground = { background: "var(--panel-solid)" };
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className="h-full overflow-auto" tabIndex={0} aria-label={caption}>
-      <table className="figure h-full w-full border-separate border-spacing-[2px] text-[0.6875rem]">
+    <section ref={ref} className="h-full overflow-auto" tabIndex={0} aria-label={caption}>
+      <table
+        className={`figure h-full w-full table-fixed border-separate ${small ? "border-spacing-px text-[0.625rem]" : "border-spacing-[2px] text-[0.6875rem]"}`}
+        style={{ minWidth: label + names.length * LEAST_CELL }}
+      >
         <caption className="sr-only">{caption}</caption>
+        <colgroup>
+          <col style={{ width: label }} />
+        </colgroup>
         <thead>
           <tr>
-            <td className="sticky left-0 z-10" style={{ background: "var(--panel-solid)" }} />
-            {labels.map((label, i) => (
-              <th key={names[i]} scope="col" className="h-24 px-0 align-bottom font-medium text-muted">
+            <td className="sticky left-0 z-10" style={ground} />
+            {labels.map((text, i) => (
+              <th key={names[i]} scope="col" className="h-24 px-0 pb-1 align-bottom font-medium text-muted">
                 <span
                   className="inline-block max-h-24 rotate-180 truncate"
                   style={{ writingMode: "vertical-rl" }}
                 >
-                  {label}
+                  {text}
                 </span>
               </th>
             ))}
@@ -36,27 +55,24 @@ export function Matrix({ caption, names, labels, values, colourOf, textOf, sente
             <tr key={row}>
               <th
                 scope="row"
-                className="sticky left-0 z-10 max-w-32 truncate pr-2 text-right font-medium text-muted"
-                style={{ background: "var(--panel-solid)" }}
+                title={labels[i]}
+                className="sticky left-0 z-10 truncate pr-2 text-right font-medium text-muted"
+                style={ground}
               >
                 {labels[i]}
               </th>
               {names.map((column, j) => {
                 const value = values[i]?.[j] ?? null;
-                if (value === null)
-                  return (
-                    <td key={column} className="rounded-md bg-raised text-center text-muted">
-                      ·
-                    </td>
-                  );
                 return (
                   <td
                     key={column}
-                    title={sentenceOf(labels[i] ?? row, labels[j] ?? column, value)}
-                    className="h-5 min-w-8 rounded-md text-center font-medium text-ink"
-                    style={{ background: colourOf(value, i, j) }}
+                    {...(value === null
+                      ? {}
+                      : { title: sentenceOf(labels[i] ?? row, labels[j] ?? column, value) })}
+                    className={`h-5 px-0 text-center font-medium ${small ? "rounded" : "rounded-md"} ${value === null ? "text-muted" : "text-ink"}`}
+                    style={{ background: value === null ? "var(--raised)" : colourOf(value, i, j) }}
                   >
-                    {textOf(value)}
+                    {value === null ? "·" : textOf(value)}
                   </td>
                 );
               })}

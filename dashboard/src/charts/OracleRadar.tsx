@@ -9,21 +9,18 @@ export interface OracleRadarProps {
   label: string;
 }
 
-function ringText(radius: number): string {
-  const ratio = radius / (1 - radius);
-  return ratio < 0.75 ? "½×" : `${Math.round(ratio)}×`;
-}
+const ringText = (ratio: number): string => (ratio < 0.75 ? "½×" : `${ratio}×`);
 
 /** A strategy against the oracle: inside the gold ring is better, outside worse. */
 export function OracleRadar({ spokes, colour, oracleColour, label }: OracleRadarProps) {
   const [ref, size] = useSize<HTMLDivElement>();
   const data = spokes.map((spoke) => ({
     ...spoke,
-    name: `${spoke.axis} ${spoke.ratio === null ? "–" : `${spoke.ratio.toFixed(2)}×`}`,
+    name: `${spoke.axis} ${spoke.ratio === null ? "–" : `${spoke.ratio.toFixed(spoke.ratio < 10 ? 2 : spoke.ratio < 100 ? 1 : 0)}×`}`,
   }));
   // The circle ends a little outside the largest value, and the labels keep their room beside it.
   const edge = Math.max(radiusOf(2.4), ...spokes.map((spoke) => spoke.radius));
-  const outer = Math.max(30, Math.min(size.width / 2 - 98, size.height / 2 - 24));
+  const outer = Math.max(30, Math.min(size.width / 2 - 92, size.height / 2 - 20));
   const rings = RINGS.filter((ratio) => radiusOf(ratio) <= edge);
   const description = `${label}: ${data.map((spoke) => spoke.name).join(", ")} of the oracle's value`;
   return (
@@ -41,14 +38,7 @@ export function OracleRadar({ spokes, colour, oracleColour, label }: OracleRadar
             polarRadius={rings.map((ratio) => (outer * radiusOf(ratio)) / edge)}
           />
           <PolarAngleAxis dataKey="name" tick={{ fill: "var(--ink)", fontSize: 11.5 }} />
-          <PolarRadiusAxis
-            domain={[0, edge]}
-            ticks={rings.map(radiusOf)}
-            tickFormatter={ringText}
-            angle={90}
-            axisLine={false}
-            tick={{ fill: "var(--muted)", fontSize: 10 }}
-          />
+          <PolarRadiusAxis domain={[0, edge]} ticks={rings.map(radiusOf)} tick={false} axisLine={false} />
           <Radar
             dataKey="oracle"
             stroke={oracleColour}
@@ -66,6 +56,23 @@ export function OracleRadar({ spokes, colour, oracleColour, label }: OracleRadar
             strokeWidth={2}
             isAnimationActive={false}
           />
+          {rings.map((ratio) => (
+            <text
+              key={ratio}
+              x={size.width / 2}
+              y={
+                size.height / 2 + ((outer * radiusOf(ratio)) / edge) * Math.cos(Math.PI / spokes.length) + 3.5
+              }
+              textAnchor="middle"
+              fontSize="10"
+              fill="var(--muted)"
+              stroke="var(--panel-solid)"
+              strokeWidth="3"
+              paintOrder="stroke"
+            >
+              {ringText(ratio)}
+            </text>
+          ))}
         </RadarChart>
       )}
     </div>

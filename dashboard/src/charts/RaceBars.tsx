@@ -1,26 +1,30 @@
 import { Link } from "react-router";
-import { gap as gapText } from "@/lib/format";
+import { gap as gapText, tidy } from "@/lib/format";
 import { useSize } from "@/lib/useSize";
-import { lengthOf, type Placed, placed, type Racer, type Scale } from "./race";
+import { type Grade, grades, lengthOf, type Placed, placed, type Racer, type Scale } from "./race";
 
 export interface RaceBarsProps {
   racers: readonly Racer[];
   scale: Scale;
   bound: number | null;
+  /** The bound's value with its unit. */
   boundText: string;
   valueLabel: string;
+  /** The value as the axis writes it. */
+  format: (value: number) => string;
   /** Which of the two gaps a narrow screen shows. */
   narrowGap: "timeGap" | "makespanGap";
   hrefOf: (name: string) => string;
 }
 
-const LEAST_ROW = 34;
+const LEAST_ROW = { wide: 28, narrow: 36 } as const;
 const HEAD = 26;
+const FOOT = 24;
 
 /** Columns that the head, the rows and the bound's line share: names, bars, figures. */
 const SHAPES = {
-  wide: { columns: "9.5rem 1fr 5.2rem 4.8rem 4.8rem", left: "10.5rem", right: "17.3rem" },
-  narrow: { columns: "8.4rem 1fr 4.3rem", left: "9.4rem", right: "5.3rem" },
+  wide: { columns: "9.5rem 1fr 5.2rem 4.8rem 6rem", left: "10.5rem", right: "18.5rem" },
+  narrow: { columns: "8.6rem 1fr 4.3rem", left: "9.6rem", right: "5.3rem" },
 } as const;
 
 type Shape = keyof typeof SHAPES;
@@ -29,7 +33,7 @@ function Head({ shape, valueLabel }: { shape: Shape; valueLabel: string }) {
   return (
     <div
       aria-hidden="true"
-      className="eyebrow grid items-end gap-x-3 px-1"
+      className="eyebrow grid items-end gap-x-3 px-1 whitespace-nowrap"
       style={{ gridTemplateColumns: SHAPES[shape].columns, height: HEAD }}
     >
       <span className="pl-7">Strategy</span>
@@ -38,7 +42,7 @@ function Head({ shape, valueLabel }: { shape: Shape; valueLabel: string }) {
       {shape === "wide" && (
         <>
           <span className="text-right">Time gap</span>
-          <span className="text-right">Span gap</span>
+          <span className="text-right">Makespan gap</span>
         </>
       )}
     </div>
@@ -106,12 +110,18 @@ function Row({ racer, top, height, href, shape, narrowGap }: RowProps) {
         className="group/row grid h-full w-full items-center gap-x-3 rounded-lg px-1 hover:bg-raised"
         style={{ gridTemplateColumns: SHAPES[shape].columns }}
       >
-        <span className="flex min-w-0 items-center gap-2 text-sm">
-          <span className="figure w-5 shrink-0 text-right text-xs text-muted">{racer.rank}</span>
+        <span
+          className={`flex min-w-0 items-center ${shape === "wide" ? "gap-2 text-sm" : "gap-1.5 text-[0.8125rem]"}`}
+        >
+          <span
+            className={`figure shrink-0 text-right text-xs text-muted ${shape === "wide" ? "w-5" : "w-4"}`}
+          >
+            {racer.rank}
+          </span>
           <span className="size-2 shrink-0 rounded-full" style={{ background: racer.colour }} />
           <span className="truncate font-medium group-hover/row:underline">{racer.label}</span>
         </span>
-        <span className="relative block rounded-md bg-raised" style={{ height: Math.min(24, height - 12) }}>
+        <span className="relative block rounded-md bg-raised" style={{ height: Math.min(24, height - 10) }}>
           <Bar racer={racer} />
         </span>
         <Figures racer={racer} shape={shape} narrowGap={narrowGap} />
@@ -120,16 +130,51 @@ function Row({ racer, top, height, href, shape, narrowGap }: RowProps) {
   );
 }
 
+/** Thin lines with their values, behind the bars. */
+function Axis({
+  steps,
+  shape,
+  format,
+}: {
+  steps: readonly Grade[];
+  shape: Shape;
+  format: (v: number) => string;
+}) {
+  const { left, right } = SHAPES[shape];
+  return (
+    <div
+      aria-hidden="true"
+      className="pointer-events-none absolute"
+      style={{ left, right, top: HEAD, bottom: 0 }}
+    >
+      {steps.map(({ value, at }) => (
+        <div
+          key={value}
+          className="absolute inset-y-0 border-l border-line"
+          style={{ left: `${at * 100}%`, bottom: FOOT - 8 }}
+        >
+          <span className="figure absolute top-full mt-0.5 -translate-x-1/2 text-[0.6875rem] whitespace-nowrap text-muted">
+            {tidy(format(value))}
+          </span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
 function BoundLine({ at, text, shape }: { at: number; text: string; shape: Shape }) {
   const { left, right } = SHAPES[shape];
   return (
-    <div className="pointer-events-none absolute z-10" style={{ left, right, top: HEAD - 20, bottom: 0 }}>
+    <div
+      className="pointer-events-none absolute z-10"
+      style={{ left, right, top: HEAD - 20, bottom: FOOT - 8 }}
+    >
       <div
         className="absolute inset-y-0 border-l-2 border-dashed border-gold"
         style={{ left: `${at * 100}%` }}
       >
         <span
-          className={`figure absolute top-0 text-xs font-semibold whitespace-nowrap text-gold ${at > 0.6 ? "right-2" : "left-1.5"}`}
+          className={`figure absolute top-0 font-semibold whitespace-nowrap text-gold ${shape === "wide" ? "text-xs" : "text-[0.6875rem]"} ${at > 0.6 ? "right-2" : "left-1.5"}`}
         >
           {text}
         </span>
@@ -140,19 +185,31 @@ function BoundLine({ at, text, shape }: { at: number; text: string; shape: Shape
 
 /** Horizontal bars, shorter is better, in the order of the race; the dashed line is what nobody can beat. */
 export function RaceBars(props: RaceBarsProps) {
-  const { racers, scale, bound, boundText, valueLabel, narrowGap, hrefOf } = props;
+  const { racers, scale, bound, boundText, valueLabel, format, narrowGap, hrefOf } = props;
   const [ref, size] = useSize<HTMLDivElement>();
   const rows = placed(racers, scale, bound);
-  const height = Math.max(LEAST_ROW, Math.min(54, (size.height - HEAD - 2) / Math.max(1, rows.length)));
   const shape: Shape = size.width > 0 && size.width < 560 ? "narrow" : "wide";
-  const toLength = lengthOf([...racers.map((r) => r.value), bound], scale);
+  const height = Math.max(
+    LEAST_ROW[shape],
+    Math.min(54, (size.height - HEAD - FOOT - 2) / Math.max(1, rows.length)),
+  );
+  const values = [...racers.map((r) => r.value), bound];
+  const toLength = lengthOf(values, scale);
+  const steps = grades(values, scale, shape === "wide" ? 6 : 2);
   // A stable order in the document lets every row glide to its new place.
   const stable = [...rows].sort((a, b) => (a.name < b.name ? -1 : 1));
   return (
     <div ref={ref} className="h-full overflow-x-hidden overflow-y-auto">
-      <div className="relative">
+      <div className="relative" style={{ paddingBottom: FOOT }}>
+        <Axis steps={steps} shape={shape} format={format} />
         <Head shape={shape} valueLabel={valueLabel} />
-        {bound !== null && <BoundLine at={toLength(bound)} text={boundText} shape={shape} />}
+        {bound !== null && (
+          <BoundLine
+            at={toLength(bound)}
+            text={`${shape === "wide" ? "proven bound" : "bound"} ${boundText}`}
+            shape={shape}
+          />
+        )}
         <ol aria-label="Race, best first" className="relative" style={{ height: height * rows.length }}>
           {stable.map((racer) => (
             <Row

@@ -1,17 +1,26 @@
-import { count } from "@/lib/format";
+import { brief, count } from "@/lib/format";
 import { useSize } from "@/lib/useSize";
+import { linearTicks } from "./axes";
 
 export interface SizeHistogramProps {
   bounds: readonly number[];
   counts: readonly number[];
 }
 
-const EDGE = { left: 34, bottom: 32, top: 8, right: 4 };
+const EDGE = { left: 48, bottom: 32, top: 8, right: 4 };
+
+/** Round whole ticks from zero to the first one that no bar passes. */
+function upTo(highest: number): { ticks: number[]; most: number } {
+  const ticks = linearTicks(0, highest, 4).filter(Number.isInteger);
+  const step = (ticks[1] ?? 1) - (ticks[0] ?? 0);
+  const last = ticks.at(-1) ?? 0;
+  return last >= highest ? { ticks, most: last } : { ticks: [...ticks, last + step], most: last + step };
+}
 
 /** How many tasks have which size; every bar says its range and its number. */
 export function SizeHistogram({ bounds, counts }: SizeHistogramProps) {
   const [ref, size] = useSize<HTMLDivElement>();
-  const most = Math.max(1, ...counts);
+  const { ticks, most } = upTo(Math.max(1, ...counts));
   const total = counts.reduce((sum, n) => sum + n, 0);
   const step = (size.width - EDGE.left - EDGE.right) / Math.max(1, counts.length);
   const floor = size.height - EDGE.bottom;
@@ -32,23 +41,31 @@ export function SizeHistogram({ bounds, counts }: SizeHistogramProps) {
               <stop offset="1" stopColor="var(--rl)" stopOpacity="0.55" />
             </linearGradient>
           </defs>
-          {[0, 0.5, 1].map((share) => (
-            <g key={share}>
+          <text
+            transform={`translate(10 ${(floor + EDGE.top) / 2}) rotate(-90)`}
+            textAnchor="middle"
+            fontSize="11"
+            fill="var(--muted)"
+          >
+            tasks
+          </text>
+          {ticks.map((tick) => (
+            <g key={tick}>
               <line
                 x1={EDGE.left}
                 x2={size.width}
-                y1={floor - (floor - EDGE.top) * share}
-                y2={floor - (floor - EDGE.top) * share}
+                y1={floor - heightOf(tick)}
+                y2={floor - heightOf(tick)}
                 stroke="var(--grid)"
               />
               <text
                 x={EDGE.left - 6}
-                y={floor - (floor - EDGE.top) * share + 4}
+                y={floor - heightOf(tick) + 4}
                 textAnchor="end"
                 fontSize="11"
                 fill="var(--muted)"
               >
-                {count(most * share)}
+                {count(tick)}
               </text>
             </g>
           ))}
@@ -75,7 +92,7 @@ export function SizeHistogram({ bounds, counts }: SizeHistogramProps) {
                 fill="var(--muted)"
                 textAnchor={i === 0 ? "start" : "middle"}
               >
-                {count(bounds[i])}
+                {brief(bounds[i] ?? 0)}
               </text>
             ) : null,
           )}
@@ -86,7 +103,7 @@ export function SizeHistogram({ bounds, counts }: SizeHistogramProps) {
             fill="var(--muted)"
             textAnchor="middle"
           >
-            task size (each bar has its own range)
+            task size (ranges equal on a log scale)
           </text>
         </svg>
       )}

@@ -36,10 +36,13 @@ export function SplitBar({ decisions, theme }: SplitBarProps) {
               />
               {place.key === "split" ? "Split over both" : `${place.label} alone`}
             </dt>
-            <dd className="figure text-lg font-semibold" data-place={place.key}>
+            <dd
+              className="figure text-lg font-semibold whitespace-nowrap max-sm:text-base"
+              data-place={place.key}
+            >
               {total > 0 ? percent((decisions[place.key] ?? 0) / total, 1) : "–"}
-              <span className="ml-1.5 text-xs font-normal text-muted">
-                {count(decisions[place.key] ?? 0)}
+              <span className="block text-xs font-normal text-muted">
+                {count(decisions[place.key] ?? 0)} tasks
               </span>
             </dd>
           </div>

@@ -1,8 +1,9 @@
 import { CartesianGrid, Line, LineChart, ReferenceLine, Tooltip, XAxis, YAxis } from "recharts";
-import { count } from "@/lib/format";
+import { taskNumber, tidy } from "@/lib/format";
 import { useSize } from "@/lib/useSize";
 import { linearTicks } from "./axes";
-import type { Marker } from "./series";
+import { type Marker, wordsBeside } from "./series";
+import { logBounds, valueTicks } from "./trendAxis";
 
 export interface TrendLinesProps {
   label: string;
@@ -12,112 +13,175 @@ export interface TrendLinesProps {
   shifts: readonly Marker[];
   trainings: readonly number[];
   log: boolean;
+  /** What the value axis measures. */
+  axisTitle: string;
   /** Draw across missing values: only where each row belongs to one line. */
   connect?: boolean;
   format: (value: number | null | undefined) => string;
 }
 
-/** Training lines closer together than this would hide the curves; then none is drawn. */
-const LEAST_GAP_PX = 11;
+const AXIS = { width: 56, left: 4, right: 14, foot: 38, bottom: 2 } as const;
+const LINE_PX = 14;
+const MOST_LINES = 3;
+const LETTER_PX = 5.9;
+
+interface MarksProps {
+  words: ReturnType<typeof wordsBeside>;
+  trainings: readonly number[];
+  at: (x: number) => number;
+  width: number;
+  floor: number;
+  axisTitle: string;
+}
+
+/** Words beside the shifts, small ticks where a model was retrained, and what the axes measure. */
+function Marks({ words, trainings, at, width, floor, axisTitle }: MarksProps) {
+  return (
+    <svg
+      className="pointer-events-none absolute inset-0"
+      width={width}
+      height={floor + AXIS.foot}
+      aria-hidden="true"
+    >
+      {trainings.map((x) => (
+        <line key={x} x1={at(x)} x2={at(x)} y1={floor - 6} y2={floor} stroke="var(--ml)" strokeWidth="1.5" />
+      ))}
+      {words.map((word) =>
+        word.line === null ? null : (
+          <text
+            key={`${word.left}${word.text}`}
+            x={word.left}
+            y={11 + word.line * LINE_PX}
+            fontSize="11"
+            fill="var(--warn)"
+          >
+            {word.text}
+          </text>
+        ),
+      )}
+      <text
+        transform={`translate(10 ${floor / 2 + 8}) rotate(-90)`}
+        textAnchor="middle"
+        fontSize="11"
+        fill="var(--muted)"
+      >
+        {axisTitle}
+      </text>
+      <text x={width - AXIS.right} y={floor + 33} textAnchor="end" fontSize="11" fill="var(--muted)">
+        task number
+      </text>
+    </svg>
+  );
+}
 
 /** The long-term trend, each point the mean of a stretch of tasks; no smoothing hides the raw means. */
-export function TrendLines({
-  label,
-  names,
-  points,
-  shifts,
-  trainings,
-  log,
-  connect = false,
-  format,
-}: TrendLinesProps) {
+export function TrendLines(props: TrendLinesProps) {
+  const { label, names, points, shifts, trainings, log, axisTitle, connect = false, format } = props;
   const [ref, size] = useSize<HTMLDivElement>();
   const low = points[0]?.x ?? 0;
   const high = points.at(-1)?.x ?? 1;
+  const left = AXIS.left + 14 + AXIS.width;
+  const span = Math.max(1, size.width - left - AXIS.right);
+  const at = (x: number): number => left + (span * (x - low)) / (high - low || 1);
+  const inside = shifts.filter((shift) => shift.x >= low && shift.x <= high);
+  const words = wordsBeside(
+    inside.map((shift) => ({ at: at(shift.x), text: shift.text })),
+    (text) => text.length * LETTER_PX,
+    { left, right: size.width - AXIS.right, lines: MOST_LINES, gap: 6 },
+  );
+  const lines = Math.max(0, ...words.map((word) => (word.line ?? -1) + 1));
+  const top = 8 + lines * LINE_PX;
+  const values = points.flatMap((point) => names.map((name) => point[name.key] ?? null));
+  const ticks = valueTicks(values, log, Math.max(2, Math.floor((size.height - top - AXIS.foot) / 34)));
   return (
     <div
       ref={ref}
       role="img"
       aria-label={label}
       data-markers={shifts.length}
-      className="h-full min-h-0 w-full overflow-hidden"
+      className="relative h-full min-h-64 w-full overflow-hidden"
     >
       {size.width > 0 && (
-        <LineChart
-          width={size.width}
-          height={size.height}
-          data={points as Record<string, number>[]}
-          margin={{ top: shifts.length > 1 ? 30 : 18, right: 12, bottom: 4, left: 4 }}
-          accessibilityLayer={false}
-        >
-          <CartesianGrid stroke="var(--grid)" vertical={false} />
-          <XAxis
-            dataKey="x"
-            type="number"
-            domain={[low, high]}
-            ticks={linearTicks(low, high, Math.max(2, Math.floor(size.width / 130)))}
-            tickFormatter={(value: number) => count(value)}
-            stroke="var(--line)"
-            tick={{ fill: "var(--muted)", fontSize: 11 }}
-            height={24}
-          />
-          <YAxis
-            width={62}
-            scale={log ? "log" : "linear"}
-            domain={log ? ["auto", "auto"] : [0, "auto"]}
-            allowDataOverflow={log}
-            tickFormatter={(value: number) => format(value)}
-            stroke="var(--line)"
-            tick={{ fill: "var(--muted)", fontSize: 11 }}
-          />
-          <Tooltip
-            isAnimationActive={false}
-            formatter={(value, name) => [
-              format(value as number),
-              names.find((n) => n.key === name)?.label ?? String(name),
-            ]}
-            labelFormatter={(value) => `up to task ${count(value as number)}`}
-            contentStyle={{
-              background: "var(--panel-solid)",
-              border: "1px solid var(--line)",
-              borderRadius: 10,
-              fontSize: 12,
-            }}
-            labelStyle={{ color: "var(--muted)" }}
-            itemSorter={(item) => Number(item.value)}
-          />
-          {(trainings.length < size.width / LEAST_GAP_PX ? trainings : []).map((x) => (
-            <ReferenceLine key={`t${x}`} x={x} stroke="var(--ml)" strokeOpacity={0.28} />
-          ))}
-          {shifts.map((marker, i) => (
-            <ReferenceLine
-              key={`s${marker.x}`}
-              x={marker.x}
-              stroke="var(--warn)"
-              strokeDasharray="5 4"
-              strokeWidth={1.5}
-              label={{
-                value: marker.text,
-                fill: "var(--warn)",
-                fontSize: 11,
-                position: "top",
-                dy: i % 2 === 0 ? 0 : -13,
-              }}
+        <>
+          <LineChart
+            width={size.width}
+            height={size.height}
+            data={points as Record<string, number>[]}
+            margin={{ top, right: AXIS.right, bottom: AXIS.bottom, left: AXIS.left + 14 }}
+            accessibilityLayer={false}
+          >
+            <CartesianGrid stroke="var(--grid)" vertical={false} />
+            <XAxis
+              dataKey="x"
+              type="number"
+              domain={[low, high]}
+              ticks={linearTicks(low, high, Math.max(2, Math.floor(size.width / 110)))}
+              tickFormatter={(value: number) => taskNumber(value)}
+              stroke="var(--line)"
+              tick={{ fill: "var(--muted)", fontSize: 11 }}
+              height={AXIS.foot - AXIS.bottom}
             />
-          ))}
-          {names.map((name) => (
-            <Line
-              key={name.key}
-              dataKey={name.key}
-              stroke={name.colour}
-              strokeWidth={2}
-              {...(name.dash ? { strokeDasharray: name.dash } : {})}
-              dot={false}
+            <YAxis
+              width={AXIS.width}
+              scale={log ? "log" : "linear"}
+              domain={log ? logBounds(values) : [0, ticks.at(-1) ?? "auto"]}
+              ticks={ticks}
+              interval={0}
+              allowDataOverflow={log}
+              tickFormatter={(value: number) => tidy(format(value))}
+              stroke="var(--line)"
+              tick={{ fill: "var(--muted)", fontSize: 11 }}
+            />
+            <Tooltip
               isAnimationActive={false}
-              connectNulls={connect}
+              formatter={(value, name) => [
+                format(value as number),
+                names.find((n) => n.key === name)?.label ?? String(name),
+              ]}
+              labelFormatter={(value) => `up to task ${taskNumber(value as number)}`}
+              contentStyle={{
+                background: "var(--panel-solid)",
+                border: "1px solid var(--line)",
+                borderRadius: 10,
+                fontSize: 11,
+                lineHeight: 1.2,
+                padding: "6px 10px",
+              }}
+              itemStyle={{ padding: 0 }}
+              labelStyle={{ color: "var(--muted)" }}
+              itemSorter={(item) => Number(item.value)}
             />
-          ))}
-        </LineChart>
+            {inside.map((marker) => (
+              <ReferenceLine
+                key={`s${marker.x}`}
+                x={marker.x}
+                stroke="var(--warn)"
+                strokeDasharray="5 4"
+                strokeWidth={1.5}
+              />
+            ))}
+            {names.map((name) => (
+              <Line
+                key={name.key}
+                dataKey={name.key}
+                stroke={name.colour}
+                strokeWidth={2}
+                {...(name.dash ? { strokeDasharray: name.dash } : {})}
+                dot={false}
+                isAnimationActive={false}
+                connectNulls={connect}
+              />
+            ))}
+          </LineChart>
+          <Marks
+            words={words}
+            trainings={trainings}
+            at={at}
+            width={size.width}
+            floor={size.height - AXIS.foot}
+            axisTitle={axisTitle}
+          />
+        </>
       )}
     </div>
   );

@@ -106,10 +106,10 @@ export function WorkloadScatter({ tasks, theme, onPick }: WorkloadScatterProps) 
           if (task) onPick(task.id);
         }}
       />
-      <p className="figure h-5 shrink-0 truncate text-xs text-muted">
+      <p className="figure mt-1 min-h-8 shrink-0 text-xs leading-4 text-muted">
         {near
-          ? `Task ${near.id}: size ${count(near.size)}, intensity ${digits(near.intensity, 2)}, ${count(near.memory)} MB (click for its decisions)`
-          : `Latest ${count(tasks.length)} tasks, purple = newest. Dot area = memory to move.`}
+          ? `Task ${near.id}: size ${count(near.size)}, intensity ${digits(near.intensity, 2)}, ${count(near.memory)} MB. Click for its decisions.`
+          : `Latest ${count(tasks.length)} tasks; purple: the newest. Area of a dot: memory to move.`}
       </p>
     </div>
   );

@@ -22,7 +22,7 @@ export function windowOf(gantt: Gantt, centre: number, zoom: number): [number, n
 }
 
 export function stripOf(gantt: Gantt, view: [number, number], width: number, height: number): Strip {
-  const x = linearScale(view[0], view[1], GUTTER, width - 4, Math.max(2, Math.floor(width / 110)));
+  const x = linearScale(view[0], view[1], GUTTER, width - 4, Math.max(3, Math.floor(width / 110)));
   const rowHeight = (height - FOOT) / Math.max(1, gantt.devices.length);
   return { x, ticks: x.ticks, rowHeight, yOf: (device) => gantt.devices.indexOf(device) * rowHeight };
 }

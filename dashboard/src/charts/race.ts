@@ -1,5 +1,7 @@
 /** The arithmetic of the race bars: ranks, lengths and the scale. */
 
+import { linearTicks, logTicks } from "./axes";
+
 export interface Racer {
   name: string;
   label: string;
@@ -37,6 +39,30 @@ export function lengthOf(values: readonly (number | null)[], scale: Scale): (val
   if (scale === "linear" || most <= 0 || least === most) return (value) => (most > 0 ? value / most : 0);
   const width = Math.log(most / least);
   return (value) => 0.12 + (0.88 * Math.log(Math.max(value, least) / least)) / width;
+}
+
+export interface Grade {
+  value: number;
+  /** Where it stands on the bars, 0 to 1. */
+  at: number;
+}
+
+/** Round values along the bars, so that a length can be read; the first is the start of the scale. */
+export function grades(values: readonly (number | null)[], scale: Scale, wanted: number): Grade[] {
+  const known = values.filter((v): v is number => v !== null && v > 0);
+  const most = Math.max(...known, 0);
+  if (most <= 0) return [];
+  const least = Math.min(...known);
+  const toLength = lengthOf(values, scale);
+  const isLog = scale === "log" && least < most;
+  const all = isLog ? logTicks(least, most) : linearTicks(0, most, wanted);
+  const decades = all.filter((tick) => Number.isInteger(Number(Math.log10(tick).toFixed(9))));
+  const kept = isLog && all.length > wanted && decades.length > 1 ? decades : all;
+  // From the far end, so that the longest bar has a value beside it.
+  const every = Math.max(1, Math.ceil((kept.length - 1) / wanted));
+  return kept
+    .filter((_, i) => (kept.length - 1 - i) % every === 0)
+    .map((value) => ({ value, at: toLength(value) }));
 }
 
 /** The racers with their places; the least value leads, unknown values come last, names break ties. */

@@ -7,9 +7,39 @@ export interface Marker {
   text: string;
 }
 
+export interface Word {
+  text: string;
+  left: number;
+  /** 0 is the upper line; null where no line has room for it. */
+  line: number | null;
+}
+
+/** Words beside markers, each on the first line where it touches no other; what has no room stays unwritten. */
+export function wordsBeside(
+  markers: readonly { at: number; text: string }[],
+  widthOf: (text: string) => number,
+  bounds: { left: number; right: number; lines: number; gap: number },
+): Word[] {
+  const ends: number[] = [];
+  return markers.map(({ at, text }) => {
+    const width = widthOf(text);
+    const left = Math.max(bounds.left, Math.min(at + bounds.gap, bounds.right - width));
+    const free = ends.findIndex((end) => end + bounds.gap <= left);
+    const line = free === -1 ? ends.length : free;
+    if (line >= bounds.lines) return { text, left, line: null };
+    ends[line] = left + width;
+    return { text, left, line };
+  });
+}
+
 export interface Columns {
   xs: number[];
   ys: (number | null)[][];
+}
+
+/** A tab that has just been opened need not show two empty minutes: the axis grows with what was watched. */
+export function spanOf(watchedS: number, mostS: number): number {
+  return [30, 60].find((span) => watchedS <= span) ?? mostS;
 }
 
 /** Samples of the last `spanS` wall seconds before the newest one. */

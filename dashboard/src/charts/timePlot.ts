@@ -1,9 +1,10 @@
 /** uPlot's options for the time charts: lines or stacked bands, linear or logarithmic, with markers. */
 import uPlot from "uplot";
 import { faded } from "@/lib/colour";
+import { tidy } from "@/lib/format";
 import { inks, type Theme } from "@/lib/theme";
 import { logTicks } from "./axes";
-import type { Marker } from "./series";
+import { type Marker, wordsBeside } from "./series";
 
 export interface LineName {
   key: string;
@@ -18,17 +19,28 @@ export interface PlotLook {
   stack: boolean;
   /** Values are drawn by their logarithm; zero and less become gaps. */
   log: boolean;
+  /** Lines that are not drawn. */
+  hidden: ReadonlySet<string>;
+  /** What the value axis measures. */
+  axisTitle: string;
   spanS: number;
   top: number | undefined;
   format: (value: number | null | undefined) => string;
 }
 
-/** A dashed line with its words, for every marker inside the axis. */
+const LINE_PX = 16;
+const MOST_LINES = 3;
+
+/** A dashed line for every marker inside the axis, and then the words, so that no line runs through them. */
 function markerPlugin(markers: { current: readonly Marker[] }, theme: Theme): uPlot.Plugin {
   const { warn, panel } = inks(theme);
   const draw = (plot: uPlot): void => {
     const { ctx, bbox } = plot;
     const ratio = uPlot.pxRatio;
+    const right = bbox.left + bbox.width;
+    const seen = markers.current
+      .map((marker) => ({ at: plot.valToPos(marker.x, "x", true), text: marker.text }))
+      .filter(({ at }) => at >= bbox.left && at <= right);
     ctx.save();
     ctx.font = `${11 * ratio}px 'Inter Variable', sans-serif`;
     ctx.strokeStyle = warn;
@@ -36,25 +48,25 @@ function markerPlugin(markers: { current: readonly Marker[] }, theme: Theme): uP
     ctx.setLineDash([5 * ratio, 4 * ratio]);
     ctx.textAlign = "left";
     ctx.textBaseline = "alphabetic";
-    // Words that would cover each other go one line lower: the right end of the last word on each line.
-    const ends: number[] = [];
-    for (const marker of markers.current) {
-      const x = plot.valToPos(marker.x, "x", true);
-      if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    for (const { at } of seen) {
       ctx.beginPath();
-      ctx.moveTo(x, bbox.top);
-      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.moveTo(at, bbox.top);
+      ctx.lineTo(at, bbox.top + bbox.height);
       ctx.stroke();
-      const width = ctx.measureText(marker.text).width;
-      const left = Math.min(x + 5 * ratio, bbox.left + bbox.width - width);
-      const free = ends.findIndex((end) => end < left - 3 * ratio);
-      const line = free === -1 ? ends.length : free;
-      ends[line] = left + width + 3 * ratio;
-      const top = bbox.top + line * 16 * ratio;
+    }
+    const bounds = { left: bbox.left, right, lines: MOST_LINES, gap: 6 * ratio };
+    for (const word of wordsBeside(seen, (text) => ctx.measureText(text).width, bounds)) {
+      if (word.line === null) continue;
+      const top = bbox.top + word.line * LINE_PX * ratio;
       ctx.fillStyle = panel;
-      ctx.fillRect(left - 3 * ratio, top + 2 * ratio, width + 6 * ratio, 15 * ratio);
+      ctx.fillRect(
+        word.left - 3 * ratio,
+        top + 2 * ratio,
+        ctx.measureText(word.text).width + 6 * ratio,
+        15 * ratio,
+      );
       ctx.fillStyle = warn;
-      ctx.fillText(marker.text, left, top + 13 * ratio);
+      ctx.fillText(word.text, word.left, top + 13 * ratio);
     }
     ctx.restore();
   };
@@ -76,7 +88,13 @@ function axis(theme: Theme, values: (value: number) => string, size: number, spa
 }
 
 function valueAxis(look: PlotLook): uPlot.Axis {
-  if (!look.log) return axis(look.theme, (value) => look.format(value), 58, 40);
+  const title = {
+    label: look.axisTitle,
+    labelSize: 16,
+    labelFont: "11px 'Inter Variable', sans-serif",
+    labelGap: 0,
+  };
+  if (!look.log) return { ...axis(look.theme, (value) => tidy(look.format(value)), 50, 40), ...title };
   const decades = (low: number, high: number): number[] => {
     const all = logTicks(10 ** low, 10 ** high);
     const kept =
@@ -84,7 +102,8 @@ function valueAxis(look: PlotLook): uPlot.Axis {
     return kept.map((tick) => Math.log10(tick));
   };
   return {
-    ...axis(look.theme, (value) => look.format(10 ** value), 58, 24),
+    ...axis(look.theme, (value) => tidy(look.format(10 ** value)), 50, 24),
+    ...title,
     splits: (_plot, _index, low, high) => decades(low, high),
   };
 }
@@ -96,6 +115,7 @@ function valueRange(look: PlotLook): uPlot.Range.Function {
 
 function seriesOf(look: PlotLook): uPlot.Series[] {
   const lines = look.names.map((name, i) => ({
+    show: !look.hidden.has(name.key),
     stroke: name.colour,
     width: look.stack ? 1 : 2,
     points: { show: false },
@@ -110,7 +130,7 @@ function bandsOf(look: PlotLook): uPlot.Band[] {
   return look.names.slice(1).map((name, i) => ({ series: [i + 2, i + 1], fill: faded(name.colour, 0.5) }));
 }
 
-const ago = (value: number): string => (value === 0 ? "now" : `${Math.round(value)} s`.replace("-", "−"));
+const ago = (value: number): string => (value === 0 ? "now" : `${Math.round(-value)} s ago`);
 
 /** Everything uPlot needs to know, for one look. */
 export function plotOptions(

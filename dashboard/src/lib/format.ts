@@ -57,12 +57,28 @@ export function percent(value: Value, decimals = 0): string {
   return absent(value) ? NOTHING : `${(value * 100).toFixed(decimals).replace("-", "−")} %`;
 }
 
-/** How much above a bound: `+12.3 %`. */
+/** How much above a bound: `+12.3 %`. What would round to nothing and is not nothing says so. */
 export function gap(value: Value): string {
   if (absent(value)) return NOTHING;
   const share = value * 100;
+  if (share > 0 && share < 0.005) return "< 0.01 %";
   const text = Math.abs(share) >= 1000 ? whole.format(share) : share.toFixed(Math.abs(share) < 1 ? 2 : 1);
   return `${share >= 0 ? "+" : ""}${text.replace("-", "−")} %`;
+}
+
+/** A number of a task: a name, not an amount, so without separators. */
+export function taskNumber(value: Value): string {
+  return absent(value) ? NOTHING : String(value);
+}
+
+/** The label of a tick: round numbers need no trailing zeros. */
+export function tidy(text: string): string {
+  return text.replace(/(\d)\.0+(?=\D|$)/, "$1").replace(/(\.\d*?[1-9])0+(?=\D|$)/, "$1");
+}
+
+/** 1,046 as `1.0k`, for axes with little room. */
+export function brief(value: number): string {
+  return value < 1000 ? whole.format(value) : `${(value / 1000).toFixed(value < 10_000 ? 1 : 0)}k`;
 }
 
 export function wallTime(iso: string): string {

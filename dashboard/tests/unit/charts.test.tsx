@@ -41,6 +41,7 @@ describe("charts drawn from what a real service said", () => {
         bound={null}
         boundText=""
         valueLabel="Latency"
+        format={String}
         narrowGap="makespanGap"
         hrefOf={(n) => `/${n}`}
       />,
@@ -145,6 +146,7 @@ describe("charts drawn from what a real service said", () => {
         shifts={TREND.shifts.map((shift) => ({ x: shift.task_id, text: shift.workload }))}
         trainings={[]}
         log={false}
+        axisTitle="mean latency"
         format={String}
       />,
     );

@@ -31,7 +31,7 @@ describe("a strategy's reasons", () => {
 
   it("speak units", () => {
     expect(spokenKey("cpu_backlog_s")).toBe("cpu backlog (s)");
-    expect(spokenKey("q_values")).toBe("q values");
+    expect(spokenKey("q_values")).toBe("Q values");
     expect(spokenKey("s")).toBe("s");
   });
 });

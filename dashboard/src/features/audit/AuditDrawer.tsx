@@ -1,13 +1,15 @@
 import { X } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { useAudit } from "@/client/queries";
 import type { TaskAudit } from "@/client/types";
 import { Answer } from "@/features/widgets/States";
-import { count, digits, seconds } from "@/lib/format";
+import { count, digits, seconds, taskNumber } from "@/lib/format";
 import { useView } from "@/lib/url";
 import { useRacers } from "@/lib/useStrategy";
+import { LatencyBars } from "./LatencyBars";
 import { OracleSentence } from "./OracleSentence";
 import { StrategyPanel } from "./StrategyPanel";
+import { soonestFirst } from "./soonest";
 
 export interface AuditDrawerProps {
   taskId: number;
@@ -39,14 +41,15 @@ function TaskFacts({ audit }: { audit: TaskAudit }) {
 function Everyone({ audit, onPick }: { audit: TaskAudit; onPick: (id: number) => void }) {
   const racers = useRacers();
   const [zoom, setZoom] = useState(2);
-  const names = Object.keys(audit.strategies).sort((a, b) => racers.indexOf(a) - racers.indexOf(b));
+  const names = useMemo(() => soonestFirst(audit, racers), [audit, racers]);
   return (
     <>
       <TaskFacts audit={audit} />
       <OracleSentence oracle={audit.oracle} />
-      <div className="mt-4 flex items-center justify-between gap-2">
+      <LatencyBars audit={audit} names={names} />
+      <div className="mt-5 flex flex-wrap items-center justify-between gap-2">
         <h3 className="text-sm font-semibold">Every strategy's choice</h3>
-        <label className="flex items-center gap-2 text-xs text-muted">
+        <label className="flex items-center gap-2 text-xs whitespace-nowrap text-muted">
           Zoom on time
           <input
             type="range"
@@ -99,7 +102,7 @@ export function AuditDrawer({ taskId, onClose }: AuditDrawerProps) {
       <div className="flex h-full flex-col">
         <header className="flex items-center gap-3 border-b border-line px-5 py-3">
           <h2 className="text-lg font-semibold tracking-tight">
-            Task <span className="figure">{count(taskId)}</span>
+            Task <span className="figure">{taskNumber(taskId)}</span>
           </h2>
           <span className="text-sm text-muted">why it went where it went</span>
           <button type="button" className="icon-press ml-auto" aria-label="Close" onClick={onClose}>

@@ -1,6 +1,6 @@
-import { digits } from "@/lib/format";
 import { deviceLabel } from "@/live/devices";
-import { type Bars, type Curve, type Fact, shapesOf, spokenKey } from "./shapes";
+import { REASON_WORDS } from "./reasonWords";
+import { type Bars, type Curve, type Fact, measured, shapesOf, spokenKey } from "./shapes";
 
 interface Drawn<T> {
   shape: T;
@@ -26,6 +26,11 @@ function Dot({ value, values, colour }: { value: number; values: readonly number
   );
 }
 
+/** A value that is nothing beside the others: its digits would only be noise. */
+function isSmall(value: number, values: readonly number[]): boolean {
+  return value !== 0 && Math.abs(value) < 0.001 * Math.max(...values.map(Math.abs));
+}
+
 /** Signed bars around a common zero; the number stands beside each. */
 function BarList({ shape, colour }: Drawn<Bars>) {
   const values = shape.entries.map((entry) => entry.value);
@@ -34,14 +39,14 @@ function BarList({ shape, colour }: Drawn<Bars>) {
   const close = isClose(values);
   return (
     <figure className="mt-3">
-      <figcaption className="eyebrow mb-1">
-        {spokenKey(shape.key)}
+      <figcaption className="mb-1 text-[0.6875rem] text-muted" title={REASON_WORDS[shape.key]?.meaning}>
+        <span className="eyebrow">{spokenKey(shape.key)}</span>
         {close && ", from least to most"}
       </figcaption>
       <ul className="space-y-1">
         {shape.entries.map((entry) => (
-          <li key={entry.name} className="grid grid-cols-[8.5rem_1fr_4.5rem] items-center gap-2 text-xs">
-            <span className="truncate text-muted" title={entry.name}>
+          <li key={entry.name} className="grid grid-cols-[7.5rem_1fr_4.5rem] items-center gap-2 text-xs">
+            <span className="truncate text-muted" title={REASON_WORDS[entry.name]?.meaning ?? entry.name}>
               {nameOf(entry.name)}
             </span>
             <span className="relative block h-2.5 rounded bg-raised" aria-hidden="true">
@@ -59,7 +64,9 @@ function BarList({ shape, colour }: Drawn<Bars>) {
                 />
               )}
             </span>
-            <span className="figure text-right">{digits(entry.value)}</span>
+            <span className="figure text-right">
+              {isSmall(entry.value, values) ? "≈ 0" : measured(shape.key, entry.value)}
+            </span>
           </li>
         ))}
       </ul>
@@ -77,10 +84,12 @@ function MiniCurve({ shape, colour }: Drawn<Curve>) {
   const y = (v: number): number =>
     height - 6 - ((v - Math.min(...ys)) / (Math.max(...ys) - Math.min(...ys) || 1)) * (height - 14);
   const least = shape.points.reduce((best, p) => (p.y < best.y ? p : best));
-  const words = `least ${spokenKey(shape.y)} ${digits(least.y)} at ${spokenKey(shape.x)} ${digits(least.x, 2)}`;
+  const words = `least ${spokenKey(shape.y)} ${measured(shape.y, least.y)} at ${spokenKey(shape.x)} ${measured(shape.x, least.x)}`;
   return (
     <figure className="mt-3">
-      <figcaption className="eyebrow mb-1">{`${spokenKey(shape.key)}: ${words}`}</figcaption>
+      <figcaption className="mb-1 text-[0.6875rem] text-muted" title={REASON_WORDS[shape.key]?.meaning}>
+        <span className="eyebrow">{spokenKey(shape.key)}</span> {words}
+      </figcaption>
       <svg viewBox={`0 0 ${width} ${height}`} className="w-full max-w-md" role="img" aria-label={words}>
         <polyline
           points={shape.points.map((p) => `${x(p.x)},${y(p.y)}`).join(" ")}
@@ -90,6 +99,11 @@ function MiniCurve({ shape, colour }: Drawn<Curve>) {
         />
         <circle cx={x(least.x)} cy={y(least.y)} r="4" fill="var(--gold)" />
       </svg>
+      <div className="figure flex max-w-md justify-between text-[0.6875rem] text-muted" aria-hidden="true">
+        <span>{measured(shape.x, Math.min(...xs))}</span>
+        <span>{`${spokenKey(shape.x)} →`}</span>
+        <span>{measured(shape.x, Math.max(...xs))}</span>
+      </div>
     </figure>
   );
 }
@@ -97,10 +111,12 @@ function MiniCurve({ shape, colour }: Drawn<Curve>) {
 function Facts({ facts }: { facts: readonly Fact[] }) {
   if (facts.length === 0) return null;
   return (
-    <dl className="mt-3 grid grid-cols-[repeat(auto-fill,minmax(9rem,1fr))] gap-x-4 gap-y-1.5">
+    <dl className="mt-3 grid grid-cols-[repeat(auto-fill,minmax(7.5rem,1fr))] gap-x-4 gap-y-1.5">
       {facts.map((fact) => (
         <div key={fact.key} className="min-w-0">
-          <dt className="truncate text-[0.6875rem] text-muted">{spokenKey(fact.key)}</dt>
+          <dt className="truncate text-[0.6875rem] text-muted" title={REASON_WORDS[fact.key]?.meaning}>
+            {spokenKey(fact.key)}
+          </dt>
           <dd className="figure text-sm font-medium break-words">{fact.text}</dd>
         </div>
       ))}

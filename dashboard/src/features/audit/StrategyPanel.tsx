@@ -2,11 +2,12 @@ import { useMemo } from "react";
 import { GanttStrip } from "@/charts/GanttStrip";
 import { shiftLabel } from "@/charts/series";
 import type { StrategyAudit, TaskAudit } from "@/client/types";
-import { dollars, joules, percent, seconds } from "@/lib/format";
+import { dollars, joules, seconds } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 import { useFaces } from "@/lib/useStrategy";
 import { deviceLabel } from "@/live/devices";
 import { useLive } from "@/live/store";
+import { GpuShare } from "./GpuShare";
 import { Reasons } from "./Reasons";
 import { shapesOf } from "./shapes";
 
@@ -26,18 +27,22 @@ const ORIGINS: Record<StrategyAudit["reason_origin"], string> = {
 
 function Outcome({ strategy, oracle }: Pick<StrategyPanelProps, "strategy" | "oracle">) {
   const slower = strategy.time === null ? null : strategy.time / oracle.time;
-  const facts: [string, string][] = [
-    ["Time", seconds(strategy.time)],
-    ["Latency", seconds(strategy.latency)],
-    ["Wait", seconds(strategy.wait)],
-    ["Energy", joules(strategy.energy)],
-    ["Cost", dollars(strategy.cost)],
-    ["Time ÷ oracle", slower === null ? "–" : `${slower.toFixed(2)}×`],
+  const facts: [string, string, string][] = [
+    ["Time", seconds(strategy.time), "Execution time, as if the devices were free"],
+    ["Latency", seconds(strategy.latency), "Finish minus arrival, queues included"],
+    ["Wait", seconds(strategy.wait), "Finish minus ready minus execution time"],
+    ["Energy", joules(strategy.energy), "Busy seconds times power, over its devices"],
+    ["Cost", dollars(strategy.cost), "Busy device time at the plan's rates; 1 µ$ is a millionth of a dollar"],
+    [
+      "Time ÷ oracle",
+      slower === null ? "–" : `${slower.toFixed(2)}×`,
+      "This strategy's execution time over the oracle's for the same task",
+    ],
   ];
   return (
     <dl className="mt-2 grid grid-cols-3 gap-x-4 gap-y-1 sm:grid-cols-6">
-      {facts.map(([label, value]) => (
-        <div key={label}>
+      {facts.map(([label, value, meaning]) => (
+        <div key={label} title={meaning}>
           <dt className="text-[0.6875rem] text-muted">{label}</dt>
           <dd className="figure text-sm font-medium">{value}</dd>
         </div>
@@ -63,7 +68,7 @@ export function StrategyPanel({ strategy, oracle, taskId, zoom, onPick }: Strate
         <span aria-hidden="true" className="size-2.5 rounded-full" style={{ background: face.colour }} />
         <h4 className="text-sm font-semibold">{face.label}</h4>
         <span className="chip">{deviceLabel(strategy.device)}</span>
-        <span className="figure text-xs text-muted">GPU share {percent(strategy.gpu_fraction)}</span>
+        <GpuShare share={strategy.gpu_fraction} reason={strategy.reason} />
         {strategy.time === null && <span className="chip text-warn">not finished or failed</span>}
       </div>
       <Outcome strategy={strategy} oracle={oracle} />

@@ -1,3 +1,7 @@
+import { digits, percent, seconds } from "@/lib/format";
+import { deviceLabel } from "@/live/devices";
+import { REASON_WORDS } from "./reasonWords";
+
 /** A strategy's reasons are its own: any plain values. Here they are sorted into shapes that can be drawn. */
 
 export interface Bars {
@@ -28,19 +32,31 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const UNITS: Record<string, string> = { s: "s", j: "J", mb: "MB", usd: "$" };
 
-/** `cpu_backlog_s` as `cpu backlog (s)`. */
+/** `cpu_backlog_s` as `cpu backlog (s)`; words that are known are said as the glossary says them. */
 export function spokenKey(key: string): string {
+  const known = REASON_WORDS[key];
+  if (known) return known.term;
   const parts = key.split("_");
   const unit = UNITS[parts.at(-1) ?? ""];
   const words = (unit && parts.length > 1 ? parts.slice(0, -1) : parts).join(" ");
   return unit && parts.length > 1 ? `${words} (${unit})` : words;
 }
 
+/** A number with the unit that its word has. */
+export function measured(key: string, value: number): string {
+  const unit = REASON_WORDS[key]?.unit;
+  if (unit === "share") return percent(value, 1);
+  if (unit === "seconds") return seconds(value);
+  const text = Number.isInteger(value) ? String(value) : digits(value);
+  return unit === "MB" ? `${text} MB` : text;
+}
+
 function factOf(key: string, value: unknown): Fact {
-  if (isNumber(value)) return { kind: "fact", key, text: String(Number(value.toPrecision(4))) };
+  if (isNumber(value)) return { kind: "fact", key, text: measured(key, value) };
   if (typeof value === "boolean") return { kind: "fact", key, text: value ? "yes" : "no" };
   if (value === null || value === undefined) return { kind: "fact", key, text: "–" };
-  return { kind: "fact", key, text: typeof value === "string" ? value : JSON.stringify(value) };
+  if (typeof value !== "string") return { kind: "fact", key, text: JSON.stringify(value) };
+  return { kind: "fact", key, text: /^(cpu|gpu_\d+)(\+gpu_\d+)?$/.test(value) ? deviceLabel(value) : value };
 }
 
 function curveOf(key: string, rows: Record<string, unknown>[]): Curve | null {

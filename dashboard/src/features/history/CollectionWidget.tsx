@@ -4,7 +4,7 @@ import { useTrend } from "@/client/queries";
 import { Confirm } from "@/features/widgets/Confirm";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count } from "@/lib/format";
+import { count, taskNumber } from "@/lib/format";
 import { useLive } from "@/live/store";
 
 const TABLES = [
@@ -33,35 +33,37 @@ export function CollectionWidget() {
   const answer = useTrend(160);
   const backlog = useLive((s) => s.update?.status.backlog_rows ?? 0);
   const found = answer.data?.collection;
-  const figures: [string, number | undefined][] = [
-    ["Tasks", found?.tasks],
-    ["Results", found?.results],
-    ["Oracle labels", found?.training_records],
-    ["Runs", found?.runs],
-    ["Retrainings", found?.model_versions],
-    ["Not yet stored", backlog],
+  const figures: [string, number | undefined, string][] = [
+    ["Tasks", found?.tasks, "of all runs"],
+    ["Results", found?.results, "one a task and strategy"],
+    ["Oracle labels", found?.training_records, "best share of a task"],
+    ["Runs", found?.runs, "since the last clearing"],
+    ["Retrainings", found?.model_versions, "versions of the forest"],
+    ["Not yet stored", backlog, "rows on their way"],
   ];
-  const table = () => ({ columns: ["what", "rows"], rows: figures });
+  const table = () => ({ columns: ["what", "rows"], rows: figures.map(([what, rows]) => [what, rows]) });
   return (
     <Widget
       title="Data collection"
+      meaning="Rows in the database as it counts them now, over all runs. The buttons give whole tables, whatever is on the screen."
       table={table}
-      foot={`Stored in ${found?.database === "postgresql" ? "PostgreSQL" : "SQLite"}, task ids ${count(found?.first_task_id)} to ${count(found?.last_task_id)} over all runs.`}
+      foot={`In ${found?.database === "postgresql" ? "PostgreSQL" : "SQLite"}: tasks ${taskNumber(found?.first_task_id)} to ${taskNumber(found?.last_task_id)}.`}
     >
       <Answer data={found} error={answer.error} empty="">
         {() => (
           <div className="flex h-full flex-col">
-            <dl className="grid grid-cols-2 gap-x-4 gap-y-2">
-              {figures.map(([label, value]) => (
+            <dl className="grid grid-cols-2 gap-x-4 gap-y-2.5">
+              {figures.map(([label, value, words]) => (
                 <div key={label}>
                   <dt className="eyebrow">{label}</dt>
                   <dd className="figure text-lg font-semibold" data-collected={label}>
                     {count(value)}
                   </dd>
+                  <dd className="text-[0.6875rem] leading-tight text-muted">{words}</dd>
                 </div>
               ))}
             </dl>
-            <div className="mt-auto flex flex-wrap gap-1.5 pt-2" data-no-picture="true">
+            <div className="mt-auto flex flex-wrap gap-1.5 pt-3" data-no-picture="true">
               {TABLES.map(([name, label]) => (
                 <a
                   key={name}

@@ -34,7 +34,8 @@ export function ModelErrorWidget() {
     <Widget
       title="Error after each retraining"
       table={table}
-      foot="Mean absolute error of the GPU share on the samples it was fitted to. A shift shows as a bump while old and new tasks are mixed."
+      meaning="Mean absolute error of the predicted GPU share (0 to 1), measured right after each retraining on every eighth of the samples it was fitted to: how well the forest knows its own window, not how well it does on new tasks. Up to 100 retrainings are shown."
+      foot="Error of the GPU share on its own samples. A shift shows as a bump while old and new tasks are mixed."
     >
       <Answer
         data={answer.data}
@@ -49,7 +50,8 @@ export function ModelErrorWidget() {
             points={points}
             shifts={shifts}
             trainings={[]}
-            log={false}
+            log
+            axisTitle="mean absolute error, log"
             connect
             format={(v) => (v == null ? "–" : digits(v))}
           />

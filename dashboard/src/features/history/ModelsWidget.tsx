@@ -1,7 +1,7 @@
 import { useModels } from "@/client/queries";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count, digits, seconds, wallTime } from "@/lib/format";
+import { count, digits, seconds, taskNumber, wallTime } from "@/lib/format";
 import { useFaces } from "@/lib/useStrategy";
 
 const SHOWN = 100;
@@ -19,8 +19,16 @@ export function ModelsWidget() {
   return (
     <Widget
       title="Retraining history"
+      meaning="Every time the forest was fitted again, newest first. From task: the first task decided with it. Samples: labelled tasks it was fitted to (at most the last 1,000). Took: wall time of the fit, in the background."
+      terms={[
+        {
+          term: "Error",
+          meaning:
+            "Mean absolute error of the predicted GPU share (0 to 1) on every eighth of the samples it was fitted to.",
+        },
+      ]}
       table={table}
-      foot={`The newest ${count(models.length)} of ${count(answer.data?.total)} retrainings. Error: mean absolute error of the predicted GPU share.`}
+      foot={`The newest ${count(models.length)} of ${count(answer.data?.total)} retrainings.`}
     >
       <Answer
         data={answer.data}
@@ -51,7 +59,7 @@ export function ModelsWidget() {
                     <td className="py-1.5 text-left">{model.version}</td>
                     <td className="text-left">{face(model.scheduler).label}</td>
                     <td>{wallTime(model.at)}</td>
-                    <td>{count(model.task_id)}</td>
+                    <td>{taskNumber(model.task_id)}</td>
                     <td>{count(model.samples)}</td>
                     <td>{model.error === null ? "–" : digits(model.error)}</td>
                     <td>{seconds(model.duration_s)}</td>

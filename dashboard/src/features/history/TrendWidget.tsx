@@ -8,13 +8,19 @@ import { Choice } from "@/features/widgets/Choice";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { count } from "@/lib/format";
+import { TERMS } from "@/lib/glossary";
 import { isTaskMetric, metricCard, TASK_METRICS } from "@/lib/metrics";
 import { strategyDash } from "@/lib/palette";
 import { useView } from "@/lib/url";
+import { useHidden } from "@/lib/useHidden";
 import { useFaces, useRacers } from "@/lib/useStrategy";
 import { strategiesOf, trendRows } from "./trend";
 
-const OPTIONS = TASK_METRICS.map((key) => ({ key, label: metricCard(key).label }));
+const OPTIONS = TASK_METRICS.map((key) => ({
+  key,
+  label: metricCard(key).label,
+  short: metricCard(key).short,
+}));
 const SCALES = [
   { key: "linear", label: "Linear" },
   { key: "log", label: "Log" },
@@ -43,6 +49,8 @@ export function TrendWidget() {
     );
   }, [trend, racers, face]);
   const keys = useMemo(() => names.map((name) => name.key), [names]);
+  const [hidden, pick] = useHidden(keys);
+  const drawn = useMemo(() => names.filter((name) => !hidden.has(name.key)), [names, hidden]);
   const points = useMemo(
     () => (trend ? trendRows(trend, metric, keys, scale === "log") : []),
     [trend, metric, keys, scale],
@@ -72,9 +80,16 @@ export function TrendWidget() {
       />
     </>
   );
-  const note = `Each point is the mean over ${count(trend?.tasks_per_point)} tasks, without smoothing; the newest stretch joins when it is half full. Amber lines are workload shifts, thin cyan lines, where there is room for them, retrainings.`;
+  const note = `Each point is the mean over ${count(trend?.tasks_per_point)} tasks, without smoothing. Amber lines are workload shifts, small cyan ticks on the axis the newest ${count(trainings.length)} retrainings.`;
   return (
-    <Widget title="Long-term trend" table={table} controls={controls} foot={note}>
+    <Widget
+      title="Long-term trend"
+      meaning="The stored results of the whole run, cut into stretches of equally many tasks; each point is the mean of its stretch, and nothing is smoothed. The newest stretch joins when it is half full. Click a name to see its line alone."
+      terms={[TERMS[metric]]}
+      table={table}
+      controls={controls}
+      foot={note}
+    >
       <Answer
         data={trend}
         error={answer.error}
@@ -83,15 +98,16 @@ export function TrendWidget() {
       >
         {() => (
           <div className="flex h-full flex-col gap-2">
-            <Legend entries={names} />
+            <Legend entries={names} hidden={hidden} onPick={pick} />
             <div className="min-h-0 flex-1">
               <TrendLines
                 label={`Long-term trend of ${metricCard(metric).label.toLowerCase()}`}
-                names={names}
+                names={drawn}
                 points={points}
                 shifts={shifts}
                 trainings={trainings}
                 log={scale === "log"}
+                axisTitle={`mean ${metricCard(metric).label.toLowerCase()}${scale === "log" ? ", log" : ""}`}
                 format={metricCard(metric).format}
               />
             </div>

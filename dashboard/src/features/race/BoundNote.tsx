@@ -14,8 +14,13 @@ function sentence(bound: Bound): string {
   if (bound.makespan_s === null || bound.execution_s === null || bound.tasks === 0)
     return "The bounds that nobody can beat are proven once tasks have finished.";
   const mean = seconds(bound.execution_s / bound.tasks);
-  return `It is proven that no strategy, however clever, could run these ${count(bound.tasks)} tasks in less than ${mean} each or finish them before ${seconds(bound.makespan_s)} of simulated time: the time gap and the makespan (span) gap are how far above that each one is.`;
+  return `It is proven that no strategy, however clever, could run these ${count(bound.tasks)} tasks in less than ${mean} each or finish them before ${seconds(bound.makespan_s)} of simulated time; the two gaps say how far above that each one is.`;
 }
+
+const LIMITS: Partial<Record<MetricCard["key"], string>> = {
+  time: "The oracle ignores queues, so leading here says nothing about latency or makespan. ",
+  latency: "The dashed line is the least possible running time: latency cannot be shorter. ",
+};
 
 /** What the bars mean, what the bound is, and how the scale is to be read. */
 export function BoundNote({ metric, bound, scale }: BoundNoteProps) {
@@ -25,8 +30,7 @@ export function BoundNote({ metric, bound, scale }: BoundNoteProps) {
       {scale === "log" && (
         <span className="text-warn">Log scale: each step to the right is a multiple, not an amount. </span>
       )}
-      {metric.key === "time" &&
-        "The oracle ignores queues, so leading here says nothing about latency or makespan. "}
+      {LIMITS[metric.key]}
       {bound && (
         <span title={bound.scope} data-bound={bound.makespan_s ?? ""}>
           {sentence(bound)}

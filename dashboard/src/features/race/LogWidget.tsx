@@ -26,6 +26,21 @@ const KINDS = [
   { key: "notices", label: "Notices" },
 ] as const;
 
+/** The words of a line; its task can be looked at, and a long list of choices is cut after two lines. */
+function LogWords({ line, onTask }: { line: Line; onTask: (id: number) => void }) {
+  const task = /^Task (\d+)/.exec(line.message);
+  const tone = TONES[line.level] ?? "";
+  if (!task) return <span className={tone}>{line.message}</span>;
+  return (
+    <span className={`line-clamp-2 ${tone}`} title={line.message}>
+      <button type="button" className="text-ml hover:underline" onClick={() => onTask(Number(task[1]))}>
+        {task[0]}
+      </button>
+      {line.message.slice(task[0].length)}
+    </span>
+  );
+}
+
 /** The live log: what the service says, newest first. */
 export function LogWidget() {
   const log = useLive((s) => s.log);
@@ -56,6 +71,7 @@ export function LogWidget() {
   return (
     <Widget
       title="Live log"
+      meaning={`What the service says, newest first: decisions are a sample, notices (retrainings, shifts) are complete. Keeps ${KEEP.log} lines. Click a task for its decisions.`}
       table={table}
       controls={
         <Choice
@@ -77,7 +93,7 @@ export function LogWidget() {
                 <time className="shrink-0 text-muted" dateTime={line.at}>
                   {wallTime(line.at)}
                 </time>
-                <span className={TONES[line.level] ?? ""}>{line.message}</span>
+                <LogWords line={line} onTask={(id) => change({ task: id }, true)} />
               </li>
             ))}
           </ol>

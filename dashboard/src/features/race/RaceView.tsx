@@ -15,8 +15,12 @@ const WIDGETS: readonly WidgetSpec[] = [
     body: <SummaryWidget />,
     grows: true,
   },
-  { place: { i: "wins", x: 7, y: 11, w: 5, h: 10, minW: 4, minH: 6 }, body: <WinWidget /> },
-  { place: { i: "form", x: 0, y: 21, w: 12, h: 8, minW: 4, minH: 5 }, body: <RecentFormWidget /> },
+  { place: { i: "wins", x: 7, y: 11, w: 5, h: 10, minW: 4, minH: 6 }, body: <WinWidget />, grows: true },
+  {
+    place: { i: "form", x: 0, y: 21, w: 12, h: 8, minW: 4, minH: 5 },
+    body: <RecentFormWidget />,
+    grows: true,
+  },
 ];
 
 /** Global comparison: who leads, by how much, and what nobody can beat. */

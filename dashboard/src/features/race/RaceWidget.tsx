@@ -5,6 +5,7 @@ import type { Bound, Comparison } from "@/client/types";
 import { Choice } from "@/features/widgets/Choice";
 import { Empty, Loading } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
+import { termsOf } from "@/lib/glossary";
 import { METRICS, type MetricCard, metricCard, type RaceMetric } from "@/lib/metrics";
 import { useView } from "@/lib/url";
 import { type FaceOf, useFaces } from "@/lib/useStrategy";
@@ -14,7 +15,8 @@ import { BoundNote } from "./BoundNote";
 /** The bound in the metric's own unit, where one is proven: it is renewed every few seconds and holds for later tasks too. */
 export function boundFor(metric: RaceMetric, bound: Bound): number | null {
   if (metric === "makespan") return bound.makespan_s;
-  if (metric === "time" && bound.execution_s !== null && bound.tasks > 0)
+  // A task cannot be there sooner after its arrival than it can run: the bound on time is one on latency too.
+  if ((metric === "time" || metric === "latency") && bound.execution_s !== null && bound.tasks > 0)
     return bound.execution_s / bound.tasks;
   return null;
 }
@@ -63,7 +65,7 @@ export function RaceWidget() {
       <Choice
         label="Metric"
         value={metric.key}
-        options={METRICS.map((m) => ({ key: m.key, label: m.label }))}
+        options={METRICS.map((m) => ({ key: m.key, label: m.label, short: m.short }))}
         onChange={(key) => changeView({ metric: key })}
       />
       <Choice label="Scale" value={scale} options={SCALES} onChange={(key) => changeView({ scale: key })} />
@@ -72,6 +74,8 @@ export function RaceWidget() {
   return (
     <Widget
       title="Performance race"
+      meaning="Every strategy decides the same tasks at the same moments, each on a cluster of its own. A bar is the mean over all finished tasks of this run (makespan: the last finish), without an interval: the tasks of one run follow each other and are no independent repeats. For a judgement with confidence intervals, run hms race --seeds."
+      terms={termsOf("time", "latency", "energy", "cost", "makespan", "bound", "timeGap", "makespanGap")}
       controls={controls}
       table={table}
       foot={<BoundNote metric={metric} bound={bound} scale={scale} />}
@@ -85,9 +89,10 @@ export function RaceWidget() {
           racers={racers}
           scale={scale}
           bound={floor}
-          boundText={`proven bound ${metric.format(floor)}`}
+          boundText={metric.format(floor)}
           valueLabel={metric.short}
-          narrowGap={metric.key === "time" ? "timeGap" : "makespanGap"}
+          format={metric.format}
+          narrowGap={metric.key === "makespan" ? "makespanGap" : "timeGap"}
           hrefOf={(name) => `/strategies/${name}`}
         />
       )}

@@ -1,13 +1,15 @@
 import { useMemo } from "react";
-import { columnsOf, lastSeconds, recentMeans, shiftMarkers } from "@/charts/series";
+import { columnsOf, lastSeconds, recentMeans, shiftMarkers, spanOf } from "@/charts/series";
 import { TimeChart } from "@/charts/TimeChart";
 import { Choice } from "@/features/widgets/Choice";
 import { Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { seconds } from "@/lib/format";
+import { TERMS } from "@/lib/glossary";
 import { strategyDash } from "@/lib/palette";
 import { useTheme } from "@/lib/theme";
 import { useView } from "@/lib/url";
+import { useHidden } from "@/lib/useHidden";
 import { useFaces, useRacers } from "@/lib/useStrategy";
 import { useLive } from "@/live/store";
 
@@ -16,7 +18,7 @@ const STRETCH_S = 10;
 
 const KINDS = [
   { key: "latency", label: "Latency" },
-  { key: "time", label: "Execution time" },
+  { key: "time", label: "Execution time", short: "Time" },
 ] as const;
 
 const SCALES = [
@@ -53,6 +55,9 @@ export function RecentFormWidget() {
       })),
     [racers, face],
   );
+  const [hidden, pick] = useHidden(racers);
+  const spanS = spanOf(-(columns.xs[0] ?? 0), SPAN_S);
+  const title = kind === "time" ? "mean execution time" : "mean latency";
   const table = () => ({
     columns: ["seconds_before_now", ...racers],
     rows: columns.xs.map((x, i) => [x, ...columns.ys.map((column) => column[i])]),
@@ -60,6 +65,8 @@ export function RecentFormWidget() {
   return (
     <Widget
       title="Recent form"
+      meaning={`For each strategy the mean of the tasks decided in the ${STRETCH_S} wall seconds before each point, as this tab watched; it begins when the tab is opened. A mean of few tasks moves by chance. Click a name to see its line alone.`}
+      terms={[TERMS[kind]]}
       table={table}
       controls={
         <>
@@ -77,7 +84,7 @@ export function RecentFormWidget() {
           />
         </>
       }
-      foot={`Each point is the mean of the tasks decided in the ${STRETCH_S} s before it, as this tab watched; dashed lines are workload shifts. The whole run is under History.`}
+      foot={`Each point: the mean of the ${STRETCH_S} s before it, as this tab watched. Amber lines are workload shifts. The whole run is under History.`}
     >
       {recent.length < 2 ? (
         <Empty title="Watching…">The chart begins with the second update.</Empty>
@@ -88,8 +95,11 @@ export function RecentFormWidget() {
           columns={columns}
           markers={markers}
           theme={theme}
-          spanS={SPAN_S}
+          spanS={spanS}
           log={scale === "log"}
+          axisTitle={scale === "log" ? `${title}, log` : title}
+          hidden={hidden}
+          onPick={pick}
           format={seconds}
         />
       )}

@@ -15,9 +15,12 @@ export function ScatterWidget() {
     columns: ["task_id", "size", "compute_intensity", "memory_mb"],
     rows: tasks.map((task) => [task.id, task.size, task.intensity, task.memory]),
   });
-  const note = `Keeps ${KEEP.tasks} tasks; above 40 tasks a second this tab gets a sample.`;
   return (
-    <Widget title="Workload: size × intensity" table={table} foot={note}>
+    <Widget
+      title="Workload: size × intensity"
+      meaning={`The latest tasks that this tab got, ${KEEP.tasks} at most; above 40 tasks a second it gets a sample. Size has no unit: the base duration is (size ÷ 1000) to the power 1.5, over intensity + 0.5, in seconds. Intensity says how much a task gains from a GPU, 0 to 1. The area of a dot is the memory that must cross the bus. Click a dot for its decisions.`}
+      table={table}
+    >
       {tasks.length === 0 ? (
         <Empty title="No tasks yet" />
       ) : (

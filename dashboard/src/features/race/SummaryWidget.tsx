@@ -1,14 +1,18 @@
+import { ArrowUp } from "lucide-react";
 import { Link } from "react-router";
 import type { Comparison } from "@/client/types";
-import { Empty } from "@/features/widgets/States";
+import { Empty, Loading } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { count, dollars, gap, joules, percent, seconds } from "@/lib/format";
+import { TERMS, type TermKey, termsOf } from "@/lib/glossary";
+import { useView } from "@/lib/url";
 import { useFaces } from "@/lib/useStrategy";
 import { useLive } from "@/live/store";
 
 interface Column {
   key: string;
   label: string;
+  term: TermKey;
   of: (row: Comparison) => number | null;
   text: (value: number | null) => string;
   /** Whether the least value is marked as the best. */
@@ -16,15 +20,36 @@ interface Column {
 }
 
 const COLUMNS: readonly Column[] = [
-  { key: "avg_time", label: "Time", of: (r) => r.avg_time, text: seconds, race: true },
-  { key: "avg_latency", label: "Latency", of: (r) => r.avg_latency, text: seconds, race: true },
-  { key: "p95_latency", label: "p95, recent", of: (r) => r.p95_latency, text: seconds, race: true },
-  { key: "avg_wait", label: "Wait", of: (r) => r.avg_wait, text: seconds, race: true },
-  { key: "avg_energy", label: "Energy", of: (r) => r.avg_energy, text: joules, race: true },
-  { key: "avg_cost", label: "Cost", of: (r) => r.avg_cost, text: dollars, race: true },
-  { key: "makespan_gap", label: "Gap", of: (r) => r.makespan_gap, text: gap, race: true },
-  { key: "efficiency", label: "Efficiency", of: (r) => r.efficiency, text: (v) => percent(v), race: false },
-  { key: "oom_count", label: "OOM", of: (r) => r.oom_count, text: count, race: false },
+  { key: "avg_time", label: "Time", term: "time", of: (r) => r.avg_time, text: seconds, race: true },
+  {
+    key: "avg_latency",
+    label: "Latency",
+    term: "latency",
+    of: (r) => r.avg_latency,
+    text: seconds,
+    race: true,
+  },
+  { key: "p95_latency", label: "p95", term: "p95", of: (r) => r.p95_latency, text: seconds, race: true },
+  { key: "avg_wait", label: "Wait", term: "wait", of: (r) => r.avg_wait, text: seconds, race: true },
+  { key: "avg_energy", label: "Energy", term: "energy", of: (r) => r.avg_energy, text: joules, race: true },
+  { key: "avg_cost", label: "Cost", term: "cost", of: (r) => r.avg_cost, text: dollars, race: true },
+  {
+    key: "makespan_gap",
+    label: "Gap",
+    term: "makespanGap",
+    of: (r) => r.makespan_gap,
+    text: gap,
+    race: true,
+  },
+  {
+    key: "efficiency",
+    label: "Eff.",
+    term: "efficiency",
+    of: (r) => r.efficiency,
+    text: (v) => percent(v),
+    race: false,
+  },
+  { key: "oom_count", label: "OOM", term: "oom", of: (r) => r.oom_count, text: count, race: false },
 ];
 
 function bests(rows: readonly Comparison[]): Record<string, number> {
@@ -36,67 +61,126 @@ function bests(rows: readonly Comparison[]): Record<string, number> {
   );
 }
 
+/** The rows by one column, best first: the least value, or the most for the efficiency; unknown values come last. */
+export function ordered(rows: readonly Comparison[], key: string): readonly Comparison[] {
+  const column = COLUMNS.find((entry) => entry.key === key);
+  if (!column) return rows;
+  const sign = key === "efficiency" ? -1 : 1;
+  const weight = (row: Comparison): number => {
+    const value = column.of(row);
+    return value === null ? Number.POSITIVE_INFINITY : sign * value;
+  };
+  return [...rows].sort((a, b) => weight(a) - weight(b) || (a.name < b.name ? -1 : 1));
+}
+
+interface HeadProps {
+  by: string;
+  onSort: (key: string) => void;
+}
+
+function Head({ by, onSort }: HeadProps) {
+  const ground = { background: "var(--panel-solid)" };
+  return (
+    <thead className="sticky top-0 z-20" style={ground}>
+      <tr className="text-muted">
+        <th scope="col" className="sticky left-0 z-10 py-1.5 text-left font-medium" style={ground}>
+          Strategy
+        </th>
+        {COLUMNS.map((column) => (
+          <th
+            key={column.key}
+            scope="col"
+            aria-sort={by !== column.key ? "none" : column.key === "efficiency" ? "descending" : "ascending"}
+            className="py-1 pl-1.5 font-medium"
+          >
+            <button
+              type="button"
+              title={TERMS[column.term].meaning}
+              className={`inline-flex min-h-6 items-center gap-0.5 rounded px-1 whitespace-nowrap hover:bg-raised ${by === column.key ? "text-ml" : ""}`}
+              onClick={() => onSort(column.key)}
+            >
+              {by === column.key && <ArrowUp size={11} aria-hidden="true" />}
+              {column.label}
+            </button>
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+interface RowProps {
+  row: Comparison;
+  best: Record<string, number>;
+  face: { label: string; colour: string };
+}
+
+function Row({ row, best, face }: RowProps) {
+  return (
+    <tr className="border-t border-line" data-strategy={row.name}>
+      <th
+        scope="row"
+        className="sticky left-0 z-10 py-1.5 pr-1 text-left font-medium whitespace-nowrap"
+        style={{ background: "var(--panel-solid)" }}
+      >
+        <span
+          aria-hidden="true"
+          className="mr-2 inline-block size-2 rounded-full"
+          style={{ background: face.colour }}
+        />
+        <Link className="hover:underline" to={`/strategies/${row.name}`}>
+          {face.label}
+        </Link>
+      </th>
+      {COLUMNS.map((column) => {
+        const value = column.of(row);
+        const leads = column.race && value !== null && value === best[column.key];
+        return (
+          <td
+            key={column.key}
+            data-column={column.key}
+            className={`py-1.5 pr-1 pl-2 whitespace-nowrap ${leads ? "font-semibold text-good" : ""}`}
+          >
+            {leads && <span title="best">● </span>}
+            {column.text(value)}
+          </td>
+        );
+      })}
+    </tr>
+  );
+}
+
 /** The averages of every strategy in one table; the best of each column is marked. */
 export function SummaryWidget() {
-  const rows = useLive((s) => s.update?.comparison) ?? [];
+  const rows = useLive((s) => s.update?.comparison);
+  const [params, change] = useView();
+  const by = params.get("by_mean") ?? "avg_latency";
   const face = useFaces();
-  const best = bests(rows);
+  const best = bests(rows ?? []);
   const table = () => ({
     columns: ["scheduler", "tasks", ...COLUMNS.map((column) => column.key)],
-    rows: rows.map((row) => [row.name, row.tasks, ...COLUMNS.map((column) => column.of(row))]),
+    rows: (rows ?? []).map((row) => [row.name, row.tasks, ...COLUMNS.map((column) => column.of(row))]),
   });
   return (
     <Widget
       title="Average metrics"
+      meaning="Means for one task over all finished tasks of this run; p95 alone is over the latest 1,000. One run is one observation: a small difference here is no proof, see hms race --seeds for intervals."
+      terms={termsOf("time", "latency", "p95", "wait", "energy", "cost", "makespanGap", "efficiency", "oom")}
       table={table}
-      foot="Means over the whole run, for each task; p95: latency of the latest 1,000 tasks. Gap: makespan above the proven bound. Efficiency: the oracle's execution time over the strategy's. OOM: shares that did not fit a GPU's memory. ● marks the best."
+      foot="Means over the whole run; p95: latest 1,000 tasks; Gap: makespan above the proven bound; Eff.: the oracle's time ÷ the strategy's. ● marks the best; a head sorts."
     >
-      {rows.length === 0 ? (
+      {rows === undefined ? (
+        <Loading title="Waiting for the race" />
+      ) : rows.length === 0 ? (
         <Empty title="No figures yet" />
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
         <section aria-label="Average metrics of every strategy" className="h-full overflow-auto" tabIndex={0}>
           <table className="figure h-full w-full text-right text-xs">
-            <thead className="sticky top-0 z-10" style={{ background: "var(--panel-solid)" }}>
-              <tr className="text-muted">
-                <th scope="col" className="py-1.5 text-left font-medium">
-                  Strategy
-                </th>
-                {COLUMNS.map((column) => (
-                  <th key={column.key} scope="col" className="px-2 py-1.5 font-medium">
-                    {column.label}
-                  </th>
-                ))}
-              </tr>
-            </thead>
+            <Head by={by} onSort={(key) => change({ by_mean: key === "avg_latency" ? null : key })} />
             <tbody>
-              {rows.map((row) => (
-                <tr key={row.name} className="border-t border-line" data-strategy={row.name}>
-                  <th scope="row" className="py-1.5 text-left font-medium whitespace-nowrap">
-                    <span
-                      aria-hidden="true"
-                      className="mr-2 inline-block size-2 rounded-full"
-                      style={{ background: face(row.name).colour }}
-                    />
-                    <Link className="hover:underline" to={`/strategies/${row.name}`}>
-                      {face(row.name).label}
-                    </Link>
-                  </th>
-                  {COLUMNS.map((column) => {
-                    const value = column.of(row);
-                    const leads = column.race && value !== null && value === best[column.key];
-                    return (
-                      <td
-                        key={column.key}
-                        data-column={column.key}
-                        className={`px-2 py-1.5 whitespace-nowrap ${leads ? "font-semibold text-good" : ""}`}
-                      >
-                        {leads && <span title="best">● </span>}
-                        {column.text(value)}
-                      </td>
-                    );
-                  })}
-                </tr>
+              {ordered(rows, by).map((row) => (
+                <Row key={row.name} row={row} best={best} face={face(row.name)} />
               ))}
             </tbody>
           </table>

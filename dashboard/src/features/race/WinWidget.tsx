@@ -9,6 +9,7 @@ import { count, percent } from "@/lib/format";
 import { isTaskMetric, metricCard, TASK_METRICS } from "@/lib/metrics";
 import { useView } from "@/lib/url";
 import { useFaces } from "@/lib/useStrategy";
+import { bestFirst } from "./wins";
 
 const OPTIONS = TASK_METRICS.map((key) => ({ key, label: metricCard(key).short }));
 
@@ -37,20 +38,26 @@ export function WinWidget() {
           onChange={(key) => change({ wins: key })}
         />
       }
-      foot={`Share of the latest ${count(matrix?.tasks)} tasks where the row's value is lower than the column's. Green: the row wins. Equal values count for nobody.`}
+      meaning={`In per cent of the latest ${count(matrix?.tasks)} tasks: how often the row's value was lower than the column's. Equal values count for nobody, so two cells facing each other need not sum to 100. The order is by how much more a strategy wins than it loses.`}
+      foot={`Per cent of the latest ${count(matrix?.tasks)} tasks where the row beats the column. Green: the row wins; equal values count for nobody.`}
     >
       <Answer data={matrix} error={answer.error} isEmpty={(m) => m.tasks === 0} empty="No finished tasks yet">
-        {(m) => (
-          <Matrix
-            caption={`Win/loss by ${metricCard(metric).label.toLowerCase()}`}
-            names={m.schedulers}
-            labels={m.schedulers.map((name) => face(name).label)}
-            values={m.share}
-            colourOf={(value, i, j) => winColour(value, m.share[j]?.[i] ?? 0)}
-            textOf={(value) => String(Math.round(value * 100))}
-            sentenceOf={(row, column, value) => `${row} beats ${column} in ${percent(value, 1)} of the tasks`}
-          />
-        )}
+        {(found) => {
+          const m = bestFirst(found);
+          return (
+            <Matrix
+              caption={`Win/loss by ${metricCard(metric).label.toLowerCase()}`}
+              names={m.schedulers}
+              labels={m.schedulers.map((name) => face(name).label)}
+              values={m.share}
+              colourOf={(value, i, j) => winColour(value, m.share[j]?.[i] ?? 0)}
+              textOf={(value) => String(Math.round(value * 100))}
+              sentenceOf={(row, column, value) =>
+                `${row} beats ${column} in ${percent(value, 1)} of the tasks`
+              }
+            />
+          );
+        }}
       </Answer>
     </Widget>
   );

@@ -4,6 +4,7 @@ import { change, start, steer, useCommands } from "@/client/commands";
 import { usePresets } from "@/client/queries";
 import { Confirm } from "@/features/widgets/Confirm";
 import { clock, count, digits } from "@/lib/format";
+import { TERMS } from "@/lib/glossary";
 import { spoken } from "@/lib/useStrategy";
 import { useLive } from "@/live/store";
 import { LoadSlider } from "./LoadSlider";
@@ -49,15 +50,15 @@ function Figures() {
   const simulated = useLive((s) => s.update?.simulated_time_s);
   const pace = useLive((s) => s.update?.status.achieved_speed);
   const figures = [
-    ["Tasks", count(tasks), "tasks-processed"],
-    ["Simulated", clock(simulated), "simulated-clock"],
-    ["Pace", pace === undefined ? "–" : `${digits(pace, 2)}/s`, "achieved-speed"],
+    [TERMS.tasks, count(tasks), "tasks-processed"],
+    [TERMS.simulated, clock(simulated), "simulated-clock"],
+    [TERMS.pace, pace === undefined ? "–" : `${digits(pace, 2)}/s`, "achieved-speed"],
   ] as const;
   return (
     <dl className="col-span-2 row-start-1 flex justify-between gap-5 sm:justify-start">
-      {figures.map(([label, value, id]) => (
-        <div key={id}>
-          <dt className="eyebrow">{label}</dt>
+      {figures.map(([term, value, id]) => (
+        <div key={id} title={term.meaning}>
+          <dt className="eyebrow">{term.term}</dt>
           <dd className="figure mt-1 flex h-8 items-center text-lg font-semibold" data-figure={id}>
             {value}
           </dd>
@@ -71,7 +72,7 @@ function SpeedPick() {
   const speed = useLive((s) => s.update?.status.speed);
   const known = SPEEDS.some((entry) => entry.value === speed);
   return (
-    <label className="block">
+    <label className="block" title={TERMS.speed.meaning}>
       <span className="eyebrow block">Speed</span>
       <select
         className="field mt-1 h-8 w-full"
@@ -96,9 +97,9 @@ function ShiftButtons() {
   const presets = usePresets();
   const now = useLive((s) => s.update?.status.workload.preset);
   return (
-    <fieldset className="col-span-2 min-w-0">
+    <fieldset className="col-span-2 min-w-0 xl:ml-auto">
       <legend className="eyebrow">Shift the workload to</legend>
-      <div className="mt-1 flex gap-1 overflow-x-auto pb-0.5 sm:flex-wrap">
+      <div className="mt-1 flex flex-wrap gap-1">
         {presets.map((preset) => (
           <button
             key={preset.name}
@@ -134,7 +135,7 @@ export function ControlBar() {
   return (
     <section
       aria-label="Race controls"
-      className="glass grid grid-cols-2 items-start gap-x-6 gap-y-3 px-4 py-3 sm:flex sm:flex-wrap"
+      className="glass grid grid-cols-2 items-start gap-x-6 gap-y-3 px-4 py-3 sm:flex sm:flex-wrap sm:gap-x-5"
     >
       <div>
         <p className="eyebrow">
@@ -175,7 +176,7 @@ export function ControlBar() {
       </button>
       <Figures />
       <div id="more-controls" className={`${open ? "contents" : "hidden"} sm:contents`}>
-        <div className="col-span-2 sm:w-40">
+        <div className="col-span-2 sm:w-[8.75rem]">
           <SpeedPick />
         </div>
         <LoadSlider />

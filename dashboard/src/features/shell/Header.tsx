@@ -2,6 +2,7 @@ import { ChefHat, Moon, Sun } from "lucide-react";
 import { NavLink } from "react-router";
 import { switchTheme, useTheme } from "@/lib/theme";
 import { ConnectionPill } from "./ConnectionPill";
+import { Ticker } from "./Ticker";
 
 const VIEWS = [
   { to: "/", label: "Race" },
@@ -32,7 +33,7 @@ export function Header({ onTour }: { onTour: () => void }) {
   const theme = useTheme((s) => s.theme);
   const other = theme === "dark" ? "light" : "dark";
   return (
-    <header className="flex flex-wrap items-center gap-x-2 gap-y-2 py-3 sm:gap-x-4">
+    <header className="head -mx-3 flex flex-wrap items-center gap-x-2 gap-y-1.5 px-3 pt-3 pb-2 sm:-mx-5 sm:gap-x-4 sm:px-5 lg:sticky lg:top-0 lg:z-30 lg:pb-3">
       <div className="flex items-center gap-2 sm:gap-2.5">
         <Mark />
         <h1 className="text-[0.9375rem] font-semibold tracking-tight sm:text-[1.0625rem]">
@@ -55,7 +56,8 @@ export function Header({ onTour }: { onTour: () => void }) {
           </NavLink>
         ))}
       </nav>
-      <div className="ml-auto flex items-center gap-0.5 sm:gap-1.5">
+      <Ticker />
+      <div className="ml-auto flex items-center gap-0.5 sm:gap-1.5 lg:ml-0">
         <ConnectionPill />
         <button
           type="button"

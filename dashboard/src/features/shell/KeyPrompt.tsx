@@ -1,5 +1,5 @@
 import { KeyRound } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { forgetProblem, useCommands } from "@/client/commands";
 import { rememberApiKey } from "@/client/http";
 
@@ -7,6 +7,11 @@ import { rememberApiKey } from "@/client/http";
 export function KeyPrompt() {
   const { problem, needsKey } = useCommands();
   const [key, setKey] = useState("");
+  const box = useRef<HTMLDivElement>(null);
+  // It stands below the controls, in nobody's way; a person who is further down must see it all the same.
+  useEffect(() => {
+    if (problem) box.current?.scrollIntoView({ block: "nearest" });
+  }, [problem]);
   if (!problem) return null;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -16,12 +21,12 @@ export function KeyPrompt() {
   };
   return (
     <div
+      ref={box}
       role="alert"
-      className="glass fixed inset-x-4 bottom-4 z-40 mx-auto max-w-lg px-4 py-3 text-sm"
-      style={{ background: "var(--panel-solid)" }}
+      className="mt-3 rounded-xl border border-warn/45 bg-warn/10 px-4 py-2.5 text-sm"
     >
-      <div className="flex items-start gap-3">
-        <KeyRound size={17} className="mt-0.5 text-warn" aria-hidden="true" />
+      <div className="flex items-center gap-3">
+        <KeyRound size={17} className="shrink-0 text-warn" aria-hidden="true" />
         <p className="flex-1">{problem}</p>
         <button type="button" className="press" onClick={forgetProblem}>
           Close

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { change } from "@/client/commands";
+import { TERMS } from "@/lib/glossary";
 import { useLive } from "@/live/store";
 
 const LOW = 0.2;
@@ -18,7 +19,7 @@ export function LoadSlider() {
     if (held !== null) void change({ arrival_rate: held }).then(() => setHeld(null));
   };
   return (
-    <label className="col-span-2 block sm:w-44">
+    <label className="col-span-2 block sm:w-40" title={TERMS.load.meaning}>
       <span className="eyebrow flex justify-between">
         Load{" "}
         <span className="figure text-ink normal-case">

@@ -5,7 +5,6 @@ import { ControlBar } from "./ControlBar";
 import { Header } from "./Header";
 import { KeyPrompt } from "./KeyPrompt";
 import { Situation } from "./Situation";
-import { Toasts } from "./Toasts";
 
 const AuditDrawer = lazy(async () => ({
   default: (await import("@/features/audit/AuditDrawer")).AuditDrawer,
@@ -39,12 +38,11 @@ export function Shell() {
       </a>
       <Header onTour={() => setTouring(true)} />
       <ControlBar />
+      <KeyPrompt />
       <Situation />
       <main id="view" className="mt-3 flex-1" aria-busy={navigation.state === "loading"}>
         <Outlet />
       </main>
-      <Toasts />
-      <KeyPrompt />
       <Suspense fallback={null}>
         {task !== null && <AuditDrawer taskId={task} onClose={() => change({ task: null })} />}
         {touring && <Tour onEnd={endTour} />}

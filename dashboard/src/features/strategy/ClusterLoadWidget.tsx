@@ -45,7 +45,8 @@ export function ClusterLoadWidget({ name }: { name: string }) {
     <Widget
       title="Cluster load, last 60 s"
       table={table}
-      foot="Stacked busy shares, each over the 60 simulated seconds before its point; 100 % is one device busy all the time. Dashed lines are workload shifts."
+      meaning="The last 60 seconds of your time. Each band is one device's busy share over the 60 simulated seconds before the point; stacked, so that 100 % is one device busy all the time and 500 % all five. Part of a minute is empty while the tab is young."
+      foot="Stacked busy shares: 100 % is one device busy all the time. Amber lines are workload shifts."
     >
       {recent.length < 2 ? (
         <Empty title="Watching…">The chart begins with the second update.</Empty>
@@ -58,6 +59,7 @@ export function ClusterLoadWidget({ name }: { name: string }) {
           theme={theme}
           spanS={SPAN_S}
           stack
+          axisTitle="busy devices, stacked"
           format={(v) => percent(v)}
         />
       )}

@@ -2,10 +2,18 @@ import type { ClusterLoad } from "@/client/types";
 import { Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { count, percent, seconds } from "@/lib/format";
+import { TERMS, termsOf } from "@/lib/glossary";
 import { deviceColour } from "@/lib/palette";
 import { useTheme } from "@/lib/theme";
 import { deviceLabel, devicesOf } from "@/live/devices";
 import { useLive } from "@/live/store";
+
+const HEADS = [
+  { key: "busy60", brief: "60 s" },
+  { key: "busyRun", brief: "Run" },
+  { key: "queue", brief: "Queue" },
+  { key: "backlog", brief: "Free in" },
+] as const;
 
 /** Each device of this strategy's cluster: how busy, how long its queue. */
 export function DevicesWidget({ name }: { name: string }) {
@@ -23,18 +31,27 @@ export function DevicesWidget({ name }: { name: string }) {
     ]),
   });
   return (
-    <Widget title="Devices and queues" table={table}>
+    <Widget
+      title="Devices and queues"
+      meaning="The devices of this strategy's own cluster, in simulated time."
+      terms={termsOf("busy60", "busyRun", "queue", "backlog")}
+      table={table}
+    >
       {devices.length === 0 ? (
         <Empty title="No cluster yet" />
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
         <section aria-label="Devices and queues" className="h-full overflow-auto" tabIndex={0}>
-          <table className="figure w-full text-right text-xs">
+          <table className="figure w-full text-right text-xs whitespace-nowrap">
             <thead className="text-muted">
               <tr>
-                {["Device", "Busy, last 60 s", "Busy, whole run", "In queue", "Free in"].map((label, i) => (
-                  <th key={label} scope="col" className={`py-1 font-medium ${i === 0 ? "text-left" : ""}`}>
-                    {label}
+                <th scope="col" className="py-1 text-left font-medium">
+                  Device
+                </th>
+                {HEADS.map(({ key, brief }) => (
+                  <th key={key} scope="col" title={TERMS[key].meaning} className="py-1 pl-3 font-medium">
+                    <span className="sm:hidden">{brief}</span>
+                    <span className="max-sm:hidden">{TERMS[key].term}</span>
                   </th>
                 ))}
               </tr>
@@ -54,7 +71,7 @@ export function DevicesWidget({ name }: { name: string }) {
                     <span className="inline-flex items-center gap-2">
                       <span
                         aria-hidden="true"
-                        className="inline-block h-1.5 w-16 overflow-hidden rounded-full bg-raised"
+                        className="inline-block h-1.5 w-16 overflow-hidden rounded-full bg-raised max-sm:hidden"
                       >
                         <span
                           className="block h-full rounded-full"

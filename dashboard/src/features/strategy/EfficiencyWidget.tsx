@@ -1,41 +1,73 @@
 import { Widget } from "@/features/widgets/Widget";
-import { gap, percent, seconds } from "@/lib/format";
+import { percent } from "@/lib/format";
+import { termsOf } from "@/lib/glossary";
+import { METRICS } from "@/lib/metrics";
 import { useFaces } from "@/lib/useStrategy";
+import { useLive } from "@/live/store";
+import { rankOf } from "./standing";
 import { useRow } from "./useRow";
 
-/** Efficiency in execution time: the oracle is 100 %. */
+/** Efficiency in execution time, with the oracle at 100 %, and the place in every metric. */
 export function EfficiencyWidget({ name }: { name: string }) {
   const row = useRow(name);
-  const face = useFaces();
+  const rows = useLive((s) => s.update?.comparison);
+  const { colour } = useFaces()(name);
   const share = row?.efficiency ?? null;
+  const places = METRICS.map((metric) => ({
+    metric,
+    value: row ? metric.of(row) : null,
+    rank: rankOf(rows ?? [], name, metric.of),
+  }));
   const table = () => ({
-    columns: ["scheduler", "efficiency", "makespan_s", "makespan_gap"],
-    rows: [[name, share, row?.makespan, row?.makespan_gap]],
+    columns: [
+      "scheduler",
+      "efficiency",
+      ...places.flatMap(({ metric }) => [metric.key, `${metric.key}_rank`]),
+    ],
+    rows: [[name, share, ...places.flatMap(({ value, rank }) => [value, rank])]],
   });
   return (
     <Widget
       title="Efficiency"
+      meaning="How close this strategy comes to the oracle in execution time, and its place among all strategies of this race by each mean; equal values share a place. A place is no proof of a difference."
+      terms={termsOf("efficiency", "time", "latency", "energy", "cost", "makespan")}
       table={table}
-      foot="The oracle's execution time over this strategy's: 100 % is the oracle."
     >
-      <div className="flex h-full flex-col justify-center gap-3">
-        <p
-          className="figure text-4xl font-semibold tracking-tight"
-          data-figure="efficiency"
-          style={{ color: face(name).colour }}
-        >
-          {percent(share, 1)}
-        </p>
-        <div className="h-2 overflow-hidden rounded-full bg-raised" aria-hidden="true">
-          <div
-            className="h-full rounded-full transition-[width] duration-500"
-            style={{ width: `${Math.min(1, share ?? 0) * 100}%`, background: face(name).colour }}
-          />
+      <div className="flex h-full flex-col justify-between gap-2.5 overflow-auto">
+        <div>
+          <p className="flex items-baseline gap-2">
+            <span
+              className="figure text-3xl font-semibold tracking-tight"
+              data-figure="efficiency"
+              style={{ color: colour }}
+            >
+              {percent(share, 1)}
+            </span>
+            <span className="text-xs text-muted">of the oracle's speed</span>
+          </p>
+          <div className="mt-2 h-1.5 overflow-hidden rounded-full bg-raised" aria-hidden="true">
+            <div
+              className="h-full rounded-full transition-[width] duration-500"
+              style={{ width: `${Math.min(1, share ?? 0) * 100}%`, background: colour }}
+            />
+          </div>
         </div>
-        <p className="figure text-xs text-muted">
-          Makespan {seconds(row?.makespan)}, <span className="text-ink">{gap(row?.makespan_gap)}</span> above
-          the proven bound.
-        </p>
+        <table className="figure w-full text-right text-xs">
+          <caption className="sr-only">Value and place in every metric</caption>
+          <tbody>
+            {places.map(({ metric, value, rank }) => (
+              <tr key={metric.key} title={metric.meaning}>
+                <th scope="row" className="py-[3px] text-left font-normal text-muted">
+                  {metric.label}
+                </th>
+                <td className="font-medium">{metric.format(value)}</td>
+                <td className="w-16 pl-2 whitespace-nowrap text-muted">
+                  {rank === null ? "–" : `#${rank} of ${rows?.length ?? 0}`}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
       </div>
     </Widget>
   );

@@ -1,7 +1,10 @@
+import { GpuShare } from "@/features/audit/GpuShare";
 import { Reasons } from "@/features/audit/Reasons";
+import { knownReasons } from "@/features/audit/reasonWords";
 import { Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count, percent } from "@/lib/format";
+import { percent, taskNumber } from "@/lib/format";
+import { TERMS } from "@/lib/glossary";
 import { useView } from "@/lib/url";
 import { useFaces } from "@/lib/useStrategy";
 import { deviceLabel } from "@/live/devices";
@@ -30,7 +33,13 @@ export function LastDecisionWidget({ name }: { name: string }) {
       : [],
   });
   return (
-    <Widget title="Decision audit: the latest task" table={table} foot={<LearningNote name={name} />}>
+    <Widget
+      title="Decision audit: the latest task"
+      meaning="The latest decision as the strategy itself explains it: what it saw, what it weighed, what it chose. Point at a word for its meaning; press the task to see what every other strategy did with it."
+      terms={audit ? knownReasons(audit.reason) : []}
+      table={table}
+      foot={<LearningNote name={name} />}
+    >
       {!audit ? (
         <Empty title="No decision yet" />
       ) : (
@@ -38,12 +47,14 @@ export function LastDecisionWidget({ name }: { name: string }) {
         <section aria-label="Why the latest decision" className="h-full overflow-auto" tabIndex={0}>
           <div className="flex flex-wrap items-center gap-2 text-sm">
             <button type="button" className="press" onClick={() => change({ task: audit.task_id }, true)}>
-              Task {count(audit.task_id)}
+              Task {taskNumber(audit.task_id)}
             </button>
             <span className="font-semibold">{deviceLabel(audit.device)}</span>
-            <span className="figure text-muted">GPU share {percent(audit.gpu_fraction)}</span>
+            <GpuShare share={audit.gpu_fraction} reason={audit.reason} />
             {audit.confidence !== null && (
-              <span className="chip figure">confidence {percent(audit.confidence)}</span>
+              <span className="chip figure" title={TERMS.confidence.meaning}>
+                confidence {percent(audit.confidence)}
+              </span>
             )}
           </div>
           <p className="mt-2 text-sm leading-relaxed">{audit.reason_text}</p>

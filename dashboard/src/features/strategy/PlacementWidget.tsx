@@ -16,8 +16,9 @@ export function PlacementWidget({ name }: { name: string }) {
   return (
     <Widget
       title="CPU/GPU split"
+      meaning="Counted decisions of this run: the whole task on the CPU, the whole task on one GPU, or a share on each. The mean share counts a task on the CPU as 0 % and one on a GPU as 100 %."
       table={table}
-      foot={`Counted decisions of this run; the mean share sent to a GPU is ${percent(row?.avg_gpu_fraction, 1)}.`}
+      foot={`Mean share sent to a GPU: ${percent(row?.avg_gpu_fraction, 1)}.`}
     >
       {row && row.tasks > 0 ? (
         <SplitBar decisions={row.decisions} theme={theme} />

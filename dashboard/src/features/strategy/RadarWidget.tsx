@@ -2,6 +2,7 @@ import { OracleRadar } from "@/charts/OracleRadar";
 import { spokes } from "@/charts/radar";
 import { Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
+import { termsOf } from "@/lib/glossary";
 import { METRICS } from "@/lib/metrics";
 import { useFaces } from "@/lib/useStrategy";
 import { useRow } from "./useRow";
@@ -24,6 +25,8 @@ export function RadarWidget({ name }: { name: string }) {
   return (
     <Widget
       title="Against the oracle"
+      meaning="Each spoke is this strategy's value ÷ the oracle's, means over this run. The radius is ratio ÷ (1 + ratio), so that the oracle is always the dashed ring, twice as much is two thirds out, and nothing collapses or runs away."
+      terms={termsOf("time", "latency", "energy", "cost", "makespan")}
       table={table}
       foot="Inside the dashed ring is better than the oracle. It ignores queues, so it can be beaten in latency and makespan."
     >

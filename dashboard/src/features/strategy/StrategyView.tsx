@@ -13,12 +13,26 @@ import { RadarWidget } from "./RadarWidget";
 
 const FIRST = "hybrid_ml";
 
-function Tabs({ names }: { names: readonly string[] }) {
+/** On a narrow screen the row of tabs scrolls: the chosen one must be in sight. */
+function intoView(tab: HTMLElement | null): void {
+  const row = tab?.parentElement;
+  if (tab && row) row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.clientWidth) / 2;
+}
+
+function Tabs({ names, chosen }: { names: readonly string[]; chosen: string }) {
   const face = useFaces();
   return (
-    <nav aria-label="Strategies" className="mb-3 flex gap-1.5 overflow-x-auto pb-1">
+    <nav
+      aria-label="Strategies"
+      className="mb-3 flex gap-1.5 max-lg:overflow-x-auto max-lg:pb-1 lg:flex-wrap"
+    >
       {names.map((name) => (
-        <NavLink key={name} to={`/strategies/${name}`} className="press shrink-0">
+        <NavLink
+          key={name}
+          to={`/strategies/${name}`}
+          className="press shrink-0"
+          ref={name === chosen ? intoView : null}
+        >
           <span
             aria-hidden="true"
             className="size-2 rounded-full"
@@ -60,6 +74,7 @@ function widgetsOf(name: string): readonly WidgetSpec[] {
     {
       place: { i: "load", x: 0, y: 0, w: 8, h: 8, minW: 4, minH: 5 },
       body: <ClusterLoadWidget name={name} />,
+      grows: true,
     },
     { place: { i: "radar", x: 8, y: 0, w: 4, h: 8, minW: 3, minH: 6 }, body: <RadarWidget name={name} /> },
     {
@@ -100,7 +115,7 @@ export function StrategyView() {
   return (
     <>
       <title>{`${face(name).label} · Hybrid ML Scheduler`}</title>
-      <Tabs names={racers.includes(name) ? racers : [...racers, name]} />
+      <Tabs names={racers.includes(name) ? racers : [...racers, name]} chosen={name} />
       <Portrait face={face(name)} />
       {!racers.includes(name) && racers.length > 0 && (
         <p role="status" className="mb-3 rounded-xl border border-line bg-raised px-4 py-2 text-sm">

@@ -9,6 +9,12 @@ import { useView } from "@/lib/url";
 import { useFaces, useRacers } from "@/lib/useStrategy";
 import { useStatsScope } from "./scope";
 
+const SHORT: Readonly<Record<string, string>> = {
+  compute_intensity: "intensity",
+  memory_required: "memory",
+  gpu_fraction: "GPU share",
+};
+
 /** Correlation of features and outcomes for one strategy. */
 export function CorrelationWidget() {
   const { window, scheduler } = useStatsScope();
@@ -32,6 +38,7 @@ export function CorrelationWidget() {
       controls={
         <Pick label="Whose outcomes" value={scheduler} options={options} onChange={(of) => change({ of })} />
       }
+      meaning={`Pearson's correlation coefficient of each pair over ${count(found?.tasks)} tasks, with the outcomes of the chosen strategy: −1 (one falls as the other rises) to +1. It sees straight lines only, and is no cause. A dot stands where a column does not vary.`}
       foot={`Pearson over ${count(found?.tasks)} tasks of ${face(scheduler).label}: −1 blue, 0 grey, +1 red; · where a column does not vary.`}
     >
       <Answer data={found} error={answer.error} isEmpty={(c) => c.tasks === 0} empty="No finished tasks yet">
@@ -39,7 +46,7 @@ export function CorrelationWidget() {
           <Matrix
             caption={`Correlations of ${face(c.scheduler).label}`}
             names={c.names}
-            labels={c.names.map((name) => name.replaceAll("_", " "))}
+            labels={c.names.map((name) => SHORT[name] ?? name.replaceAll("_", " "))}
             values={c.values}
             colourOf={correlationColour}
             textOf={(value) => value.toFixed(1).replace("-", "−").replace("−0.0", "0.0")}

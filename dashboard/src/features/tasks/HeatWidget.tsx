@@ -36,9 +36,10 @@ export function HeatWidget() {
   return (
     <Widget
       title="Best device"
+      meaning="For each range of size and intensity: where the oracle sent most of the tasks (least execution time, queues ignored), and the mean share it gave to a GPU. Empty cells had no task."
       table={table}
       controls={<WindowPick />}
-      foot={`Intensity upwards, size to the right (log). The oracle's majority and mean GPU share in % over ${count(answer.data?.tasks)} tasks; stronger colour, more tasks.`}
+      foot={`The oracle's choice for most tasks; the number is the mean GPU share in %. ${count(answer.data?.tasks)} tasks; stronger colour, more tasks.`}
     >
       <Answer
         data={answer.data}

@@ -2,7 +2,7 @@ import { createColumnHelper, rowSortingFeature, tableFeatures, useTable } from "
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { useMemo } from "react";
 import type { LedgerRow } from "@/client/types";
-import { count, digits, dollars, joules, percent, seconds } from "@/lib/format";
+import { clock, count, digits, dollars, joules, percent, seconds } from "@/lib/format";
 import { type FaceOf, useFaces } from "@/lib/useStrategy";
 import { deviceLabel } from "@/live/devices";
 import type { LedgerAsk, LedgerSort } from "./ledger";
@@ -50,6 +50,7 @@ function columnsOf(face: FaceOf, onOpen: (id: number) => void) {
     helper.accessor("size", { header: "Size", cell: (info) => count(info.getValue()) }),
     helper.accessor("compute_intensity", { header: "Intensity", cell: (info) => digits(info.getValue(), 2) }),
     helper.accessor("memory_required", { header: "Memory", cell: (info) => `${count(info.getValue())} MB` }),
+    helper.accessor("arrival_time", { header: "Arrived", cell: (info) => clock(info.getValue()) }),
     helper.accessor("time", { header: "Time", cell: (info) => seconds(info.getValue()) }),
     helper.accessor("latency", { header: "Latency", cell: (info) => seconds(info.getValue()) }),
     helper.accessor("wait", { header: "Wait", cell: (info) => seconds(info.getValue()) }),
@@ -57,6 +58,23 @@ function columnsOf(face: FaceOf, onOpen: (id: number) => void) {
     helper.accessor("cost", { header: "Cost", cell: (info) => dollars(info.getValue()) }),
   ]);
 }
+
+/** One sentence for each head: unit and meaning. */
+const MEANINGS: Readonly<Record<LedgerSort, string>> = {
+  task_id: "Number of the task, continuous over all runs",
+  scheduler: "Who decided",
+  device: "Where the task went",
+  gpu_fraction: "Share of the task that was sent to a GPU",
+  size: "Problem size, without a unit",
+  compute_intensity: "How much the task gains from parallel hardware, 0 to 1",
+  memory_required: "What must cross the bus to a GPU, in MB",
+  arrival_time: "Simulated time at which the task arrived",
+  time: "Execution time, as if the devices were free",
+  latency: "Finish minus arrival, queues included",
+  wait: "Finish minus ready minus execution time",
+  energy: "Busy seconds times power, over its devices",
+  cost: "Busy device time at the plan's rates; 1 µ$ is a millionth of a dollar",
+};
 
 const WORDS = new Set(["scheduler", "device"]);
 const EMPTY: LedgerRow[] = [];
@@ -90,11 +108,12 @@ export function LedgerTable({ rows, ask, onSort, onOpen }: LedgerTableProps) {
                     key={header.id}
                     scope="col"
                     aria-sort={on ? (ask.order === "asc" ? "ascending" : "descending") : "none"}
-                    className={`py-1.5 font-medium ${WORDS.has(id) || id === "task_id" ? "text-left" : "text-right"}`}
+                    className={`py-1 font-medium ${WORDS.has(id) || id === "task_id" ? "text-left" : "text-right"}`}
                   >
                     <button
                       type="button"
-                      className={`inline-flex items-center gap-1 rounded px-1.5 py-0.5 whitespace-nowrap hover:bg-raised ${on ? "text-ml" : "text-muted"}`}
+                      className={`inline-flex items-center min-h-6 gap-1 rounded px-1.5 py-0.5 whitespace-nowrap hover:bg-raised ${on ? "text-ml" : "text-muted"}`}
+                      title={MEANINGS[id]}
                       onClick={() => onSort(id)}
                     >
                       <table.FlexRender header={header} />

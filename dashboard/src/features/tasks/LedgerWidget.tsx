@@ -2,28 +2,14 @@ import { useLedger } from "@/client/queries";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { count } from "@/lib/format";
+import { termsOf } from "@/lib/glossary";
 import { useView } from "@/lib/url";
 import { LedgerFilters } from "./LedgerFilters";
 import { LedgerTable } from "./LedgerTable";
-import { askOf, PAGE_ROWS, queryOf, sortedBy } from "./ledger";
+import { askOf, PAGE_ROWS, queryOf, SORTS, sortedBy } from "./ledger";
 
-const COLUMNS = [
-  "result_id",
-  "task_id",
-  "run_id",
-  "scheduler",
-  "device",
-  "gpu_fraction",
-  "size",
-  "compute_intensity",
-  "memory_required",
-  "arrival_time",
-  "time",
-  "latency",
-  "wait",
-  "energy",
-  "cost",
-] as const;
+/** What the CSV of a page holds: everything that can be sorted by, and the numbers of row and run. */
+const COLUMNS = ["result_id", "run_id", ...SORTS] as const;
 
 /** The ledger: every decision and what came of it. Click a row to see that task from every side. */
 export function LedgerWidget() {
@@ -76,7 +62,14 @@ export function LedgerWidget() {
     </div>
   );
   return (
-    <Widget title="Ledger" table={table} controls={<LedgerFilters ask={ask} onChange={change} />} foot={foot}>
+    <Widget
+      title="Ledger"
+      meaning="Every stored decision of every strategy with what came of it, over all runs. Sorting and filters work on all rows in the database, not on this page. Press a row to see the task from every side."
+      terms={termsOf("time", "latency", "wait", "energy", "cost")}
+      table={table}
+      controls={<LedgerFilters ask={ask} onChange={change} />}
+      foot={foot}
+    >
       <Answer
         data={page}
         error={answer.error}

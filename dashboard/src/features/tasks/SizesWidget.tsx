@@ -18,6 +18,7 @@ export function SizesWidget() {
   return (
     <Widget
       title="Task sizes"
+      meaning="How many of the latest tasks had which size. The ranges are equally wide on a log scale, so the bars to the right cover more sizes; point at a bar for its range. Size has no unit."
       table={table}
       controls={<WindowPick />}
       foot={`How often each size came up among the latest ${count(answer.data?.tasks)} tasks.`}

@@ -6,9 +6,13 @@ import { SizesWidget } from "./SizesWidget";
 
 const WIDGETS: readonly WidgetSpec[] = [
   { place: { i: "ledger", x: 0, y: 0, w: 12, h: 11, minW: 6, minH: 6 }, body: <LedgerWidget /> },
-  { place: { i: "heat", x: 0, y: 11, w: 4, h: 8, minW: 3, minH: 6 }, body: <HeatWidget /> },
+  { place: { i: "heat", x: 0, y: 11, w: 4, h: 8, minW: 3, minH: 6 }, body: <HeatWidget />, grows: true },
   { place: { i: "sizes", x: 4, y: 11, w: 4, h: 8, minW: 3, minH: 5 }, body: <SizesWidget /> },
-  { place: { i: "correlation", x: 8, y: 11, w: 4, h: 8, minW: 3, minH: 6 }, body: <CorrelationWidget /> },
+  {
+    place: { i: "correlation", x: 8, y: 11, w: 4, h: 8, minW: 3, minH: 6 },
+    body: <CorrelationWidget />,
+    grows: true,
+  },
 ];
 
 /** The tasks themselves: the ledger and what their numbers say. */

@@ -1,19 +1,9 @@
 /** The ledger's question to the service, kept in the URL. */
 
-export const SORTS = [
-  "task_id",
-  "scheduler",
-  "device",
-  "gpu_fraction",
-  "size",
-  "compute_intensity",
-  "memory_required",
-  "time",
-  "latency",
-  "wait",
-  "energy",
-  "cost",
-] as const;
+import { pathsApiHistoryLedgerGetParametersQuerySortValues as SORTS } from "@/client/schema";
+
+/** The columns that the service can sort by: its own list, generated from its description. */
+export { SORTS };
 
 export type LedgerSort = (typeof SORTS)[number];
 

@@ -1,23 +1,31 @@
 export interface ChoiceProps<T extends string> {
   label: string;
   value: T;
-  options: readonly { key: T; label: string }[];
+  /** `short` is what a phone shows, where it has one. */
+  options: readonly { key: T; label: string; short?: string }[];
   onChange: (value: T) => void;
 }
 
-/** One of a few: buttons that say which one is on. */
+/** One of a few: joined buttons that say which one is on. */
 export function Choice<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
   return (
-    <fieldset className="flex flex-wrap gap-1" aria-label={label}>
+    <fieldset className="segments" aria-label={label}>
       {options.map((option) => (
         <button
           key={option.key}
           type="button"
-          className="press px-2 py-0.5 text-xs"
+          className="segment"
           aria-pressed={option.key === value}
           onClick={() => onChange(option.key)}
         >
-          {option.label}
+          {option.short ? (
+            <>
+              <span className="sm:hidden">{option.short}</span>
+              <span className="max-sm:hidden">{option.label}</span>
+            </>
+          ) : (
+            option.label
+          )}
         </button>
       ))}
     </fieldset>

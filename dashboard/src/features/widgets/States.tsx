@@ -1,4 +1,4 @@
-import { CircleAlert, Hourglass, Inbox } from "lucide-react";
+import { CircleAlert, Inbox } from "lucide-react";
 import type { ReactNode } from "react";
 
 interface StateProps {
@@ -25,9 +25,18 @@ export function Empty({ title, children }: StateProps) {
   );
 }
 
-/** It is on its way. */
+const SHADES = ["62%", "84%", "46%", "71%", "38%"] as const;
+
+/** It is on its way: the shape of what will come. */
 export function Loading({ title = "Loading" }: { title?: string }) {
-  return <Centre icon={<Hourglass size={22} className="animate-pulse" aria-hidden="true" />} title={title} />;
+  return (
+    <div role="status" className="flex h-full min-h-24 flex-col justify-center gap-3 overflow-hidden">
+      {SHADES.map((width) => (
+        <span key={width} aria-hidden="true" className="skeleton h-4 shrink-0" style={{ width }} />
+      ))}
+      <span className="text-xs text-muted">{title}…</span>
+    </div>
+  );
 }
 
 /** It could not be had; the sentence is the service's own. */

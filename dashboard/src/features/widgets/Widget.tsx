@@ -1,14 +1,18 @@
 import { GripVertical } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, use, useId, useRef } from "react";
 import type { Table } from "@/lib/csv";
+import type { Term } from "@/lib/glossary";
+import { About } from "./About";
 import { nudgeOfKey } from "./layout";
 import { WidgetContext } from "./WidgetContext";
 import { WidgetMenu } from "./WidgetMenu";
 
 export interface WidgetProps {
   title: string;
-  /** One sentence that says what is seen. */
-  meaning?: string;
+  /** What is seen, over which tasks, by which formula: behind the “i”. */
+  meaning: string;
+  /** The words on the widget that need one more sentence each. */
+  terms?: readonly Term[];
   controls?: ReactNode;
   /** What the CSV export holds; called when it is asked for. */
   table?: () => Table;
@@ -17,7 +21,7 @@ export interface WidgetProps {
 }
 
 /** The frame of every widget: a title to drag it by, its own controls, its menu. */
-export function Widget({ title, meaning, controls, table, children, foot }: WidgetProps) {
+export function Widget({ title, meaning, terms, controls, table, children, foot }: WidgetProps) {
   const { id, nudge } = use(WidgetContext);
   const frame = useRef<HTMLElement>(null);
   const heading = useId();
@@ -34,7 +38,7 @@ export function Widget({ title, meaning, controls, table, children, foot }: Widg
       className="glass group/widget flex h-full min-h-0 flex-col overflow-hidden"
     >
       <header
-        className="drag-handle flex flex-wrap items-center gap-x-3 gap-y-1 px-4 pt-3 pb-2"
+        className="drag-handle flex flex-wrap items-center gap-x-2 gap-y-1.5 px-4 pt-3 pb-2"
         style={{ cursor: nudge ? "grab" : "default" }}
       >
         {nudge && (
@@ -48,15 +52,21 @@ export function Widget({ title, meaning, controls, table, children, foot }: Widg
             <GripVertical size={15} aria-hidden="true" />
           </button>
         )}
-        <h2
-          id={heading}
-          title={meaning}
-          className={`mr-auto truncate text-sm font-semibold tracking-tight ${nudge ? "-ml-2" : ""}`}
-        >
+        <h2 id={heading} className={`truncate text-sm font-semibold tracking-tight ${nudge ? "-ml-1" : ""}`}>
           {title}
         </h2>
-        <div className="no-drag flex flex-wrap items-center gap-1.5" style={{ cursor: "auto" }}>
-          {controls}
+        <span className="-ml-1 mr-auto flex">
+          <About title={title} meaning={meaning} terms={terms} />
+        </span>
+        {controls && (
+          <div
+            className="no-drag flex flex-wrap items-center gap-1.5 max-sm:order-last max-sm:w-full"
+            style={{ cursor: "auto" }}
+          >
+            {controls}
+          </div>
+        )}
+        <div className="no-drag" style={{ cursor: "auto" }}>
           <WidgetMenu
             title={title}
             table={table}
@@ -66,9 +76,7 @@ export function Widget({ title, meaning, controls, table, children, foot }: Widg
         </div>
       </header>
       <div className="min-h-0 flex-1 px-4 pb-3">{children}</div>
-      {(foot ?? meaning) && (
-        <footer className="px-4 pb-3 text-xs leading-relaxed text-muted">{foot ?? meaning}</footer>
-      )}
+      {foot && <footer className="px-4 pb-3 text-xs leading-relaxed text-muted">{foot}</footer>}
     </section>
   );
 }

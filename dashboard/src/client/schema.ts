@@ -3444,3 +3444,30 @@ export interface operations {
         };
     };
 }
+type FlattenedDeepRequired<T> = {
+    [K in keyof T]-?: FlattenedDeepRequired<T[K] extends unknown[] | undefined | null ? Extract<T[K], unknown[]>[number] : T[K]>;
+};
+type ReadonlyArray<T> = [
+    Exclude<T, undefined>
+] extends [
+    unknown[]
+] ? Readonly<Exclude<T, undefined>> : Readonly<Exclude<T, undefined>[]>;
+export const pathsApiHistoryExportGetParametersQueryFormatValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/history/export"]["get"]["parameters"]["query"]["format"]> = ["csv", "parquet"];
+export const pathsApiHistoryExportGetParametersQueryTableValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/history/export"]["get"]["parameters"]["query"]["table"]> = ["history", "tasks", "scheduler_results", "training_data", "model_versions", "runs", "notifications"];
+export const pathsApiHistoryLedgerGetParametersQueryOrderValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/history/ledger"]["get"]["parameters"]["query"]["order"]> = ["asc", "desc"];
+export const pathsApiHistoryLedgerGetParametersQuerySortValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/history/ledger"]["get"]["parameters"]["query"]["sort"]> = ["task_id", "scheduler", "device", "gpu_fraction", "size", "compute_intensity", "memory_required", "arrival_time", "time", "latency", "wait", "energy", "cost"];
+export const componentStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Component"]["status"]> = ["ok", "degraded", "down"];
+export const healthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Health"]["status"]> = ["ok", "degraded", "down"];
+export const learningStateKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LearningState"]["kind"]> = ["forest", "agent", "other"];
+export const ledgerPageOrderValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LedgerPage"]["order"]> = ["asc", "desc"];
+export const logLineLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LogLine"]["level"]> = ["debug", "info", "warning", "error"];
+export const logLineTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LogLine"]["type"]> = ["log"];
+export const metricValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Metric"]> = ["time", "latency", "energy", "cost"];
+export const notificationLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["level"]> = ["info", "success", "warning", "error"];
+export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["type"]> = ["notification"];
+export const simulationStatusRetrainingValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["retraining"]> = ["background", "synchronous"];
+export const simulationStatusStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["state"]> = ["idle", "running", "paused", "stopped"];
+export const simulationStatusStorageValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["storage"]> = ["ok", "waiting", "down"];
+export const simulationUpdateTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationUpdate"]["type"]> = ["simulation_update"];
+export const snapshotTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Snapshot"]["type"]> = ["snapshot"];
+export const strategyAuditReason_originValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["StrategyAudit"]["reason_origin"]> = ["at_decision", "now", "none"];

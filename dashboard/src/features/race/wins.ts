@@ -1,0 +1,18 @@
+/** The order of the win/loss matrix. */
+import type { WinMatrix } from "@/client/types";
+
+/** Rows and columns by wins minus losses, so that green gathers above the diagonal; names break ties. */
+export function bestFirst(matrix: WinMatrix): Pick<WinMatrix, "schedulers" | "share" | "tasks"> {
+  const lead = (i: number): number =>
+    matrix.schedulers.reduce(
+      (sum, _, j) => sum + (matrix.share[i]?.[j] ?? 0) - (matrix.share[j]?.[i] ?? 0),
+      0,
+    );
+  const leads = matrix.schedulers.map((_, i) => lead(i));
+  const order = matrix.schedulers.map((_, i) => i).sort((a, b) => (leads[b] ?? 0) - (leads[a] ?? 0) || a - b);
+  return {
+    tasks: matrix.tasks,
+    schedulers: order.map((i) => matrix.schedulers[i] as string),
+    share: order.map((i) => order.map((j) => matrix.share[i]?.[j] ?? null)),
+  };
+}

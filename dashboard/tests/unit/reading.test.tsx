@@ -1,0 +1,195 @@
+import { fireEvent, render, screen } from "@testing-library/react";
+import { describe, expect, it } from "vitest";
+import { Legend } from "@/charts/Legend";
+import { grades } from "@/charts/race";
+import { spanOf, wordsBeside } from "@/charts/series";
+import { logBounds, valueTicks } from "@/charts/trendAxis";
+import { pathsApiHistoryLedgerGetParametersQuerySortValues as SORTABLE } from "@/client/schema";
+import { scaleEnd } from "@/features/audit/LatencyBars";
+import { knownReasons, REASON_WORDS } from "@/features/audit/reasonWords";
+import { measured, shapesOf } from "@/features/audit/shapes";
+import { soonestFirst } from "@/features/audit/soonest";
+import { ordered } from "@/features/race/SummaryWidget";
+import { bestFirst } from "@/features/race/wins";
+import { isNews, type Last } from "@/features/shell/news";
+import { rankOf } from "@/features/strategy/standing";
+import { askOf } from "@/features/tasks/ledger";
+import { About } from "@/features/widgets/About";
+import { brief, gap, tidy } from "@/lib/format";
+import { TERMS } from "@/lib/glossary";
+import { picked } from "@/lib/useHidden";
+import { AUDIT, last, SNAPSHOT, STATS } from "../fixtures";
+
+describe("numbers and axes can be read", () => {
+  it("a gap that would round to nothing is not called nothing", () => {
+    expect(gap(0.000_01)).toBe("< 0.01 %");
+    expect(gap(0)).toBe("+0.00 %");
+    expect(gap(0.001)).toBe("+0.10 %");
+  });
+
+  it("ticks carry no trailing zeros and keep their units", () => {
+    expect(["10.0 s", "1.00 s", "0.0950", "100 ms", "$1.50", "1,000 s"].map(tidy)).toEqual([
+      "10 s",
+      "1 s",
+      "0.095",
+      "100 ms",
+      "$1.5",
+      "1,000 s",
+    ]);
+    expect([100, 1046, 23_000].map(brief)).toEqual(["100", "1.0k", "23k"]);
+  });
+
+  it("the race's axis has round values on the scale of the bars", () => {
+    expect(grades([40, 100], "linear", 5).map((step) => [step.value, step.at])).toEqual(
+      [0, 20, 40, 60, 80, 100].map((value) => [value, value / 100]),
+    );
+    const log = grades([0.05, 500], "log", 6);
+    expect(log.map((step) => step.value)).toEqual([0.1, 1, 10, 100]);
+    expect(log.every((step, i) => i === 0 || step.at > (log[i - 1]?.at ?? 0))).toBe(true);
+    expect(grades([0.05, 500], "log", 2)).toHaveLength(2);
+    expect(grades([null], "log", 6)).toEqual([]);
+  });
+
+  it("the trend's ticks end beyond the highest value, and a flat line is no drama", () => {
+    expect(valueTicks([3, 9.7], false, 4).at(-1)).toBeGreaterThanOrEqual(9.7);
+    const [low, high] = logBounds([1, 1.01]);
+    expect(high / low).toBeGreaterThan(3);
+    expect(valueTicks([0.001, 1000, null], true, 4).length).toBeGreaterThanOrEqual(2);
+  });
+
+  it("words of close markers never touch, and what has no room is not written", () => {
+    const marks = [10, 12, 14, 16, 300].map((at) => ({ at, text: "cpu friendly" }));
+    const words = wordsBeside(marks, () => 80, { left: 0, right: 400, lines: 3, gap: 6 });
+    expect(words.map((word) => word.line)).toEqual([0, 1, 2, null, 0]);
+    expect(words.at(-1)?.left).toBe(306);
+    const edge = wordsBeside([{ at: 399, text: "x" }], () => 80, { left: 0, right: 400, lines: 3, gap: 6 });
+    expect(edge[0]?.left).toBe(320);
+  });
+
+  it("a young tab shows half a minute, an old one two", () => {
+    expect([5, 31, 90, 500].map((watched) => spanOf(watched, 120))).toEqual([30, 60, 120, 120]);
+  });
+});
+
+describe("lines can be put aside", () => {
+  const all = ["a", "b", "c"];
+
+  it("a pick shows one alone and then all again; with Shift it hides or shows one", () => {
+    expect(picked(all, new Set(), "b", false)).toEqual(["a", "c"]);
+    expect(picked(all, new Set(["a", "c"]), "b", false)).toEqual([]);
+    expect(picked(all, new Set(["a", "c"]), "a", false)).toEqual(["b", "c"]);
+    expect(picked(all, new Set(["a"]), "b", true)).toEqual(["a", "b"]);
+    expect(picked(all, new Set(["a", "b"]), "b", true)).toEqual(["a"]);
+  });
+
+  it("the legend tells which lines are drawn and passes the pick on", () => {
+    const picks: [string, boolean][] = [];
+    render(
+      <Legend
+        entries={[{ key: "a", label: "A", colour: "#22d3ee", dash: "7 4" }]}
+        hidden={new Set(["a"])}
+        onPick={(key, one) => picks.push([key, one])}
+      />,
+    );
+    const button = screen.getByRole("button", { name: "A" });
+    expect(button).toHaveAttribute("aria-pressed", "false");
+    fireEvent.click(button, { shiftKey: true });
+    expect(picks).toEqual([["a", true]]);
+  });
+});
+
+describe("orders", () => {
+  it("the summary puts the best first by any column", () => {
+    const byLatency = ordered(last.comparison, "avg_latency").map((row) => row.avg_latency ?? 0);
+    expect(byLatency).toEqual([...byLatency].sort((a, b) => a - b));
+    const byEfficiency = ordered(last.comparison, "efficiency").map((row) => row.efficiency ?? 0);
+    expect(byEfficiency).toEqual([...byEfficiency].sort((a, b) => b - a));
+    expect(ordered(last.comparison, "drop table")).toEqual(last.comparison);
+  });
+
+  it("the win matrix keeps every share when it is sorted", () => {
+    const wins = STATS.win_loss.latency;
+    if (!wins) throw new Error("the fixture has no matrix");
+    const found = bestFirst(wins);
+    expect([...found.schedulers].sort()).toEqual([...wins.schedulers].sort());
+    for (const [i, row] of found.schedulers.entries())
+      for (const [j, column] of found.schedulers.entries())
+        expect(found.share[i]?.[j] ?? null).toBe(
+          wins.share[wins.schedulers.indexOf(row)]?.[wins.schedulers.indexOf(column)] ?? null,
+        );
+    const lead = (i: number): number =>
+      (found.share[i] ?? []).reduce<number>(
+        (sum, won, j) => sum + (won ?? 0) - (found.share[j]?.[i] ?? 0),
+        0,
+      );
+    expect(lead(0)).toBeGreaterThanOrEqual(lead(found.schedulers.length - 1));
+  });
+
+  it("equal values share a place", () => {
+    const of = (row: { name: string }): number => (row.name === "oracle" ? 1 : 2);
+    expect(rankOf(last.comparison, "oracle", of)).toBe(1);
+    expect(rankOf(last.comparison, "greedy", of)).toBe(2);
+    expect(rankOf(last.comparison, "round_robin", of)).toBe(rankOf(last.comparison, "greedy", of));
+    expect(rankOf(last.comparison, "nobody", of)).toBeNull();
+  });
+
+  it("a task's strategies come soonest first, and one long queue does not flatten the bars", () => {
+    const latencies = soonestFirst(AUDIT, []).map((name) => AUDIT.strategies[name]?.latency ?? Infinity);
+    expect(latencies).toEqual([...latencies].sort((a, b) => a - b));
+    expect(scaleEnd([0.05, 0.06, 0.2, 1200])).toBe(0.2);
+    expect(scaleEnd([1, 2, 3])).toBe(3);
+    expect(scaleEnd([])).toBe(1);
+  });
+});
+
+describe("every word can be explained", () => {
+  it("each reason of the built-in learners has its meaning and its unit", () => {
+    for (const name of ["hybrid_ml", "rl_agent", "oracle"]) {
+      const reason = AUDIT.strategies[name]?.reason ?? {};
+      for (const shape of shapesOf(reason)) expect(Object.keys(REASON_WORDS)).toContain(shape.key);
+    }
+    expect(knownReasons(AUDIT.strategies.hybrid_ml?.reason ?? {}).length).toBeGreaterThan(8);
+    expect(measured("spread", 0.0044)).toBe("0.4 %");
+    expect(measured("completion_s", 0.0417)).toBe("41.7 ms");
+    expect(measured("memory_required", 29.26)).toBe("29.3 MB");
+    expect(measured("a_plugins_word", 3)).toBe("3");
+  });
+
+  it("the “i” holds the sentence and the terms", () => {
+    render(<About title="Race" meaning="Who leads." terms={[TERMS.latency]} />);
+    expect(screen.getByRole("button", { name: "What Race shows" })).toBeInTheDocument();
+    expect(screen.getByText("Who leads.")).toBeInTheDocument();
+    expect(screen.getByText(TERMS.latency.meaning)).toBeInTheDocument();
+  });
+
+  it("the ledger sorts by whatever the service can sort by", () => {
+    for (const column of SORTABLE) expect(askOf(new URLSearchParams({ sort: column })).sort).toBe(column);
+    expect(SORTABLE.length).toBeGreaterThan(10);
+  });
+});
+
+describe("news", () => {
+  it("a retraining is told once in a while, and always after a shift", () => {
+    const notice = SNAPSHOT.notifications[0] ?? {
+      type: "notification" as const,
+      id: 1,
+      level: "info" as const,
+      message: "",
+      at: "",
+      event: "",
+      data: {},
+    };
+    const at = (seconds: number, event: string) => ({
+      ...notice,
+      event,
+      at: new Date(1e12 + seconds * 1000).toISOString(),
+    });
+    const memory: Last = { retrained: 0, shifted: 0 };
+    expect(isNews(at(0, "model_retrained"), memory)).toBe(true);
+    expect(isNews(at(5, "model_retrained"), memory)).toBe(false);
+    expect(isNews(at(6, "workload_shifted"), memory)).toBe(true);
+    expect(isNews(at(9, "model_retrained"), memory)).toBe(true);
+    expect(isNews(at(40, "model_retrained"), memory)).toBe(false);
+    expect(isNews(at(60, "model_retrained"), memory)).toBe(true);
+  });
+});
