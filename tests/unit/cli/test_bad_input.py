@@ -129,16 +129,34 @@ def test_help_imports_nothing_heavy() -> None:
     assert "race" in done.stdout
 
 
-def test_interrupting_a_race_leaves_no_file_behind(tmp_path: Path) -> None:
-    trace = tmp_path / "trace.json"
-    words = ["race", "--tasks", "400000", "--scheduler", "greedy", "--scheduler", "oracle", "--trace", str(trace)]
+# Still at it when it is interrupted, however quick the machine.
+ENDLESS = """
+import time
+from hybrid_ml_scheduler import Decision
+
+class Endless:
+    name = "endless"
+    def decide(self, task, cluster):
+        while task.task_id == 50:
+            time.sleep(0.01)
+        return Decision(gpu_fraction=0.5)
+"""
+
+
+def test_interrupting_a_race_leaves_no_file_behind(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    plugin = tmp_path_factory.mktemp("plugin") / "endless.py"
+    plugin.write_text(ENDLESS)
+    words = ["race", "--tasks", "100", "--scheduler", f"{plugin}:Endless", "--trace", str(tmp_path / "trace.json")]
     script = f"import sys; from hybrid_ml_scheduler.cli.main import run; sys.exit(run({words!r}))"
     with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 180
-        while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        process.send_signal(2)
-        _, said = process.communicate(timeout=180)
+        try:
+            deadline = time.monotonic() + 180
+            while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            process.send_signal(2)
+            _, said = process.communicate(timeout=180)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert "Interrupted" in said
     assert list(tmp_path.iterdir()) == []
