@@ -38,8 +38,12 @@ def pipeline(
     tasks: Annotated[int | None, typer.Option(min=1, help="Tasks of each evaluation (default 1,000).")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="First seed of the evaluation (default 0).")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Seeds of the evaluation (default 5).")] = None,
-    training_tasks: Annotated[int, typer.Option(min=50, help="Labelled tasks for the forest.")] = 3_000,
-    agent_tasks: Annotated[int, typer.Option(min=100, help="Tasks on which the agent learns before.")] = 3_000,
+    training_tasks: Annotated[
+        int, typer.Option(min=50, max=100_000_000, help="Labelled tasks for the forest.")
+    ] = 3_000,
+    agent_tasks: Annotated[
+        int, typer.Option(min=100, max=100_000_000, help="Decisions of a teacher that pre-train the agent.")
+    ] = 3_000,
     workload: Annotated[str | None, typer.Option(metavar="PRESET|FILE", help="Default: mixed.")] = None,
     scheduler: Annotated[list[str] | None, typer.Option(help="A strategy to evaluate; repeat (default: all).")] = None,
     gpus: Annotated[int | None, typer.Option(help="Number of GPUs (default 4).")] = None,
@@ -50,12 +54,14 @@ def pipeline(
     out: Annotated[Path, typer.Option(help="Results folder; an interrupted run goes on there.")] = Path(
         "results/pipeline"
     ),
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: all cores).")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, max=1024, help="Processes (default: all cores).")] = None,
 ) -> None:
-    """Profile the machine, make data, train forest and agent, evaluate them frozen, draw and report.
+    """Profile the machine, make data, train the forest, pre-train the agent, evaluate both frozen, draw and report.
 
-    A phase that is done is not done again. The profile is kept for the record; evaluate on measured numbers with
-    `--hardware`. Training seeds (from 1,000,000 on) and evaluation seeds never meet.
+    The agent begins from nothing and is pre-trained on decisions of `earliest_device`; `hms train agent` trains it
+    long, and a plan may begin with such a model (`schedulers.rl_agent.model`). A phase that is done is not done again.
+    The profile is kept for the record; evaluate on measured numbers with `--hardware`. Training seeds (from 1,000,000
+    on) and evaluation seeds never meet.
     """
     from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
     from hybrid_ml_scheduler.schedulers import available

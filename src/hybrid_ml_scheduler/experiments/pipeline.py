@@ -1,5 +1,6 @@
 """The pipeline: profile → data → forest → agent → evaluate → plots → report, each phase whole and resumable.
 
+The agent is pre-trained on a teacher's decisions, from nothing unless the plan names a model to begin with.
 Learners are trained on tasks of seeds that the evaluation never sees, saved, and then judged frozen.
 """
 
@@ -16,7 +17,7 @@ from hybrid_ml_scheduler.experiments import comparison
 from hybrid_ml_scheduler.experiments.engines import Engine
 from hybrid_ml_scheduler.experiments.folder import ResultsFolder
 from hybrid_ml_scheduler.experiments.plans import Plan
-from hybrid_ml_scheduler.experiments.race import entrants, run_scheduler
+from hybrid_ml_scheduler.experiments.race import entrants
 from hybrid_ml_scheduler.physics import PhysicsEstimator, durations
 
 __all__ = ["PHASES", "TRAINING_SEEDS_FROM", "Pipeline", "run_phase", "run_pipeline"]
@@ -26,6 +27,7 @@ PHASES = ("profile", "data", "forest", "agent", "evaluate", "plots", "report")
 TRAINING_SEEDS_FROM = 1_000_000
 FOREST_FILE, AGENT_FILE, PROFILE_FILE = "models/forest.joblib", "models/agent.pth", "profile.json"
 _HELD_OUT = 5
+_PURPOSES = 3  # the forest's tasks, the agent's, and those on which the agent is judged
 _NAME_IN_FOLDER = {"evaluate": "simulate"}
 
 Step = Callable[[str], None]
@@ -55,7 +57,7 @@ class Pipeline:
     def tasks_for(self, purpose: int, count: int) -> TaskBatch:
         """Training tasks for one purpose, from seeds of their own."""
         workload = replace(self.plan.workload, num_tasks=count)
-        return workload.tasks(TRAINING_SEEDS_FROM + 2 * self.plan.seed + purpose)
+        return workload.tasks(TRAINING_SEEDS_FROM + _PURPOSES * self.plan.seed + purpose)
 
 
 def run_pipeline(pipeline: Pipeline, folder: ResultsFolder, step: Step = lambda _: None) -> None:
@@ -134,16 +136,19 @@ def _forest(pipeline: Pipeline, folder: ResultsFolder, step: Step) -> None:
 
 
 def _agent(pipeline: Pipeline, folder: ResultsFolder, step: Step) -> None:
-    """Let the agent learn online on training tasks, and keep what it learned."""
-    from hybrid_ml_scheduler.schedulers.rl_agent import RlAgent
+    """Pre-train the agent on what a teacher did on training tasks, and judge it on others."""
+    import pandas as pd
 
-    plan = pipeline.plan
-    agent = RlAgent(**{**plan.options.get("rl_agent", {}), "online": True})
-    batch = pipeline.tasks_for(1, pipeline.agent_tasks)
-    run_scheduler(agent, batch, plan.node, seed=TRAINING_SEEDS_FROM + plan.seed)
+    from hybrid_ml_scheduler.experiments.pretraining import judge_pretrained, pretrain_agent
+
+    node, options = pipeline.plan.node, pipeline.plan.options.get("rl_agent", {})
+    seed, place = TRAINING_SEEDS_FROM + pipeline.plan.seed, _model_place(folder, AGENT_FILE)
+    agent, taught = pretrain_agent(options, pipeline.tasks_for(1, pipeline.agent_tasks), node, seed)
     with folder.phase("agent"):
-        agent.save_model(_model_place(folder, AGENT_FILE))
+        agent.save_model(place)
         folder.adopt(AGENT_FILE)
+        judged = judge_pretrained(options, place, pipeline.tasks_for(2, pipeline.agent_tasks), node, seed)
+        folder.write_table("agent", pd.DataFrame([{**taught, **judged}]))
 
 
 def _model_place(folder: ResultsFolder, name: str) -> Path:

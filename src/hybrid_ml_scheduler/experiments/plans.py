@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.experiments.node_plan import node_from_mapping, node_to_mapping
@@ -115,8 +115,13 @@ def unknown_key(path: str, key: str, known: Iterable[str]) -> PlanError:
 
 
 def load_plan(path: Path) -> Plan:
-    """Read a plan from a TOML or YAML file."""
-    return plan_from_mapping(read_plan_file(path), str(path))
+    """Read a plan from a TOML or YAML file; every refusal names the file."""
+    try:
+        return plan_from_mapping(read_plan_file(path), str(path))
+    except HmsError as error:
+        if str(path) in str(error):
+            raise
+        raise PlanError(f"{path}: {error}") from error
 
 
 def read_plan_file(path: Path) -> Mapping[str, Any]:

@@ -120,6 +120,21 @@ def _models(page: Page, folder: ResultsFolder) -> None:
         f"The forest was trained on {int(found['samples']):,} labelled tasks. On {int(found['held_out']):,} tasks held "
         f"out, its share of the GPU is off by {figure(float(found['mean_error']))} on average (95 % of them by at most "
         f"{figure(float(found['p95_error']))}); always guessing the mean share is off by "
-        f"{figure(float(found['mean_error_of_the_mean']))}. Forest and agent were trained on seeds that the evaluation "
-        "does not use, and were frozen for it."
+        f"{figure(float(found['mean_error_of_the_mean']))}."
+    )
+    if "agent" in folder.tables():
+        _agent(page, folder.read_table("agent").iloc[0])
+    page.text("Forest and agent were trained on seeds that the evaluation does not use, and were frozen for it.")
+
+
+def _agent(page: Page, found: Any) -> None:
+    """How the agent was taught; what it is not is said too."""
+    page.text(
+        f"The agent began with {found['begins_with']} and was pre-trained on {int(found['demonstrations']):,} "
+        f"decisions of {label_of(found['teacher'])} with what they really earned ({int(found['updates']):,} updates); "
+        "it did not search for itself, as the long training (hms train agent) does. "
+        f"On {int(found['held_out']):,} other tasks of one seed its mean latency was "
+        f"{figure(float(found['mean_latency_s']))} s, the teacher's "
+        f"{figure(float(found['teacher_mean_latency_s']))} s, and that of the agent before it was taught "
+        f"{figure(float(found['untaught_mean_latency_s']))} s."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -46,11 +47,11 @@ def _pair_cells(pair: Any, best: str) -> list[str]:
     # Stored relative to the second; seen from the other side it is relative to the first.
     relative = pair["relative"] if forward else -pair["relative"] / (1.0 + pair["relative"])
     low, high = _turned(pair["low"], pair["high"], forward)
-    low_all, high_all = _turned(pair["low_all"], pair["high_all"], forward)
+    low_all, high_all = _turned(pair.get("low_all", math.nan), pair.get("high_all", math.nan), forward)
     winner = pair["winner"]
     return [
         figure_with_interval(pair["difference"] if forward else -pair["difference"], low, high),
-        f"[{figure(low_all)}, {figure(high_all)}]" if low_all == low_all else "–",
+        f"[{figure(low_all)}, {figure(high_all)}]" if not math.isnan(low_all) else "–",
         figure(relative, "%"),
         "< 0.0001" if pair["p_holm"] < 1e-4 else figure(pair["p_holm"]),
         "no difference shown" if winner == "tie" else label_of(winner),

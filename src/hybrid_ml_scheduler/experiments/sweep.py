@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 from hybrid_ml_scheduler.experiments.engines import Engine, Failure
 from hybrid_ml_scheduler.experiments.folder import ResultsFolder, write_whole
 from hybrid_ml_scheduler.experiments.inputs import inputs_of
@@ -137,10 +137,30 @@ def _plan_at(values: Mapping[str, Any], point: Point, source: str) -> Plan:
             if not isinstance(place, dict):
                 raise PlanError(f"{source}: sweep.{key} goes through {folder}, which is a value and not a section.")
         place[last] = value
-    plan = plan_from_mapping(sections, source)
+    try:
+        return _checked(plan_from_mapping(sections, source))
+    except HmsError as error:
+        raise PlanError(_blamed(str(error), point, source)) from error
+
+
+def _checked(plan: Plan) -> Plan:
+    """The plan with its strategies, made once to see that they can be, and a workload file that exists."""
+    if not plan.workload.is_preset and not Path(plan.workload.source).is_file():
+        raise PlanError(f"workload.file = {plan.workload.source!r} does not exist.")
     plan = plan if plan.schedulers else replace(plan, schedulers=DEFAULT_RACE)
     entrants(plan)
     return plan
+
+
+def _blamed(sentence: str, point: Point, source: str) -> str:
+    """A refusal with the file, and with the key of the grid whose value it speaks of."""
+    sentence = sentence.removeprefix(f"{source}: ")
+    for key, value in point.items():
+        values = value if isinstance(value, list) else [value]
+        told = any(repr(one) in sentence or f"= {one}" in sentence for one in values)
+        if told or key in sentence or key.rpartition(".")[2] in sentence:
+            return f"{source}: sweep.{key}: {sentence}"
+    return f"{source}: {sentence}"
 
 
 def run_cell(cell: Cell) -> list[dict[str, Any]]:

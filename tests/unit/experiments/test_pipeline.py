@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import io
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pypdf import PdfReader
 
+from hybrid_ml_scheduler.core import RaceContext
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.experiments.engines import LocalEngine
 from hybrid_ml_scheduler.experiments.folder import INCOMPLETE, ResultsFolder
-from hybrid_ml_scheduler.experiments.pipeline import PHASES, Pipeline, run_phase, run_pipeline
+from hybrid_ml_scheduler.experiments.metrics import figure
+from hybrid_ml_scheduler.experiments.pipeline import (
+    AGENT_FILE,
+    PHASES,
+    TRAINING_SEEDS_FROM,
+    Pipeline,
+    run_phase,
+    run_pipeline,
+)
 from hybrid_ml_scheduler.experiments.plans import Plan, WorkloadChoice
+from hybrid_ml_scheduler.experiments.pretraining import pretrain_agent
+from hybrid_ml_scheduler.experiments.report import report_pdf
+from hybrid_ml_scheduler.learning.files import load_agent
+from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
+from hybrid_ml_scheduler.schedulers.rl_agent import RlAgent
 
 
 def small(seed: int = 0) -> Pipeline:
@@ -58,6 +75,26 @@ def test_training_and_evaluation_meet_no_common_task(trained: ResultsFolder) -> 
 def test_the_forest_beats_guessing_on_tasks_it_never_saw(trained: ResultsFolder) -> None:
     row = trained.read_table("forest").iloc[0]
     assert row["mean_error"] < row["mean_error_of_the_mean"] / 3
+
+
+def test_the_agent_is_pre_trained_from_nothing_and_the_report_says_so(trained: ResultsFolder) -> None:
+    row = trained.read_table("agent").iloc[0]
+    assert (row["begins_with"], row["teacher"]) == ("nothing", "earliest_device")
+    assert row["demonstrations"] == row["updates"] == 120
+    agent, fresh = load_agent(trained.path / AGENT_FILE), RlAgent(model=None)
+    fresh.prepare(RaceContext(estimator=PhysicsEstimator(Node()), seed=TRAINING_SEEDS_FROM))
+    assert not np.array_equal(agent["dqn"]["weights"], fresh.dqn.weights), "it learned nothing"
+    page = re.sub(r"\s+", " ", " ".join(one.extract_text() for one in PdfReader(io.BytesIO(report_pdf(trained))).pages))
+    assert "The agent began with nothing and was pre-trained on 120 decisions of Earliest device" in page
+    assert f"its mean latency was {figure(float(row['mean_latency_s']))} s" in page
+
+
+def test_a_plan_may_begin_with_a_model(trained: ResultsFolder) -> None:
+    options = {"model": str(trained.path / AGENT_FILE)}
+    lessons = small().tasks_for(1, 100)
+    _, taught = pretrain_agent(options, lessons, Node(), TRAINING_SEEDS_FROM)
+    assert taught["begins_with"] == options["model"]
+    assert pretrain_agent({"model": "default"}, lessons, Node(), 1)[1]["begins_with"] == "the shipped weights"
 
 
 def test_a_half_done_pipeline_is_marked_and_goes_on_where_it_stopped(trained: ResultsFolder) -> None:

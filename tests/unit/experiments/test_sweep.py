@@ -109,13 +109,21 @@ def test_a_failed_cell_is_reported_the_rest_goes_on_and_a_later_run_heals_it(tmp
         (('"greedy"', '"gredy"'), "did you mean 'greedy'"),
         (('"workload.arrival_rate"', '"arrival_rate"'), "section and a key"),
         (('"workload.arrival_rate"', '"workload.preset.x"'), "not a section"),
+        (("[2.0, 6.0]", "[2.0, -6.0]"), "sweep.workload.arrival_rate: .*-6"),
+        (("num_gpus = [1, 4]", "num_gpus = [1, 0]"), "sweep.simulation.num_gpus: .*= 0 must be"),
+        (('preset = "mixed"', 'file = "nowhere.csv"'), "nowhere.csv' does not exist"),
+        (
+            ('race = ["greedy", "earliest_finish"]', 'race = ["rl_agent"]\nrl_agent = {energy_weight = 2}'),
+            "energy_weight",
+        ),
     ],
 )
 def test_a_mistake_anywhere_in_the_grid_is_refused_before_anything_runs(
     tmp_path: Path, change: tuple[str, str], message: str
 ) -> None:
-    with pytest.raises(HmsError, match=message):
+    with pytest.raises(HmsError, match=message) as refused:
         load_sweep(written(tmp_path / "s.toml", BASE.replace(*change)))
+    assert str(refused.value).startswith(f"{tmp_path / 's.toml'}: "), "a refusal names the file"
 
 
 def test_a_plan_without_a_grid_is_no_sweep(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["NEUTRAL", "bars", "labels", "new_figure", "one_axes", "ordered", "plain_log"]
+__all__ = ["NEUTRAL", "bars", "labels", "marks", "new_figure", "one_axes", "ordered", "plain_log"]
 
 NEUTRAL = "#334155"
 
@@ -31,20 +31,40 @@ def one_axes(width: float = 7.2, height: float = 4.2) -> tuple[Figure, Axes]:
 
 
 def plain_log(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Make an axis logarithmic, with its numbers written out; smaller ones too where it spans little."""
-    from matplotlib.ticker import FuncFormatter, LogLocator
+    """Make an axis logarithmic, with its numbers written out: the more of them, the less it spans."""
+    from matplotlib.ticker import LogLocator
 
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
-
-    def minor(value: float, _: int | None = None) -> str:
-        low, high = axis.get_view_interval()
-        return f"{value:g}" if high / low < 40 else ""
-
-    axis.set_minor_locator(LogLocator(subs=(2, 3, 5)))
+    low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
+    steps = next((steps for most, steps in _LOG_STEPS if high < most * low), ())
+    axis.set_minor_locator(LogLocator(subs=steps))
     axis.set_major_formatter("{x:g}")
-    axis.set_minor_formatter(FuncFormatter(minor))
-    axes.tick_params(axis=which, which="minor", labelsize=7)
+    axis.set_minor_formatter("{x:g}")
+    axes.tick_params(axis=which, which="minor", labelsize=8)
+
+
+# Up to which span of an axis which numbers between the powers of ten are written.
+_LOG_STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
+    (8.0, (1.5, 2.0, 3.0, 4.0, 5.0, 7.0)),
+    (40.0, (2.0, 3.0, 5.0)),
+    (1000.0, (2.0, 5.0)),
+)
+
+
+def marks(name: str, place: int, points: int) -> dict[str, Any]:
+    """Marker and places of it for a line, set off from those of other lines so that equal lines can be told apart."""
+    style = style_of(name)
+    every = max(1, points // 6)
+    return {
+        "color": style.colour,
+        "linestyle": style.dash,
+        "marker": style.marker,
+        "markevery": (place * every // 12 % every, every),
+        "markersize": 5,
+        "markeredgewidth": 1.2 if style.marker == "x" else 0.4,
+        "markeredgecolor": style.colour if style.marker == "x" else NEUTRAL,
+    }
 
 
 def labels(names: list[str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybrid_ml_scheduler.experiments.palette import label_of, style_of
-from hybrid_ml_scheduler.experiments.plots.axes import one_axes, ordered, plain_log
+from hybrid_ml_scheduler.experiments.plots.axes import marks, one_axes, ordered, plain_log
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,13 +19,12 @@ def learning_curves(read: Read) -> Figure:
     """Mean over seeds of execution time over the best possible, window by window; the band is the seeds' range."""
     curves = read("curves")
     figure, axes = one_axes(7.2, 4.4)
-    for name in ordered(curves):
-        style = style_of(name)
+    for place, name in enumerate(ordered(curves)):
         by_tasks = curves[curves["scheduler"] == name].groupby("tasks")["time_ratio"]
         mean, low, high = by_tasks.mean(), by_tasks.min(), by_tasks.max()
-        axes.plot(mean.index, mean, color=style.colour, linestyle=style.dash, lw=1.6, label=label_of(name))
-        axes.fill_between(mean.index, low, high, color=style.colour, alpha=0.12, linewidth=0)
-    axes.axhline(1.0, color="#dc2626", lw=1.2, linestyle="--")
+        axes.plot(mean.index, mean, lw=1.5, label=label_of(name), **marks(name, place, len(mean)))
+        axes.fill_between(mean.index, low, high, color=style_of(name).colour, alpha=0.12, linewidth=0)
+    axes.axhline(1.0, color="#dc2626", lw=1.2, linestyle="--", label="best possible")
     plain_log(axes, "y")
     axes.set_xlabel("tasks")
     axes.set_ylabel("execution time ÷ best possible")

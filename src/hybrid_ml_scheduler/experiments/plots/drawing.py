@@ -50,9 +50,12 @@ CAPTIONS = {
     "avg_duration_comparison": "Mean execution time with 95 % interval; the line is the proven lower bound.",
     "speedup_comparison": "How many times better than round robin, seed by seed: mean with 95 % interval.",
     "cost_comparison": "Rent and electricity of the run with 95 % interval; dashed lines: CPU only and GPU only.",
-    "pareto_front": "Mean execution time against mean energy per task; no choice of splits lies below the line.",
-    "learning_curves": "Execution time over the best possible one along the run (1 = perfect), mean over seeds.",
-    "win_matrix": "Share of tasks where the row has the lower latency than the column; equal values count for nobody.",
+    "pareto_front": "Mean execution time against mean energy per task (first seed); no choice of splits lies below "
+    "the line.",
+    "learning_curves": "Execution time over the best possible one along the run (1 = perfect): mean over seeds, "
+    "bands = range of the seeds.",
+    "win_matrix": "Share of tasks (%) where the row has the lower latency than the column; equal values count for "
+    "nobody. Below it the reach of the 95 % interval over seeds.",
     "workload": "The tasks of the first seed.",
     "gantt": "The first tasks on each device (first seed); a colour is a task.",
     "forest_training": "Shares of unseen tasks, execution time over the number of labels, and what features are worth.",

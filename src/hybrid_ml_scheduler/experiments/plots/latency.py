@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybrid_ml_scheduler.experiments.palette import label_of, style_of
-from hybrid_ml_scheduler.experiments.plots.axes import NEUTRAL, labels, one_axes, ordered, plain_log
+from hybrid_ml_scheduler.experiments.plots.axes import NEUTRAL, labels, marks, one_axes, ordered, plain_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,11 +33,10 @@ def latency_cdf(read: Read) -> Figure:
     """The share of tasks that are done within a latency."""
     figure, axes = one_axes(7.2, 4.6)
     columns = _latencies(read("tasks"))
-    for name, column in columns.items():
-        style = style_of(name)
+    for place, (name, column) in enumerate(columns.items()):
         share = np.arange(1, len(column) + 1) / len(column)
         keep = np.unique(np.linspace(0, len(column) - 1, _MOST_STEPS).astype(int))
-        axes.plot(column[keep], share[keep], color=style.colour, linestyle=style.dash, lw=1.8, label=label_of(name))
+        axes.plot(column[keep], share[keep], lw=1.6, label=label_of(name), **marks(name, place, len(keep)))
     plain_log(axes, "x")
     # The first per cent would take half of a logarithmic axis.
     axes.set_xlim(left=min((float(np.quantile(column, 0.01)) for column in columns.values()), default=None))

@@ -17,7 +17,7 @@ __all__ = ["win_matrix"]
 
 
 def win_matrix(read: Read) -> Figure:
-    """Share of tasks on which the row has the lower latency, with the half-width of its interval."""
+    """Share of tasks on which the row has the lower latency, with the reach of its interval."""
     wins = read("wins")
     wins = wins[wins["metric"] == "latency_s"]
     names = ordered(wins, "row")
@@ -26,7 +26,8 @@ def win_matrix(read: Read) -> Figure:
     for row, column, mean, low, high in wins[["row", "column", "mean", "low", "high"]].itertuples(index=False):
         place = names.index(row), names.index(column)
         shares[place] = mean
-        spread = "" if np.isnan(low) else f"\n±{50 * (high - low):.1f}"
+        # Cut off at 0 and 100 %, an interval need not be even: the longer side is told.
+        spread = "" if np.isnan(low) else f"\n±{100 * max(high - mean, mean - low):.1f}"
         text = f"{100 * mean:.0f}{spread}"
         axes.text(place[1], place[0], text, ha="center", va="center", fontsize=6.5)
     axes.imshow(shares, cmap="PRGn", vmin=-0.35, vmax=1.35, aspect="auto")
