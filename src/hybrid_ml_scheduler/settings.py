@@ -12,7 +12,9 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from hybrid_ml_scheduler.core.errors import ConfigurationError
+from hybrid_ml_scheduler.core.limits import MOST_GPUS, MOST_SEED
 from hybrid_ml_scheduler.core.nearest import nearest
+from hybrid_ml_scheduler.core.wording import plain_demand
 
 __all__ = ["Settings", "load_settings"]
 
@@ -66,7 +68,7 @@ class Settings(BaseSettings):
     redis_password: SecretStr | None = None
     redis_db: Annotated[int, Field(ge=0, le=1024)] | None = None
 
-    num_gpus: Annotated[int, Field(ge=1, le=64)] = 4
+    num_gpus: Annotated[int, Field(ge=1, le=MOST_GPUS)] = 4
     retrain_interval: Annotated[int, Field(ge=1, le=1_000_000)] = 50
 
     host: str = Field(default="127.0.0.1", alias=_own("HOST"))
@@ -74,7 +76,7 @@ class Settings(BaseSettings):
     data_dir: Path = Field(default=Path("data"), alias=_own("DATA_DIR"))
     log_dir: Path = Field(default=Path("logs"), alias=_own("LOG_DIR"))
     speed: Annotated[float, Field(ge=0, le=1e6)] = Field(default=10.0, alias=_own("SPEED"))
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = Field(default=42, alias=_own("SEED"))
+    seed: Annotated[int, Field(ge=0, le=MOST_SEED)] = Field(default=42, alias=_own("SEED"))
     workload: str = Field(default="mixed", alias=_own("WORKLOAD"))
     schedulers: Names = Field(
         default=("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle"), alias=_own("SCHEDULERS")
@@ -227,11 +229,13 @@ def _refuse_unknown(env_file: Path) -> None:
 
 def load_settings(env_file: Path = Path(".env"), **overrides: object) -> Settings:
     """Read environment and `.env`; a wrong value is refused with one sentence that names its variable."""
-    _refuse_unknown(env_file)
     try:
+        _refuse_unknown(env_file)
         return Settings(_env_file=env_file, **overrides)  # type: ignore[arg-type]
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
+        message = plain_demand(str(first["msg"]))
         name = ".".join(str(part) for part in first["loc"]).upper()
         raise ConfigurationError(f"{name}: {message}." if name else f"{message}.") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{env_file} is not UTF-8 text.") from None

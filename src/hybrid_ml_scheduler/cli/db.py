@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Coroutine
 from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+
+from hybrid_ml_scheduler.cli.places import check_place
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.storage import ExportTable, Integrity, SchemaState
@@ -24,7 +27,9 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
+_T = TypeVar("_T")
 _BEHIND_OR_BROKEN = 1
+_UPGRADE = "'hms db upgrade'"
 _LONG_S = 3600.0
 
 
@@ -49,7 +54,9 @@ Database = Annotated[
 Format = Annotated[OutputFormat, typer.Option("--format", help="text for people, json for programs.")]
 
 
-Patience = Annotated[float, typer.Option("--timeout", min=0, help="Seconds to try when the database does not answer.")]
+Patience = Annotated[
+    float, typer.Option("--timeout", min=0, max=3600, help="Seconds to try when the database does not answer.")
+]
 
 
 @app.command(epilog="Example: `hms db upgrade --database sqlite:///history.db`")
@@ -57,7 +64,7 @@ def upgrade(database: Database = None, timeout: Patience = 5.0, format: Format =
     """Bring the database to the schema of this version; creates the SQLite file. Harmless when repeated."""
     from hybrid_ml_scheduler import storage
 
-    _say(asyncio.run(storage.upgrade(_address(database), timeout_s=timeout)), None, format)
+    _say(asyncio.run(storage.upgrade(_address(database), timeout_s=timeout)), None, format, database)
 
 
 @app.command(epilog="Example: `hms db check --full` (exit code 1: behind, or something is wrong)")
@@ -68,8 +75,8 @@ def check(
     format: Format = OutputFormat.text,
 ) -> None:
     """Say whether the database is up to date and, with --full, whether its history is whole."""
-    state, found = asyncio.run(_examine(_address(database), full, timeout))
-    _say(state, found, format)
+    state, found = _hinting(database, _examine(_address(database), full, timeout))
+    _say(state, found, format, database)
     if state.behind or not state.known or (found is not None and not found.whole):
         raise typer.Exit(_BEHIND_OR_BROKEN)
 
@@ -83,11 +90,39 @@ def export(
     format: Format = OutputFormat.text,
 ) -> None:
     """Write the history to a CSV or Parquet file, which appears only when it is complete."""
-    rows = asyncio.run(_export(_address(database), path, table, file_format))
+    _check_export(path, table, file_format)
+    rows = _hinting(database, _export(_address(database), path, table, file_format))
     if format is OutputFormat.json:
         _print_json({"path": str(path), "table": table, "rows": rows})
     else:
         typer.echo(f"{rows:,} rows of {table} written to {path}.")
+
+
+def _check_export(path: Path, table: str, file_format: FileFormat | None) -> None:
+    """Refuse what could not be written in the end, before anything is read."""
+    from hybrid_ml_scheduler.core.errors import StorageError
+    from hybrid_ml_scheduler.core.nearest import nearest_hint
+    from hybrid_ml_scheduler.storage import EXPORT_TABLES
+
+    if table not in EXPORT_TABLES:
+        raise StorageError(f"--table {table!r} does not exist{nearest_hint(table, EXPORT_TABLES)}")
+    check_place("PATH", path)
+    if file_format is None and path.suffix.lower() not in (".csv", ".parquet", ".pq"):
+        raise StorageError(f"{path} ends in neither .csv nor .parquet; say the format: --as csv or --as parquet.")
+
+
+def _hinting(database: str | None, work: Coroutine[Any, Any, _T]) -> _T:
+    """Run the work; a hint to another command keeps the database that was named."""
+    from hybrid_ml_scheduler.core.errors import StorageError
+
+    try:
+        return asyncio.run(work)
+    except StorageError as error:
+        raise StorageError(_hint(str(error), database)) from error
+
+
+def _hint(sentence: str, database: str | None) -> str:
+    return sentence if database is None else sentence.replace(_UPGRADE, f"{_UPGRADE} with the same --database")
 
 
 def _address(database: str | None) -> str:
@@ -143,12 +178,13 @@ def _progress() -> Any:
     return shown()
 
 
-def _say(state: SchemaState, found: Integrity | None, format: OutputFormat) -> None:
+def _say(state: SchemaState, found: Integrity | None, format: OutputFormat, database: str | None) -> None:
+    sentence = _hint(state.sentence, database)
     if format is OutputFormat.json:
-        answer: dict[str, Any] = {**asdict(state), "behind": state.behind, "sentence": state.sentence}
+        answer: dict[str, Any] = {**asdict(state), "behind": state.behind, "sentence": sentence}
         _print_json(answer | ({} if found is None else {"history": {**asdict(found), "whole": found.whole}}))
         return
-    typer.echo(state.sentence)
+    typer.echo(sentence)
     if found is not None:
         verdict = "the history is whole" if found.whole else "the history is broken"
         typer.echo(f"{found.tasks:,} tasks, {found.results:,} results: {verdict}.")

@@ -28,7 +28,9 @@ def evaluate(
     ] = None,
     seeds: Annotated[int, typer.Option(min=2, max=MOST_SEEDS, help="How many test seeds.")] = 5,
     seed: Annotated[int, typer.Option(min=0, max=FIRST_TRAINING_SEED - MOST_SEEDS, help="The first test seed.")] = 0,
-    tasks: Annotated[int, typer.Option(min=100, help="Tasks of each seed; the first tenth is discarded.")] = 20_000,
+    tasks: Annotated[
+        int, typer.Option(min=100, max=100_000_000, help="Tasks of each seed; the first tenth is discarded.")
+    ] = 20_000,
     gpus: Gpus = 4,
     plot: Plot = None,
     format: Output = Format.TABLE,
@@ -39,7 +41,8 @@ def evaluate(
     `earliest_device`, `rl_split` by latency against `earliest_finish` and `frugal_finish` and by makespan against the
     proven bound. Below 1 the model is the better one; nothing can be below the optimum or the bound.
     """
-    from hybrid_ml_scheduler.cli.model_output import check_plot, show, stages, write_plot
+    from hybrid_ml_scheduler.cli.model_output import check_plot, show, write_plot
+    from hybrid_ml_scheduler.cli.progress import stages
     from hybrid_ml_scheduler.experiments.verdicts import Judgement, judged, strategy_of
     from hybrid_ml_scheduler.physics import Node
     from hybrid_ml_scheduler.workload import preset

@@ -42,7 +42,7 @@ def heavy(
     out: Annotated[Path, typer.Option(help="Results folder; an interrupted run goes on there.")] = Path(
         "results/heavy"
     ),
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: all cores).")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, max=1024, help="Processes (default: all cores).")] = None,
     output: Annotated[
         Format, typer.Option("--format", help="A summary for people or JSON for programs.")
     ] = Format.TABLE,
@@ -81,6 +81,7 @@ def _compared(plan: Plan, out: Path, workers: int | None) -> ResultsFolder:
     from hybrid_ml_scheduler.experiments.race import entrants
 
     strategies = entrants(plan)
+    plan.workload.tasks(plan.seed)  # a file that cannot be read must not begin a folder
     folder = ResultsFolder.create(out, kind="heavy", plan=plan.to_mapping(), inputs=inputs_of(plan))
     say_if_compiling()
     with progress_bar("heavy", steps_of(plan, strategies), unit="steps") as advance:

@@ -115,10 +115,15 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command given as words; returns the exit code."""
+    from hybrid_ml_scheduler.cli.refusals import empty_value, flag_sentence
+
+    empty = empty_value(arguments)
+    if empty is not None:
+        return _refuse(empty)
     try:
         result = typer.main.get_command(app).main(list(arguments), prog_name="hms", standalone_mode=False)
     except typer.TyperException as error:
-        sentence = _sentence(error)
+        sentence = flag_sentence(error, arguments)
         return _refuse(sentence) if sentence else 0  # without a sentence, the help was asked for and shown
     except (KeyboardInterrupt, typer.Abort):
         return _refuse("Interrupted.", code=_INTERRUPTED)
@@ -127,18 +132,21 @@ def run(arguments: Sequence[str]) -> int:
         sys.stderr.close()
         return 0
     except Exception as error:  # noqa: BLE001 - the top of the program: whatever it is becomes one sentence
-        return _refuse_any(error)
+        return _refuse_any(error, arguments)
     if result == _INTERRUPTED:  # typer turns Ctrl-C into this code without a word
         return _refuse("Interrupted.", code=_INTERRUPTED)
     return result if isinstance(result, int) else 0
 
 
-def _refuse_any(error: Exception) -> int:
+def _refuse_any(error: Exception, words: Sequence[str]) -> int:
     """A sentence for whatever went wrong; a fault in a user's own strategy names its file and line."""
+    from hybrid_ml_scheduler.cli.refusals import file_sentence, named_by_flag
     from hybrid_ml_scheduler.core.errors import HmsError
 
-    if isinstance(error, (HmsError, OSError)):
-        return _refuse(str(error))
+    if isinstance(error, HmsError):
+        return _refuse(named_by_flag(str(error), words))
+    if isinstance(error, OSError):
+        return _refuse(file_sentence(error))
     if os.environ.get("HMS_TRACEBACK"):
         raise error
     frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -147,11 +155,6 @@ def _refuse_any(error: Exception) -> int:
     hint = "this is a fault of hms; " if own else ""
     _refuse(f"{type(error).__name__} in {where}: {error} ({hint}HMS_TRACEBACK=1 shows the whole way there).")
     return 70 if own else 2
-
-
-def _sentence(error: typer.TyperException) -> str:
-    """What was wrong with the flags, and where help is."""
-    return error.format_message() if isinstance(error, typer.BadParameter) else str(error)
 
 
 def _refuse(sentence: str, code: int = 2) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from hybrid_ml_scheduler.cli.places import check_place
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,6 @@ __all__ = [
     "check_plot",
     "check_writable",
     "show",
-    "stages",
     "write_plot",
 ]
 
@@ -41,7 +41,7 @@ class Format(str, Enum):
 
 
 Output = Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")]
-Gpus = Annotated[int, typer.Option(min=1, max=64, help="Number of GPUs of the node.")]
+Gpus = Annotated[int, typer.Option(help="Number of GPUs of the node, 1 to 1,024.")]
 Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the result as well: a .png or .svg file.")]
 
 
@@ -57,8 +57,7 @@ def check_writable(flag: str, place: Path, endings: Sequence[str]) -> None:
 
     if place.suffix not in endings:
         raise HmsError(f"{flag} {place} must end in {' or '.join(endings)}.")
-    if place.is_dir() or not place.absolute().parent.is_dir():
-        raise HmsError(f"{flag} {place} must name a file in a folder that exists.")
+    check_place(flag, place)
 
 
 def write_plot(name: str, tables: Mapping[str, pd.DataFrame], place: Path | None) -> None:
@@ -85,22 +84,3 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
         right = [word.rjust(width) for word, width in zip(others, widths[1:], strict=True)]
         lines.append("  ".join([first.ljust(widths[0]), *right]).rstrip())
     return "\n".join(lines)
-
-
-@contextmanager
-def stages() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar over named stages, on standard error, where a person watches."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        lines: dict[str, Any] = {}
-
-        def tell(stage: str, done: int, total: int) -> None:
-            if stage not in lines:
-                lines[stage] = progress.add_task(stage, total=total)
-            progress.update(lines[stage], completed=done)
-
-        yield tell

@@ -96,6 +96,7 @@ def _run(
     from hybrid_ml_scheduler.experiments.race import entrants
 
     entrants(plan)
+    plan.workload.tasks(plan.seed)  # a file that cannot be read must not begin a folder
     what = Pipeline(plan=plan, training_tasks=training_tasks, agent_tasks=agent_tasks, engine=LocalEngine(workers))
     folder = ResultsFolder.create(out, kind="pipeline", plan=what.to_mapping(), inputs=inputs_of(plan))
     say_if_compiling()

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hybrid_ml_scheduler.cli.places import check_place
+
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.hardware import Profile
 
@@ -46,7 +48,7 @@ def profile(
     """
     from hybrid_ml_scheduler.hardware import write_profile
 
-    _refuse_lost_work(out)
+    check_place("--out", out)
     measured = _measured(quick, device.value)
     write_profile(measured, out)
     if output is Format.JSON:
@@ -59,14 +61,6 @@ def profile(
     from hybrid_ml_scheduler.cli.profile_table import show
 
     show(measured, out)
-
-
-def _refuse_lost_work(out: Path) -> None:
-    """A minute of measuring must not end at a folder that does not exist."""
-    from hybrid_ml_scheduler.core.errors import ProfileError
-
-    if out.is_dir() or not out.absolute().parent.is_dir():
-        raise ProfileError(f"--out {out} must name a file in a folder that exists.")
 
 
 def _measured(quick: bool, device: str) -> Profile:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hybrid_ml_scheduler.cli.places import check_place
+
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.experiments.folder import ResultsFolder
     from hybrid_ml_scheduler.experiments.plans import Plan
@@ -47,7 +49,7 @@ def race(
     until_decided: Annotated[
         bool, typer.Option("--until-decided", help="Add seeds until every latency comparison is decided.")
     ] = False,
-    max_seeds: Annotated[int, typer.Option(help="With --until-decided: give up after this many seeds.")] = 80,
+    max_seeds: Annotated[int, typer.Option(min=1, help="With --until-decided: give up after this many seeds.")] = 80,
     workload: Annotated[
         str | None,
         typer.Option(metavar="PRESET|FILE", help="mixed, gpu_friendly, cpu_friendly, heavy, light, or a trace file."),
@@ -77,6 +79,8 @@ def race(
     """
     from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
 
+    if trace is not None:
+        check_place("--trace", trace)
     chosen = plan_of(
         Flags(
             tasks=tasks,

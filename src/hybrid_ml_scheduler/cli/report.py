@@ -12,7 +12,7 @@ __all__ = ["report"]
 
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder, such as results/heavy.")],
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: all cores).")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, max=1024, help="Processes (default: all cores).")] = None,
 ) -> None:
     """Remake every plot and the PDF of a results folder without simulating anything.
 

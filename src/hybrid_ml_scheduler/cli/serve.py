@@ -6,9 +6,12 @@ import os
 import socket
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.settings import Settings
 
 __all__ = ["serve"]
 
@@ -18,13 +21,13 @@ _ONE_THREAD_EACH = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on (HMS_HOST, 127.0.0.1).")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on (HMS_PORT, 8000).")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on (HMS_PORT, 8000).")] = None,
     database: Annotated[str | None, typer.Option(help="Database URL (DATABASE_URL; a SQLite file in data/).")] = None,
     scheduler: Annotated[
         list[str] | None, typer.Option(help="A strategy of a new run: a name or file.py:Class. Repeat for several.")
     ] = None,
     speed: Annotated[
-        float | None, typer.Option(help="Tasks per second (HMS_SPEED, 10); 0 = as fast as possible.")
+        float | None, typer.Option(min=0, max=1e6, help="Tasks per second (HMS_SPEED, 10); 0 = as fast as possible.")
     ] = None,
     start: Annotated[bool, typer.Option("--start", help="Start the race at once if there is none.")] = False,
     env_file: Annotated[Path | None, typer.Option(help="File with environment variables (.env if there).")] = None,
@@ -51,11 +54,24 @@ def serve(
     settings = load_settings(
         env_file or Path(".env"), **{name: value for name, value in given.items() if value is not None}
     )
+    _check(settings)
     from hybrid_ml_scheduler.api.server import run_server
 
     listener = _listener(settings.host, settings.port)
     sys.setswitchinterval(_SWITCH_EVERY_S)  # the race computes without pause; requests must not wait for it
     run_server(settings, listener)
+
+
+def _check(settings: Settings) -> None:
+    """Refuse what could not be served before a folder is made for the logs."""
+    from hybrid_ml_scheduler.schedulers import find
+    from hybrid_ml_scheduler.storage.address import parsed
+    from hybrid_ml_scheduler.workload import preset
+
+    for spec in settings.schedulers:
+        find(spec)
+    preset(settings.workload)
+    parsed(settings.database.get_secret_value())
 
 
 def _listener(host: str, port: int) -> socket.socket:

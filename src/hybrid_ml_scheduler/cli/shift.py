@@ -28,11 +28,11 @@ class Format(str, Enum):
 def shift(
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many test seeds; from 2 on with intervals.")] = 10,
     seed: Annotated[int, typer.Option(min=0, max=_LAST_TEST_SEED, help="The first test seed.")] = 0,
-    tasks: Annotated[int, typer.Option(min=100, help="Tasks after the shift.")] = 500,
+    tasks: Annotated[int, typer.Option(min=100, max=100_000_000, help="Tasks after the shift.")] = 500,
     out: Annotated[Path, typer.Option(help="Results folder; an interrupted run goes on there.")] = Path(
         "results/shift"
     ),
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes (default: all cores).")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, max=1024, help="Processes (default: all cores).")] = None,
     format: Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")] = Format.TABLE,
 ) -> None:
     """Train on `gpu_friendly`, judge on `cpu_friendly`: the frozen forest fails, the agent adapts.

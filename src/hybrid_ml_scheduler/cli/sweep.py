@@ -41,7 +41,9 @@ def sweep(
     address: Annotated[
         str | None, typer.Option(help="Address of a running Ray cluster, host:port (default: start one here).")
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes on this machine (default: all cores).")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=1024, help="Processes on this machine (default: all cores).")
+    ] = None,
     output: Annotated[
         Format, typer.Option("--format", help="A summary for people or JSON for programs.")
     ] = Format.TABLE,

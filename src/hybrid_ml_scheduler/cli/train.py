@@ -48,7 +48,7 @@ train = typer.Typer(
 def forest(
     out: Annotated[Path, typer.Option(help="The model file to write (.joblib).")] = Path("forest.joblib"),
     workload: Annotated[str, typer.Option(metavar="PRESET", help="The workload to learn on.")] = "mixed",
-    tasks: Annotated[int, typer.Option(min=50, help="How many labelled tasks to learn from.")] = 1_000,
+    tasks: Annotated[int, typer.Option(min=50, max=100_000_000, help="How many labelled tasks to learn from.")] = 1_000,
     seed: Annotated[int, typer.Option(min=FIRST_TRAINING_SEED, help="Seed of the training tasks.")] = 4_000_000,
     kind: Annotated[Kind, typer.Option(help="Random forest, or extra trees.")] = Kind.RANDOM_FOREST,
     gpus: Gpus = 4,
@@ -60,7 +60,8 @@ def forest(
     The plot shows predicted beside best shares of unseen tasks, how the execution time comes down with the number of
     labels, and what each feature is worth.
     """
-    from hybrid_ml_scheduler.cli.model_output import check_plot, check_writable, show, stages, write_plot
+    from hybrid_ml_scheduler.cli.model_output import check_plot, check_writable, show, write_plot
+    from hybrid_ml_scheduler.cli.progress import stages
     from hybrid_ml_scheduler.cli.training_report import forest_frames, forest_result, forest_table
     from hybrid_ml_scheduler.experiments.forest_training import sizes_up_to, train_forest
     from hybrid_ml_scheduler.learning import save_forest
@@ -116,7 +117,8 @@ def agent(
     ten minutes). `--effort 0.1` is for trying out. A name ending in `.npy` keeps the bare weights only.
     The plot shows the learning curves: search, loss, and latency on training seeds.
     """
-    from hybrid_ml_scheduler.cli.model_output import check_plot, check_writable, show, stages, write_plot
+    from hybrid_ml_scheduler.cli.model_output import check_plot, check_writable, show, write_plot
+    from hybrid_ml_scheduler.cli.progress import stages
     from hybrid_ml_scheduler.cli.training_report import agent_table, curve_frames
     from hybrid_ml_scheduler.experiments.training_log import TrainingLog
     from hybrid_ml_scheduler.physics import Node

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hybrid_ml_scheduler.cli.places import check_place
 from hybrid_ml_scheduler.core.errors import PlanError
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def generate(
     if rate is not None:
         values["arrival_rate"] = rate
     parameters = preset(workload).with_values(values)
+    check_place("--out", out)
     with _working(f"Drawing {tasks:,} tasks and writing {out}"):
         batch = generate_batch(parameters, seed)
         write_csv(batch, out)
@@ -112,6 +114,7 @@ def convert(
     """Turn a trace into the product's own CSV, filling what it lacks by stated assumptions."""
     from hybrid_ml_scheduler.workload import load, write_csv
 
+    check_place("OUT", out)
     with _working(f"Converting {source}"):
         batch = load(source, dialect=dialect, seed=seed, limit=limit, options=_pairs(option))
         write_csv(batch, out)

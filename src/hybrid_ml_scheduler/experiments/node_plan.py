@@ -10,7 +10,16 @@ from typing import Any
 
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.nearest import nearest_hint
-from hybrid_ml_scheduler.physics.node import CoExecution, CostModel, Cpu, Gpu, MemoryRule, Node, SpeedupLaw
+from hybrid_ml_scheduler.physics.node import (
+    CoExecution,
+    CostModel,
+    Cpu,
+    Gpu,
+    MemoryRule,
+    Node,
+    SpeedupLaw,
+    checked_gpu_count,
+)
 
 __all__ = ["node_from_mapping", "node_to_mapping"]
 
@@ -60,9 +69,7 @@ def _measured(hardware: str | None) -> Node:
 def _gpus(listed: Any, common: Gpu, num_gpus: Any, base: Node, hardware: str | None, source: str) -> tuple[Gpu, ...]:
     if listed is None:
         count = num_gpus if num_gpus is not None else (base.num_gpus if hardware else _DEFAULT_GPUS)
-        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 1024:
-            raise PlanError(f"simulation.num_gpus = {count!r} must be a whole number from 1 to 1024.")
-        return (common,) * count
+        return (common,) * checked_gpu_count(count)
     if not isinstance(listed, (list, tuple)) or not listed:
         raise PlanError(f"{source}: physics.gpus must be a list of at least one section.")
     if num_gpus is not None and num_gpus != len(listed):

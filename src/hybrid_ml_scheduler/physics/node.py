@@ -9,9 +9,10 @@ from enum import IntEnum
 import numpy as np
 
 from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.limits import MOST_GPUS
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 
-__all__ = ["CoExecution", "CostModel", "Cpu", "Curves", "Gpu", "MemoryRule", "Node", "SpeedupLaw"]
+__all__ = ["CoExecution", "CostModel", "Cpu", "Curves", "Gpu", "MemoryRule", "Node", "SpeedupLaw", "checked_gpu_count"]
 
 
 class SpeedupLaw(IntEnum):
@@ -92,6 +93,13 @@ class Curves:
         return np.ascontiguousarray(np.log(np.vstack(rows)))
 
 
+def checked_gpu_count(count: object) -> int:
+    """Return a number of GPUs, or refuse what is none."""
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_GPUS:
+        raise PlanError(f"simulation.num_gpus = {count!r} must be a whole number from 1 to {MOST_GPUS}.")
+    return count
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """Everything the physics needs to know about the machine."""
@@ -110,6 +118,7 @@ class Node:
     def __post_init__(self) -> None:
         if not self.gpus:
             raise PlanError("physics: a node needs at least one GPU.")
+        checked_gpu_count(len(self.gpus))
         _check_device("cpu", self.cpu)
         for index, gpu in enumerate(self.gpus):
             _check_device(f"gpu_{index}", gpu)
@@ -121,9 +130,7 @@ class Node:
     @classmethod
     def uniform(cls, num_gpus: int) -> Node:
         """The default node with another number of GPUs."""
-        if num_gpus < 1:
-            raise PlanError(f"simulation.num_gpus = {num_gpus} must be at least 1.")
-        return cls(gpus=(Gpu(),) * num_gpus)
+        return cls(gpus=(Gpu(),) * checked_gpu_count(num_gpus))
 
     @property
     def num_gpus(self) -> int:

@@ -13,6 +13,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -71,18 +72,24 @@ DEFAULT_RACE = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "ora
 def available() -> dict[str, SchedulerEntry]:
     """Every strategy that can be named, built-ins first, then entry points."""
     entries = {entry.name: entry for entry in _BUILT_IN}
-    for point in entry_points(group=ENTRY_POINT_GROUP):
-        entries.setdefault(
-            point.name,
-            SchedulerEntry(
-                name=point.name,
-                label=point.name.replace("_", " ").capitalize(),
-                kind="plugin",
-                summary=f"entry point {point.value}",
-                target=point.value,
-            ),
-        )
+    for entry in _installed(tuple(sys.path)):
+        entries.setdefault(entry.name, entry)
     return entries
+
+
+@lru_cache(maxsize=1)
+def _installed(_places: tuple[str, ...]) -> tuple[SchedulerEntry, ...]:
+    """What other distributions announce; looked up once a search path, since that reads the metadata of them all."""
+    return tuple(
+        SchedulerEntry(
+            name=point.name,
+            label=point.name.replace("_", " ").capitalize(),
+            kind="plugin",
+            summary=f"entry point {point.value}",
+            target=point.value,
+        )
+        for point in entry_points(group=ENTRY_POINT_GROUP)
+    )
 
 
 def find(spec: str) -> SchedulerEntry:

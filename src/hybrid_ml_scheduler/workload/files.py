@@ -6,7 +6,7 @@ import gzip
 import os
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
@@ -65,4 +65,5 @@ def written(path: Path) -> Iterator[TextIO]:
     except (OSError, ValueError) as error:
         raise WorkloadError(f"{path}: the file cannot be written ({_reason(error)}).") from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # there may be no folder to take it out of
+            part.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.limits import MOST_SEED
 from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
 from hybrid_ml_scheduler.workload import draws
 from hybrid_ml_scheduler.workload.columns import batch_of
@@ -20,8 +21,8 @@ _AHEAD = 256
 
 def check_seed(seed: int) -> None:
     """Refuse a seed that no random stream can take."""
-    if seed < 0:
-        raise PlanError(f"seed = {seed} must be a whole number of at least 0.")
+    if not 0 <= seed <= MOST_SEED:
+        raise PlanError(f"seed = {seed} must be a whole number from 0 to {MOST_SEED}.")
 
 
 def generate(parameters: WorkloadParameters, seed: int) -> TaskBatch:

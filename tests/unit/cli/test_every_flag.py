@@ -1,0 +1,148 @@
+"""Every flag of every command refuses what it cannot use: exit code 2, one sentence, nothing left behind.
+
+The commands and their flags are read from the parser, so a new flag without a bad value fails here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from hybrid_ml_scheduler.cli.main import app, run
+
+# What a command needs beside the flag under test, in the folder that `room` furnishes.
+NEEDED = {
+    "workload generate": ["--out", "w.csv"],
+    "workload describe": ["mixed"],
+    "workload convert": ["tasks.csv", "o.csv"],
+    "evaluate": ["rl_split"],
+    "report": ["results"],
+    "sweep": ["sweep.toml"],
+    "db export": ["h.csv"],
+}
+HUGE = "9" * 30
+WHOLE_NUMBERS = ("many", "1.5", "nan", "-1", "")
+NUMBERS = ("much", "nan", "inf", "-1", "")
+FILES_TO_READ = ("missing.toml", "empty_folder", "noise.bin", "")
+BAD: dict[str, tuple[str, ...]] = {
+    "--scheduler": ("gredy", "missing.py:Mine", "missing.py", "empty_folder", ""),
+    "--workload": ("mixd", "missing.csv", "empty_folder", "noise.bin", ""),
+    "--dialect": ("phily", ""),
+    "--option": ("x", "bogus=1", "=1", ""),
+    "--database": ("oracle://x", "nowhere", "sqlite:///empty_folder", ""),
+    "--table": ("histroy", ""),
+    "--host": ("999.1.1.1", ""),
+    "--address": ("nowhere", ""),
+    "--tensorboard": ("",),
+    "--load": NUMBERS,
+    "--plan": FILES_TO_READ,
+    "--hardware": FILES_TO_READ,
+    "--env-file": FILES_TO_READ,
+    "--out": ("tasks.csv/below", ""),
+    "--plot": ("tasks.csv/x.png", "empty_folder", "x.bogus", ""),
+    "--trace": ("tasks.csv/x.json", "empty_folder", ""),
+    "--tasks": (*WHOLE_NUMBERS, "0", HUGE),
+    "--gpus": (*WHOLE_NUMBERS, "0", HUGE),
+    "--seeds": (*WHOLE_NUMBERS, "0"),
+    "--max-seeds": (*WHOLE_NUMBERS, "0"),
+    "--workers": (*WHOLE_NUMBERS, "0", HUGE),
+    "--limit": (*WHOLE_NUMBERS, "0"),
+    "--timeout": (*NUMBERS, HUGE),
+    "--port": (*WHOLE_NUMBERS, HUGE),
+    "source": ("missing.csv", "empty_folder", "noise.bin", ""),
+    "out": ("tasks.csv/x.csv", "empty_folder", ""),
+    "path": ("tasks.csv/x.csv", "empty_folder", "h.txt", ""),
+    "folder": ("missing", "tasks.csv", "empty_folder", ""),
+    "file": FILES_TO_READ,
+    "model": ("missing.pth", "empty_folder", "noise.bin", "gredy", ""),
+}
+
+
+def commands() -> dict[str, Any]:
+    """Every command that runs something, by the words that call it."""
+    return dict(_below(typer.main.get_command(app), (), None))
+
+
+def _below(command: Any, words: tuple[str, ...], above: Any) -> Iterator[tuple[str, Any]]:
+    if not hasattr(command, "list_commands"):
+        yield " ".join(words), command
+        return
+    context = typer.Context(command, info_name=words[-1] if words else "hms", parent=above)
+    for name in command.list_commands(context):
+        yield from _below(command.get_command(context, name), (*words, name), context)
+
+
+def bad_values(option: Any) -> tuple[str, ...]:
+    """What this flag must refuse; empty if nobody has thought of it."""
+    name, kind = option.opts[0], option.type_descriptor.annotation
+    if name in BAD:
+        return BAD[name]
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return ("nonsense", "")
+    return {int: WHOLE_NUMBERS, float: NUMBERS}.get(kind, ())
+
+
+def valued(command: Any) -> list[Any]:
+    """The flags and arguments that take a value."""
+    return [option for option in command.params if not getattr(option, "is_flag", False)]
+
+
+def calls(name: str, command: Any) -> Iterator[tuple[list[str], str, str]]:
+    """The words of each wrong call, the flag at fault and its value."""
+    arguments = [option.opts[0] for option in command.params if not option.opts[0].startswith("--")]
+    for option in valued(command):
+        flag = option.opts[0]
+        for value in bad_values(option):
+            needed = list(NEEDED.get(name, ()))
+            if flag in arguments:
+                needed[arguments.index(flag)] = value
+            elif flag in needed:
+                needed[needed.index(flag) + 1] = value
+            else:
+                needed += [flag, value]
+            yield [*name.split(), *needed], flag, value
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with things of the wrong kind, and the few right ones that a command needs."""
+    (tmp_path / "empty_folder").mkdir()
+    (tmp_path / "noise.bin").write_bytes(bytes(range(128, 256)))
+    (tmp_path / "tasks.csv").write_text(
+        "task_id,size,compute_intensity,memory_required,arrival_time,dependencies\n0,100,0.5,10,0,[]\n"
+    )
+    (tmp_path / "sweep.toml").write_text('[sweep]\n"workload.arrival_rate" = [1.0]\n')
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", list(commands()))
+def test_every_flag_refuses_a_bad_value_in_one_sentence(
+    name: str, room: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, wrong = sorted(room.rglob("*")), []
+    for words, flag, value in calls(name, commands()[name]):
+        code = run(words)
+        captured = capsys.readouterr()
+        said = captured.err.removesuffix("\n")
+        one_sentence = "\n" not in said and said.endswith((".", "?")) and len(said) > len("hms: .")
+        plain = "Traceback" not in said and "Input should" not in said and "HMS_TRACEBACK" not in said
+        clues = (flag.lstrip("-"), value.partition(":")[0], value.rpartition("/")[2], "preset", "argument is empty")
+        names_it = any(clue.lower() in said.lower() for clue in clues if clue)
+        if code != 2 or captured.out or not (one_sentence and plain and names_it):
+            wrong.append((words, code, said))
+    assert wrong == []
+    assert sorted(room.rglob("*")) == before
+
+
+def test_every_flag_has_a_bad_value_to_be_tried_with() -> None:
+    untried = [
+        (name, option.opts[0]) for name, command in commands().items() for option in valued(command)
+        if not bad_values(option)
+    ]  # fmt: skip
+    assert untried == []
