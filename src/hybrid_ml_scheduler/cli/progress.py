@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
-__all__ = ["busy", "progress_bar"]
+__all__ = ["progress_bar", "stages"]
 
 
 @contextmanager
@@ -28,13 +29,19 @@ def progress_bar(title: str, total: float, *, unit: str = "tasks") -> Iterator[C
 
 
 @contextmanager
-def busy(title: str) -> Iterator[None]:
-    """Show that something goes on whose length is not known, where a person watches."""
+def stages() -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar over named stages, on standard error, where a person watches."""
     from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
-    if console.is_terminal:
-        with console.status(title):
-            yield
-    else:
-        yield
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        lines: dict[str, Any] = {}
+
+        def tell(stage: str, done: int, total: int) -> None:
+            if stage not in lines:
+                lines[stage] = progress.add_task(stage, total=total)
+            progress.update(lines[stage], completed=done)
+
+        yield tell
