@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -66,12 +68,20 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return plan
 
 
+@pytest.fixture
+def temporary() -> Iterator[str]:
+    """A folder with a path short enough for sockets."""
+    with tempfile.TemporaryDirectory(prefix="hms-test-", ignore_cleanup_errors=True) as folder:
+        yield folder
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_sweep_is_marked_and_resumes_to_the_same_bytes(
-    tmp_path: Path, undisturbed: Path, how: signal.Signals
+    tmp_path: Path, undisturbed: Path, temporary: str, how: signal.Signals
 ) -> None:
     plan = undisturbed
-    environment = {**os.environ, "WAIT_WITH_CELLS_IN": str(tmp_path / "out")}
+    # What a killed program leaves in its temporary folder goes with that folder.
+    environment = {**os.environ, "WAIT_WITH_CELLS_IN": str(tmp_path / "out"), "TMPDIR": temporary}
     process = subprocess.Popen(
         command(plan, tmp_path / "out"), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
