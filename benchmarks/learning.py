@@ -49,18 +49,17 @@ def _agent(result: dict[str, Any], law: Any, node: Node) -> None:
     weights, home = shipped_weights(node.num_gpus), shipped_home()
     if weights is None:
         raise SystemExit("the shipped weights of rl_agent are missing")
+    agent = judging.FrozenAgent(weights, home)
     result["rl_agent_vs_earliest_device"] = {}
     for load in LOADS:
         _tell(f"rl_agent at {load:.0%}")
-        ratios = judging.agent_ratio(weights, law, node, load, SEEDS, TASKS, home)
+        ratios = judging.agent_ratio(agent, law, node, load, SEEDS, TASKS)
         _put(result["rl_agent_vs_earliest_device"], f"{load:g}", ratios)
-    energy = np.array(judging.agent_energy(weights, law, node, ENERGY_WEIGHTS, SEEDS, TASKS, home))
+    energy = np.array(judging.agent_energy(agent, law, node, ENERGY_WEIGHTS, SEEDS, TASKS))
     result["rl_agent_energy_j"] = {f"{w:g}": float(j) for w, j in zip(ENERGY_WEIGHTS, energy.mean(axis=0), strict=True)}
     result["rl_agent_energy_falls"] = bool(np.all(np.diff(energy.mean(axis=0)) < 0.0))
     for rival, rule in _rivals(law, node).items():
-        ratios = [
-            judging.agent_makespan_ratio(weights, law, node, rule(seed), (seed,), 10_000, home)[0] for seed in SEEDS
-        ]
+        ratios = [judging.agent_makespan_ratio(agent, law, node, rule(seed), (seed,), 10_000)[0] for seed in SEEDS]
         _put(result, f"rl_agent_makespan_vs_{rival}", ratios)
 
 

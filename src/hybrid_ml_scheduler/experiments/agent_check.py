@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_ml_scheduler.core import FloatColumn
-from hybrid_ml_scheduler.experiments.judging import agent_ratio
+from hybrid_ml_scheduler.experiments.judging import FrozenAgent, agent_ratio
 from hybrid_ml_scheduler.experiments.training_log import TrainingLog
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.workload import WorkloadParameters
@@ -28,5 +28,6 @@ class AgentCheck:
     def run(self, weights: npt.NDArray[np.float32], step: int, log: TrainingLog) -> None:
         """Add the latency relative to `earliest_device` at each load to the curves."""
         for load in CHECKED_LOADS:
-            ratios = agent_ratio(weights, self._law, self._node, load, self._seeds, self._tasks, self._home)
+            agent = FrozenAgent(weights, self._home)
+            ratios = agent_ratio(agent, self._law, self._node, load, self._seeds, self._tasks)
             log.point(f"latency_vs_earliest_device_at_{load:g}", step, float(np.mean(ratios)))

@@ -5,8 +5,8 @@ Streams: the first tenth of the tasks is discarded. Each ratio compares two stra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.cluster import Simulation, certificate, run_batch
 from hybrid_ml_scheduler.core import BatchRule, FloatColumn, RuleKind
 from hybrid_ml_scheduler.experiments.intervals import t_interval
 from hybrid_ml_scheduler.experiments.loads import LoadedTasks, at_load, at_once
-from hybrid_ml_scheduler.experiments.rollouts import run_agent, run_value_charge
+from hybrid_ml_scheduler.experiments.rollouts import AgentRun, mean_latency, run_agent, run_value_charge
 from hybrid_ml_scheduler.learning.features import feature_matrix
 from hybrid_ml_scheduler.learning.forest import ForestModel
 from hybrid_ml_scheduler.physics import Node, durations
@@ -30,6 +30,7 @@ from hybrid_ml_scheduler.schedulers.split_model import SplitModel
 from hybrid_ml_scheduler.workload import WorkloadParameters, generate
 
 __all__ = [
+    "FrozenAgent",
     "agent_energy",
     "agent_makespan_ratio",
     "agent_ratio",
@@ -41,8 +42,6 @@ __all__ = [
 ]
 
 Singles = npt.NDArray[np.float32]
-Tell = Callable[[], None]
-WARM_UP = 0.1
 HIDDEN = 256
 
 
@@ -50,10 +49,6 @@ def summary(values: Sequence[float]) -> tuple[float, list[float]]:
     """Mean and 95 % interval over seeds."""
     interval = t_interval(values)
     return interval.mean, [interval.low, interval.high]
-
-
-def _mean_latency(finish: FloatColumn, tasks: LoadedTasks) -> float:
-    return float((finish - tasks.batch.arrival_time)[int(WARM_UP * len(finish)) :].mean())
 
 
 def _by_rule(tasks: LoadedTasks, node: Node, rule: BatchRule) -> FloatColumn:
@@ -64,11 +59,17 @@ def _charge_rule(step: float, price: float = 0.0) -> BatchRule:
     return BatchRule(kind=RuleKind.LEAST_CHARGE, grid=split_grid(step), price=price)
 
 
-def _agent_finish(
-    tasks: LoadedTasks, node: Node, weights: Singles, energy_weight: float = 0.0, home: FloatColumn | None = None
-) -> Any:
+class FrozenAgent(NamedTuple):
+    """The weights of `rl_agent`, and the home in which they are trusted (everywhere where it is unknown)."""
+
+    weights: Singles
+    home: FloatColumn | None = None
+
+
+def _agent_run(tasks: LoadedTasks, node: Node, agent: FrozenAgent, energy_weight: float = 0.0) -> AgentRun:
     shape = (cluster_inputs(node.num_gpus), HIDDEN, node.num_gpus + 1)
-    return run_agent(tasks, node, weights, shape, VALUE_UNIT, energy_weight, AgentOptions().joule_unit, home)
+    unit = AgentOptions().joule_unit
+    return run_agent(tasks, node, agent.weights, shape, VALUE_UNIT, energy_weight, unit, agent.home)
 
 
 def _split_finish(tasks: LoadedTasks, node: Node, model: SplitModel) -> FloatColumn:
@@ -77,56 +78,43 @@ def _split_finish(tasks: LoadedTasks, node: Node, model: SplitModel) -> FloatCol
 
 
 def agent_ratio(
-    weights: Singles,
-    law: WorkloadParameters,
-    node: Node,
-    load: float,
-    seeds: Sequence[int],
-    count: int,
-    home: FloatColumn | None = None,
+    agent: FrozenAgent, law: WorkloadParameters, node: Node, load: float, seeds: Sequence[int], count: int
 ) -> list[float]:
     """Mean latency of the frozen agent (w = 0) over that of `earliest_device`, one number a seed."""
     ratios = []
     for seed in seeds:
         tasks = at_load(law, node, load, seed, count)
-        plain = _mean_latency(_by_rule(tasks, node, _charge_rule(1.0)), tasks)
-        own = _mean_latency(_agent_finish(tasks, node, weights, 0.0, home).finish_s, tasks)
+        plain = mean_latency(_by_rule(tasks, node, _charge_rule(1.0)), tasks)
+        own = mean_latency(_agent_run(tasks, node, agent).finish_s, tasks)
         ratios.append(own / plain)
     return ratios
 
 
 def agent_energy(
-    weights: Singles,
+    agent: FrozenAgent,
     law: WorkloadParameters,
     node: Node,
     energy_weights: Sequence[float],
     seeds: Sequence[int],
     count: int,
-    home: FloatColumn | None = None,
 ) -> list[list[float]]:
     """Mean energy of a task at each energy weight, a list for each seed, at the workload's own rate."""
     found = []
     for seed in seeds:
         batch = generate(law.with_values({"num_tasks": count}), seed)
         tasks = LoadedTasks(batch=batch, seconds=durations(batch, node), load=0.0)
-        found.append([float(_agent_finish(tasks, node, weights, w, home).energy_j.mean()) for w in energy_weights])
+        found.append([float(_agent_run(tasks, node, agent, w).energy_j.mean()) for w in energy_weights])
     return found
 
 
 def agent_makespan_ratio(
-    weights: Singles,
-    law: WorkloadParameters,
-    node: Node,
-    rival: BatchRule,
-    seeds: Sequence[int],
-    count: int,
-    home: FloatColumn | None = None,
+    agent: FrozenAgent, law: WorkloadParameters, node: Node, rival: BatchRule, seeds: Sequence[int], count: int
 ) -> list[float]:
     """Makespan of the agent over that of a rival when all tasks come at once."""
     ratios = []
     for seed in seeds:
         tasks = at_once(law, node, seed, count)
-        own = _agent_finish(tasks, node, weights, 0.0, home).finish_s.max()
+        own = _agent_run(tasks, node, agent).finish_s.max()
         ratios.append(float(own / _by_rule(tasks, node, rival).max()))
     return ratios
 
@@ -138,9 +126,9 @@ def split_ratios(
     plain, frugal = [], []
     for seed in seeds:
         tasks = at_load(law, node, load, seed, count)
-        own = _mean_latency(_split_finish(tasks, node, model), tasks)
-        plain.append(own / _mean_latency(_by_rule(tasks, node, _charge_rule(DEFAULT_STEP)), tasks))
-        frugal.append(own / _mean_latency(_by_rule(tasks, node, _charge_rule(DEFAULT_STEP, PRICE)), tasks))
+        own = mean_latency(_split_finish(tasks, node, model), tasks)
+        plain.append(own / mean_latency(_by_rule(tasks, node, _charge_rule(DEFAULT_STEP)), tasks))
+        frugal.append(own / mean_latency(_by_rule(tasks, node, _charge_rule(DEFAULT_STEP, PRICE)), tasks))
     return plain, frugal
 
 

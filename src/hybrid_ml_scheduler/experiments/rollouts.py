@@ -22,7 +22,9 @@ from hybrid_ml_scheduler.schedulers.agent_view import best_action, view
 from hybrid_ml_scheduler.schedulers.pace import fresh_pace, notice
 from hybrid_ml_scheduler.schedulers.value_charge import chosen_split
 
-__all__ = ["AgentRun", "run_agent", "run_value_charge", "task_columns"]
+__all__ = ["AgentRun", "mean_latency", "run_agent", "run_value_charge", "task_columns"]
+
+WARM_UP = 0.1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -147,6 +149,11 @@ def _agent_run(
         on, took = device[row, chosen], seconds[row, chosen]
         free[on] = max(free[on], now) + took
         finish[row], energy[row], used[row] = free[on], took * power_w[on], on
+
+
+def mean_latency(finish: FloatColumn, tasks: LoadedTasks) -> float:
+    """Mean latency after the warm-up."""
+    return float((finish - tasks.batch.arrival_time)[int(WARM_UP * len(finish)) :].mean())
 
 
 def task_columns(tasks: LoadedTasks) -> FloatColumn:

@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.cluster.bounds import area_bound_s
 from hybrid_ml_scheduler.core import BatchRule, FloatColumn, RuleKind, stream
 from hybrid_ml_scheduler.experiments.homes import SPLIT_TOLERANCES, home_of
 from hybrid_ml_scheduler.experiments.loads import LoadedTasks, at_load, at_once
-from hybrid_ml_scheduler.experiments.rollouts import run_value_charge
+from hybrid_ml_scheduler.experiments.rollouts import mean_latency, run_value_charge
 from hybrid_ml_scheduler.experiments.training_log import TrainingLog
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, split_grid
@@ -36,7 +36,6 @@ Score = Callable[[FloatColumn], float]
 STREAM_LOADS = (0.5, 0.5, 0.7, 0.8, 0.8, 0.9, 0.95, 0.95)
 KNEE_LOADS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 KNEES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0)
-WARM_UP = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,14 +185,9 @@ def _round(
     return moved, narrowed, float(scores[0])
 
 
-def _mean_latency(finish: FloatColumn, tasks: LoadedTasks) -> float:
-    first = int(WARM_UP * len(finish))
-    return float((finish - tasks.batch.arrival_time)[first:].mean())
-
-
 def _earliest_finish_latency(tasks: LoadedTasks, node: Node, grid: FloatColumn) -> float:
     rule = BatchRule(kind=RuleKind.LEAST_CHARGE, grid=tuple(grid.tolist()))
-    return _mean_latency(run_batch(tasks.batch, node, rule, seconds=tasks.seconds).finish_s, tasks)
+    return mean_latency(run_batch(tasks.batch, node, rule, seconds=tasks.seconds).finish_s, tasks)
 
 
 def _stream_score(
@@ -205,7 +199,7 @@ def _stream_score(
     grid: FloatColumn,
 ) -> float:
     """Mean logarithm of the latency relative to earliest finish."""
-    latencies = [_mean_latency(run_value_charge(one, node, grid, weights, home)[0], one) for one in tasks]
+    latencies = [mean_latency(run_value_charge(one, node, grid, weights, home)[0], one) for one in tasks]
     return float(np.mean(np.log(np.array(latencies) / np.array(plain))))
 
 

@@ -108,11 +108,11 @@ def _forest(model: str, task: Judgement) -> list[_Part]:
 
 
 def _agent(model: str, task: Judgement) -> list[_Part]:
-    weights, home = _agent_weights(model, task.node)
+    agent = _agent_weights(model, task.node)
 
     def at(load: float) -> Callable[[int], tuple[float, ...]]:
         def ratio(seed: int) -> tuple[float, ...]:
-            return (judging.agent_ratio(weights, task.law, task.node, load, (seed,), task.tasks, home)[0],)
+            return (judging.agent_ratio(agent, task.law, task.node, load, (seed,), task.tasks)[0],)
 
         return ratio
 
@@ -138,7 +138,7 @@ def _split(model: str, task: Judgement) -> list[_Part]:
     return [*streams, _Part(measure="makespan", rivals=("bound",), ratios=bound)]
 
 
-def _agent_weights(model: str, node: Node) -> tuple[Singles, FloatColumn | None]:
+def _agent_weights(model: str, node: Node) -> judging.FrozenAgent:
     """The weights of an agent, and the home that it knows of."""
     weights: Singles | None
     home: FloatColumn | None = None
@@ -155,7 +155,7 @@ def _agent_weights(model: str, node: Node) -> tuple[Singles, FloatColumn | None]
     expected = (inputs + 1) * judging.HIDDEN + (judging.HIDDEN + 1) * (judging.HIDDEN + actions + 1)
     if weights is None or weights.shape != (expected,) or weights.dtype != np.float32:
         raise ModelError(f"{model} holds no weights for a node of {node.num_gpus} GPUs.")
-    return weights, home
+    return judging.FrozenAgent(weights, home)
 
 
 def _stored(state: dict[str, Any]) -> tuple[Singles, FloatColumn | None]:

@@ -69,7 +69,7 @@ class DoubleDqn:
             self.shares,
             self.settings.value_unit,
             self.settings.hidden,
-            *batch,
+            batch,
         )
         if self.updates % self.settings.sync_every == 0:
             self.target[:] = self.weights

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from hybrid_ml_scheduler.learning.replay import Transitions
+
 __all__ = [
     "Shape",
     "initial_weights",
@@ -27,7 +29,6 @@ __all__ = [
 ]
 
 Singles = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 Shape = tuple[int, int, int]
 Layers = tuple[Singles, Singles, Singles, Singles, Singles, Singles]
 
@@ -216,16 +217,10 @@ def td_gradient(
     target_weights: Singles,
     unit: float,
     hidden: int,
-    states: Singles,
-    scales: Singles,
-    actions: Ints,
-    rewards: Singles,
-    discounts: Singles,
-    next_states: Singles,
-    next_scales: Singles,
-    next_priors: Singles,
+    batch: Transitions,
 ) -> tuple[Singles, float]:
     """Gradient and Huber loss of the Double DQN error; `next_priors` is added to Q of the next state."""
+    states, scales, actions, rewards, discounts, next_states, next_scales, next_priors = batch
     rows, count = next_priors.shape
     online = q_values(weights, next_states, next_scales, unit, hidden, count) + next_priors
     target = q_values(target_weights, next_states, next_scales, unit, hidden, count) + next_priors
@@ -253,30 +248,10 @@ def td_step(
     shares: Singles,
     unit: float,
     hidden: int,
-    states: Singles,
-    scales: Singles,
-    actions: Ints,
-    rewards: Singles,
-    discounts: Singles,
-    next_states: Singles,
-    next_scales: Singles,
-    next_priors: Singles,
+    batch: Transitions,
 ) -> float:
     """One Double DQN update in place; returns the loss before it."""
-    gradient, loss = td_gradient(
-        weights,
-        target_weights,
-        unit,
-        hidden,
-        states,
-        scales,
-        actions,
-        rewards,
-        discounts,
-        next_states,
-        next_scales,
-        next_priors,
-    )
+    gradient, loss = td_gradient(weights, target_weights, unit, hidden, batch)
     _adam(weights, gradient, mean, square, step, rate, shares)
     return loss
 

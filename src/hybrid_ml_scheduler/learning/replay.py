@@ -81,6 +81,9 @@ class Replay:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured ring of the same shape."""
-        self._next, self.size = int(state["next"]), int(state["size"])
+        following, size = int(state["next"]), int(state["size"])
+        if not (0 <= following < self.capacity and 0 <= size <= self.capacity):
+            raise ValueError(f"a ring of {self.capacity} holds no {size} transitions that go on at {following}")
+        self._next, self.size = following, size
         for name, column in self.columns._asdict().items():
             column[: self.size] = np.asarray(state["columns"][name])

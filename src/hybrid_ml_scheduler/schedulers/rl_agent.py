@@ -222,6 +222,8 @@ class RlAgent:
         self.exploring = bool(state["exploring"])
 
     def _load(self, state: Mapping[str, Any]) -> None:
+        """Take over a stored state; whatever is wrong with it, this agent stays as it was."""
+        before = self.capture()
         try:
             shape = tuple(state["dqn"]["shape"])
             if shape != self.dqn.shape:
@@ -229,7 +231,8 @@ class RlAgent:
             if len(state["dqn"]["weights"]) != len(self.dqn.weights):
                 raise ModelError("the stored agent has another number of weights than its shape says.")
             self.restore(state)
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            self.restore(before)
             raise ModelError(f"the stored agent lacks a part or holds a wrong one: {error}.") from error
 
     def _log(self) -> None:

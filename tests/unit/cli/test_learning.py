@@ -113,8 +113,11 @@ def test_the_help_teaches_by_an_example(words: list[str], capsys: pytest.Capture
     assert "--plot" in shown
 
 
-def test_the_shipped_agents_can_be_judged_by_name(capsys: pytest.CaptureFixture[str]) -> None:
-    judged = _asked(["evaluate", "rl_agent", "--seeds", "2", "--tasks", "2000", "--load", "0.9"], capsys)
+def test_the_shipped_agents_can_be_judged_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plot = tmp_path / "agent.png"
+    words = ["evaluate", "rl_agent", "--seeds", "2", "--tasks", "2000", "--load", "0.9", "--plot", str(plot)]
+    judged = _asked(words, capsys)
+    assert _is_picture(plot)
     ratio = judged["latency_vs_earliest_device_at_0.9"]
     assert isinstance(ratio, float)
     assert ratio < 1.0

@@ -9,7 +9,7 @@ from hybrid_ml_scheduler.cluster import Simulation, capacity
 from hybrid_ml_scheduler.core import stream
 from hybrid_ml_scheduler.experiments.agent_training import AgentBudget, train_agent
 from hybrid_ml_scheduler.experiments.homes import AGENT_TOLERANCES, home_of
-from hybrid_ml_scheduler.experiments.judging import agent_ratio, split_bound_ratio, split_ratios
+from hybrid_ml_scheduler.experiments.judging import FrozenAgent, agent_ratio, split_bound_ratio, split_ratios
 from hybrid_ml_scheduler.experiments.loads import LoadedTasks, at_load, at_once
 from hybrid_ml_scheduler.experiments.rollouts import run_agent, run_value_charge
 from hybrid_ml_scheduler.experiments.split_search import SearchBudget, search_split
@@ -67,7 +67,7 @@ def test_the_compiled_run_of_the_agent_is_the_stepping_form(node: Node) -> None:
 def test_among_strange_tasks_the_agent_is_no_worse_than_the_rule(name: str) -> None:
     weights = shipped_weights(4)
     assert weights is not None
-    assert agent_ratio(weights, preset(name), Node(), 0.8, (41,), 5_000, shipped_home())[0] <= 1.02
+    assert agent_ratio(FrozenAgent(weights, shipped_home()), preset(name), Node(), 0.8, (41,), 5_000)[0] <= 1.02
 
 
 @pytest.mark.parametrize("name", ["light", "gpu_friendly", "cpu_friendly", "heavy"])
@@ -108,10 +108,11 @@ def test_training_an_agent_twice_gives_the_same_weights() -> None:
 def test_the_shipped_agents_hold_what_is_promised() -> None:
     """A small version of `benchmarks/run.py learning`, on seeds apart from those of training."""
     law, node, seeds = preset("mixed"), Node(), (31, 32)
-    weights, home = shipped_weights(4), shipped_home()
+    weights = shipped_weights(4)
     assert weights is not None
-    assert np.mean(agent_ratio(weights, law, node, 0.5, seeds, 10_000, home)) <= 1.02
-    assert np.mean(agent_ratio(weights, law, node, 0.95, seeds, 10_000, home)) <= 0.85
+    agent = FrozenAgent(weights, shipped_home())
+    assert np.mean(agent_ratio(agent, law, node, 0.5, seeds, 10_000)) <= 1.02
+    assert np.mean(agent_ratio(agent, law, node, 0.95, seeds, 10_000)) <= 0.85
     split = load_split()
     assert np.mean(split_ratios(split, law, node, 0.8, seeds, 10_000)[0]) <= 0.95
     assert np.mean(split_bound_ratio(split, law, node, seeds, 10_000)) <= 1.02

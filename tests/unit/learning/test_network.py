@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from hybrid_ml_scheduler.core import stream
-from hybrid_ml_scheduler.learning import network
+from hybrid_ml_scheduler.learning import Transitions, network
 
 SHAPE = (7, 32, 4)
 UNIT = 3.0
 Singles = npt.NDArray[np.float32]
 
 
-def _batch(rng: np.random.Generator, rows: int = 16) -> tuple[Any, ...]:
+def _batch(rng: np.random.Generator, rows: int = 16) -> Transitions:
     inputs, _, actions = SHAPE
-    return (
+    return Transitions(
         rng.standard_normal((rows, inputs)).astype(np.float32),
         rng.uniform(0.1, 2.0, rows).astype(np.float32),
         rng.integers(0, actions, rows),
@@ -48,7 +46,7 @@ def test_gradients_by_hand_equal_those_of_autograd() -> None:
     weights, target = network.initial_weights(SHAPE, rng), network.initial_weights(SHAPE, rng)
     batch = _batch(rng)
     states, scales, actions, rewards, discounts, next_states, next_scales, next_priors = batch
-    gradient, loss = network.td_gradient(weights, target, UNIT, SHAPE[1], *batch)
+    gradient, loss = network.td_gradient(weights, target, UNIT, SHAPE[1], batch)
 
     layers = _as_torch(weights, grad=True)
     with torch.no_grad():
@@ -74,10 +72,10 @@ def test_adam_by_hand_equals_torchs() -> None:
     mean, square, shares = np.zeros_like(weights), np.zeros_like(weights), np.ones_like(weights)
     for step in range(1, 6):
         batch = _batch(rng)
-        gradient, _ = network.td_gradient(weights, target, UNIT, SHAPE[1], *batch)
+        gradient, _ = network.td_gradient(weights, target, UNIT, SHAPE[1], batch)
         flat.grad = torch.tensor(gradient.copy())
         optimiser.step()
-        network.td_step(weights, target, mean, square, step, 1e-2, shares, UNIT, SHAPE[1], *batch)
+        network.td_step(weights, target, mean, square, step, 1e-2, shares, UNIT, SHAPE[1], batch)
     np.testing.assert_allclose(weights, flat.detach().numpy(), atol=1e-5)
 
 

@@ -12,6 +12,7 @@ import pytest
 from hybrid_ml_scheduler.cluster import BacklogView, Simulation
 from hybrid_ml_scheduler.core import RaceContext, Task, TaskBatch
 from hybrid_ml_scheduler.core.errors import ModelError, PlanError
+from hybrid_ml_scheduler.learning import save_agent
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import check_scheduler, create
 from hybrid_ml_scheduler.schedulers.rl_agent import RlAgent, shipped_weights
@@ -116,6 +117,25 @@ def test_a_bad_file_is_refused_and_changes_nothing(tmp_path: Path) -> None:
         with pytest.raises(ModelError):
             agent.load_model(tmp_path / name)
     assert np.array_equal(agent.dqn.weights, before)
+
+
+@pytest.mark.parametrize("broken", ["memory", "explore", "ring", "pace"])
+def test_a_file_with_a_broken_part_changes_nothing_of_the_agent(broken: str, tmp_path: Path) -> None:
+    other, _ = _prepared(**BUSY, model=None)
+    _ran(other, _tasks(80))
+    state = dict(other.capture())
+    if broken == "ring":
+        state["dqn"]["replay"]["next"] = 50_000
+    elif broken == "pace":
+        state["pace"] = np.zeros(14)
+    else:
+        del state[broken]
+    save_agent(state, tmp_path / "broken.pth")
+    agent, _ = _prepared(model=None)
+    before = pickle.dumps(agent.capture())
+    with pytest.raises(ModelError):
+        agent.load_model(tmp_path / "broken.pth")
+    assert pickle.dumps(agent.capture()) == before
 
 
 def test_learning_with_the_shipped_weights_is_gentle() -> None:

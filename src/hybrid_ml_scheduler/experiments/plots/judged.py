@@ -26,9 +26,13 @@ def model_judged(read: Read) -> Figure:
     labels = [str(label) for label in frame["label"].unique()]
     figure, axes = one_axes(8.4, 1.3 + 0.4 * len(labels))
     style = style_of(str(frame["strategy"].iloc[0]))
+    low, high = 1.0, 1.0
     for place, label in enumerate(labels):
         ratios = frame.loc[frame["label"] == label, "ratio"].to_numpy(dtype=float)
         found = t_interval(ratios)
+        # A whisker may leave the picture: over two seeds it is many times as long as they are apart.
+        low = min(low, ratios.min(), max(found.low, ratios.min() / 3.0))
+        high = max(high, ratios.max(), min(found.high, ratios.max() * 3.0))
         axes.scatter(ratios, [place - 0.26] * len(ratios), s=14, color=style.colour, alpha=0.6, linewidths=0)
         axes.errorbar(
             found.mean, place, xerr=[[found.mean - found.low], [found.high - found.mean]], fmt=style.marker, ms=7,
@@ -37,7 +41,7 @@ def model_judged(read: Read) -> Figure:
         text = f"{found.mean:.4f}  [{found.low:.4f}, {found.high:.4f}] "
         axes.annotate(text, (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=8)
     axes.axvline(1.0, color="#dc2626", lw=1.4, linestyle="--")
-    _scale(axes, float(frame["ratio"].min()), float(frame["ratio"].max()))
+    _scale(axes, float(low), float(high))
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.5, -0.65)
     axes.grid(visible=False, axis="y")
@@ -46,8 +50,7 @@ def model_judged(read: Read) -> Figure:
     return figure
 
 
-def _scale(axes: Axes, least: float, most: float) -> None:
-    low, high = min(least, 1.0), max(most, 1.0)
+def _scale(axes: Axes, low: float, high: float) -> None:
     if high / low > _WIDE:
         plain_log(axes, "x")
         axes.set_xlim(low / 1.25, high * 1.25)
