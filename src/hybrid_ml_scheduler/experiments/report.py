@@ -27,7 +27,7 @@ _RESULT_COLUMNS = (
     "energy_j",
     "cost_usd",
 )
-_RESULT_WIDTHS = (2.4, 2.1, 2.1, 2.5, 2.1, 2.0, 2.75, 2.5)
+_RESULT_WIDTHS = (2.2, 2.5, 2.3, 2.5, 2.2, 1.6, 2.2, 2.7)
 _PAIR_METRICS = ("mean_latency_s", "makespan_s")
 
 

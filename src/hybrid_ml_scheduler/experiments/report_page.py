@@ -13,7 +13,7 @@ __all__ = ["Page"]
 
 _INK, _DIM, _LINE, _BAND, _ACCENT = "#0f172a", "#475569", "#cbd5e1", "#f1f5f9", "#0891b2"
 _WIDTH_CM = 18.2
-_WHOLE_ROWS = 20
+_WHOLE_ROWS = 8
 
 
 @cache

@@ -22,7 +22,7 @@ def win_matrix(read: Read) -> Figure:
     wins = wins[wins["metric"] == "latency_s"]
     names = ordered(wins, "row")
     shares = np.full((len(names), len(names)), np.nan)
-    figure, axes = one_axes(1.9 + 0.62 * len(names), 1.5 + 0.5 * len(names))
+    figure, axes = one_axes(1.9 + 0.62 * len(names), 1.5 + 0.4 * len(names))
     for row, column, mean, low, high in wins[["row", "column", "mean", "low", "high"]].itertuples(index=False):
         place = names.index(row), names.index(column)
         shares[place] = mean

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid_ml_scheduler.experiments.plots.axes import new_figure
+from hybrid_ml_scheduler.experiments.plots.axes import new_figure, plain_log
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,8 @@ def workload(read: Read) -> Figure:
     _histogram(grid[0, 2], tasks["memory_required"].to_numpy(), "memory (MB)")
     dots = tasks.iloc[:_MOST_DOTS]
     grid[1, 0].scatter(dots["size"], dots["compute_intensity"], s=3, alpha=0.35, color=_COLOUR, rasterized=True)
-    grid[1, 0].set(xscale="log", xlabel="size", ylabel="compute intensity", title="size and intensity")
+    grid[1, 0].set(xlabel="size", ylabel="compute intensity", title="size and intensity")
+    plain_log(grid[1, 0], "x")
     times = tasks["arrival_time"].to_numpy()
     grid[1, 1].step(times, np.arange(1, len(times) + 1), color=_COLOUR, where="post", rasterized=True)
     grid[1, 1].set(xlabel="time (s)", ylabel="tasks", title="arrivals")
@@ -43,7 +44,7 @@ def _histogram(axes: Axes, values: np.ndarray, title: str, *, logarithmic: bool 
     spread = values.max() > values.min() > 0
     if logarithmic and spread:
         axes.hist(values, bins=np.geomspace(values.min(), values.max(), 41).tolist(), color=_COLOUR)
-        axes.set_xscale("log")
+        plain_log(axes, "x")
     else:
         axes.hist(values, bins=40, color=_COLOUR)
     axes.set(xlabel=title, ylabel="tasks", title=title)
