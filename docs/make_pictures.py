@@ -33,6 +33,10 @@ PHONE: dict[str, Any] = {
     "is_mobile": True,
     "has_touch": True,
 }
+# Nothing is on its way any more, and every chart has something in it.
+DRAWN = """() => !document.querySelector('.skeleton, [aria-busy="true"]')
+    && [...document.querySelectorAll('[data-markers], [role="img"]')].every((chart) =>
+        chart.tagName === 'CANVAS' || chart.firstElementChild)"""
 LOOKS: dict[str, dict[str, Any]] = {
     "dark": {"theme": "dark", **WIDE},
     "light": {"theme": "light", **WIDE},
@@ -89,10 +93,12 @@ def kept(page: Page, name: str) -> None:
         page.set_viewport_size({"width": width, "height": 1000})
     page.evaluate("window.scrollTo(0, 0)")
     page.wait_for_timeout(1800)
+    page.wait_for_function(DRAWN)
     if width > 1000 and not name.startswith("audit"):
         height = int(page.evaluate("document.querySelector('#root').scrollHeight"))
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_timeout(1500)
+        page.wait_for_function(DRAWN)
     path = IMAGES / f"{name}.png"
     page.screenshot(path=path)
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1000:.0f} kB", flush=True)

@@ -27,59 +27,61 @@ export function Matrix({ caption, names, labels, values, colourOf, textOf, sente
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section ref={ref} className="h-full overflow-auto" tabIndex={0} aria-label={caption}>
-      <table
-        className={`figure h-full w-full table-fixed border-separate ${small ? "border-spacing-px text-[0.625rem]" : "border-spacing-[2px] text-[0.6875rem]"}`}
-        style={{ minWidth: label + names.length * LEAST_CELL }}
-      >
-        <caption className="sr-only">{caption}</caption>
-        <colgroup>
-          <col style={{ width: label }} />
-        </colgroup>
-        <thead>
-          <tr>
-            <td className="sticky left-0 z-10" style={ground} />
-            {labels.map((text, i) => (
-              <th key={names[i]} scope="col" className="h-24 px-0 pb-1 align-bottom font-medium text-muted">
-                <span
-                  className="inline-block max-h-24 rotate-180 truncate"
-                  style={{ writingMode: "vertical-rl" }}
-                >
-                  {text}
-                </span>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {names.map((row, i) => (
-            <tr key={row}>
-              <th
-                scope="row"
-                title={labels[i]}
-                className="sticky left-0 z-10 truncate pr-2 text-right font-medium text-muted"
-                style={ground}
-              >
-                {labels[i]}
-              </th>
-              {names.map((column, j) => {
-                const value = values[i]?.[j] ?? null;
-                return (
-                  <td
-                    key={column}
-                    {...(value === null
-                      ? {}
-                      : { title: sentenceOf(labels[i] ?? row, labels[j] ?? column, value) })}
-                    className={`h-5 px-0 text-center font-medium ${small ? "rounded" : "rounded-md"} ${value === null ? "text-muted" : "text-ink"}`}
-                    style={{ background: value === null ? "var(--raised)" : colourOf(value, i, j) }}
+      <div style={{ height: `min(100%, ${names.length * 46 + 104}px)` }}>
+        <table
+          className={`figure h-full w-full table-fixed border-separate ${small ? "border-spacing-px text-[0.625rem]" : "border-spacing-[2px] text-[0.6875rem]"}`}
+          style={{ minWidth: label + names.length * LEAST_CELL }}
+        >
+          <caption className="sr-only">{caption}</caption>
+          <colgroup>
+            <col style={{ width: label }} />
+          </colgroup>
+          <thead>
+            <tr>
+              <td className="sticky left-0 z-10" style={ground} />
+              {labels.map((text, i) => (
+                <th key={names[i]} scope="col" className="h-24 px-0 pb-1 align-bottom font-medium text-muted">
+                  <span
+                    className="inline-block max-h-24 rotate-180 truncate"
+                    style={{ writingMode: "vertical-rl" }}
                   >
-                    {value === null ? "·" : textOf(value)}
-                  </td>
-                );
-              })}
+                    {text}
+                  </span>
+                </th>
+              ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {names.map((row, i) => (
+              <tr key={row}>
+                <th
+                  scope="row"
+                  title={labels[i]}
+                  className="sticky left-0 z-10 truncate pr-2 text-right font-medium text-muted"
+                  style={ground}
+                >
+                  {labels[i]}
+                </th>
+                {names.map((column, j) => {
+                  const value = values[i]?.[j] ?? null;
+                  return (
+                    <td
+                      key={column}
+                      {...(value === null
+                        ? {}
+                        : { title: sentenceOf(labels[i] ?? row, labels[j] ?? column, value) })}
+                      className={`h-5 px-0 text-center font-medium ${small ? "rounded" : "rounded-md"} ${value === null ? "text-muted" : "text-ink"}`}
+                      style={{ background: value === null ? "var(--raised)" : colourOf(value, i, j) }}
+                    >
+                      {value === null ? "·" : textOf(value)}
+                    </td>
+                  );
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </section>
   );
 }

@@ -174,7 +174,7 @@ function BoundLine({ at, text, shape }: { at: number; text: string; shape: Shape
         style={{ left: `${at * 100}%` }}
       >
         <span
-          className={`figure absolute top-0 font-semibold whitespace-nowrap text-gold ${shape === "wide" ? "text-xs" : "text-[0.6875rem]"} ${at > 0.6 ? "right-2" : "left-1.5"}`}
+          className={`figure absolute top-0 font-semibold whitespace-nowrap text-gold ${shape === "wide" ? "text-xs" : "text-[0.6875rem]"} ${at > (shape === "wide" ? 0.6 : 0.25) ? "right-2" : "left-1.5"}`}
         >
           {text}
         </span>

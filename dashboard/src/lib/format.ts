@@ -23,6 +23,11 @@ export function count(value: Value): string {
   return absent(value) ? NOTHING : whole.format(value);
 }
 
+/** `1 task`, `2 tasks`. */
+export function tasksText(value: Value): string {
+  return `${count(value)} ${value === 1 ? "task" : "tasks"}`;
+}
+
 export function seconds(value: Value): string {
   if (absent(value)) return NOTHING;
   const size = Math.abs(value);

@@ -88,7 +88,7 @@ export function TrendWidget() {
       terms={[TERMS[metric]]}
       table={table}
       controls={controls}
-      foot={note}
+      foot={points.length > 1 ? note : undefined}
     >
       <Answer
         data={trend}

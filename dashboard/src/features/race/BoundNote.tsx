@@ -1,6 +1,6 @@
 import type { Scale } from "@/charts/race";
 import type { Bound } from "@/client/types";
-import { count, seconds } from "@/lib/format";
+import { seconds, tasksText } from "@/lib/format";
 import type { MetricCard } from "@/lib/metrics";
 
 export interface BoundNoteProps {
@@ -14,7 +14,7 @@ function sentence(bound: Bound): string {
   if (bound.makespan_s === null || bound.execution_s === null || bound.tasks === 0)
     return "The bounds that nobody can beat are proven once tasks have finished.";
   const mean = seconds(bound.execution_s / bound.tasks);
-  return `It is proven that no strategy, however clever, could run these ${count(bound.tasks)} tasks in less than ${mean} each or finish them before ${seconds(bound.makespan_s)} of simulated time; the two gaps say how far above that each one is.`;
+  return `It is proven that no strategy, however clever, could run these ${tasksText(bound.tasks)} in less than ${mean} each or finish them before ${seconds(bound.makespan_s)} of simulated time; the two gaps say how far above that each one is.`;
 }
 
 const LIMITS: Partial<Record<MetricCard["key"], string>> = {

@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import { columnsOf, lastSeconds, recentMeans, shiftMarkers, spanOf } from "@/charts/series";
 import { TimeChart } from "@/charts/TimeChart";
 import { Choice } from "@/features/widgets/Choice";
-import { Empty } from "@/features/widgets/States";
+import { Empty, Watching } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { seconds } from "@/lib/format";
 import { TERMS } from "@/lib/glossary";
@@ -86,8 +86,10 @@ export function RecentFormWidget() {
       }
       foot={`Each point: the mean of the ${STRETCH_S} s before it, as this tab watched. Amber lines are workload shifts. The whole run is under History.`}
     >
-      {recent.length < 2 ? (
-        <Empty title="Watching…">The chart begins with the second update.</Empty>
+      {racers.length === 0 ? (
+        <Empty title="Nothing to draw yet">The chart begins with the second update.</Empty>
+      ) : recent.length < 2 ? (
+        <Watching />
       ) : (
         <TimeChart
           label="Recent mean of every strategy over the last two minutes"

@@ -1,5 +1,5 @@
 import { WorkloadScatter } from "@/charts/WorkloadScatter";
-import { Empty } from "@/features/widgets/States";
+import { Empty, Loading } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { useTheme } from "@/lib/theme";
 import { useView } from "@/lib/url";
@@ -9,6 +9,7 @@ import { useLive } from "@/live/store";
 /** What the stream is made of at the moment. */
 export function ScatterWidget() {
   const tasks = useLive((s) => s.tasks);
+  const waiting = useLive((s) => s.update === null);
   const theme = useTheme((s) => s.theme);
   const [, change] = useView();
   const table = () => ({
@@ -21,8 +22,10 @@ export function ScatterWidget() {
       meaning={`The latest tasks that this tab got, ${KEEP.tasks} at most; above 40 tasks a second it gets a sample. Size has no unit: the base duration is (size ÷ 1000) to the power 1.5, over intensity + 0.5, in seconds. Intensity says how much a task gains from a GPU, 0 to 1. The area of a dot is the memory that must cross the bus. Click a dot for its decisions.`}
       table={table}
     >
-      {tasks.length === 0 ? (
-        <Empty title="No tasks yet" />
+      {waiting ? (
+        <Loading title="Waiting for the race" />
+      ) : tasks.length === 0 ? (
+        <Empty title="No tasks yet">The stream begins with the race.</Empty>
       ) : (
         <WorkloadScatter tasks={tasks} theme={theme} onPick={(id) => change({ task: id }, true)} />
       )}

@@ -176,14 +176,16 @@ export function SummaryWidget() {
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
         <section aria-label="Average metrics of every strategy" className="h-full overflow-auto" tabIndex={0}>
-          <table className="figure h-full w-full text-right text-xs">
-            <Head by={by} onSort={(key) => change({ by_mean: key === "avg_latency" ? null : key })} />
-            <tbody>
-              {ordered(rows, by).map((row) => (
-                <Row key={row.name} row={row} best={best} face={face(row.name)} />
-              ))}
-            </tbody>
-          </table>
+          <div style={{ height: `min(100%, ${rows.length * 46 + 40}px)` }}>
+            <table className="figure h-full w-full text-right text-xs">
+              <Head by={by} onSort={(key) => change({ by_mean: key === "avg_latency" ? null : key })} />
+              <tbody>
+                {ordered(rows, by).map((row) => (
+                  <Row key={row.name} row={row} best={best} face={face(row.name)} />
+                ))}
+              </tbody>
+            </table>
+          </div>
         </section>
       )}
     </Widget>

@@ -2,11 +2,12 @@ import { count } from "@/lib/format";
 import type { Phase } from "@/live/state";
 import { useLive } from "@/live/store";
 
-const WORDS: Record<Phase, { text: string; tone: string }> = {
-  connecting: { text: "Connecting", tone: "var(--warn)" },
-  live: { text: "Live", tone: "var(--good)" },
-  reconnecting: { text: "Reconnecting", tone: "var(--warn)" },
-  down: { text: "Service down", tone: "var(--bad)" },
+/** The last word alone is what a phone has room for. */
+const WORDS: Record<Phase, { text: string; short: string; tone: string }> = {
+  connecting: { text: "Connecting", short: "…", tone: "var(--warn)" },
+  live: { text: "Live", short: "Live", tone: "var(--good)" },
+  reconnecting: { text: "Reconnecting", short: "Lost", tone: "var(--warn)" },
+  down: { text: "Service down", short: "Down", tone: "var(--bad)" },
 };
 
 /** How the tab is connected, and how many updates it did not get. */
@@ -16,7 +17,7 @@ export function ConnectionPill() {
   const missed = useLive((s) => s.missed);
   const state = useLive((s) => s.update?.status.state);
   const still = phase === "live" && state !== undefined && state !== "running";
-  const { text, tone } = WORDS[phase];
+  const { text, short, tone } = WORDS[phase];
   const details = [
     missed > 0
       ? `${count(missed)} updates were skipped because this tab was slower than the service`
@@ -34,7 +35,8 @@ export function ConnectionPill() {
         )}
         <span className="relative size-2 rounded-full" style={{ background: tone }} />
       </span>
-      {text}
+      <span className="max-sm:hidden">{text}</span>
+      <span className="sm:hidden">{short}</span>
       {missed > 0 && <span className="figure hidden text-muted md:inline">{count(missed)} skipped</span>}
       <span className="sr-only">; {details.join(", ")}</span>
     </span>

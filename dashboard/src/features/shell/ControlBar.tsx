@@ -16,10 +16,14 @@ const SPEEDS: readonly { value: number; label: string }[] = [
   { value: 50, label: "50 tasks/s" },
   { value: 200, label: "200 tasks/s" },
   { value: 1000, label: "1,000 tasks/s" },
-  { value: 0, label: "As fast as possible" },
+  { value: 0, label: "Full speed" },
 ];
 
+/** Whether a command would be heard at all. */
+const useReached = (): boolean => useLive((s) => s.connection.phase === "live");
+
 function MainButton() {
+  const reached = useReached();
   const state = useLive((s) => s.update?.status.state);
   const busy = useCommands((s) => s.busy);
   const [icon, text, run] =
@@ -37,7 +41,7 @@ function MainButton() {
       type="button"
       className="press min-w-24 font-semibold"
       data-on={state !== "running"}
-      disabled={busy || state === undefined}
+      disabled={busy || state === undefined || !reached}
       onClick={() => void run()}
     >
       {icon} {text}
@@ -69,17 +73,20 @@ function Figures() {
 }
 
 function SpeedPick() {
-  const speed = useLive((s) => s.update?.status.speed);
+  // Before the first race there is no speed yet: it comes with the plan.
+  const speed = useLive((s) => (s.update?.status.state === "idle" ? undefined : s.update?.status.speed));
+  const reached = useReached();
   const known = SPEEDS.some((entry) => entry.value === speed);
   return (
     <label className="block" title={TERMS.speed.meaning}>
       <span className="eyebrow block">Speed</span>
       <select
         className="field mt-1 h-8 w-full"
-        value={speed ?? 10}
-        disabled={speed === undefined}
+        value={speed ?? ""}
+        disabled={speed === undefined || !reached}
         onChange={(event) => void change({ speed: Number(event.target.value) })}
       >
+        {speed === undefined && <option value="">–</option>}
         {!known && speed !== undefined && (
           <option value={speed}>{`${Number(speed.toPrecision(3))} tasks/s`}</option>
         )}
@@ -96,6 +103,8 @@ function SpeedPick() {
 function ShiftButtons() {
   const presets = usePresets();
   const now = useLive((s) => s.update?.status.workload.preset);
+  const racing = useLive((s) => s.update !== null && s.update.status.state !== "idle");
+  const reached = useReached();
   return (
     <fieldset className="col-span-2 min-w-0 xl:ml-auto">
       <legend className="eyebrow">Shift the workload to</legend>
@@ -107,7 +116,7 @@ function ShiftButtons() {
             className="press shrink-0 px-2.5"
             title={preset.description}
             aria-pressed={preset.name === now}
-            disabled={now === undefined}
+            disabled={now === undefined || !racing || !reached}
             onClick={() => void change({ workload: preset.name })}
           >
             {spoken(preset.name).replace("PU friendly", "PU-friendly")}
@@ -129,6 +138,7 @@ const STATES: Record<string, string> = {
 export function ControlBar() {
   const state = useLive((s) => s.update?.status.state);
   const run = useLive((s) => s.update?.status.run_id);
+  const reached = useReached();
   const active = state === "running" || state === "paused";
   // On a phone speed, load and shift are folded away, so that the race itself is on the first screen.
   const [open, setOpen] = useState(false);
@@ -139,8 +149,8 @@ export function ControlBar() {
     >
       <div>
         <p className="eyebrow">
-          {STATES[state ?? ""] ?? "Waiting"}
-          {run != null && `, run ${run}`}
+          {reached ? (STATES[state ?? ""] ?? "Waiting") : "Not connected"}
+          {reached && run != null && `, run ${run}`}
         </p>
         <div className="mt-1 flex items-center gap-1.5">
           <MainButton />
@@ -149,7 +159,7 @@ export function ControlBar() {
             className="icon-press border border-line"
             aria-label="Stop the race"
             title="Stop"
-            disabled={!active}
+            disabled={!active || !reached}
             onClick={() => void steer("stop")}
           >
             <Square size={14} aria-hidden="true" />

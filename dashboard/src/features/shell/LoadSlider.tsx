@@ -12,7 +12,9 @@ export const fromSlider = (at: number): number => Number((LOW * (HIGH / LOW) ** 
 
 /** The load: tasks that arrive in a second of simulated time. It is sent when the slider is let go. */
 export function LoadSlider() {
-  const rate = useLive((s) => s.update?.status.workload.arrival_rate);
+  // Before the first race no load is known: it comes with the plan.
+  const rate = useLive((s) => s.update?.status.workload.arrival_rate || undefined);
+  const reached = useLive((s) => s.connection.phase === "live");
   const [held, setHeld] = useState<number | null>(null);
   const shown = held ?? rate;
   const send = (): void => {
@@ -38,7 +40,7 @@ export function LoadSlider() {
             : `${Number(shown.toPrecision(3))} tasks arrive in a simulated second`
         }
         value={shown === undefined ? 0 : Math.min(100, Math.max(0, toSlider(shown)))}
-        disabled={rate === undefined}
+        disabled={rate === undefined || !reached}
         onChange={(event) => setHeld(fromSlider(Number(event.target.value)))}
         onPointerUp={send}
         onKeyUp={send}

@@ -1,7 +1,7 @@
 import { CirclePause, Play, PlugZap, ServerOff } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { start, steer } from "@/client/commands";
-import { count } from "@/lib/format";
+import { count, tasksText } from "@/lib/format";
 import { retryNow, useLive } from "@/live/store";
 
 interface BannerProps {
@@ -101,7 +101,7 @@ export function Situation() {
         title="Paused"
         action={{ text: "Resume", run: () => void steer("resume") }}
       >
-        The race stands still after {count(tasks)} tasks. Every view can still be explored.
+        The race stands still after {tasksText(tasks)}. Every view can still be explored.
       </Banner>
     );
   if (state === "idle" || state === "stopped")
@@ -114,7 +114,7 @@ export function Situation() {
       >
         {state === "idle"
           ? "All strategies wait at the line for the same stream of tasks."
-          : `After ${count(tasks)} tasks; starting again continues the same run.`}
+          : `After ${tasksText(tasks)}; starting again continues the same run.`}
       </Banner>
     );
   return null;

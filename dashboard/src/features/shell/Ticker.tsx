@@ -19,7 +19,7 @@ export function Ticker() {
   return (
     <div
       aria-live="polite"
-      className="order-last flex h-6 w-full min-w-0 items-center text-xs lg:order-none lg:w-auto lg:flex-1 lg:justify-end"
+      className={`${notice ? "flex" : "hidden lg:flex"} order-last h-6 w-full min-w-0 items-center text-xs lg:order-none lg:w-auto lg:flex-1 lg:justify-end`}
       data-ticker={notice?.event ?? ""}
     >
       {notice && (

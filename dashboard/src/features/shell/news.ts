@@ -24,7 +24,7 @@ export function isNews(notice: Notification, last: Last): boolean {
   return due;
 }
 
-/** The newest notice that came while this tab watched; those of the snapshot are history, not news. */
+/** The newest notice that is news; at first the last one of the snapshot. */
 export function useNewest(): Notification | null {
   const all = useLive((s) => s.notifications);
   const seen = useRef<Set<string> | null>(null);
@@ -34,6 +34,7 @@ export function useNewest(): Notification | null {
     if (seen.current === null) {
       if (useLive.getState().update === null) return;
       seen.current = new Set(all.map(keyOf));
+      setNewest(all.at(-1) ?? null);
       return;
     }
     const known = seen.current;

@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import { columnsOf, lastSeconds, shiftMarkers } from "@/charts/series";
 import { TimeChart } from "@/charts/TimeChart";
 import type { ClusterLoad } from "@/client/types";
-import { Empty } from "@/features/widgets/States";
+import { Empty, Watching } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { percent } from "@/lib/format";
 import { deviceColour } from "@/lib/palette";
@@ -48,8 +48,10 @@ export function ClusterLoadWidget({ name }: { name: string }) {
       meaning="The last 60 seconds of your time. Each band is one device's busy share over the 60 simulated seconds before the point; stacked, so that 100 % is one device busy all the time and 500 % all five. Part of a minute is empty while the tab is young."
       foot="Stacked busy shares: 100 % is one device busy all the time. Amber lines are workload shifts."
     >
-      {recent.length < 2 ? (
-        <Empty title="Watching…">The chart begins with the second update.</Empty>
+      {devices.length === 0 ? (
+        <Empty title="No cluster yet">The chart begins with the race.</Empty>
+      ) : recent.length < 2 ? (
+        <Watching />
       ) : (
         <TimeChart
           label={`Load of the devices under ${name} over the last minute`}

@@ -4,13 +4,14 @@ import { Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { termsOf } from "@/lib/glossary";
 import { METRICS } from "@/lib/metrics";
-import { useFaces } from "@/lib/useStrategy";
+import { useFaces, useRacers } from "@/lib/useStrategy";
 import { useRow } from "./useRow";
 
 /** The strategy against the oracle on every measure. */
 export function RadarWidget({ name }: { name: string }) {
   const mine = useRow(name);
   const oracle = useRow("oracle");
+  const racing = useRacers().length > 0;
   const face = useFaces();
   const measures = METRICS.map((metric) => ({
     axis: metric.short,
@@ -31,8 +32,8 @@ export function RadarWidget({ name }: { name: string }) {
       foot="Inside the dashed ring is better than the oracle. It ignores queues, so it can be beaten in latency and makespan."
     >
       {found.every((spoke) => spoke.ratio === null) ? (
-        <Empty title={oracle ? "No finished tasks yet" : "The oracle does not race"}>
-          Without it there is nothing to compare with.
+        <Empty title={oracle || !racing ? "No finished tasks yet" : "The oracle does not race"}>
+          {racing && !oracle && "Without it there is nothing to compare with."}
         </Empty>
       ) : (
         <OracleRadar
