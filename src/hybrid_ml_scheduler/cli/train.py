@@ -49,7 +49,9 @@ def forest(
     out: Annotated[Path, typer.Option(help="The model file to write (.joblib).")] = Path("forest.joblib"),
     workload: Annotated[str, typer.Option(metavar="PRESET", help="The workload to learn on.")] = "mixed",
     tasks: Annotated[int, typer.Option(min=50, max=100_000_000, help="How many labelled tasks to learn from.")] = 1_000,
-    seed: Annotated[int, typer.Option(min=FIRST_TRAINING_SEED, help="Seed of the training tasks.")] = 4_000_000,
+    seed: Annotated[
+        int, typer.Option(min=FIRST_TRAINING_SEED, max=2**62, help="Seed of the training tasks.")
+    ] = 4_000_000,
     kind: Annotated[Kind, typer.Option(help="Random forest, or extra trees.")] = Kind.RANDOM_FOREST,
     gpus: Gpus = 4,
     plot: Plot = None,
@@ -100,7 +102,7 @@ def agent(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=FIRST_TRAINING_SEED, help="First training seed (default: that of the product)."),
+        typer.Option(min=FIRST_TRAINING_SEED, max=2**62, help="First training seed (default: that of the product)."),
     ] = None,
     effort: Annotated[float, typer.Option(min=0.001, max=10, help="Share of the full training budget.")] = 1.0,
     gpus: Gpus = 4,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError
+from hybrid_ml_scheduler.core.limits import MOST_SEED, MOST_SEEDS
 from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.experiments.node_plan import node_from_mapping, node_to_mapping
@@ -20,6 +21,7 @@ __all__ = ["Plan", "WorkloadChoice", "load_plan", "plan_from_mapping", "read_pla
 
 SECTIONS = ("simulation", "workload", "physics", "schedulers")
 _CHOICE_KEYS = ("preset", "file", "dialect", "options")
+_COUNTS = {"seed": (0, MOST_SEED), "seeds": (1, MOST_SEEDS), "retrain_interval": (1, 1_000_000)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +77,10 @@ class Plan:
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, least in (("seed", 0), ("seeds", 1), ("retrain_interval", 1)):
+        for name, (least, most) in _COUNTS.items():
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise PlanError(f"simulation.{name} = {value!r} must be a whole number of at least {least}.")
+            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+                raise PlanError(f"simulation.{name} = {value!r} must be a whole number from {least} to {most}.")
         if self.workload.is_preset:
             self.workload.parameters()
         doubled = sorted({name for name in self.schedulers if self.schedulers.count(name) > 1})
@@ -130,8 +132,10 @@ def read_plan_file(path: Path) -> Mapping[str, Any]:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise PlanError(f"There is no plan file {path}.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise PlanError(f"The plan file {path} cannot be read: {error}.") from None
+    except UnicodeDecodeError:
+        raise PlanError(f"The plan file {path} cannot be read: it is not UTF-8 text.") from None
+    except OSError as error:
+        raise PlanError(f"The plan file {path} cannot be read: {error.strerror or error}.") from None
     found = _parsed(path, text)
     if not isinstance(found, Mapping):
         raise PlanError(f"{path}: a plan is made of sections: {', '.join(SECTIONS)}.")
