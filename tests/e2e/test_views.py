@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -82,12 +83,22 @@ def test_the_summary_rounds_the_true_averages(watcher: Tab, standing: LiveServic
             assert number(cell.inner_text()) == pytest.approx(row[column], rel=0.006), (name, column)
 
 
+def best_first(matrix: dict[str, Any]) -> list[int]:
+    """Places in the matrix by wins minus losses."""
+    share = matrix["share"]
+    places = range(len(matrix["schedulers"]))
+    leads = [sum((share[i][j] or 0) - (share[j][i] or 0) for j in places) for i in places]
+    return sorted(places, key=lambda i: -leads[i])
+
+
 def test_the_win_matrix_is_the_services(watcher: Tab, standing: LiveService) -> None:
     page = watcher.open("/?wins=time")
     matrix = standing.get("/api/stats")["win_loss"]["time"]
     rows = page.get_by_role("region", name="Win/loss by execution time").locator("tbody tr")
     expect(rows).to_have_count(len(matrix["schedulers"]))
-    for shown, shares in zip(rows.all(), matrix["share"], strict=True):
+    order = best_first(matrix)
+    for shown, i in zip(rows.all(), order, strict=True):
+        shares = [matrix["share"][i][j] for j in order]
         wanted = ["·" if share is None else str(int(share * 100 + 0.5)) for share in shares]
         assert shown.locator("td").all_inner_texts() == wanted
 
@@ -151,3 +162,18 @@ def test_the_statistics_of_tasks_are_the_services(watcher: Tab, standing: LiveSe
     texts = row.locator("td").all_inner_texts()
     for text, value in zip(texts, found["values"][0], strict=True):
         assert text == "·" if value is None else abs(float(text.replace("−", "-")) - value) <= 0.0501
+
+
+@pytest.mark.parametrize("path", ["/", "/strategies/rl_agent", "/tasks", "/history"])
+def test_every_widget_explains_what_it_shows(watcher: Tab, standing: LiveService, path: str) -> None:
+    page = watcher.open(path)
+    expect(page.locator("main section.glass").first).to_be_visible()
+    buttons = page.get_by_role("button", name=re.compile("^What .* shows$"))
+    assert buttons.count() == page.locator("main section.glass").count()
+    for button in buttons.all():
+        button.click()
+        told = page.locator("[popover]:popover-open")
+        expect(told).to_be_visible()
+        assert len(told.inner_text()) > 60
+        page.keyboard.press("Escape")
+        expect(told).to_have_count(0)
