@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_ml_scheduler.cli.model_output import FIRST_TRAINING_SEED, Format, Gpus, Output, Plot
+from hybrid_ml_scheduler.cli.formats import Format
+from hybrid_ml_scheduler.cli.model_output import FIRST_TRAINING_SEED, Gpus, Output, Plot
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from hybrid_ml_scheduler.cli.formats import Format
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.experiments.folder import ResultsFolder
@@ -17,13 +18,6 @@ __all__ = ["heavy"]
 REPORT_NAME = "heavy_simulation_report.csv"
 DEFAULT_TASKS = 10_000
 DEFAULT_SEEDS = 3
-
-
-class Format(str, Enum):
-    """How a result is printed."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 def heavy(

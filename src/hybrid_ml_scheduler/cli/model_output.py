@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hybrid_ml_scheduler.cli.formats import Format
 from hybrid_ml_scheduler.cli.places import check_place
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIRST_TRAINING_SEED",
-    "Format",
     "Gpus",
     "Output",
     "Plot",
@@ -31,13 +30,6 @@ __all__ = [
 # No test may meet a seed that some training saw: those of training begin here.
 FIRST_TRAINING_SEED = 1_000_000
 PICTURES = (".png", ".svg")
-
-
-class Format(str, Enum):
-    """How a result is printed."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 Output = Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")]

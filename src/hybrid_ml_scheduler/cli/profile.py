@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hybrid_ml_scheduler.cli.formats import Format
 from hybrid_ml_scheduler.cli.places import check_place
 
 if TYPE_CHECKING:
@@ -25,13 +26,6 @@ class Device(str, Enum):
     CPU = "cpu"
     CUDA = "cuda"
     MPS = "mps"
-
-
-class Format(str, Enum):
-    """How a result is printed."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 def profile(

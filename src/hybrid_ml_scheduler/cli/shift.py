@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from hybrid_ml_scheduler.cli.formats import Format
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.experiments.folder import ResultsFolder
@@ -16,13 +17,6 @@ __all__ = ["shift"]
 
 # No test may meet a seed that some training saw: tests take at most 1,000 seeds from one below a million on.
 _LAST_TEST_SEED = 999_000
-
-
-class Format(str, Enum):
-    """How a result is printed."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 def shift(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hybrid_ml_scheduler.cli.formats import Format
 from hybrid_ml_scheduler.core.errors import PlanError
 
 if TYPE_CHECKING:
@@ -23,13 +24,6 @@ class EngineName(str, Enum):
 
     LOCAL = "local"
     RAY = "ray"
-
-
-class Format(str, Enum):
-    """How a result is printed."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 def sweep(

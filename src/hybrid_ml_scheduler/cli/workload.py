@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hybrid_ml_scheduler.cli.formats import Format
 from hybrid_ml_scheduler.cli.places import check_place
 from hybrid_ml_scheduler.core.errors import PlanError
 
@@ -25,13 +25,6 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="markdown",
 )
-
-
-class Format(str, Enum):
-    """How a result is printed."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 Dialect = Annotated[
