@@ -24,7 +24,7 @@ _FLAG_OF_KEY = {
 }
 # Settings that `hms serve` takes as flags too.
 _FLAG_OF_SETTING = {"HOST": "--host", "PORT": "--port", "SPEED": "--speed", "DATABASE_URL": "--database"}
-_NO_COMMAND = re.compile(r"No such command '(.*)'")
+_NO_COMMAND = re.compile(r"No such command '([^']*)'")
 
 
 def empty_value(words: Sequence[str]) -> str | None:

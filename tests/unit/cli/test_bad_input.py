@@ -48,6 +48,26 @@ def test_a_wrong_flag_is_one_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
+HINTS = [
+    (["db", "check", "--database", "sqlite:///none.db"], "run 'hms db upgrade' with the same --database"),
+    (["db", "check"], "run 'hms db upgrade' to create it"),
+    (["db", "export", "h.txt"], "--as csv or --as parquet"),
+    (["db", "export", "h.csv", "--table", "histroy"], "did you mean 'history'?"),
+    (["race", "--tasks=many"], "--tasks = 'many' must be a whole number."),
+    (["race", "--workload="], "The value of --workload is empty."),
+    (["workload", "desribe", "mixed"], "did you mean 'describe'?"),
+]
+
+
+@pytest.mark.parametrize(("words", "hint"), HINTS)
+def test_a_refusal_says_how_to_go_on(
+    words: list[str], hint: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(words) == 2
+    assert hint in capsys.readouterr().err
+
+
 WRONG_PLANS = [
     ("[simulatoin]\n", "simulation"),
     ("[simulation]\nnum_gpu = 3\n", "num_gpus"),
