@@ -16,7 +16,7 @@ from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.experiments.race import task_seconds
 from hybrid_ml_scheduler.physics import Node, durations
 from hybrid_ml_scheduler.schedulers import create
-from hybrid_ml_scheduler.workload import TaskStream, preset
+from hybrid_ml_scheduler.workload import TaskStream, generate, preset
 
 __all__ = ["render", "run"]
 
@@ -61,6 +61,7 @@ def run() -> dict[str, Any]:
         "same_schedule": agree,
         "certificate_10k_ms": round(_certificate_ms(), 2),
         **_growth(node),
+        "noisy_overload_cost_per_task_200k_vs_20k": round(_overload(200_000, node) / _overload(20_000, node), 3),
     }
 
 
@@ -93,6 +94,13 @@ def _growth(node: Node) -> dict[str, float]:
         "cost_per_task_10m_vs_100k": round(seconds[LONG_TASKS] / seconds[TASKS], 3),
         "streaming_peak_memory_1m_vs_100k": round(peaks[1] / peaks[0], 3),
     }
+
+
+def _overload(count: int, node: Node) -> float:
+    """Seconds a task where queues grow without end and nothing takes as long as estimated."""
+    batch = generate(preset("heavy").with_values({"num_tasks": count, "noise_sigma": 0.5}), 1)
+    rule = create("earliest_finish").rule(batch)  # type: ignore[attr-defined]
+    return _best(lambda: run_batch(batch, node, rule), 3) / count
 
 
 def _streamed(count: int, node: Node, chunk: int = 50_000) -> float:
