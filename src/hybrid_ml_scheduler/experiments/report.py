@@ -27,7 +27,7 @@ _RESULT_COLUMNS = (
     "energy_j",
     "cost_usd",
 )
-_RESULT_WIDTHS = (2.2, 2.5, 2.3, 2.5, 2.2, 1.6, 2.2, 2.7)
+_RESULT_WIDTHS = (2.1, 2.4, 2.2, 2.45, 2.2, 1.95, 2.45, 2.45)
 _PAIR_METRICS = ("mean_latency_s", "makespan_s")
 
 

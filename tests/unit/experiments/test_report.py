@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.experiments.folder import ResultsFolder
 from hybrid_ml_scheduler.experiments.metrics import figure, figure_with_interval
 from hybrid_ml_scheduler.experiments.palette import label_of
 from hybrid_ml_scheduler.experiments.plots import COMPARISON_PLOTS, draw
-from hybrid_ml_scheduler.experiments.words import executive_summary
+from hybrid_ml_scheduler.experiments.words import executive_summary, standing
 from tests.unit.experiments.conftest import STRATEGIES
 
 SHOWN = ("mean_latency_s", "p95_latency_s", "mean_time_s", "makespan_s", "makespan_gap", "energy_j", "cost_usd")
@@ -53,6 +53,8 @@ def test_the_bounds_and_the_differences_are_in_the_pdf(compared: ResultsFolder) 
         assert len(own) > 0
         for row in own.itertuples():
             assert figure_with_interval(-row.difference, -row.high, -row.low) in text
+            assert f"[{figure(-row.high_all)}, {figure(-row.low_all)}]" in text
+    assert "unadjusted 95 %" in text
 
 
 def test_the_pdf_holds_plan_versions_machine_and_method(compared: ResultsFolder) -> None:
@@ -120,3 +122,24 @@ def test_one_seed_names_no_winner(compared: ResultsFolder) -> None:
     sentences = executive_summary(run, lambda name: changed.get(name, compared.read_table(name)))
     assert not any("beats" in sentence for sentence in sentences)
     assert sum("One seed shows no winner" in sentence for sentence in sentences) == 5
+
+
+def test_many_ties_are_counted_and_named_in_the_table_of_leaders(compared: ResultsFolder) -> None:
+    run = compared.read_json("run.json")
+    pairs = compared.read_table("comparisons").assign(winner="tie")
+    sentences = executive_summary(run, lambda name: pairs if name == "comparisons" else compared.read_table(name))
+    sentence = next(one for one in sentences if one.startswith("Makespan:"))
+    assert "5 strategies tie with it" in sentence
+    assert sum(label_of(name) in sentence for name in STRATEGIES) == 1
+    own = compared.read_table("comparisons")
+    found = standing("makespan_s", compared.read_table("intervals"), own)
+    assert found is not None
+    assert found.beaten + len(found.ties) == len(STRATEGIES) - 1
+    text = pdf_text(compared)
+    assert ", ".join(label_of(name) for name in found.ties) in text
+
+
+def test_without_round_robin_the_speed_up_says_so(compared: ResultsFolder) -> None:
+    intervals = compared.read_table("intervals")
+    unknown = intervals.assign(mean=intervals["mean"].where(~intervals["metric"].str.startswith("speedup")))
+    assert draw("speedup_comparison", lambda _: unknown)["png"].startswith(b"\x89PNG")

@@ -10,7 +10,7 @@ from scipy import stats
 
 from hybrid_ml_scheduler.core import stream
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.experiments.intervals import bootstrap_interval, share_interval, t_interval
+from hybrid_ml_scheduler.experiments.intervals import bootstrap_interval, bounded_interval, share_interval, t_interval
 from hybrid_ml_scheduler.experiments.sequential import is_decided, looks_until_decided, planned_looks, spent_level
 from hybrid_ml_scheduler.experiments.statistics import Verdict, compare_all, holm, paired_p_value
 
@@ -144,3 +144,17 @@ def test_equality_within_the_margin_is_an_answer() -> None:
 def test_a_share_stays_a_share() -> None:
     wide = share_interval([0.0, 1.0, 1.0])
     assert (wide.low, wide.high) == (0.0, 1.0)
+
+
+def test_an_interval_is_cut_off_where_the_quantity_cannot_lie_and_nowhere_else() -> None:
+    gaps = [0.0, 0.1, 0.02]
+    plain, cut = t_interval(gaps), bounded_interval(gaps)
+    assert plain.low < 0.0 == cut.low
+    assert (cut.mean, cut.high) == (plain.mean, plain.high)
+    assert bounded_interval([5.0, 5.1, 4.9]) == t_interval([5.0, 5.1, 4.9])
+
+
+def test_the_interval_of_all_pairs_is_wider_than_that_of_one() -> None:
+    rng = stream(9, "pairs")
+    for one in compare_all("latency", {name: rng.normal(1.0, 0.1, 6) for name in "abcd"}):
+        assert one.simultaneous.low < one.difference.low < one.difference.high < one.simultaneous.high
