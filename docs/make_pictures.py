@@ -92,6 +92,7 @@ def kept(page: Page, name: str) -> None:
     if width > 1000:
         page.set_viewport_size({"width": width, "height": 1000})
     page.evaluate("window.scrollTo(0, 0)")
+    page.mouse.move(0, 0)
     page.wait_for_timeout(1800)
     page.wait_for_function(DRAWN)
     if width > 1000 and not name.startswith("audit"):

@@ -14,12 +14,15 @@ const ringText = (ratio: number): string => (ratio < 0.75 ? "½×" : `${ratio}×
 /** A strategy against the oracle: inside the gold ring is better, outside worse. */
 export function OracleRadar({ spokes, colour, oracleColour, label }: OracleRadarProps) {
   const [ref, size] = useSize<HTMLDivElement>();
+  // The circle ends a little outside the largest value. Radii are shares of it, so that rings and lines have one scale:
+  // the chart's own axis would stretch its end to a round number.
+  const edge = Math.max(radiusOf(2.4), ...spokes.map((spoke) => spoke.radius));
   const data = spokes.map((spoke) => ({
-    ...spoke,
+    mine: spoke.radius / edge,
+    oracle: spoke.oracle / edge,
     name: `${spoke.axis} ${spoke.ratio === null ? "–" : `${spoke.ratio.toFixed(spoke.ratio < 10 ? 2 : spoke.ratio < 100 ? 1 : 0)}×`}`,
   }));
-  // The circle ends a little outside the largest value, and the labels keep their room beside it.
-  const edge = Math.max(radiusOf(2.4), ...spokes.map((spoke) => spoke.radius));
+  // The labels keep their room beside the circle.
   const outer = Math.max(30, Math.min(size.width / 2 - 92, size.height / 2 - 20));
   const rings = RINGS.filter((ratio) => radiusOf(ratio) <= edge);
   const description = `${label}: ${data.map((spoke) => spoke.name).join(", ")} of the oracle's value`;
@@ -38,7 +41,7 @@ export function OracleRadar({ spokes, colour, oracleColour, label }: OracleRadar
             polarRadius={rings.map((ratio) => (outer * radiusOf(ratio)) / edge)}
           />
           <PolarAngleAxis dataKey="name" tick={{ fill: "var(--ink)", fontSize: 11.5 }} />
-          <PolarRadiusAxis domain={[0, edge]} ticks={rings.map(radiusOf)} tick={false} axisLine={false} />
+          <PolarRadiusAxis domain={[0, 1]} ticks={[0, 1]} tick={false} axisLine={false} />
           <Radar
             dataKey="oracle"
             stroke={oracleColour}
@@ -49,7 +52,7 @@ export function OracleRadar({ spokes, colour, oracleColour, label }: OracleRadar
             isAnimationActive={false}
           />
           <Radar
-            dataKey="radius"
+            dataKey="mine"
             stroke={colour}
             fill={colour}
             fillOpacity={0.28}

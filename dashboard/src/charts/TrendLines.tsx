@@ -20,7 +20,7 @@ export interface TrendLinesProps {
   format: (value: number | null | undefined) => string;
 }
 
-const AXIS = { width: 56, left: 4, right: 14, foot: 38, bottom: 2 } as const;
+const AXIS = { width: 64, left: 4, right: 14, foot: 38, bottom: 2 } as const;
 const LINE_PX = 14;
 const MOST_LINES = 3;
 const LETTER_PX = 5.9;
@@ -175,7 +175,7 @@ export function TrendLines(props: TrendLinesProps) {
           </LineChart>
           <Marks
             words={words}
-            trainings={trainings}
+            trainings={trainings.filter((x) => x >= low && x <= high)}
             at={at}
             width={size.width}
             floor={size.height - AXIS.foot}

@@ -132,6 +132,22 @@ describe("charts drawn from what a real service said", () => {
     expect(container.querySelectorAll(".recharts-radar-polygon path").length).toBeGreaterThanOrEqual(2);
   });
 
+  it("the radar's rings and lines have one scale: the oracle lies on the ring of 1×", () => {
+    const found = spokes([
+      { axis: "Time", mine: 3, oracle: 1 },
+      { axis: "Energy", mine: 1, oracle: 2 },
+      { axis: "Cost", mine: 1, oracle: 1 },
+    ]);
+    const { container } = render(
+      <OracleRadar spokes={found} colour="#22d3ee" oracleColour="#facc15" label="Greedy" />,
+    );
+    const topOf = (path: Element | null | undefined): number =>
+      Number(/^M\s*[-\d.]+[ ,]([-\d.]+)/.exec(path?.getAttribute("d") ?? "")?.[1]);
+    const oracle = container.querySelector(".recharts-radar-polygon path");
+    const rings = [...container.querySelectorAll(".recharts-polar-grid-concentric path")].map(topOf);
+    expect(topOf(oracle)).toBeCloseTo(rings[1] as number, 3);
+  });
+
   it("the trend keeps every stored mean and marks the shift", () => {
     const names = strategiesOf(TREND);
     const rows = trendRows(TREND, "latency", names, false);
