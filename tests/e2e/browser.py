@@ -32,11 +32,13 @@ expect.set_options(timeout=PATIENCE_MS)
 _REMEMBERED = "localStorage.setItem('hms.theme', '{theme}'); localStorage.setItem('hms.tour-seen', 'yes');"
 
 
-# Nothing has moved for half a second and twenty frames.
+# Nothing has moved or changed its colour for half a second and twenty frames.
 _SETTLED = """() => {
+    const changing = document.getAnimations().some((one) => one instanceof CSSTransition);
     const places = [...document.querySelectorAll("main section")].map((one) => one.getBoundingClientRect());
     const seen = places.map((at) => [at.x, at.y + scrollY, at.width, at.height].map(Math.round)).join(";");
-    const known = window.settling?.seen === seen ? window.settling : { seen, since: performance.now(), frames: 0 };
+    const same = !changing && window.settling?.seen === seen;
+    const known = same ? window.settling : { seen, since: performance.now(), frames: 0 };
     known.frames += 1;
     window.settling = known;
     return known.frames > 20 && performance.now() - known.since > 500;
@@ -59,6 +61,7 @@ def launched(playwright: Playwright) -> Browser:
 
 def settled(page: Page) -> Page:
     """The page once nothing on it moves any more."""
+    page.evaluate("() => { window.settling = undefined }")
     page.wait_for_function(_SETTLED, timeout=PATIENCE_MS)
     return page
 
