@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +35,8 @@ class Precedence:
 
     def __init__(self, recall: int | None) -> None:
         self.recall = recall
-        self._finish_s: dict[int, float] = {}
+        # In order, because a plain dict walks over all it has forgotten to find its oldest entry.
+        self._finish_s: OrderedDict[int, float] = OrderedDict()
         self._waiting: dict[int, WaitingTask] = {}
         self._children: dict[int, list[int]] = {}
         self._doomed: set[int] = set()
@@ -119,7 +121,7 @@ class Precedence:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
-        self._finish_s = dict(state["finish_s"])
+        self._finish_s = OrderedDict(state["finish_s"])
         self._waiting = {entry[0].task_id: WaitingTask(*entry) for entry in state["waiting"]}
         self._children = {parent: list(ids) for parent, ids in state["children"].items()}
         self._doomed = set(state["doomed"])

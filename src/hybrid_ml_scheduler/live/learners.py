@@ -161,10 +161,11 @@ class Learners:
         return self._last[name]
 
     def set_stride(self, stride: int) -> None:
-        """Let agents update once every `stride` tasks."""
+        """Let agents update once every `stride` tasks at most; a stride of 1 leaves them as they were asked for."""
         self.stride = stride
         for name, strategy in self._along.items():
-            wanted = min(self._updates_per_task[name], 1.0 / stride)
+            asked = self._updates_per_task[name]
+            wanted = asked if stride == 1 else min(asked, 1.0 / stride)
             strategy.options = replace(strategy.options, updates_per_task=wanted)
 
     def states(self, tasks: int) -> dict[str, Learning]:

@@ -14,6 +14,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -70,19 +71,23 @@ DEFAULT_RACE = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "ora
 
 def available() -> dict[str, SchedulerEntry]:
     """Every strategy that can be named, built-ins first, then entry points."""
-    entries = {entry.name: entry for entry in _BUILT_IN}
-    for point in entry_points(group=ENTRY_POINT_GROUP):
-        entries.setdefault(
-            point.name,
-            SchedulerEntry(
-                name=point.name,
-                label=point.name.replace("_", " ").capitalize(),
-                kind="plugin",
-                summary=f"entry point {point.value}",
-                target=point.value,
-            ),
+    built_in = {entry.name: entry for entry in _BUILT_IN}
+    return built_in | {name: entry for name, entry in _plugins(tuple(sys.path)).items() if name not in built_in}
+
+
+@lru_cache(maxsize=8)
+def _plugins(path: tuple[str, ...]) -> dict[str, SchedulerEntry]:
+    """The entry points of what is installed along this path; looking through it takes long, so once."""
+    return {
+        point.name: SchedulerEntry(
+            name=point.name,
+            label=point.name.replace("_", " ").capitalize(),
+            kind="plugin",
+            summary=f"entry point {point.value}",
+            target=point.value,
         )
-    return entries
+        for point in entry_points(group=ENTRY_POINT_GROUP)
+    }
 
 
 def find(spec: str) -> SchedulerEntry:
