@@ -102,6 +102,11 @@ class Precedence:
         """Whether a parent of this task failed."""
         return task_id in self._doomed
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether any task waits for a parent."""
+        return bool(self._waiting)
+
     def stuck(self) -> int | None:
         """The lowest id that still waits for a parent, if any."""
         return min(self._waiting, default=None)

@@ -17,9 +17,19 @@ from typing import Any, get_args
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import ClusterView, Decision, FloatColumn, RaceContext, Task, stream
+from hybrid_ml_scheduler.core import (
+    BatchRule,
+    ClusterView,
+    Decision,
+    FloatColumn,
+    RaceContext,
+    RuleKind,
+    Task,
+    TaskBatch,
+    stream,
+)
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.learning.features import FEATURES, FeatureMatrix, feature_row
+from hybrid_ml_scheduler.learning.features import FEATURES, FeatureMatrix, feature_matrix, feature_row
 from hybrid_ml_scheduler.learning.files import load_forest, save_forest
 from hybrid_ml_scheduler.learning.forest import Engine, ForestKind, ForestModel, fit_forest
 from hybrid_ml_scheduler.schedulers.labels import best_fraction
@@ -98,12 +108,25 @@ class HybridMl:
             data = self.training_data()
             self.activate(self.fit(data), data)
         decision = self.preview(task, cluster)
+        self._remember([task], [decision.gpu_fraction])
+        return decision
+
+    def rule_ahead(self, batch: TaskBatch) -> BatchRule | None:
+        """The decisions for the next tasks, while training is driven from outside and GPUs are alike."""
+        if not (self.background and self._alike):
+            return None
+        features = feature_matrix(batch.size, batch.compute_intensity, batch.memory_required)
+        fractions = np.clip(self.model.predict(features), 0.0, 1.0)
+        self._remember(list(batch), fractions.tolist())
+        return BatchRule(kind=RuleKind.PRESCRIBED, fractions=fractions)
+
+    def _remember(self, tasks: list[Task], fractions: list[float]) -> None:
+        """Keep decided tasks for the next training."""
         if self.online:
-            self._pending.append((task, decision.gpu_fraction))
-            self._seen += 1
+            self._pending += zip(tasks, fractions, strict=True)
+            self._seen += len(tasks)
             if len(self._pending) >= self._window_size:  # nobody trains: keep no more than a window
                 self._label_pending()
-        return decision
 
     def preview(self, task: Task, cluster: ClusterView) -> Decision:
         """The decision of the present forest; nothing is remembered."""
