@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -32,7 +32,8 @@ from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.learning.features import FEATURES, FeatureMatrix, feature_matrix, feature_row
 from hybrid_ml_scheduler.learning.files import load_forest, save_forest
 from hybrid_ml_scheduler.learning.forest import Engine, ForestKind, ForestModel, fit_forest
-from hybrid_ml_scheduler.schedulers.labels import best_fraction
+from hybrid_ml_scheduler.physics import PhysicsEstimator
+from hybrid_ml_scheduler.schedulers.labels import best_fractions
 
 __all__ = ["HybridMl", "TrainingData"]
 
@@ -83,8 +84,9 @@ class HybridMl:
 
     def prepare(self, context: RaceContext) -> None:
         """Start afresh, with a forest from labels of a synthetic sample (or the one given as a file)."""
-        self._seed, self._estimator = context.seed, context.estimator
-        self._alike = _all_alike(context)
+        self._seed = context.seed
+        self._node = cast(PhysicsEstimator, context.estimator).node
+        self._alike = len(set(self._node.gpus)) == 1  # the least loaded one is then the best
         self._rows: deque[tuple[float, ...]] = deque(maxlen=self._window_size)
         self._labels: deque[float] = deque(maxlen=self._window_size)
         self._pending: list[tuple[Task, float]] = []
@@ -220,13 +222,21 @@ class HybridMl:
         self._model = ForestModel.from_payload(state["model"])
 
     def _label_pending(self) -> None:
-        for task, fraction in self._pending:
-            label = best_fraction(task, self._estimator)
-            self._rows.append(feature_row(task.size, task.compute_intensity, task.memory_required))
-            self._labels.append(label)
+        if not self._pending:
+            return
+        batch = TaskBatch.from_tasks([task for task, _ in self._pending])
+        labels = self._learn_labels(batch)
+        for (_, fraction), label in zip(self._pending, labels, strict=True):
             self._error_sum += abs(fraction - label)
-            self._error_count += 1
+        self._error_count += len(labels)
         self._pending.clear()
+
+    def _learn_labels(self, batch: TaskBatch) -> list[float]:
+        """Put the tasks into the window with their best shares, and return these."""
+        labels: list[float] = best_fractions(batch, self._node).tolist()
+        self._rows += map(tuple, feature_matrix(batch.size, batch.compute_intensity, batch.memory_required).tolist())
+        self._labels += labels
+        return labels
 
     def _best_gpu(self, task: Task, fraction: float, cluster: ClusterView) -> int:
         """The GPU with the least weighted sum of completion and energy, each relative to the best GPU."""
@@ -242,19 +252,17 @@ class HybridMl:
     def _warm_start(self) -> None:
         rng = stream(self._seed, "scheduler", self.name, "warm start")
         count = min(WARM_START, self._window_size)
-        sizes = np.exp(rng.uniform(math.log(WARM_SIZE[0]), math.log(WARM_SIZE[1]), count)).tolist()
-        memories = np.exp(rng.uniform(math.log(WARM_MEMORY_MB[0]), math.log(WARM_MEMORY_MB[1]), count)).tolist()
-        for size, intensity, memory in zip(sizes, rng.random(count).tolist(), memories, strict=True):
-            task = Task(task_id=0, size=size, compute_intensity=intensity, memory_required=memory, arrival_time=0.0)
-            self._rows.append(feature_row(size, intensity, memory))
-            self._labels.append(best_fraction(task, self._estimator))
+        sizes = np.exp(rng.uniform(math.log(WARM_SIZE[0]), math.log(WARM_SIZE[1]), count))
+        memories = np.exp(rng.uniform(math.log(WARM_MEMORY_MB[0]), math.log(WARM_MEMORY_MB[1]), count))
+        self._learn_labels(
+            TaskBatch.from_columns(
+                size=sizes,
+                compute_intensity=rng.random(count),
+                memory_required=memories,
+                arrival_time=np.zeros(count),
+            )
+        )
         data = TrainingData(
             features=np.array(self._rows), fractions=np.array(self._labels), generation=0, recent_error=None
         )
         self.activate(self.fit(data), data)
-
-
-def _all_alike(context: RaceContext) -> bool:
-    """Whether every GPU is the same, so that the least loaded one is the best."""
-    node = getattr(context.estimator, "node", None)
-    return node is not None and len(set(node.gpus)) == 1
