@@ -71,14 +71,19 @@ class Precedence:
         else:
             entry.ready_s = max(entry.ready_s, finish_s)
 
-    def placed(self, outcome: Outcome) -> Iterator[WaitingTask]:
-        """Note when a task will finish; yields the tasks that are thereby ready at a known time."""
+    def note(self, outcome: Outcome) -> float:
+        """Note when a task will finish (NaN: never), and return it."""
         finish_s = math.nan if outcome.failed else outcome.finish_s
         self._finish_s[outcome.task_id] = finish_s
-        self._doomed.discard(outcome.task_id)
-        self._undecided.discard(outcome.task_id)
         if self.recall is not None and len(self._finish_s) > self.recall:
             self._forget(outcome.ready_s)
+        return finish_s
+
+    def placed(self, outcome: Outcome) -> Iterator[WaitingTask]:
+        """Note when a task will finish; yields the tasks that are thereby ready at a known time."""
+        self._doomed.discard(outcome.task_id)
+        self._undecided.discard(outcome.task_id)
+        finish_s = self.note(outcome)
         for child in self._children.pop(outcome.task_id, ()):
             entry = self._waiting[child]
             entry.open_parents -= 1

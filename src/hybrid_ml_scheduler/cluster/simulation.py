@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.cluster.batch import run_batch
 from hybrid_ml_scheduler.cluster.precedence import Precedence
 from hybrid_ml_scheduler.cluster.stepping import Cluster
 from hybrid_ml_scheduler.core.decisions import Outcome
-from hybrid_ml_scheduler.core.errors import InternalError, SchedulerError, WorkloadError
+from hybrid_ml_scheduler.core.errors import SchedulerError, WorkloadError
 from hybrid_ml_scheduler.core.protocols import Foresees, Learns, Prepares, RaceContext, Remembers, Scheduler
 from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
 from hybrid_ml_scheduler.physics.durations import Durations
@@ -47,6 +47,7 @@ class Simulation:
         self._finishes: list[tuple[float, int, Task, Outcome]] = []
         self._precedence = Precedence(recall)
         self._learner = scheduler if isinstance(scheduler, Learns) else None
+        self._foreseer = scheduler if isinstance(scheduler, Foresees) and self._learner is None else None
         self._decided = 0
         if isinstance(scheduler, Prepares):
             scheduler.prepare(RaceContext(estimator=self.cluster.estimator, seed=seed, options=options or {}))
@@ -89,18 +90,15 @@ class Simulation:
 
     def run_stretch(self, batch: TaskBatch, seconds: Durations) -> list[Outcome] | None:
         """Decide independent tasks without luck at once, if the strategy can; as if offered one by one (when clear)."""
-        scheduler, cluster = self.scheduler, self.cluster
-        if self._learner is not None or not isinstance(scheduler, Foresees):
-            return None
-        rule = scheduler.rule_ahead(batch)
+        cluster = self.cluster
+        rule = None if self._foreseer is None else self._foreseer.rule_ahead(batch)
         if rule is None:
             return None
         columns = run_batch(batch, cluster.node, rule, seconds=seconds, free_s=cluster.free_s())
         outcomes = columns.outcomes(batch.task_id, cluster.estimator.tariff)
         cluster.queue(outcomes)
         for outcome in outcomes:
-            for _ in self._precedence.placed(outcome):
-                raise InternalError(f"task {outcome.task_id} was waited for in a stretch of independent tasks.")
+            self._precedence.note(outcome)
         self.now_s = outcomes[-1].ready_s
         self._decided += len(outcomes)
         return outcomes
