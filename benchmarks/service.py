@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -19,6 +20,7 @@ import numpy as np
 import psutil
 import websockets
 
+from hybrid_ml_scheduler.storage import Integrity, integrity, open_store
 from tests import services
 from tests.api.service import LiveService, service
 
@@ -26,7 +28,7 @@ __all__ = ["render", "run"]
 
 STRATEGIES = "round_robin,random,greedy,hybrid_ml,rl_agent,oracle"
 WARM_UP_S = 5.0
-MEASURED_S = 15.0
+MEASURED_S = 30.0
 VIEWERS, DEAF = 500, 50
 VIEWED_S = 15.0
 VIEWED_SPEED = 100.0
@@ -37,10 +39,18 @@ _SEQ = re.compile(r'^\{"type":"simulation_update","seq":(\d+)')
 
 def run() -> dict[str, Any]:
     """Measure on both databases, then with viewers."""
-    with services.postgres() as server:
-        found = {"postgresql": _rate({"DATABASE_URL": server.url}), "sqlite": _rate({})}
-        found["viewers"] = asyncio.run(_viewers())
+    with services.postgres() as server, tempfile.TemporaryDirectory() as folder:
+        found = {
+            "postgresql": _rate("postgresql", server.url),
+            "sqlite": _rate("sqlite", f"sqlite:///{folder}/benchmark.db"),
+        }
+    _progress("viewers: the race alone, then before an audience")
+    found["viewers"] = asyncio.run(_viewers())
     return found
+
+
+def _progress(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def _stored(live: LiveService) -> float:
@@ -48,29 +58,45 @@ def _stored(live: LiveService) -> float:
     return float(next(line.split()[1] for line in text.splitlines() if line.startswith("hms_store_rows_total")))
 
 
-def _rate(environment: dict[str, str]) -> dict[str, Any]:
+def _rate(name: str, url: str) -> dict[str, Any]:
     with (
         tempfile.TemporaryDirectory() as folder,
-        service(Path(folder), {"HMS_SCHEDULERS": STRATEGIES, **environment}) as live,
+        service(Path(folder), {"HMS_SCHEDULERS": STRATEGIES, "DATABASE_URL": url}) as live,
     ):
         live.post("/api/simulation/start", {"speed": 0})
+        _progress(f"{name}: warming up for {WARM_UP_S:.0f} s, then measuring for {MEASURED_S:.0f} s")
         time.sleep(WARM_UP_S)
         tasks, rows, begin = live.status()["tasks_processed"], _stored(live), time.perf_counter()
         latencies = _latencies(live.url, MEASURED_S)
-        seconds = time.perf_counter() - begin
-        status = live.status()
+        status, seconds = live.status(), time.perf_counter() - begin
         measured = (status["tasks_processed"] - tasks, _stored(live) - rows)
         stopped = live.post("/api/simulation/stop")
-        collected = live.get("/api/history/trend")["collection"]
+        live.wait(lambda now: now["backlog_rows"] == 0)
+        _progress(f"{name}: {measured[0] / seconds:.0f} tasks/s; counting the rows in the database")
+        counted = asyncio.run(_counted(url))
         return {
             "tasks_per_s": measured[0] / seconds,
             "rows_per_s": measured[1] / seconds,
-            "every_row_stored": collected["results"] == stopped["tasks_processed"] * 6,
+            "measured_s": seconds,
+            "tasks": stopped["tasks_processed"],
+            "results_counted": counted.results,
+            "every_row_stored": counted.whole
+            and counted.tasks == stopped["tasks_processed"]
+            and counted.results == counted.tasks * len(STRATEGIES.split(",")),
             "tasks_per_retraining": status["learning"]["hybrid_ml"]["tasks_per_update"],
             "retrainings_coalesced": status["learning"]["hybrid_ml"]["coalesced"],
             "tasks_per_agent_update": status["learning"]["rl_agent"]["tasks_per_update"],
             "api_ms": latencies,
         }
+
+
+async def _counted(url: str) -> Integrity:
+    """Count what the database really holds, and look for gaps, duplicates and orphans in it."""
+    store = await open_store(url)
+    try:
+        return await integrity(store)
+    finally:
+        await store.close()
 
 
 def _latencies(url: str, seconds: float) -> dict[str, dict[str, float]]:
@@ -159,7 +185,7 @@ def render(result: dict[str, Any]) -> str:
         one = result[name]
         lines.append(
             f"{name:11} {one['tasks_per_s']:7.0f} tasks/s {one['rows_per_s']:8.0f} rows/s"
-            f"  every row stored: {one['every_row_stored']}"
+            f"  over {one['measured_s']:.0f} s; every row of {one['tasks']:,} tasks stored: {one['every_row_stored']}"
         )
         lines.append(
             f"{'':11} a retraining every {one['tasks_per_retraining'] or 0:.0f} tasks"

@@ -129,6 +129,17 @@ class RunColumns:
             intervals.append((f"gpu_{int(self.gpu[row])}", start, start + float(self.gpu_s[row])))
         return intervals
 
+    def outcomes(self, task_ids: IntColumn, tariff: Tariff) -> list[Outcome]:
+        """All rows as outcomes; `tariff` is the node's."""
+        energy, rent, electricity = tariff.columns(self.cpu_s, self.gpu_s, self.gpu)
+        columns = (
+            task_ids, self.gpu_fraction, self.gpu, self.arrival_s, self.ready_s, self.cpu_start_s, self.gpu_start_s,
+            self.finish_s, self.execution_s, self.cpu_s, self.gpu_s, energy,
+            electricity if tariff.charges_electricity else rent,
+            (self.status == NOT_FITTING) | (self.status == FAILED), self.status >= FAILED,
+        )  # fmt: skip
+        return list(map(Outcome, *(column.tolist() for column in columns)))
+
     def outcome(self, row: int, task_ids: IntColumn) -> Outcome:
         """One row as an outcome."""
         tariff = Tariff(self.node)

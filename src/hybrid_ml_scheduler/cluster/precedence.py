@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +38,8 @@ class Precedence:
 
     def __init__(self, recall: int | None) -> None:
         self.recall = recall
-        self._finish_s: dict[int, float] = {}
+        # In order, because a plain dict walks over all it has forgotten to find its oldest entry.
+        self._finish_s: OrderedDict[int, float] = OrderedDict()
         self._waiting: dict[int, WaitingTask] = {}
         self._children: dict[int, list[int]] = {}
         self._doomed: set[int] = set()
@@ -75,14 +77,19 @@ class Precedence:
         else:
             entry.ready_s = max(entry.ready_s, finish_s)
 
-    def placed(self, outcome: Outcome) -> Iterator[WaitingTask]:
-        """Note when a task will finish; yields the tasks that are thereby ready at a known time."""
+    def note(self, outcome: Outcome) -> float:
+        """Note when a task will finish (NaN: never), and return it."""
         finish_s = math.nan if outcome.failed else outcome.finish_s
         self._finish_s[outcome.task_id] = finish_s
-        self._doomed.discard(outcome.task_id)
-        self._undecided.discard(outcome.task_id)
         if self.recall is not None and len(self._finish_s) > self.recall:
             self._forget(outcome.ready_s)
+        return finish_s
+
+    def placed(self, outcome: Outcome) -> Iterator[WaitingTask]:
+        """Note when a task will finish; yields the tasks that are thereby ready at a known time."""
+        self._doomed.discard(outcome.task_id)
+        self._undecided.discard(outcome.task_id)
+        finish_s = self.note(outcome)
         for child in self._children.pop(outcome.task_id, ()):
             entry = self._waiting[child]
             entry.open_parents -= 1
@@ -113,6 +120,11 @@ class Precedence:
         """Whether a parent of this task failed."""
         return task_id in self._doomed
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether any task waits for a parent."""
+        return bool(self._waiting)
+
     def stuck(self) -> int | None:
         """The lowest id that still waits for a parent, if any."""
         return min(self._waiting, default=None)
@@ -133,7 +145,7 @@ class Precedence:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
-        self._finish_s = dict(state["finish_s"])
+        self._finish_s = OrderedDict(state["finish_s"])
         self._waiting = {entry[0].task_id: WaitingTask(*entry) for entry in state["waiting"]}
         self._children = {parent: list(ids) for parent, ids in state["children"].items()}
         self._doomed = set(state["doomed"])

@@ -11,12 +11,14 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from hybrid_ml_scheduler.cluster.batch import run_batch
 from hybrid_ml_scheduler.cluster.precedence import Precedence
 from hybrid_ml_scheduler.cluster.stepping import Cluster
 from hybrid_ml_scheduler.core.decisions import Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError, WorkloadError
-from hybrid_ml_scheduler.core.protocols import Learns, Prepares, RaceContext, Remembers, Scheduler
-from hybrid_ml_scheduler.core.tasks import Task
+from hybrid_ml_scheduler.core.protocols import Foresees, Learns, Prepares, RaceContext, Remembers, Scheduler
+from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
+from hybrid_ml_scheduler.physics.durations import Durations
 from hybrid_ml_scheduler.physics.estimator import TaskSeconds
 from hybrid_ml_scheduler.physics.node import Node
 
@@ -45,6 +47,7 @@ class Simulation:
         self._finishes: list[tuple[float, int, Task, Outcome]] = []
         self._precedence = Precedence(recall)
         self._learner = scheduler if isinstance(scheduler, Learns) else None
+        self._foreseer = scheduler if isinstance(scheduler, Foresees) and self._learner is None else None
         self._decided = 0
         if isinstance(scheduler, Prepares):
             scheduler.prepare(RaceContext(estimator=self.cluster.estimator, seed=seed, options=options or {}))
@@ -79,6 +82,26 @@ class Simulation:
                 return outcomes
             else:
                 outcomes.append(self._decide())
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether no task waits, and promises hold: the next independent tasks are then decided as they arrive."""
+        return not self._ready and not self._precedence.is_waiting and self.cluster.is_exact
+
+    def run_stretch(self, batch: TaskBatch, seconds: Durations) -> list[Outcome] | None:
+        """Decide independent tasks without luck at once, if the strategy can; as if offered one by one (when clear)."""
+        cluster = self.cluster
+        rule = None if self._foreseer is None else self._foreseer.rule_ahead(batch)
+        if rule is None:
+            return None
+        columns = run_batch(batch, cluster.node, rule, seconds=seconds, free_s=cluster.free_s())
+        outcomes = columns.outcomes(batch.task_id, cluster.estimator.tariff)
+        cluster.queue(outcomes)
+        for outcome in outcomes:
+            self._precedence.note(outcome)
+        self.now_s = outcomes[-1].ready_s
+        self._decided += len(outcomes)
+        return outcomes
 
     def drain(self) -> list[Outcome]:
         """Let every task finish; refuses tasks that wait for a parent that never came."""

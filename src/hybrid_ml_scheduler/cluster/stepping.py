@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+import numpy as np
 
 from hybrid_ml_scheduler.cluster.devices import Device
 from hybrid_ml_scheduler.cluster.view import BacklogView
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError
-from hybrid_ml_scheduler.core.tasks import Task
+from hybrid_ml_scheduler.core.tasks import FloatColumn, Task
 from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator
 from hybrid_ml_scheduler.physics.node import Node
 
@@ -81,6 +83,28 @@ class Cluster:
             identity, fraction, gpu, task.arrival_time, now, cpu_start, gpu_start, finish,
             execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory,
         )  # fmt: skip
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether luck has played no part, so that what is promised is what will be."""
+        return all(device.is_exact for device in self.devices)
+
+    def free_s(self) -> FloatColumn:
+        """When each device is free, the CPU first."""
+        return np.array([device.free_s for device in self.devices])
+
+    def queue(self, outcomes: Iterable[Outcome]) -> None:
+        """Queue the parts of tasks that were placed elsewhere on these devices, without luck and in order."""
+        devices, serial = self.devices, self._serial
+        for one in outcomes:
+            not_before = 0.0
+            if one.cpu_s > 0.0:
+                end = one.cpu_start_s + one.cpu_s
+                devices[0].append((one.cpu_start_s, end, one.cpu_s, 0.0, one.task_id), one.ready_s)
+                not_before = end if serial else 0.0
+            if one.gpu_s > 0.0:
+                end = one.gpu_start_s + one.gpu_s
+                devices[one.gpu + 1].append((one.gpu_start_s, end, one.gpu_s, not_before, one.task_id), one.ready_s)
 
     def failed(self, task: Task, now_s: float, fraction: float = 0.0, *, by_parent: bool = False) -> Outcome:
         """The outcome of a task that cannot run."""

@@ -2,7 +2,8 @@
 
 A strategy is any class with a `name` and `decide`. Everything else is a capability that it has
 or has not: `prepare` (told once about the race), `observe` (learns from outcomes), `rule` (a compiled
-form for whole batches), `explain` (says why), `capture`/`restore` (survives a checkpoint).
+form for whole batches), `rule_ahead` (the same for a stretch of an endless stream), `explain` (says why),
+`capture`/`restore` (survives a checkpoint).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ __all__ = [
     "ClusterView",
     "Estimator",
     "Explains",
+    "Foresees",
     "HasRule",
     "Learns",
     "Prepares",
@@ -182,3 +184,14 @@ class HasRule(Protocol):
 
     def rule(self, batch: TaskBatch) -> BatchRule:
         """Return the rule that makes the very decisions `decide` would make."""
+
+
+@runtime_checkable
+class Foresees(Protocol):
+    """A strategy that can decide a stretch of a stream at once, as long as it is not trained meanwhile."""
+
+    def rule_ahead(self, batch: TaskBatch) -> BatchRule | None:
+        """Return the rule for the next tasks, and move on as if they had been decided one by one.
+
+        `None`, with nothing moved on, where only `decide` can tell.
+        """

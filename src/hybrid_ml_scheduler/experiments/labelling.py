@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from hybrid_ml_scheduler.core import FloatColumn
 from hybrid_ml_scheduler.learning.features import FeatureMatrix, feature_matrix
-from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
-from hybrid_ml_scheduler.schedulers.labels import best_fraction
+from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.schedulers.labels import best_fractions
 from hybrid_ml_scheduler.workload import WorkloadParameters, generate
 
 __all__ = ["labelled"]
@@ -16,6 +14,5 @@ __all__ = ["labelled"]
 def labelled(law: WorkloadParameters, node: Node, seed: int, count: int) -> tuple[FeatureMatrix, FloatColumn]:
     """Features and best shares of generated tasks."""
     batch = generate(law.with_values({"num_tasks": count}), seed)
-    estimator = PhysicsEstimator(node)
-    shares = np.array([best_fraction(task, estimator) for task in batch])
-    return feature_matrix(batch.size, batch.compute_intensity, batch.memory_required), shares
+    features = feature_matrix(batch.size, batch.compute_intensity, batch.memory_required)
+    return features, best_fractions(batch, node)

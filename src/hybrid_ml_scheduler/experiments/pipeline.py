@@ -18,7 +18,7 @@ from hybrid_ml_scheduler.experiments.engines import Engine
 from hybrid_ml_scheduler.experiments.folder import ResultsFolder
 from hybrid_ml_scheduler.experiments.plans import Plan
 from hybrid_ml_scheduler.experiments.race import entrants
-from hybrid_ml_scheduler.physics import PhysicsEstimator, durations
+from hybrid_ml_scheduler.physics import durations
 
 __all__ = ["PHASES", "TRAINING_SEEDS_FROM", "Pipeline", "run_phase", "run_pipeline"]
 
@@ -92,13 +92,12 @@ def _data(pipeline: Pipeline, folder: ResultsFolder, step: Step) -> None:
     import pandas as pd
 
     from hybrid_ml_scheduler.physics import best_execution_s
-    from hybrid_ml_scheduler.schedulers.labels import best_fraction
+    from hybrid_ml_scheduler.schedulers.labels import best_fractions
 
     batch = pipeline.tasks_for(0, pipeline.training_tasks)
     node = pipeline.plan.node
-    estimator = PhysicsEstimator(node)
     columns: dict[str, Any] = {name: getattr(batch, name) for name in _TASK_COLUMNS}
-    columns["optimal_gpu_fraction"] = [best_fraction(task, estimator) for task in batch]
+    columns["optimal_gpu_fraction"] = best_fractions(batch, node)
     columns["optimal_time"] = best_execution_s(batch, node, durations(batch, node))
     with folder.phase("data"):
         folder.write_table("training", pd.DataFrame(columns))

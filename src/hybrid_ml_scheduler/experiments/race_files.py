@@ -47,9 +47,7 @@ def write_race(folder: ResultsFolder, plan: Plan, result: Mapping[str, Any], rac
 def _tables(races: Sequence[SeedRace]) -> dict[str, pd.DataFrame]:
     """The same tables as those of a long comparison, as far as summaries go."""
     floors = {race.seed: _record(FLOOR, race.seed, _bound(race)) for race in races}
-    runs = [
-        _record(name, race.seed, figures_of(race.summaries[name])) for name in races[0].summaries for race in races
-    ]
+    runs = [_record(name, race.seed, figures_of(race.summaries[name])) for name in races[0].summaries for race in races]
     metrics = metric_table(runs, floors)
     comparisons = comparison_table(metrics)
     # Repeats of one observation name no winner.

@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from hybrid_ml_scheduler.learning.replay import Transitions
+from hybrid_ml_scheduler.learning.replay import Ints, Transitions
 
 __all__ = [
     "Shape",
+    "head_begin",
     "initial_weights",
     "named_layers",
     "q_values",
@@ -62,6 +63,12 @@ def layers(weights: Singles, inputs: int, hidden: int, actions: int) -> Layers:
         weights[d:e].reshape(hidden, outputs),
         weights[e : e + outputs],
     )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def head_begin(inputs: int, hidden: int) -> int:
+    """Where the head's weights begin in the flat vector; before them lie the hidden layers."""
+    return (inputs + 1) * hidden + (hidden + 1) * hidden
 
 
 def named_layers(weights: Singles, shape: Shape) -> dict[str, Singles]:
@@ -174,14 +181,19 @@ def _through_dueling(grad_q: Singles, scales: Singles, unit: float) -> Singles:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _head_gradient(second: Singles, grad_out: Singles, weight: Singles, bias: Singles) -> None:
+    weight[...] = np.dot(second.T, grad_out)
+    bias[...] = grad_out.sum(axis=0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def backward(weights: Singles, states: Singles, first: Singles, second: Singles, grad_out: Singles) -> Singles:
     """The gradient of all weights, flat, from the gradient at the head's outputs."""
     inputs, hidden, actions = states.shape[1], first.shape[1], grad_out.shape[1] - 1
     _, _, w2, _, w3, _ = layers(weights, inputs, hidden, actions)
     gradient = np.empty_like(weights)
     g1, h1, g2, h2, g3, h3 = layers(gradient, inputs, hidden, actions)
-    g3[...] = np.dot(second.T, grad_out)
-    h3[...] = grad_out.sum(axis=0)
+    _head_gradient(second, grad_out, g3, h3)
     at_second = np.dot(grad_out, w3.T)
     at_second *= second > 0.0
     g2[...] = np.dot(first.T, at_second)
@@ -221,12 +233,21 @@ def td_gradient(
 ) -> tuple[Singles, float]:
     """Gradient and Huber loss of the Double DQN error; `next_priors` is added to Q of the next state."""
     states, scales, actions, rewards, discounts, next_states, next_scales, next_priors = batch
-    rows, count = next_priors.shape
+    count = next_priors.shape[1]
     online = q_values(weights, next_states, next_scales, unit, hidden, count) + next_priors
     target = q_values(target_weights, next_states, next_scales, unit, hidden, count) + next_priors
     first, second, out = _forward(weights, states, hidden, count)
-    q = _dueling(out, scales, unit)
-    grad_q = np.zeros((rows, count), dtype=np.float32)
+    grad_q, loss = _td_error(_dueling(out, scales, unit), online, target, actions, rewards, discounts)
+    return backward(weights, states, first, second, _through_dueling(grad_q, scales, unit)), loss
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _td_error(
+    q: Singles, online: Singles, target: Singles, actions: Ints, rewards: Singles, discounts: Singles
+) -> tuple[Singles, float]:
+    """Gradient at the Q-values and mean Huber loss: the online network chooses, the target network values."""
+    rows = q.shape[0]
+    grad_q = np.zeros_like(q)
     loss = 0.0
     for row in range(rows):
         best = np.argmax(online[row])
@@ -234,7 +255,30 @@ def td_gradient(
         size = abs(error)
         loss += 0.5 * error * error if size <= 1.0 else size - 0.5
         grad_q[row, actions[row]] = min(max(error, np.float32(-1.0)), np.float32(1.0)) / np.float32(rows)
-    return backward(weights, states, first, second, _through_dueling(grad_q, scales, unit)), loss / rows
+    return grad_q, loss / rows
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _head_td_gradient(
+    weights: Singles,
+    target_weights: Singles,
+    unit: float,
+    hidden: int,
+    batch: Transitions,
+) -> tuple[Singles, float]:
+    """The part of `td_gradient` that concerns the head, where both networks share their hidden layers."""
+    states, scales, actions, rewards, discounts, next_states, next_scales, next_priors = batch
+    inputs, count = states.shape[1], next_priors.shape[1]
+    _, second, out = _forward(weights, states, hidden, count)
+    _, next_second, next_out = _forward(weights, next_states, hidden, count)
+    _, _, _, _, target_w3, target_b3 = layers(target_weights, inputs, hidden, count)
+    online = _dueling(next_out, next_scales, unit) + next_priors
+    target = _dueling(np.dot(next_second, target_w3) + target_b3, next_scales, unit) + next_priors
+    grad_q, loss = _td_error(_dueling(out, scales, unit), online, target, actions, rewards, discounts)
+    gradient = np.zeros_like(weights)
+    _, _, _, _, g3, h3 = layers(gradient, inputs, hidden, count)
+    _head_gradient(second, _through_dueling(grad_q, scales, unit), g3, h3)
+    return gradient, loss
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -248,11 +292,22 @@ def td_step(
     shares: Singles,
     unit: float,
     hidden: int,
+    head_only: bool,
     batch: Transitions,
 ) -> float:
-    """One Double DQN update in place; returns the loss before it."""
-    gradient, loss = td_gradient(weights, target_weights, unit, hidden, batch)
-    _adam(weights, gradient, mean, square, step, rate, shares)
+    """One Double DQN update in place; returns the loss before it.
+
+    `head_only` does the same for less than half the work, where the hidden layers have no share in the rate and
+    both networks have the same ones.
+    """
+    if head_only:
+        gradient, loss = _head_td_gradient(weights, target_weights, unit, hidden, batch)
+        # A multiple of any vector length, so that every weight of the head meets the same instructions either way.
+        begin = head_begin(batch.states.shape[1], hidden) // 64 * 64
+    else:
+        gradient, loss = td_gradient(weights, target_weights, unit, hidden, batch)
+        begin = 0
+    _adam(weights[begin:], gradient[begin:], mean[begin:], square[begin:], step, rate, shares[begin:])
     return loss
 
 

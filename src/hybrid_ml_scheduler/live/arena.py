@@ -195,12 +195,13 @@ class Arena:
 
     def _step(self, race: Race, count: int) -> None:
         explain_all = 0.0 < self.pace.speed <= _EXPLAIN_ALL_UP_TO
-        for _ in range(count):
-            explain = explain_all or self._explain_next
-            task = race.step(explain=explain)
-            if explain:
+        while count > 0:
+            if explain_all or self._explain_next:
                 self._explain_next = False
-                self.reasons.remember(task.task_id, race.racers)
+                self.reasons.remember(race.step(explain=True).task_id, race.racers)
+                count -= 1
+            else:
+                count -= race.advance(count)
 
     def _tend_training(self, race: Race) -> None:
         """Take over a model that has been trained, and have the next one trained from the newest window.

@@ -104,7 +104,7 @@ class Learners:
     """All learning strategies of one race."""
 
     def __init__(self, racers: Sequence[Racer], course: Course) -> None:
-        self._is_synchronous = course.retraining == "synchronous"
+        self.is_synchronous = course.retraining == "synchronous"
         self._apart = {r.name: r.scheduler for r in racers if isinstance(r.scheduler, TrainsApart)}
         self._along = {r.name: r.scheduler for r in racers if isinstance(r.scheduler, UpdatesAlong)}
         self._updates_per_task = {name: one.options.updates_per_task for name, one in self._along.items()}
@@ -119,7 +119,7 @@ class Learners:
     def after_task(self, boundary: int) -> list[Activation]:
         """Train whatever is due at once, if the plan says so; returns what took over."""
         done: list[Activation] = []
-        if self._is_synchronous:
+        if self.is_synchronous:
             for name, strategy in self._apart.items():
                 if strategy.training_due():
                     trained = self.job(name, boundary).run()
@@ -128,7 +128,7 @@ class Learners:
 
     def request(self, boundary: int) -> TrainingJob | None:
         """Return a job for the newest window if one is due, and remember it as pending."""
-        if self._is_synchronous:
+        if self.is_synchronous:
             return None
         for name, strategy in self._apart.items():
             if strategy.training_due():
@@ -161,10 +161,11 @@ class Learners:
         return self._last[name]
 
     def set_stride(self, stride: int) -> None:
-        """Let agents update once every `stride` tasks."""
+        """Let agents update once every `stride` tasks at most; a stride of 1 leaves them as they were asked for."""
         self.stride = stride
         for name, strategy in self._along.items():
-            wanted = min(self._updates_per_task[name], 1.0 / stride)
+            asked = self._updates_per_task[name]
+            wanted = asked if stride == 1 else min(asked, 1.0 / stride)
             strategy.options = replace(strategy.options, updates_per_task=wanted)
 
     def states(self, tasks: int) -> dict[str, Learning]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.core import Task, TaskBatch
 
 __all__ = ["Numbering"]
 
@@ -43,6 +44,10 @@ class Numbering:
             return task
         parents = tuple(self.race_id(parent) for parent in task.dependencies)
         return task._replace(task_id=self.race_id(task.task_id), dependencies=parents)
+
+    def renumbered_stretch(self, batch: TaskBatch) -> TaskBatch:
+        """Return the stream's next independent tasks with their ids in the race: all come after every insertion."""
+        return replace(batch, task_id=batch.task_id + self._offset[-1]) if self._from else batch
 
     def capture(self) -> Mapping[str, Any]:
         """Return the whole state, picklable."""

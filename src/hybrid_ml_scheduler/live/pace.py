@@ -8,6 +8,7 @@ from collections import deque
 __all__ = ["Pace", "Speedometer"]
 
 _BURST = 4
+_AT_FULL_SPEED = 32
 _PATIENCE_S = 0.25
 
 
@@ -35,7 +36,7 @@ class Pace:
     def due(self, now: float) -> int:
         """Return how many tasks to take now, and count them as taken."""
         if self._speed == 0.0:
-            return _BURST
+            return _AT_FULL_SPEED
         if math.isnan(self._owed_since):
             self._owed_since = now - 1.0 / self._speed  # the first task is due at once
         # A stall is not made up for by a burst: beyond the patience the schedule moves along.

@@ -21,6 +21,7 @@ from hybrid_ml_scheduler.live.numbering import Numbering
 from hybrid_ml_scheduler.live.proof import Proof
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.live.records import Activation, EventKind, Label, RaceEvent, Rows
+from hybrid_ml_scheduler.live.stretch import Stretch
 from hybrid_ml_scheduler.physics import PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import create, find
 from hybrid_ml_scheduler.schedulers.oracle import Oracle
@@ -31,6 +32,7 @@ __all__ = ["Race"]
 _MARKS_KEPT = 50
 _RECENT_KEPT = 300
 _FARTHEST_S = 3600.0
+_LEAST_STRETCH = 8
 
 
 class Race:
@@ -86,6 +88,36 @@ class Race:
         self._enter(task, luck, explain=explain)
         self.rows.activations += self.learners.after_task(self.next_task_id)
         return task
+
+    def advance(self, most: int) -> int:
+        """Take up to `most` tasks of the stream through every strategy, the rows being those of single steps.
+
+        Independent tasks without luck go through each strategy together; everything else is taken step by step.
+        """
+        if most < _LEAST_STRETCH or not self._may_stretch():
+            self.step()
+            return 1
+        batch = self._numbering.renumbered_stretch(self.stream.next_stretch(most))
+        stretch = Stretch.of(batch, self._estimator)
+        names = [racer.name for racer in self.racers]
+        rows = self.rows
+        for outcomes in zip(*(racer.run(stretch) for racer in self.racers), strict=True):
+            rows.outcomes += zip(names, outcomes, strict=True)
+        labels = stretch.labels(self._estimator, self._oracle.points)
+        rows.tasks += stretch.tasks
+        rows.labels += labels
+        for label in labels:
+            self.oracle_s += label.execution_s
+            self.proof.add(label.task, 1.0)
+        self.recent += stretch.tasks
+        self.now_s, self.next_task_id = stretch.tasks[-1].arrival_time, stretch.tasks[-1].task_id + 1
+        return len(stretch.tasks)
+
+    def _may_stretch(self) -> bool:
+        """Whether every strategy would decide the next tasks as they arrive, with nothing to be done in between."""
+        laws = self.workload
+        is_plain = laws.dependency_probability == 0.0 and laws.noise_sigma == 0.0
+        return is_plain and not self.learners.is_synchronous and all(r.simulation.is_clear for r in self.racers)
 
     def admit(self, task: Task, at: float) -> Task:
         """Let a task from outside in, as the next one; returns it with its id and its arrival."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
 
@@ -13,6 +14,7 @@ from hybrid_ml_scheduler.cluster import Simulation
 from hybrid_ml_scheduler.core import Decision, Explains, HmsError, Outcome, Remembers, Scheduler, Task
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.live.frames import DeviceState
+from hybrid_ml_scheduler.live.stretch import Stretch
 from hybrid_ml_scheduler.live.tally import Tally
 from hybrid_ml_scheduler.physics import Node, TaskSeconds
 
@@ -43,33 +45,57 @@ class Racer:
         """Let a task arrive and take every decision that is due by `until_s`."""
         simulation = self.simulation
         begin = time.perf_counter()
-        try:
-            if explain:
-                self._explain(task)
+        with self._blamed(task):
+            outcomes = self._explain(task) if explain else []
             simulation.offer(task, luck, seconds)
-            outcomes = simulation.advance(math.nextafter(until_s, math.inf))
+            outcomes += simulation.advance(math.nextafter(until_s, math.inf))
+        self._took(time.perf_counter() - begin, 1)
+        return self._counted(outcomes)
+
+    def run(self, stretch: Stretch) -> list[Outcome]:
+        """Let several independent tasks arrive and decide each as it comes, at once where the strategy can."""
+        begin = time.perf_counter()
+        with self._blamed(stretch.tasks[0]):
+            outcomes = self.simulation.run_stretch(stretch.batch, stretch.durations)
+        if outcomes is not None:
+            self._took(time.perf_counter() - begin, len(outcomes))
+            return self._counted(outcomes)
+        return [
+            outcome
+            for task, seconds in zip(stretch.tasks, stretch.seconds, strict=True)
+            for outcome in self.step(task, 1.0, seconds, until_s=task.arrival_time, explain=False)
+        ]
+
+    @contextmanager
+    def _blamed(self, task: Task) -> Iterator[None]:
+        """Say whose fault it is when a strategy's own code fails."""
+        try:
+            yield
         except HmsError:
             raise
         except Exception as error:
             raise SchedulerError(
                 f"The strategy {self.name} failed at task {task.task_id}: {type(error).__name__}: {error}."
             ) from error
-        self._clock(time.perf_counter() - begin)
+
+    def _counted(self, outcomes: list[Outcome]) -> list[Outcome]:
         for outcome in outcomes:
             self.tally.add(outcome)
             self.latest = outcome
         return outcomes
 
-    def _clock(self, elapsed_s: float) -> None:
+    def _took(self, elapsed_s: float, decisions: int) -> None:
         self.decision_s += elapsed_s
-        self.decision_counts[bisect_left(DECISION_BUCKETS_S, elapsed_s)] += 1
+        self.decision_counts[bisect_left(DECISION_BUCKETS_S, elapsed_s / decisions)] += decisions
 
-    def _explain(self, task: Task) -> None:
-        """Ask for reasons at the moment of the decision, once everything before it has happened."""
-        if isinstance(self.scheduler, Explains):
-            self.simulation.advance(task.arrival_time)
-            view = self.simulation.cluster.view(task.arrival_time)
-            self.reasons, self.reasons_of = dict(self.scheduler.explain(task, view)), task.task_id
+    def _explain(self, task: Task) -> list[Outcome]:
+        """Ask for reasons at the moment of the decision, once everything before it has happened; return what did."""
+        if not isinstance(self.scheduler, Explains):
+            return []
+        outcomes = self.simulation.advance(task.arrival_time)
+        view = self.simulation.cluster.view(task.arrival_time)
+        self.reasons, self.reasons_of = dict(self.scheduler.explain(task, view)), task.task_id
+        return outcomes
 
     def preview(self, task: Task) -> tuple[Decision, Mapping[str, Any]]:
         """Return the decision for a task as if it arrived, with reasons; the strategy is left as it was."""

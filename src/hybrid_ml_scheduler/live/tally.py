@@ -45,26 +45,31 @@ class Tally:
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome; a failed task counts as failed and nothing else."""
-        if outcome.out_of_memory:
+        # Unpacked at once: one of these is counted for every strategy and task, and names are looked up one by one.
+        (
+            _, gpu_fraction, gpu, arrival_s, ready_s, _, _, finish_s,
+            execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, failed,
+        ) = outcome  # fmt: skip
+        if out_of_memory:
             self.out_of_memory += 1
-        if outcome.failed:
+        if failed:
             self.failed += 1
             return
-        latency = outcome.finish_s - outcome.arrival_s
+        latency = finish_s - arrival_s
         self._recent[self.tasks % _RECENT] = latency
         self.tasks += 1
-        self.time_s += outcome.execution_s
+        self.time_s += execution_s
         self.latency_s += latency
-        self.wait_s += outcome.finish_s - outcome.ready_s - outcome.execution_s
-        self.energy_j += outcome.energy_j
-        self.cost_usd += outcome.cost_usd
-        self.device_s += outcome.cpu_s + outcome.gpu_s
-        self.gpu_fraction += outcome.gpu_fraction
-        if outcome.finish_s > self.makespan_s:
-            self.makespan_s = outcome.finish_s
-        if outcome.gpu == NO_GPU:
+        self.wait_s += finish_s - ready_s - execution_s
+        self.energy_j += energy_j
+        self.cost_usd += cost_usd
+        self.device_s += cpu_s + gpu_s
+        self.gpu_fraction += gpu_fraction
+        if finish_s > self.makespan_s:
+            self.makespan_s = finish_s
+        if gpu == NO_GPU:
             self.cpu += 1
-        elif outcome.cpu_s > 0.0:
+        elif cpu_s > 0.0:
             self.split += 1
         else:
             self.gpu += 1

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import njit
 
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.physics.formulas import execution_s, resolve
 
-__all__ = ["completion_s", "fastest_split", "least_backlog", "least_charge", "split_on"]
+__all__ = ["completion_s", "fastest_split", "fastest_splits", "least_backlog", "least_charge", "split_on"]
 
 
 @njit(cache=True, inline="always", error_model="numpy")
@@ -83,6 +84,34 @@ def fastest_split(
             if time < best_time or (time == best_time and closer):
                 best_time, best_fraction, best_gpu = time, grid[point], gpu
     return best_fraction, best_gpu
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fastest_splits(
+    cpu_seconds: FloatColumn,
+    gpu_seconds: FloatColumn,
+    paged_seconds: FloatColumn,
+    gpu_kind: IntColumn,
+    memory_mb: FloatColumn,
+    gpu_memory_mb: FloatColumn,
+    rule: int,
+    serial: bool,
+    grid: FloatColumn,
+    out_fraction: FloatColumn,
+    out_execution: FloatColumn,
+) -> None:
+    """The fastest split of every task on idle devices: its fraction after the memory rule and its execution time."""
+    idle = np.zeros(gpu_kind.shape[0])
+    none = np.zeros(0)
+    for row in range(cpu_seconds.shape[0]):
+        paged = paged_seconds[row] if paged_seconds.shape[0] > 0 else none
+        fraction, gpu = fastest_split(
+            cpu_seconds[row], gpu_seconds[row], paged, gpu_kind, memory_mb[row], gpu_memory_mb, rule, serial, idle, grid
+        )
+        fraction, cpu_part, gpu_part, _ = split_on(
+            gpu, fraction, cpu_seconds[row], gpu_seconds[row], paged, gpu_kind, memory_mb[row], gpu_memory_mb, rule
+        )
+        out_fraction[row], out_execution[row] = fraction, execution_s(cpu_part, gpu_part, serial)
 
 
 @njit(cache=True, error_model="numpy")

@@ -41,6 +41,8 @@ class LeastCharge:
         """The compiled form."""
         return BatchRule(kind=RuleKind.LEAST_CHARGE, grid=self._grid, price=self._price)
 
+    rule_ahead = rule
+
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
         """The completion time of the choice beside those of each whole device."""
         chosen = self.decide(task, cluster)

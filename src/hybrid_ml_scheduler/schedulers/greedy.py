@@ -19,3 +19,5 @@ class Greedy:
     def rule(self, batch: TaskBatch) -> BatchRule:
         """The compiled form: the column of intensities is the column of shares."""
         return BatchRule(kind=RuleKind.PRESCRIBED, fractions=batch.compute_intensity)
+
+    rule_ahead = rule

@@ -13,16 +13,27 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import ClusterView, Decision, FloatColumn, RaceContext, Task, stream
+from hybrid_ml_scheduler.core import (
+    BatchRule,
+    ClusterView,
+    Decision,
+    FloatColumn,
+    RaceContext,
+    RuleKind,
+    Task,
+    TaskBatch,
+    stream,
+)
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.learning.features import FEATURES, FeatureMatrix, feature_row
+from hybrid_ml_scheduler.learning.features import FEATURES, FeatureMatrix, feature_matrix, feature_row
 from hybrid_ml_scheduler.learning.files import load_forest, save_forest
 from hybrid_ml_scheduler.learning.forest import Engine, ForestKind, ForestModel, fit_forest
-from hybrid_ml_scheduler.schedulers.labels import best_fraction
+from hybrid_ml_scheduler.physics import PhysicsEstimator
+from hybrid_ml_scheduler.schedulers.labels import best_fractions
 
 __all__ = ["HybridMl", "TrainingData"]
 
@@ -73,8 +84,9 @@ class HybridMl:
 
     def prepare(self, context: RaceContext) -> None:
         """Start afresh, with a forest from labels of a synthetic sample (or the one given as a file)."""
-        self._seed, self._estimator = context.seed, context.estimator
-        self._alike = _all_alike(context)
+        self._seed = context.seed
+        self._node = cast(PhysicsEstimator, context.estimator).node
+        self._alike = len(set(self._node.gpus)) == 1  # the least loaded one is then the best
         self._rows: deque[tuple[float, ...]] = deque(maxlen=self._window_size)
         self._labels: deque[float] = deque(maxlen=self._window_size)
         self._pending: list[tuple[Task, float]] = []
@@ -98,12 +110,25 @@ class HybridMl:
             data = self.training_data()
             self.activate(self.fit(data), data)
         decision = self.preview(task, cluster)
+        self._remember([task], [decision.gpu_fraction])
+        return decision
+
+    def rule_ahead(self, batch: TaskBatch) -> BatchRule | None:
+        """The decisions for the next tasks, while training is driven from outside and GPUs are alike."""
+        if not (self.background and self._alike):
+            return None
+        features = feature_matrix(batch.size, batch.compute_intensity, batch.memory_required)
+        fractions = np.clip(self.model.predict(features), 0.0, 1.0)
+        self._remember(list(batch), fractions.tolist())
+        return BatchRule(kind=RuleKind.PRESCRIBED, fractions=fractions)
+
+    def _remember(self, tasks: list[Task], fractions: list[float]) -> None:
+        """Keep decided tasks for the next training."""
         if self.online:
-            self._pending.append((task, decision.gpu_fraction))
-            self._seen += 1
+            self._pending += zip(tasks, fractions, strict=True)
+            self._seen += len(tasks)
             if len(self._pending) >= self._window_size:  # nobody trains: keep no more than a window
                 self._label_pending()
-        return decision
 
     def preview(self, task: Task, cluster: ClusterView) -> Decision:
         """The decision of the present forest; nothing is remembered."""
@@ -197,13 +222,21 @@ class HybridMl:
         self._model = ForestModel.from_payload(state["model"])
 
     def _label_pending(self) -> None:
-        for task, fraction in self._pending:
-            label = best_fraction(task, self._estimator)
-            self._rows.append(feature_row(task.size, task.compute_intensity, task.memory_required))
-            self._labels.append(label)
+        if not self._pending:
+            return
+        batch = TaskBatch.from_tasks([task for task, _ in self._pending])
+        labels = self._learn_labels(batch)
+        for (_, fraction), label in zip(self._pending, labels, strict=True):
             self._error_sum += abs(fraction - label)
-            self._error_count += 1
+        self._error_count += len(labels)
         self._pending.clear()
+
+    def _learn_labels(self, batch: TaskBatch) -> list[float]:
+        """Put the tasks into the window with their best shares, and return these."""
+        labels: list[float] = best_fractions(batch, self._node).tolist()
+        self._rows += map(tuple, feature_matrix(batch.size, batch.compute_intensity, batch.memory_required).tolist())
+        self._labels += labels
+        return labels
 
     def _best_gpu(self, task: Task, fraction: float, cluster: ClusterView) -> int:
         """The GPU with the least weighted sum of completion and energy, each relative to the best GPU."""
@@ -219,19 +252,17 @@ class HybridMl:
     def _warm_start(self) -> None:
         rng = stream(self._seed, "scheduler", self.name, "warm start")
         count = min(WARM_START, self._window_size)
-        sizes = np.exp(rng.uniform(math.log(WARM_SIZE[0]), math.log(WARM_SIZE[1]), count)).tolist()
-        memories = np.exp(rng.uniform(math.log(WARM_MEMORY_MB[0]), math.log(WARM_MEMORY_MB[1]), count)).tolist()
-        for size, intensity, memory in zip(sizes, rng.random(count).tolist(), memories, strict=True):
-            task = Task(task_id=0, size=size, compute_intensity=intensity, memory_required=memory, arrival_time=0.0)
-            self._rows.append(feature_row(size, intensity, memory))
-            self._labels.append(best_fraction(task, self._estimator))
+        sizes = np.exp(rng.uniform(math.log(WARM_SIZE[0]), math.log(WARM_SIZE[1]), count))
+        memories = np.exp(rng.uniform(math.log(WARM_MEMORY_MB[0]), math.log(WARM_MEMORY_MB[1]), count))
+        self._learn_labels(
+            TaskBatch.from_columns(
+                size=sizes,
+                compute_intensity=rng.random(count),
+                memory_required=memories,
+                arrival_time=np.zeros(count),
+            )
+        )
         data = TrainingData(
             features=np.array(self._rows), fractions=np.array(self._labels), generation=0, recent_error=None
         )
         self.activate(self.fit(data), data)
-
-
-def _all_alike(context: RaceContext) -> bool:
-    """Whether every GPU is the same, so that the least loaded one is the best."""
-    node = getattr(context.estimator, "node", None)
-    return node is not None and len(set(node.gpus)) == 1

@@ -6,31 +6,57 @@ not inherit that. Where a share does not fit a GPU's memory, the grid decides wh
 
 from __future__ import annotations
 
-from hybrid_ml_scheduler.core import Estimator, Task
-from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, split_grid
+import numpy as np
+from numba import njit
 
-__all__ = ["best_fraction"]
+from hybrid_ml_scheduler.core import FloatColumn, IntColumn, TaskBatch
+from hybrid_ml_scheduler.physics import CoExecution, Node, durations
+from hybrid_ml_scheduler.physics.formulas import execution_s, resolve
+from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid
 
-_GRID = split_grid(DEFAULT_STEP)
+__all__ = ["best_fractions"]
+
+_GRID = as_column(split_grid(DEFAULT_STEP))
 
 
-def best_fraction(task: Task, estimator: Estimator) -> float:
-    """The GPU share with the least execution time over all GPUs, queues ignored."""
-    cpu_s = estimator.cpu_s(task)
-    best_s, best = cpu_s, 0.0
-    tried: set[float] = set()
-    for gpu in range(estimator.num_gpus):
-        gpu_s = estimator.gpu_s(task, gpu)
-        balance = cpu_s / (cpu_s + gpu_s)
-        candidates: tuple[float, ...] = (balance, 1.0)
-        if estimator.parts(task, 1.0, gpu).out_of_memory:
-            candidates = (balance, *_GRID)
-        elif balance in tried:
-            continue  # an equal GPU answered already
-        tried.add(balance)
-        for fraction in candidates:
-            parts = estimator.parts(task, fraction, gpu)
-            time_s = estimator.execution_s(parts)
-            if not parts.failed and time_s < best_s:
-                best_s, best = time_s, parts.gpu_fraction
+def best_fractions(batch: TaskBatch, node: Node) -> FloatColumn:
+    """The GPU share of every task with the least execution time over all GPUs, queues ignored."""
+    seconds = durations(batch, node)
+    best = np.empty(len(batch))
+    _fill(
+        seconds.cpu_s, seconds.gpu_s, seconds.paged_s, seconds.gpu_kind, batch.memory_required,
+        node.gpu_column("memory_mb"), int(node.memory_rule), node.co_execution == CoExecution.SERIAL, _GRID, best,
+    )  # fmt: skip
     return best
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill(
+    cpu_s: FloatColumn,
+    gpu_s: FloatColumn,
+    paged_s: FloatColumn,
+    gpu_kind: IntColumn,
+    memory: FloatColumn,
+    gpu_memory: FloatColumn,
+    rule: int,
+    serial: bool,
+    grid: FloatColumn,
+    best: FloatColumn,
+) -> None:
+    for row in range(cpu_s.shape[0]):
+        least_s, best[row] = cpu_s[row], 0.0
+        for gpu in range(gpu_kind.shape[0]):
+            kind = gpu_kind[gpu]
+            paged = paged_s[row, kind] if paged_s.shape[0] > 0 else 0.0
+            fits = memory[row] <= gpu_memory[gpu]
+            if fits and np.any(gpu_kind[:gpu] == kind):
+                continue  # an equally fast GPU answered already
+            balance = cpu_s[row] / (cpu_s[row] + gpu_s[row, kind])
+            for place in range(-1, 1 if fits else grid.shape[0]):
+                fraction = balance if place < 0 else 1.0 if fits else grid[place]
+                used, cpu_part, gpu_part, status = resolve(
+                    fraction, cpu_s[row], gpu_s[row, kind], paged, memory[row], gpu_memory[gpu], rule
+                )
+                time_s = execution_s(cpu_part, gpu_part, serial)
+                if status < 2 and time_s < least_s:
+                    least_s, best[row] = time_s, used

@@ -19,17 +19,19 @@ class Oracle:
 
     def __init__(self, step: float = DEFAULT_STEP) -> None:
         self._grid = split_grid(step)
-        self._points = as_column(self._grid)
+        self.points = as_column(self._grid)
 
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
         """Try every split and take the fastest; among equally fast GPUs the least loaded."""
         backlogs = as_column(cluster.gpu_backlogs_s)
-        fraction, gpu = fastest_split(*task_terms(task, cluster), backlogs, self._points)
+        fraction, gpu = fastest_split(*task_terms(task, cluster), backlogs, self.points)
         return Decision(gpu_fraction=fraction, gpu=gpu)
 
     def rule(self, batch: TaskBatch) -> BatchRule:
         """The compiled form."""
         return BatchRule(kind=RuleKind.FASTEST_SPLIT, grid=self._grid)
+
+    rule_ahead = rule
 
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
         """The execution time of every split of the grid on the GPU it would take."""

@@ -39,6 +39,8 @@ class RandomSplit:
             by_decision=True,
         )
 
+    rule_ahead = rule
+
     def capture(self) -> Mapping[str, Any]:
         """Where the stream stands."""
         return {"rng": self._rng.bit_generator.state}

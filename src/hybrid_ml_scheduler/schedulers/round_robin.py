@@ -64,6 +64,8 @@ class RoundRobin:
             by_decision=True,
         )
 
+    rule_ahead = rule
+
     def capture(self) -> Mapping[str, Any]:
         """Whose turn it is."""
         return {"decided": self._decided}

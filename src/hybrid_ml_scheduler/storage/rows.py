@@ -178,30 +178,18 @@ def task_row(run_id: int, task: Task) -> TaskRow:
 
 def result_row(scheduler_name: str, outcome: Outcome) -> ResultRow:
     """Return the row of one outcome; not-a-number becomes `None`, which both databases know."""
-    execution_s, finish_s, ready_s = outcome.execution_s, outcome.finish_s, outcome.ready_s
-    if outcome.failed or finish_s != finish_s:
+    (
+        task_id, gpu_fraction, gpu, arrival_s, ready_s, cpu_start_s, gpu_start_s, finish_s,
+        execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, failed,
+    ) = outcome  # fmt: skip
+    if failed or finish_s != finish_s:
         return _failed_row(scheduler_name, outcome)
     return ResultRow(
-        outcome.task_id,
-        scheduler_name,
-        outcome.gpu_fraction,
-        outcome.device,
-        outcome.gpu,
-        execution_s,
-        finish_s - outcome.arrival_s,
-        finish_s - ready_s - execution_s,
-        outcome.energy_j,
-        outcome.cost_usd,
-        ready_s,
-        outcome.start_s,
-        finish_s,
-        outcome.cpu_s,
-        outcome.gpu_s,
-        _known(outcome.cpu_start_s),
-        _known(outcome.gpu_start_s),
-        outcome.out_of_memory,
-        False,
-    )
+        task_id, scheduler_name, gpu_fraction, outcome.device, gpu, execution_s, finish_s - arrival_s,
+        finish_s - ready_s - execution_s, energy_j, cost_usd, ready_s, outcome.start_s, finish_s, cpu_s, gpu_s,
+        cpu_start_s if cpu_start_s == cpu_start_s else None, gpu_start_s if gpu_start_s == gpu_start_s else None,
+        out_of_memory, False,
+    )  # fmt: skip
 
 
 def result_rows(outcomes: Mapping[str, Iterable[Outcome]]) -> list[ResultRow]:

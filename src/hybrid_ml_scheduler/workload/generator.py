@@ -66,17 +66,29 @@ class TaskStream:
 
     def next_task(self) -> Task:
         """Return the next task as a strategy may see it (its luck is only in chunks)."""
+        ahead = self._look_ahead()
+        self._used += 1
+        return ahead.task(self._used - 1)
+
+    def _look_ahead(self) -> TaskBatch:
+        """The tasks drawn ahead, at least one of them not handed out yet."""
         if self._ahead is None or self._used == len(self._ahead):
             self._before_ahead = self._state()
             self._ahead, self._used = self._draw(_AHEAD), 0
-        self._used += 1
-        return self._ahead.task(self._used - 1)
+        return self._ahead
 
     def next_task_and_luck(self) -> tuple[Task, float]:
         """Return the next task, and beside it the luck that no strategy may see."""
         task = self.next_task()
         luck = 1.0 if self._ahead is None else float(self._ahead.duration_factor[self._used - 1])
         return task, luck
+
+    def next_stretch(self, most: int) -> TaskBatch:
+        """Return the next tasks, luck included: `most` of them, or fewer where the tasks drawn ahead end."""
+        ahead = self._look_ahead()
+        begin = self._used
+        self._used = min(begin + most, len(ahead))
+        return ahead.take(slice(begin, self._used))
 
     def shift(self, parameters: WorkloadParameters) -> None:
         """Follow other laws from the next task on."""

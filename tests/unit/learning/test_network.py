@@ -75,7 +75,7 @@ def test_adam_by_hand_equals_torchs() -> None:
         gradient, _ = network.td_gradient(weights, target, UNIT, SHAPE[1], batch)
         flat.grad = torch.tensor(gradient.copy())
         optimiser.step()
-        network.td_step(weights, target, mean, square, step, 1e-2, shares, UNIT, SHAPE[1], batch)
+        network.td_step(weights, target, mean, square, step, 1e-2, shares, UNIT, SHAPE[1], False, batch)
     np.testing.assert_allclose(weights, flat.detach().numpy(), atol=1e-5)
 
 
@@ -101,3 +101,21 @@ def test_regression_learns_known_values_and_advantages() -> None:
         for step in range(1, 400)
     ]
     assert losses[-1] < losses[0] / 10
+
+
+def test_a_step_of_the_head_alone_equals_a_full_step_with_fixed_hidden_layers_bit_for_bit() -> None:
+    rng = stream(5, "test", "network")
+    start, shares = network.initial_weights(SHAPE, rng), network.rate_shares(SHAPE, trunk=0.0, advantage=0.5)
+    target = start.copy()
+    target[network.head_begin(*SHAPE[:2]) :] += np.float32(0.1)
+    batches = [_batch(rng) for _ in range(5)]
+    ends = []
+    for head_only in (False, True):
+        weights, mean, square = start.copy(), np.zeros_like(start), np.zeros_like(start)
+        losses = [
+            network.td_step(weights, target, mean, square, step, 1e-2, shares, UNIT, SHAPE[1], head_only, batch)
+            for step, batch in enumerate(batches, start=1)
+        ]
+        ends.append((weights.tobytes(), losses))
+    assert ends[0] == ends[1]
+    assert ends[0][0] != start.tobytes()

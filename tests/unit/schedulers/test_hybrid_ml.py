@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.core.errors import ModelError, PlanError
 from hybrid_ml_scheduler.physics import Gpu, Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import check_scheduler
 from hybrid_ml_scheduler.schedulers.hybrid_ml import HybridMl
-from hybrid_ml_scheduler.schedulers.labels import best_fraction
+from hybrid_ml_scheduler.schedulers.labels import best_fractions
 from hybrid_ml_scheduler.workload import generate, preset
 
 
@@ -99,16 +99,15 @@ def test_a_restored_strategy_equals_an_uninterrupted_one() -> None:
 def test_the_label_is_the_best_real_share() -> None:
     estimator = PhysicsEstimator(Node())
     task = Task(task_id=1, size=1000.0, compute_intensity=0.8, memory_required=200.0, arrival_time=0.0)
-    label = best_fraction(task, estimator)
+    label = float(best_fractions(TaskBatch.from_tasks([task]), estimator.node)[0])
     best = estimator.execution_s(estimator.parts(task, label, 0))
     grid = [estimator.execution_s(estimator.parts(task, f, 0)) for f in np.linspace(0, 1, 1001)]
     assert best <= min(grid) + 1e-12
 
 
 def test_a_task_too_large_for_the_gpu_gets_the_best_share_that_fits() -> None:
-    estimator = PhysicsEstimator(Node())
     task = Task(task_id=1, size=5000.0, compute_intensity=1.0, memory_required=16_000.0, arrival_time=0.0)
-    assert 0.0 < best_fraction(task, estimator) <= 0.5
+    assert 0.0 < best_fractions(TaskBatch.from_tasks([task]), Node())[0] <= 0.5
 
 
 def test_among_different_gpus_time_and_energy_decide() -> None:

@@ -1,0 +1,42 @@
+"""Several tasks of the stream at once: what all strategies are told about them, computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid_ml_scheduler.core import FloatColumn, Task, TaskBatch
+from hybrid_ml_scheduler.live.records import Label
+from hybrid_ml_scheduler.physics import Durations, PhysicsEstimator, TaskSeconds, durations
+from hybrid_ml_scheduler.physics.choices import fastest_splits
+
+__all__ = ["Stretch"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Independent tasks without luck, with their durations, as columns and one by one."""
+
+    batch: TaskBatch
+    tasks: list[Task]
+    durations: Durations
+    seconds: list[TaskSeconds]
+
+    @classmethod
+    def of(cls, batch: TaskBatch, estimator: PhysicsEstimator) -> Stretch:
+        """Compute the durations of the tasks on the estimator's node."""
+        known = durations(batch, estimator.node)
+        paged = map(tuple, known.paged_s.tolist()) if len(known.paged_s) else [()] * len(batch)
+        seconds = list(map(TaskSeconds, known.cpu_s.tolist(), map(tuple, known.gpu_s.tolist()), paged))
+        return cls(batch=batch, tasks=list(batch), durations=known, seconds=seconds)
+
+    def labels(self, estimator: PhysicsEstimator, grid: FloatColumn) -> list[Label]:
+        """The fastest split of every task on the grid."""
+        known, batch = self.durations, self.batch
+        fractions, execution = np.empty(len(batch)), np.empty(len(batch))
+        fastest_splits(
+            known.cpu_s, known.gpu_s, known.paged_s, known.gpu_kind, batch.memory_required,
+            estimator.gpu_memory_mb, estimator.memory_rule, estimator.serial, grid, fractions, execution,
+        )  # fmt: skip
+        return list(map(Label, self.tasks, fractions.tolist(), execution.tolist()))
