@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["NEUTRAL", "bars", "labels", "marks", "new_figure", "one_axes", "ordered", "plain_log"]
+__all__ = ["NEUTRAL", "bars", "labels", "marks", "named", "new_figure", "one_axes", "ordered", "plain_log"]
 
 NEUTRAL = "#334155"
 
@@ -65,6 +65,14 @@ def marks(name: str, place: int, points: int) -> dict[str, Any]:
         "markeredgewidth": 1.2 if style.marker == "x" else 0.4,
         "markeredgecolor": style.colour if style.marker == "x" else NEUTRAL,
     }
+
+
+def named(axes: Axes, *, x: str, y: str, title: str) -> None:
+    """Name the axes, and put the legend beside them, where it hides nothing."""
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.set_title(title)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 
 def labels(names: list[str]) -> list[str]:
