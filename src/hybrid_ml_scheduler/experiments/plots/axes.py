@@ -99,7 +99,8 @@ def bars(axes: Axes, rows: pd.DataFrame, unit: str, *, ascending: bool = True) -
     axes.set_yticks(places, labels(names))
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(unit)
-    axes.locator_params(axis="x", nbins=6)
+    # Small numbers are long ones: fewer of them fit side by side.
+    axes.locator_params(axis="x", nbins=3 if len(mean) and np.nanmax(np.abs(mean)) < 1e-3 else 6)
     return names[::-1]
 
 
