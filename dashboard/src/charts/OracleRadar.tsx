@@ -63,9 +63,7 @@ export function OracleRadar({ spokes, colour, oracleColour, label }: OracleRadar
             <text
               key={ratio}
               x={size.width / 2}
-              y={
-                size.height / 2 + ((outer * radiusOf(ratio)) / edge) * Math.cos(Math.PI / spokes.length) + 3.5
-              }
+              y={size.height / 2 + ((outer * radiusOf(ratio)) / edge) * Math.cos(Math.PI / spokes.length) - 3}
               textAnchor="middle"
               fontSize="10"
               fill="var(--muted)"

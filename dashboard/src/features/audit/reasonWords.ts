@@ -42,7 +42,7 @@ export const REASON_WORDS: Readonly<Record<string, ReasonWord>> = {
   action: word("action", "The device with the highest Q-value."),
   q_values: word(
     "Q values",
-    "The network's estimate of all future reward for each action; reward is minus weighted time and energy, so nearer to zero is better.",
+    "The network's estimate of all future reward for each action, where reward is minus weighted time and energy; the highest one is taken.",
   ),
   expected_now: word(
     "expected now",

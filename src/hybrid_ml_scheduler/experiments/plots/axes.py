@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["NEUTRAL", "bars", "labels", "marks", "new_figure", "one_axes", "ordered", "plain_log"]
+__all__ = ["NEUTRAL", "bars", "labels", "marks", "named", "new_figure", "one_axes", "ordered", "plain_log"]
 
 NEUTRAL = "#334155"
 
@@ -67,6 +67,14 @@ def marks(name: str, place: int, points: int) -> dict[str, Any]:
     }
 
 
+def named(axes: Axes, *, x: str, y: str, title: str) -> None:
+    """Name the axes, and put the legend beside them, where it hides nothing."""
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.set_title(title)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+
+
 def labels(names: list[str]) -> list[str]:
     """Strategies as people read them."""
     return [label_of(name) for name in names]
@@ -91,7 +99,8 @@ def bars(axes: Axes, rows: pd.DataFrame, unit: str, *, ascending: bool = True) -
     axes.set_yticks(places, labels(names))
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(unit)
-    axes.locator_params(axis="x", nbins=6)
+    # Small numbers are long ones: fewer of them fit side by side.
+    axes.locator_params(axis="x", nbins=3 if len(mean) and np.nanmax(np.abs(mean)) < 1e-3 else 6)
     return names[::-1]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybrid_ml_scheduler.experiments.palette import label_of, style_of
-from hybrid_ml_scheduler.experiments.plots.axes import marks, one_axes, ordered, plain_log
+from hybrid_ml_scheduler.experiments.plots.axes import marks, named, one_axes, ordered, plain_log
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,8 +26,5 @@ def learning_curves(read: Read) -> Figure:
         axes.fill_between(mean.index, low, high, color=style_of(name).colour, alpha=0.12, linewidth=0)
     axes.axhline(1.0, color="#dc2626", lw=1.2, linestyle="--", label="best possible")
     plain_log(axes, "y")
-    axes.set_xlabel("tasks")
-    axes.set_ylabel("execution time ÷ best possible")
-    axes.set_title("Along the run")
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+    named(axes, x="tasks", y="execution time ÷ best possible", title="Along the run")
     return figure

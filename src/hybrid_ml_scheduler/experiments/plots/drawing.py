@@ -49,7 +49,7 @@ CAPTIONS = {
     "makespan_comparison": "Makespan, mean over seeds with 95 % interval; the line is the proven lower bound.",
     "avg_duration_comparison": "Mean execution time with 95 % interval; the line is the proven lower bound.",
     "speedup_comparison": "How many times better than round robin, seed by seed: mean with 95 % interval.",
-    "cost_comparison": "Rent and electricity of the run with 95 % interval; dashed lines: CPU only and GPU only.",
+    "cost_comparison": "Rent and electricity of the run with 95 % interval; dashed: CPU only and GPU only where raced.",
     "pareto_front": "Mean execution time against mean energy per task (first seed); no choice of splits lies below "
     "the line.",
     "learning_curves": "Execution time over the best possible one along the run (1 = perfect): mean over seeds, "

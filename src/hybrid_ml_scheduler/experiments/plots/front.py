@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybrid_ml_scheduler.experiments.palette import label_of, style_of
-from hybrid_ml_scheduler.experiments.plots.axes import NEUTRAL, one_axes, plain_log
+from hybrid_ml_scheduler.experiments.plots.axes import NEUTRAL, named, one_axes, plain_log
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,8 +37,5 @@ def pareto_front(read: Read) -> Figure:
             zorder=3,
         )
     plain_log(axes, "x")
-    axes.set_xlabel("mean execution time (s)")
-    axes.set_ylabel("mean energy (J per task)")
-    axes.set_title("Energy against time")
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+    named(axes, x="mean execution time (s)", y="mean energy (J per task)", title="Energy against time")
     return figure

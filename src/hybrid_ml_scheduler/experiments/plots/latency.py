@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybrid_ml_scheduler.experiments.palette import label_of, style_of
-from hybrid_ml_scheduler.experiments.plots.axes import NEUTRAL, labels, marks, one_axes, ordered, plain_log
+from hybrid_ml_scheduler.experiments.plots.axes import NEUTRAL, labels, marks, named, one_axes, ordered, plain_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,10 +41,7 @@ def latency_cdf(read: Read) -> Figure:
     # The first per cent would take half of a logarithmic axis.
     axes.set_xlim(left=min((float(np.quantile(column, 0.01)) for column in columns.values()), default=None))
     axes.set_ylim(0, 1)
-    axes.set_xlabel("latency (s)")
-    axes.set_ylabel("share of tasks")
-    axes.set_title("Latency, cumulative")
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+    named(axes, x="latency (s)", y="share of tasks", title="Latency, cumulative")
     return figure
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.experiments.metrics import figure as shown
 from hybrid_ml_scheduler.experiments.palette import label_of, style_of
-from hybrid_ml_scheduler.experiments.plots.axes import NEUTRAL, bars, new_figure, one_axes, ordered
+from hybrid_ml_scheduler.experiments.plots.axes import NEUTRAL, bars, named, new_figure, one_axes, ordered
 from hybrid_ml_scheduler.experiments.shift_tables import BEST
 
 if TYPE_CHECKING:
@@ -37,10 +37,7 @@ def shift_adaptation(read: Read) -> Figure:
         axes.plot(rows["tasks"], rows["mean"], color=style.colour, linestyle=style.dash, lw=1.8, label=label_of(name))
         axes.fill_between(rows["tasks"], rows["low"], rows["high"], color=style.colour, alpha=0.12, linewidth=0)
     axes.set_ylim(bottom=0.0)
-    axes.set_xlabel("tasks since the shift")
-    axes.set_ylabel("mean execution time (s)")
-    axes.set_title("Who adapts")
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+    named(axes, x="tasks since the shift", y="mean execution time (s)", title="Who adapts")
     return figure
 
 
@@ -60,10 +57,7 @@ def shift_choices(read: Read) -> Figure:
                 label=label_of(name),
             )
     axes.set_ylim(0, 100)
-    axes.set_xlabel("tasks since the shift")
-    axes.set_ylabel("share on a GPU (%)")
-    axes.set_title("What they choose")
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+    named(axes, x="tasks since the shift", y="share on a GPU (%)", title="What they choose")
     return figure
 
 
