@@ -12,6 +12,7 @@ from hybrid_ml_scheduler.experiments import inputs
 from hybrid_ml_scheduler.experiments.folder import ResultsFolder
 from hybrid_ml_scheduler.experiments.inputs import inputs_of
 from hybrid_ml_scheduler.experiments.plans import Plan, WorkloadChoice
+from hybrid_ml_scheduler.experiments.results import versions
 
 STRATEGY = '''
 """One strategy."""
@@ -67,7 +68,7 @@ def test_another_version_of_the_program_does_not_go_on(
 ) -> None:
     words = ["heavy", "--tasks", "40", "--seeds", "1", "--scheduler", "greedy", "--out", str(tmp_path / "out")]
     assert run(words) == 0
-    real = inputs.versions()
+    real = versions()
     monkeypatch.setattr(inputs, "versions", lambda: {**real, "hybrid-ml-scheduler": "99.0"})
     assert run(words) == 2
     told = capsys.readouterr().err

@@ -119,7 +119,8 @@ def test_every_number_of_the_tables_is_in_the_pdf(studied: ResultsFolder) -> Non
         assert row in text
     for found in studied.read_table("figures").to_dict("records"):
         assert figure_with_interval(found["mean"], found["low"], found["high"]) in text
-    for pair in studied.read_table("pairs").query("metric == 'total_time_s' and second == 'rl_agent'").itertuples():
+    pairs: Any = studied.read_table("pairs").query("metric == 'total_time_s' and second == 'rl_agent'")
+    for pair in pairs.itertuples():
         assert figure_with_interval(-pair.difference, -pair.high, -pair.low) in text
 
 
