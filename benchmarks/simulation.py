@@ -50,9 +50,9 @@ def run() -> dict[str, Any]:
     rates = {
         "kernel": TASKS / _best(lambda: run_batch(batch, node, rule, into=columns), 30),
         "c": TASKS / _best(in_c, 30),
-        "stepping": TASKS / _best(lambda: _step(batch, node), 3),
-        "heapq": TASKS / _best(lambda: heapq_events(batch), 2),
-        "simpy": SIMPY_TASKS / _best(lambda: simpy_model(small), 2),
+        "stepping": TASKS / _best(lambda: _step(batch, node), 5),
+        "heapq": TASKS / _best(lambda: heapq_events(batch), 5),
+        "simpy": SIMPY_TASKS / _best(lambda: simpy_model(small), 5),
     }
     return {
         **{name: round(rate) for name, rate in rates.items()},

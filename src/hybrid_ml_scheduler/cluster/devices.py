@@ -43,10 +43,10 @@ class Device:
 
     def settle(self, now_s: float) -> None:
         """Move finished parts to the recent past and forget what lies before the window."""
-        queue, recent = self._queue, self._recent
+        queue, recent, is_exact = self._queue, self._recent, self.is_exact
         while queue and queue[0][FINISH] <= now_s:
             recent.append(queue.popleft())
-            if queue:
+            if queue and not is_exact:
                 first = queue[0]
                 self._first_promised_s = max(self._first_promised_s, first[NOT_BEFORE]) + first[ESTIMATE]
         oldest = now_s - self._window_s

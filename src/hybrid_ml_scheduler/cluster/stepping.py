@@ -36,12 +36,10 @@ class Cluster:
 
     def view(self, now_s: float) -> BacklogView:
         """The backlogs at this moment; the same object is refreshed and returned each time."""
-        gpus = [
-            (device.free_s - now_s if device.free_s > now_s else 0.0)
-            if device.is_exact
-            else device.estimated_end_s(now_s) - now_s
-            for device in self.devices
-        ]
+        if self.devices[0].is_exact:  # then they all are: luck is met by all of them at once
+            gpus = [free_s - now_s if (free_s := device.free_s) > now_s else 0.0 for device in self.devices]
+        else:
+            gpus = [device.estimated_end_s(now_s) - now_s for device in self.devices]
         view = self._view
         view.now_s, view.cpu_backlog_s, view.gpu_backlogs_s = now_s, gpus.pop(0), gpus
         return view

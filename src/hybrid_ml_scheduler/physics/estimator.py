@@ -14,6 +14,9 @@ from hybrid_ml_scheduler.physics.node import CoExecution, MemoryRule, Node
 
 __all__ = ["PhysicsEstimator", "TaskSeconds"]
 
+# The very same function, uncompiled: for one task, crossing into compiled code costs more than its few operations.
+_resolve = formulas.resolve.py_func
+
 
 class TaskSeconds(NamedTuple):
     """Durations of one task: the CPU, and every kind of GPU (fitting and paged)."""
@@ -69,7 +72,7 @@ class PhysicsEstimator:
             return Parts(0.0, seconds.cpu_s, 0.0, False, False)
         kind = self._kind_list[gpu]
         paged = seconds.paged_s[kind] if seconds.paged_s else 0.0
-        fraction, cpu_part, gpu_part, status = formulas.resolve(
+        fraction, cpu_part, gpu_part, status = _resolve(
             gpu_fraction,
             seconds.cpu_s,
             seconds.gpu_s[kind],
