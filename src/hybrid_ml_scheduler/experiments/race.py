@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -131,13 +132,17 @@ def _stepped(simulation: Simulation, batch: TaskBatch, seconds: Durations, progr
     return RunColumns.from_outcomes(batch, simulation.cluster.node, outcomes)
 
 
-def task_seconds(seconds: Durations) -> list[TaskSeconds]:
-    """The durations of a batch, task by task."""
-    paged: Sequence[tuple[float, ...]] = [()] * len(seconds.cpu_s)
+def task_seconds(seconds: Durations) -> Iterator[TaskSeconds]:
+    """The durations of a batch, task by task.
+
+    One column for each kind of GPU, and a record only when it is asked for: a list of them all would be walked
+    through by the garbage collector again and again.
+    """
+    gpu = zip(*(column.tolist() for column in seconds.gpu_s.T), strict=True)
+    paged: Iterator[tuple[float, ...]] = repeat((), len(seconds.cpu_s))
     if len(seconds.paged_s):
-        paged = [tuple(row) for row in seconds.paged_s.tolist()]
-    rows = zip(seconds.cpu_s.tolist(), seconds.gpu_s.tolist(), paged, strict=True)
-    return [TaskSeconds(cpu, tuple(gpu), pages) for cpu, gpu, pages in rows]
+        paged = zip(*(column.tolist() for column in seconds.paged_s.T), strict=True)
+    return map(TaskSeconds, seconds.cpu_s.tolist(), gpu, paged)
 
 
 Watcher = Callable[[Entrant, int, TaskBatch, RunColumns], None]
