@@ -11,7 +11,8 @@ from numba import njit
 
 from hybrid_ml_scheduler.core import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.physics import CoExecution, Node, durations
-from hybrid_ml_scheduler.physics.formulas import execution_s, resolve
+from hybrid_ml_scheduler.physics.choices import split_on
+from hybrid_ml_scheduler.physics.formulas import execution_s
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid
 
 __all__ = ["best_fractions"]
@@ -43,19 +44,19 @@ def _fill(
     grid: FloatColumn,
     best: FloatColumn,
 ) -> None:
+    no_pages = np.zeros(0)
     for row in range(cpu_s.shape[0]):
         least_s, best[row] = cpu_s[row], 0.0
+        paged = paged_s[row] if paged_s.shape[0] > 0 else no_pages
         for gpu in range(gpu_kind.shape[0]):
-            kind = gpu_kind[gpu]
-            paged = paged_s[row, kind] if paged_s.shape[0] > 0 else 0.0
             fits = memory[row] <= gpu_memory[gpu]
-            if fits and np.any(gpu_kind[:gpu] == kind):
-                continue  # an equally fast GPU answered already
-            balance = cpu_s[row] / (cpu_s[row] + gpu_s[row, kind])
+            if fits and np.any((gpu_kind[:gpu] == gpu_kind[gpu]) & (gpu_memory[:gpu] >= memory[row])):
+                continue  # an equally fast GPU that holds the task answered already
+            balance = cpu_s[row] / (cpu_s[row] + gpu_s[row, gpu_kind[gpu]])
             for place in range(-1, 1 if fits else grid.shape[0]):
                 fraction = balance if place < 0 else 1.0 if fits else grid[place]
-                used, cpu_part, gpu_part, status = resolve(
-                    fraction, cpu_s[row], gpu_s[row, kind], paged, memory[row], gpu_memory[gpu], rule
+                used, cpu_part, gpu_part, status = split_on(
+                    gpu, fraction, cpu_s[row], gpu_s[row], paged, gpu_kind, memory[row], gpu_memory, rule
                 )
                 time_s = execution_s(cpu_part, gpu_part, serial)
                 if status < 2 and time_s < least_s:

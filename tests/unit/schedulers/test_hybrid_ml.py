@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from hybrid_ml_scheduler.cluster import BacklogView, Simulation, certificate
 from hybrid_ml_scheduler.core import RaceContext, Task, TaskBatch
 from hybrid_ml_scheduler.core.errors import ModelError, PlanError
-from hybrid_ml_scheduler.physics import Gpu, Node, PhysicsEstimator
+from hybrid_ml_scheduler.physics import CoExecution, Gpu, MemoryRule, Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import check_scheduler
 from hybrid_ml_scheduler.schedulers.hybrid_ml import HybridMl
 from hybrid_ml_scheduler.schedulers.labels import best_fractions
@@ -108,6 +109,21 @@ def test_the_label_is_the_best_real_share() -> None:
 def test_a_task_too_large_for_the_gpu_gets_the_best_share_that_fits() -> None:
     task = Task(task_id=1, size=5000.0, compute_intensity=1.0, memory_required=16_000.0, arrival_time=0.0)
     assert 0.0 < best_fractions(TaskBatch.from_tasks([task]), Node())[0] <= 0.5
+
+
+@pytest.mark.parametrize("memory_rule", list(MemoryRule))
+@pytest.mark.parametrize("co_execution", list(CoExecution))
+def test_the_label_does_not_depend_on_the_order_of_the_gpus(memory_rule: MemoryRule, co_execution: CoExecution) -> None:
+    gpus = (Gpu(memory_mb=4_000.0), Gpu(memory_mb=8_000.0), Gpu(speed=0.5, memory_mb=16_000.0))
+    memories = [100.0, 3_000.0, 6_000.0, 12_000.0, 20_000.0]
+    batch = TaskBatch.from_columns(
+        size=[1_000.0] * 5, compute_intensity=[0.7] * 5, memory_required=memories, arrival_time=[0.0] * 5
+    )
+    labels = [
+        best_fractions(batch, Node(gpus=order, memory_rule=memory_rule, co_execution=co_execution)).tolist()
+        for order in permutations(gpus)
+    ]
+    assert all(found == labels[0] for found in labels[1:])
 
 
 def test_among_different_gpus_time_and_energy_decide() -> None:
