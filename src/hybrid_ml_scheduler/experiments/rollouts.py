@@ -17,7 +17,7 @@ from hybrid_ml_scheduler.experiments.counterfactuals import whole_columns
 from hybrid_ml_scheduler.experiments.loads import LoadedTasks
 from hybrid_ml_scheduler.learning.network import Shape
 from hybrid_ml_scheduler.physics import CoExecution, Node
-from hybrid_ml_scheduler.physics.formulas import resolve
+from hybrid_ml_scheduler.physics.choices import split_on
 from hybrid_ml_scheduler.schedulers.agent_view import best_action, view
 from hybrid_ml_scheduler.schedulers.pace import fresh_pace, notice
 from hybrid_ml_scheduler.schedulers.value_charge import chosen_split
@@ -62,21 +62,19 @@ def _value_charge_run(
 ) -> None:
     backlog = np.empty(gpu_kind.shape[0])
     no_pages = np.zeros(0)
-    paging = paged_s.shape[0] > 0
     for row in range(arrival.shape[0]):
         now = arrival[row]
         for gpu in range(backlog.shape[0]):
             backlog[gpu] = max(free[gpu + 1] - now, 0.0)
-        paged = paged_s[row] if paging else no_pages
+        paged = paged_s[row] if paged_s.shape[0] > 0 else no_pages
         size, intensity, memory = columns[row, 0], columns[row, 1], columns[row, 2]
         fraction, gpu = chosen_split(
             now, size, intensity, cpu_s[row], gpu_s[row], paged, gpu_kind, memory, gpu_memory, rule, serial,
             max(free[0] - now, 0.0), backlog, grid, pace, weights,
         )  # fmt: skip
         gpu = max(gpu, 0)
-        kind = gpu_kind[gpu]
-        _, cpu_part, gpu_part, _ = resolve(
-            fraction, cpu_s[row], gpu_s[row, kind], paged[kind] if paging else 0.0, memory, gpu_memory[gpu], rule
+        _, cpu_part, gpu_part, _ = split_on(
+            gpu, fraction, cpu_s[row], gpu_s[row], paged, gpu_kind, memory, gpu_memory, rule
         )
         finish[row] = _place(now, cpu_part, gpu_part, gpu, serial, free)
 

@@ -17,7 +17,7 @@ from numba import njit
 
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.learning.network import q_vector
-from hybrid_ml_scheduler.physics.formulas import resolve
+from hybrid_ml_scheduler.physics.choices import split_on
 from hybrid_ml_scheduler.schedulers.pace import notice
 
 __all__ = [
@@ -66,10 +66,8 @@ def whole_seconds(
     """Seconds of the whole task for the CPU and for every GPU, and the device that does them (0 = CPU)."""
     seconds[0], device[0] = cpu_seconds, 0
     for gpu in range(gpu_kind.shape[0]):
-        kind = gpu_kind[gpu]
-        paged = paged_seconds[kind] if paged_seconds.shape[0] > 0 else 0.0
-        _, cpu_part, gpu_part, status = resolve(
-            1.0, cpu_seconds, gpu_seconds[kind], paged, memory_mb, gpu_memory_mb[gpu], rule
+        _, cpu_part, gpu_part, status = split_on(
+            gpu, 1.0, cpu_seconds, gpu_seconds, paged_seconds, gpu_kind, memory_mb, gpu_memory_mb, rule
         )
         seconds[gpu + 1] = FAILED_S if status == 2 else cpu_part + gpu_part
         device[gpu + 1] = gpu + 1 if gpu_part > 0.0 else 0
