@@ -10,7 +10,7 @@ from hybrid_ml_scheduler.cluster.batch import run_batch
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.simulation import Simulation
 from hybrid_ml_scheduler.core import HasRule, Outcome, Prepares, RaceContext, Scheduler, TaskBatch
-from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
+from hybrid_ml_scheduler.physics import Node, PhysicsEstimator, Tariff
 from hybrid_ml_scheduler.schedulers import find
 from tests.reference import make_strategy, simulate
 
@@ -60,7 +60,7 @@ def kernel_columns(batch: TaskBatch, node: Node, name: str, seed: int) -> RunCol
 def kernel_rows(batch: TaskBatch, node: Node, name: str, seed: int) -> list[Row]:
     """The batch through the compiled kernel, in the order of the batch."""
     columns = kernel_columns(batch, node, name, seed)
-    return [row_of(columns.outcome(row, batch.task_id)) for row in range(len(batch))]
+    return list(map(row_of, columns.outcomes(batch.task_id, Tariff(node))))
 
 
 def stepping_outcomes(batch: TaskBatch, node: Node, name: str, seed: int) -> list[Outcome]:

@@ -140,28 +140,6 @@ class RunColumns:
         )  # fmt: skip
         return list(map(Outcome, *(column.tolist() for column in columns)))
 
-    def outcome(self, row: int, task_ids: IntColumn) -> Outcome:
-        """One row as an outcome."""
-        tariff = Tariff(self.node)
-        cpu, gpu_part, gpu = float(self.cpu_s[row]), float(self.gpu_s[row]), int(self.gpu[row])
-        return Outcome(
-            task_id=int(task_ids[row]),
-            gpu_fraction=float(self.gpu_fraction[row]),
-            gpu=gpu,
-            arrival_s=float(self.arrival_s[row]),
-            ready_s=float(self.ready_s[row]),
-            cpu_start_s=float(self.cpu_start_s[row]),
-            gpu_start_s=float(self.gpu_start_s[row]),
-            finish_s=float(self.finish_s[row]),
-            execution_s=float(self.execution_s[row]),
-            cpu_s=cpu,
-            gpu_s=gpu_part,
-            energy_j=tariff.energy_j(cpu, gpu_part, gpu),
-            cost_usd=tariff.cost_usd(cpu, gpu_part, gpu),
-            out_of_memory=bool(self.status[row] in (NOT_FITTING, FAILED)),
-            failed=bool(self.status[row] >= FAILED),
-        )
-
 
 def _status(outcome: Outcome) -> int:
     if outcome.failed:

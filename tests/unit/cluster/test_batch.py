@@ -11,7 +11,7 @@ import pytest
 from hybrid_ml_scheduler.cluster import RunColumns, run_batch, summarize
 from hybrid_ml_scheduler.core import BatchRule, RuleKind, TaskBatch
 from hybrid_ml_scheduler.core.errors import SchedulerError
-from hybrid_ml_scheduler.physics import Cpu, Gpu, MemoryRule, Node, durations
+from hybrid_ml_scheduler.physics import Cpu, Gpu, MemoryRule, Node, Tariff, durations
 
 
 def seconds_long(*arrivals: float, **columns: Any) -> TaskBatch:
@@ -94,8 +94,8 @@ def test_outcomes_of_the_stepping_form_gather_into_the_same_columns() -> None:
     batch = seconds_long(0.0, 0.0, 0.1, memory_required=[0.0, 9000.0, 0.0], dependencies=[[], [], [1]])
     node = Node(memory_rule=MemoryRule.FAIL)
     kernel = run_batch(batch, node, shares(0.5, 1.0, 0.0))
-    outcomes = [kernel.outcome(row, batch.task_id) for row in (2, 0, 1)]
-    again = RunColumns.from_outcomes(batch, node, outcomes)
+    outcomes = kernel.outcomes(batch.task_id, Tariff(node))
+    again = RunColumns.from_outcomes(batch, node, [outcomes[row] for row in (2, 0, 1)])
     for name in ("gpu_fraction", "gpu", "ready_s", "cpu_start_s", "finish_s", "cpu_s", "gpu_s", "status"):
         np.testing.assert_array_equal(getattr(again, name), getattr(kernel, name))
     assert kernel.status.tolist() == [0, 2, 3]
