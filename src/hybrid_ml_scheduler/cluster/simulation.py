@@ -14,9 +14,10 @@ from typing import Any
 from hybrid_ml_scheduler.cluster.batch import run_batch
 from hybrid_ml_scheduler.cluster.precedence import Precedence
 from hybrid_ml_scheduler.cluster.stepping import Cluster
+from hybrid_ml_scheduler.core.capabilities import with_foresight
 from hybrid_ml_scheduler.core.decisions import Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError, WorkloadError
-from hybrid_ml_scheduler.core.protocols import Foresees, Learns, Prepares, RaceContext, Remembers, Scheduler
+from hybrid_ml_scheduler.core.protocols import Learns, Prepares, RaceContext, Remembers, Scheduler
 from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
 from hybrid_ml_scheduler.physics.durations import Durations
 from hybrid_ml_scheduler.physics.estimator import TaskSeconds
@@ -47,7 +48,7 @@ class Simulation:
         self._finishes: list[tuple[float, int, Task, Outcome]] = []
         self._precedence = Precedence(recall)
         self._learner = scheduler if isinstance(scheduler, Learns) else None
-        self._foreseer = scheduler if isinstance(scheduler, Foresees) and self._learner is None else None
+        self._foreseer = with_foresight(scheduler)
         self._decided = 0
         if isinstance(scheduler, Prepares):
             scheduler.prepare(RaceContext(estimator=self.cluster.estimator, seed=seed, options=options or {}))

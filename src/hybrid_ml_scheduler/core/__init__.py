@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hybrid_ml_scheduler.core.capabilities import with_foresight, with_rule
 from hybrid_ml_scheduler.core.compiled import forget_stale_code
 from hybrid_ml_scheduler.core.decisions import CPU_ONLY, NO_GPU, Decision, Outcome, Parts
 from hybrid_ml_scheduler.core.errors import HmsError
@@ -53,6 +54,8 @@ __all__ = [
     "parent_rows",
     "stream",
     "validated",
+    "with_foresight",
+    "with_rule",
 ]
 
 # Every room with compiled functions imports this one first; nothing has been read from disk yet.

@@ -3,7 +3,8 @@
 A strategy is any class with a `name` and `decide`. Everything else is a capability that it has
 or has not: `prepare` (told once about the race), `observe` (learns from outcomes), `rule` (a compiled
 form for whole batches), `rule_ahead` (the same for a stretch of an endless stream), `explain` (says why),
-`capture`/`restore` (survives a checkpoint).
+`capture`/`restore` (survives a checkpoint). A `rule` or `rule_ahead` from a class above the one that `decide`
+comes from is not asked: ask `core.with_rule` and `core.with_foresight` for these two.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.cluster import Certificate, RunColumns, Simulation, Summary, certificate, run_batch, summarize
-from hybrid_ml_scheduler.core import HasRule, Learns, Prepares, RaceContext, Scheduler, TaskBatch
+from hybrid_ml_scheduler.core import Learns, Prepares, RaceContext, Scheduler, TaskBatch, with_rule
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.experiments.plans import Plan
 from hybrid_ml_scheduler.experiments.sequential import Look, looks_until_decided
@@ -102,11 +102,12 @@ def run_scheduler(
 ) -> RunColumns:
     """Run one strategy over a batch: compiled if it has a rule, otherwise step by step."""
     seconds = durations(batch, node) if seconds is None else seconds
-    if isinstance(scheduler, HasRule):
+    ruled = with_rule(scheduler)
+    if ruled is not None:
         if isinstance(scheduler, Prepares):
             context = RaceContext(estimator=PhysicsEstimator(node), seed=seed, options=options or {})
             scheduler.prepare(context)
-        columns = run_batch(batch, node, scheduler.rule(batch), seconds=seconds)
+        columns = run_batch(batch, node, ruled.rule(batch), seconds=seconds)
         if progress is not None:
             progress(len(batch))
         return columns

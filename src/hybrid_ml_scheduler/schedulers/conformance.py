@@ -5,13 +5,18 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, cast
 
+import numpy as np
+
 from hybrid_ml_scheduler.core import (
+    BatchRule,
     Decision,
+    Foresees,
     HasRule,
     Learns,
     Outcome,
@@ -22,6 +27,8 @@ from hybrid_ml_scheduler.core import (
     Task,
     TaskBatch,
     stream,
+    with_foresight,
+    with_rule,
 )
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
@@ -55,7 +62,8 @@ def check_scheduler(make: Callable[[], Scheduler]) -> None:
     """Raise `SchedulerError` with one sentence if the strategies that `make` returns break the contract.
 
     Checked on nodes of 1, 2 and 4 GPUs: a name, valid decisions, no change of what it was shown, the same
-    decisions for the same seed, a captured state that continues exactly, and a rule that decides like `decide`.
+    decisions for the same seed, a captured state that continues exactly, and a `rule` and a `rule_ahead` that
+    decide like `decide`, `rule_ahead` also leaving the state that `decide` leaves.
     """
     first = make()
     if not isinstance(getattr(first, "name", None), str) or not first.name.isidentifier():
@@ -66,8 +74,11 @@ def check_scheduler(make: Callable[[], Scheduler]) -> None:
             raise SchedulerError(f"{first.name}: two runs with the same seed decide differently.")
         if isinstance(first, Remembers) and decisions != _decisions(make(), num_gpus, again=make):
             raise SchedulerError(f"{first.name}: a restored strategy decides differently from an uninterrupted one.")
-        if isinstance(first, HasRule):
-            _check_rule(make(), make(), num_gpus)
+        ruled, ahead = with_rule(make()), with_foresight(make())
+        if ruled is not None:
+            _check_rule(ruled, make(), num_gpus)
+        if ahead is not None:
+            _check_ahead(ahead, make(), num_gpus)
 
 
 def _decisions(
@@ -101,19 +112,68 @@ def _copied(scheduler: Remembers) -> Mapping[str, Any]:
     return state
 
 
-def _check_rule(ruled: Scheduler, deciding: Scheduler, num_gpus: int) -> None:
+def _check_rule(ruled: HasRule, deciding: Scheduler, num_gpus: int) -> None:
     """Compare what the compiled form decides with what `decide` decides, task by task."""
+    moments = _prepared(num_gpus, cast(Scheduler, ruled), deciding)
+    rule = ruled.rule(_batch(moments))
+    _compare("rule", rule, deciding, moments)
+
+
+def _check_ahead(ahead: Foresees, deciding: Scheduler, num_gpus: int) -> None:
+    """Let one strategy decide stretches ahead, with single decisions between them, and another one each task."""
+    other = cast(Scheduler, ahead)
+    moments = _prepared(num_gpus, other, deciding)
+    third = _TASKS // 3
+    for begin in range(0, _TASKS, third):
+        part = moments[begin : begin + third]
+        rule = None if begin == third else ahead.rule_ahead(_batch(part))
+        if rule is not None:
+            _compare("rule_ahead", rule, deciding, part)
+            continue
+        for task, view in part:
+            found, expected = other.decide(task, view), deciding.decide(task, view)
+            if (found.gpu_fraction, found.gpu) != (expected.gpu_fraction, expected.gpu):
+                raise SchedulerError(f"{deciding.name}: after rule_ahead, task {task.task_id} is decided differently.")
+    if _memory(other) != _memory(deciding):
+        raise SchedulerError(f"{deciding.name}: rule_ahead leaves another captured state than decide.")
+
+
+def _prepared(num_gpus: int, *schedulers: Scheduler) -> list[tuple[Task, _View]]:
+    """Prepare strategies for the little stream, and return it."""
     estimator = PhysicsEstimator(Node.uniform(num_gpus))
-    _prepare(ruled, estimator)
-    _prepare(deciding, estimator)
-    moments = list(_stream(estimator))
-    rule = cast(HasRule, ruled).rule(TaskBatch.from_tasks([task for task, _ in moments]))
+    for scheduler in schedulers:
+        _prepare(scheduler, estimator)
+    return list(_stream(estimator))
+
+
+def _batch(moments: list[tuple[Task, _View]]) -> TaskBatch:
+    return TaskBatch.from_tasks([task for task, _ in moments])
+
+
+def _compare(form: str, rule: BatchRule, deciding: Scheduler, moments: list[tuple[Task, _View]]) -> None:
     for place, (task, view) in enumerate(moments):
         fraction, gpu = rule_choice(rule, place, task, view)
         decision = deciding.decide(task, view)
         other_gpu = decision.gpu not in (None, gpu) or (decision.gpu is None and gpu != view.least_loaded_gpu)
         if fraction != decision.gpu_fraction or (fraction > 0.0 and other_gpu):
-            raise SchedulerError(f"{deciding.name}: rule and decide differ for task {task.task_id}.")
+            raise SchedulerError(f"{deciding.name}: {form} and decide differ for task {task.task_id}.")
+
+
+def _memory(scheduler: Scheduler) -> Any:
+    return _plain(_copied(scheduler)) if isinstance(scheduler, Remembers) else None
+
+
+def _plain(value: Any) -> Any:
+    """A captured value as what can be compared; of an object of another kind only its class."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, _plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | deque):
+        return [_plain(one) for one in value]
+    if isinstance(value, float | np.floating):
+        return repr(float(value))  # so that NaN equals NaN
+    return value if isinstance(value, str | bytes | Integral | None) else type(value)
 
 
 def _prepare(scheduler: Scheduler, estimator: PhysicsEstimator) -> None:

@@ -138,6 +138,61 @@ class ShortRule(Honest):
         return BatchRule(kind=RuleKind.PRESCRIBED, fractions=np.zeros(len(batch) - 1))
 
 
+class Turns(Honest):
+    """Every third task to a GPU, and `rule_ahead` for it as it should be."""
+
+    def __init__(self) -> None:
+        self.turn = 0
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        self.turn += 1
+        return Decision(gpu_fraction=float(self.turn % 3 == 0))
+
+    def rule_ahead(self, batch: TaskBatch) -> BatchRule | None:
+        turns = self.turn + 1 + np.arange(len(batch))
+        self.turn += len(batch)
+        return BatchRule(kind=RuleKind.PRESCRIBED, fractions=np.where(turns % 3 == 0, 1.0, 0.0))
+
+    def capture(self) -> Mapping[str, Any]:
+        return {"turn": self.turn}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.turn = state["turn"]
+
+
+class Shortsighted(Turns):
+    """Ahead, it is another strategy."""
+
+    def rule_ahead(self, batch: TaskBatch) -> BatchRule | None:
+        return BatchRule(kind=RuleKind.PRESCRIBED, fractions=np.zeros(len(batch)))
+
+
+class Standing(Turns):
+    """Says what comes and does not move on."""
+
+    def rule_ahead(self, batch: TaskBatch) -> BatchRule | None:
+        rule = super().rule_ahead(batch)
+        self.turn -= len(batch)
+        return rule
+
+
+class Evasive(Turns):
+    """Moves on although it leaves the decisions to `decide`."""
+
+    def rule_ahead(self, batch: TaskBatch) -> BatchRule | None:
+        self.turn += 1
+        return None
+
+
+class Miscounting(Turns):
+    """Decides alike, with another number in its memory."""
+
+    def rule_ahead(self, batch: TaskBatch) -> BatchRule | None:
+        rule = super().rule_ahead(batch)
+        self.turn += 3
+        return rule
+
+
 CHEATERS: list[tuple[Callable[[], Any], str]] = [
     (Nameless, "name"),
     (Spaced, "name"),
@@ -159,11 +214,23 @@ CHEATERS: list[tuple[Callable[[], Any], str]] = [
     (TwoFaced, "rule and decide differ for task"),
     (OtherGpu, "rule and decide differ for task"),
     (ShortRule, "no share for task"),
+    (Shortsighted, "rule_ahead and decide differ for task 2"),
+    (Standing, "after rule_ahead, task 20 is decided differently"),
+    (Evasive, "after rule_ahead, task 1 is decided differently"),
+    (Miscounting, "rule_ahead leaves another captured state"),
 ]
 
 
 def test_an_honest_strategy_passes() -> None:
     check_scheduler(Honest)
+
+
+def test_an_honest_view_ahead_passes() -> None:
+    check_scheduler(Turns)
+
+
+def test_the_forest_decides_ahead_as_it_does_one_by_one() -> None:
+    check_scheduler(lambda: create("hybrid_ml", {"background": True, "window": 30}))
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
