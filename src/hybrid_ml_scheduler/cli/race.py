@@ -114,11 +114,13 @@ def _raced(
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
     from hybrid_ml_scheduler.cli.progress import progress_bar
     from hybrid_ml_scheduler.experiments.perfetto import TraceWriter
-    from hybrid_ml_scheduler.experiments.race import entrants, race_until_decided, run_race
+    from hybrid_ml_scheduler.experiments.race import check_search, entrants, race_until_decided, run_race
     from hybrid_ml_scheduler.experiments.race_files import race_folder
 
     count = len(plan.workload.tasks(plan.seed))
     strategies = entrants(plan)
+    if until is not None:
+        check_search(plan, until)
     folder = None if out is None else race_folder(out, plan, until)
     say_if_compiling()
     look: Look | None = None

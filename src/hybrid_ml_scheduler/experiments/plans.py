@@ -17,7 +17,15 @@ from hybrid_ml_scheduler.experiments.node_plan import node_from_mapping, node_to
 from hybrid_ml_scheduler.physics.node import Node
 from hybrid_ml_scheduler.workload import DEFAULT_PRESET, PRESETS, WorkloadParameters, preset, resolve
 
-__all__ = ["Plan", "WorkloadChoice", "load_plan", "plan_from_mapping", "read_plan_file", "unknown_key"]
+__all__ = [
+    "Plan",
+    "WorkloadChoice",
+    "check_last_seed",
+    "load_plan",
+    "plan_from_mapping",
+    "read_plan_file",
+    "unknown_key",
+]
 
 SECTIONS = ("simulation", "workload", "physics", "schedulers")
 _CHOICE_KEYS = ("preset", "file", "dialect", "options")
@@ -81,6 +89,7 @@ class Plan:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
                 raise PlanError(f"simulation.{name} = {value!r} must be a whole number from {least} to {most}.")
+        check_last_seed("simulation.seeds", self.seeds, self.seed)
         if self.workload.is_preset:
             self.workload.parameters()
         doubled = sorted({name for name in self.schedulers if self.schedulers.count(name) > 1})
@@ -109,6 +118,12 @@ class Plan:
         """A short hash that changes whenever the plan does."""
         text = json.dumps(self.to_mapping(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def check_last_seed(name: str, seeds: int, seed: int) -> None:
+    """Refuse a number of seeds whose last one would be greater than any seed may be."""
+    if seed + seeds - 1 > MOST_SEED:
+        raise PlanError(f"{name} = {seeds} from seed {seed} on goes beyond the greatest seed, {MOST_SEED}.")
 
 
 def unknown_key(path: str, key: str, known: Iterable[str]) -> PlanError:

@@ -11,8 +11,8 @@ from typing import Any
 from hybrid_ml_scheduler.cluster import Certificate, RunColumns, Simulation, Summary, certificate, run_batch, summarize
 from hybrid_ml_scheduler.core import Learns, Prepares, RaceContext, Scheduler, TaskBatch, with_rule
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.experiments.plans import Plan
-from hybrid_ml_scheduler.experiments.sequential import Look, looks_until_decided
+from hybrid_ml_scheduler.experiments.plans import Plan, check_last_seed
+from hybrid_ml_scheduler.experiments.sequential import Look, looks_until_decided, planned_looks
 from hybrid_ml_scheduler.experiments.statistics import Samples
 from hybrid_ml_scheduler.physics import Durations, Node, PhysicsEstimator, TaskSeconds, durations
 from hybrid_ml_scheduler.schedulers import create
@@ -20,6 +20,7 @@ from hybrid_ml_scheduler.schedulers import create
 __all__ = [
     "Entrant",
     "SeedRace",
+    "check_search",
     "entrants",
     "race_seed",
     "race_until_decided",
@@ -209,6 +210,12 @@ def samples_of(races: Sequence[SeedRace], metric: str) -> dict[str, list[float]]
     return {name: [float(getattr(race.summaries[name], metric)) for race in races] for name in races[0].summaries}
 
 
+def check_search(plan: Plan, most: int) -> None:
+    """Refuse a search for a decision that could not be carried through to its last seed."""
+    planned_looks(most)
+    check_last_seed("--max-seeds", most, plan.seed)
+
+
 def race_until_decided(
     plan: Plan,
     *,
@@ -218,6 +225,7 @@ def race_until_decided(
     watch: Watcher | None = None,
 ) -> tuple[list[SeedRace], Look]:
     """Add seeds until every pair of strategies is decided on one metric, or `most` seeds are spent."""
+    check_search(plan, most)
     strategies = entrants(plan)
     races: list[SeedRace] = []
 

@@ -200,3 +200,23 @@ def test_seeds_that_give_the_same_tasks_are_no_evidence(hms: Any, tmp_path: Path
     greedy = result["schedulers"]["greedy"]
     assert greedy["mean_latency_s_ci"] == [greedy["mean_latency_s"]] * 2
     assert run(["race", "--workload", str(path), "--until-decided", *pair]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "culprit"),
+    [
+        (["--seed", str(2**63 - 1), "--seeds", "2"], "--seeds = 2 from seed 9223372036854775807"),
+        (["--seed", str(2**63 - 5), "--until-decided", "--max-seeds", "10"], "--max-seeds = 10 from seed"),
+        (["--until-decided", "--max-seeds", "3"], "--max-seeds = 3"),
+    ],
+)
+def test_seeds_that_cannot_all_be_raced_are_refused_before_anything_is_written(
+    words: list[str], culprit: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*QUICK, *words, "--out", str(tmp_path / "a")]) == 2
+    assert culprit in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_greatest_seed_can_be_raced(hms: Any) -> None:
+    assert hms(*QUICK, "--seed", str(2**63 - 2), "--seeds", "2")["seeds"] == 2
