@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +15,8 @@ from hybrid_ml_scheduler.cli.model_output import FIRST_TRAINING_SEED, Gpus, Outp
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.experiments.training_log import TrainingLog
     from hybrid_ml_scheduler.physics import Node
+
+    Work = tuple[Mapping[str, float], Callable[[TrainingLog], None]]
 
 __all__ = ["train"]
 
@@ -130,9 +133,11 @@ def agent(
     place = out or Path(f"{strategy.value}{ENDINGS[strategy][0]}")
     check_writable("--out", place, ENDINGS[strategy])
     check_plot(plot)
-    make = _trained_agent if strategy is Agent.RL_AGENT else _trained_split
+    prepare = _agent_work if strategy is Agent.RL_AGENT else _split_work
+    # All that can be refused is refused here: the log begins its folder as soon as it is opened.
+    budget, work = prepare(names, Node.uniform(gpus), seed, effort, place)
     with stages() as tell, TrainingLog(tell, tensorboard, strategy.value) as log:
-        budget = make(names, Node.uniform(gpus), seed, effort, place, log)
+        work(log)
     write_plot(f"{strategy.value}_training", curve_frames(strategy.value, log.curves, names), plot)
     result = {
         "model": str(place),
@@ -146,23 +151,22 @@ def agent(
     show(result, agent_table(result), format)
 
 
-def _trained_agent(
-    names: list[str], node: Node, seed: int | None, effort: float, place: Path, log: TrainingLog
-) -> dict[str, float]:
-    """Train `rl_agent` and save it; returns what it cost."""
+def _agent_work(names: list[str], node: Node, seed: int | None, effort: float, place: Path) -> Work:
+    """How to train `rl_agent` and save it, and what that costs."""
     from hybrid_ml_scheduler.experiments.agent_training import AgentBudget, train_agent
     from hybrid_ml_scheduler.experiments.training_files import save_trained_agent
     from hybrid_ml_scheduler.workload import preset
 
-    budget = AgentBudget().scaled(effort, seed)
-    save_trained_agent(train_agent([preset(name) for name in names], node, budget, log), node, place)
-    return budget.record()
+    budget, laws = AgentBudget().scaled(effort, seed), [preset(name) for name in names]
+
+    def work(log: TrainingLog) -> None:
+        save_trained_agent(train_agent(laws, node, budget, log), node, place)
+
+    return budget.record(), work
 
 
-def _trained_split(
-    names: list[str], node: Node, seed: int | None, effort: float, place: Path, log: TrainingLog
-) -> dict[str, int]:
-    """Train `rl_split` and save it; returns what it cost."""
+def _split_work(names: list[str], node: Node, seed: int | None, effort: float, place: Path) -> Work:
+    """How to train `rl_split` and save it, and what that costs."""
     from hybrid_ml_scheduler.core.errors import PlanError
     from hybrid_ml_scheduler.experiments.split_search import SearchBudget, train_split
     from hybrid_ml_scheduler.experiments.training_files import save_trained_split
@@ -170,6 +174,9 @@ def _trained_split(
 
     if len(names) > 1:
         raise PlanError(f"rl_split learns on one workload, not on {len(names)} ({', '.join(names)}).")
-    budget = SearchBudget().scaled(effort, seed)
-    save_trained_split(train_split(preset(names[0]), node, budget, log), names, place)
-    return budget.record()
+    budget, law = SearchBudget().scaled(effort, seed), preset(names[0])
+
+    def work(log: TrainingLog) -> None:
+        save_trained_split(train_split(law, node, budget, log), names, place)
+
+    return budget.record(), work

@@ -146,3 +146,20 @@ def test_a_seed_is_for_training_or_for_judging_never_for_both(
 ) -> None:
     assert run(words) == 2
     assert "--seed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--gpus", "0"],
+        ["--workload", "mixd"],
+        ["--strategy", "rl_split", "--workload", "mixed", "--workload", "light"],
+    ],
+)
+def test_a_refused_training_leaves_no_tensorboard_folder(
+    wrong: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["train", "agent", "--effort", "0.001", "--tensorboard", "tb", *wrong]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
