@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -155,12 +156,24 @@ def _checked(plan: Plan) -> Plan:
 def _blamed(sentence: str, point: Point, source: str) -> str:
     """A refusal with the file, and with the key of the grid whose value it speaks of."""
     sentence = sentence.removeprefix(f"{source}: ")
-    for key, value in point.items():
-        values = value if isinstance(value, list) else [value]
-        told = any(repr(one) in sentence or f"= {one}" in sentence for one in values)
-        if told or key in sentence or key.rpartition(".")[2] in sentence:
-            return f"{source}: sweep.{key}: {sentence}"
+    for clues in (lambda key, _: (key,), lambda key, _: (key.rpartition(".")[2],), _value_clues):
+        places = {key: _first_place(sentence, clues(key, value)) for key, value in point.items()}
+        told = {key: place for key, place in places.items() if place is not None}
+        if told:
+            return f"{source}: sweep.{min(told, key=lambda key: told[key])}: {sentence}"
     return f"{source}: {sentence}"
+
+
+def _value_clues(_: str, value: Any) -> tuple[str, ...]:
+    """How a sentence may write a value of the grid, or one of the values in a list of it."""
+    values = value if isinstance(value, list) else [value]
+    return tuple(clue for one in values for clue in (repr(one), f"= {one}"))
+
+
+def _first_place(sentence: str, clues: Sequence[str]) -> int | None:
+    """Where the first of the clues stands in a sentence as a whole word: 1 is no part of -1, of 0.1 or of 10."""
+    found = [re.search(rf"(?<![\w.+-]){re.escape(clue)}(?!\.?\w)", sentence) for clue in clues]
+    return min((match.start() for match in found if match is not None), default=None)
 
 
 def run_cell(cell: Cell) -> list[dict[str, Any]]:

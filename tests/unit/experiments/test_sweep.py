@@ -135,3 +135,20 @@ def test_csv_and_parquet_hold_the_same(tmp_path: Path) -> None:
     folder, _, _ = swept(load_sweep(written(tmp_path / "s.toml")), tmp_path / "out")
     csv = pd.read_csv(folder.path / "tables/sweep.csv")
     pd.testing.assert_frame_equal(csv, folder.read_table("sweep"), check_dtype=False, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("grid", "culprit"),
+    [
+        ("simulation.num_gpus = [1]\nworkload.arrival_rate = [-1]", "workload.arrival_rate"),
+        ("workload.noise_sigma = [0.1]\nworkload.arrival_rate = [-0.1]", "workload.arrival_rate"),
+        ("simulation.seed = [0]\nsimulation.seeds = [0]", "simulation.seeds"),
+        ("simulation.seeds = [1]\nworkload.file = ['1.csv']", "workload.file"),
+        ("workload.arrival_rate = [1]\nworkload.arival_rate = [2]", "workload.arival_rate"),
+        ("simulation.seed = [4]\nschedulers.race = [['gredy']]", "schedulers.race"),
+    ],
+)
+def test_a_refusal_names_the_key_at_fault_and_not_its_neighbour(tmp_path: Path, grid: str, culprit: str) -> None:
+    with pytest.raises(PlanError) as refused:
+        load_sweep(written(tmp_path / "s.toml", f"[sweep]\n{grid}\n"))
+    assert str(refused.value).startswith(f"{tmp_path / 's.toml'}: sweep.{culprit}: ")
