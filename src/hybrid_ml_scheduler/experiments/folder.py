@@ -24,6 +24,7 @@ __all__ = ["INCOMPLETE", "ResultsFolder", "parquet_bytes", "write_whole"]
 
 INCOMPLETE = "INCOMPLETE"
 _STATUS = "status.json"
+_PLAN = "plan.json"
 
 
 class ResultsFolder:
@@ -47,12 +48,11 @@ class ResultsFolder:
             folder = cls.open(path)
             folder._refuse_unless(digest, inputs or {})
             return folder
-        if path.exists() and (not path.is_dir() or any(item.name != INCOMPLETE for item in path.iterdir())):
-            raise PlanError(f"{path} is not empty and holds no results of this program; choose another --out.")
+        _refuse_foreign(path)
         folder = cls(path, {"kind": kind, "plan_hash": digest, "state": "incomplete", "phases": {}})
         folder._status["inputs"] = dict(inputs or {})
         folder._mark_incomplete()
-        folder.write_json("plan.json", plan)
+        folder.write_json(_PLAN, plan)
         folder._save()
         return folder
 
@@ -62,7 +62,7 @@ class ResultsFolder:
         try:
             status = json.loads((path / _STATUS).read_text(encoding="utf-8"))
         except (FileNotFoundError, NotADirectoryError):
-            hint = "; run `hms race --out` again to make it one" if (path / "race.json").is_file() else ""
+            hint = "; race into a new folder with `hms race --out`" if (path / "race.json").is_file() else ""
             raise HmsError(f"{path} is no results folder: it has no {_STATUS}{hint}.") from None
         except (OSError, ValueError) as error:
             raise HmsError(f"{path / _STATUS} cannot be read ({error}).") from error
@@ -83,7 +83,7 @@ class ResultsFolder:
     @property
     def plan(self) -> dict[str, Any]:
         """The stored plan."""
-        return dict(self.read_json("plan.json"))
+        return dict(self.read_json(_PLAN))
 
     def is_done(self, phase: str) -> bool:
         """Whether a phase has ended and all its files are still what it wrote."""
@@ -174,6 +174,22 @@ class ResultsFolder:
     def _save(self) -> None:
         text = json.dumps(self._status, indent=2, sort_keys=True)
         write_whole(self.path / _STATUS, (text + "\n").encode("utf-8"))
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Refuse a folder with anything in it but what a start that was cut short leaves; clear away half-written files.
+
+    A plan alone is no such trace: the marker is always there before it.
+    """
+    if not path.exists():
+        return
+    found = list(path.iterdir()) if path.is_dir() else [path]
+    own = (INCOMPLETE, _PLAN) if (path / INCOMPLETE).is_file() else ()
+    halves = [item for item in found if any(item.match(f".{name}.*.part") for name in (INCOMPLETE, _PLAN, _STATUS))]
+    if any(item.name not in own and item not in halves for item in found):
+        raise PlanError(f"{path} is not empty and holds no results of this program; choose another --out.")
+    for half in halves:
+        half.unlink(missing_ok=True)
 
 
 def plan_digest(kind: str, plan: Mapping[str, Any]) -> str:

@@ -102,3 +102,24 @@ def test_status_names_each_file_of_a_phase(tmp_path: Path) -> None:
     with folder.phase("simulate"):
         folder.write_json("run.json", {"a": 1})
     assert set(json.loads((folder.path / "status.json").read_text())["phases"]["simulate"]) == {"run.json"}
+
+
+def test_a_start_that_was_cut_short_can_be_made_again(tmp_path: Path) -> None:
+    whole = make(tmp_path / "whole").path
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    (begun / ".INCOMPLETE.17.part").write_text("This fol")
+    for name in (INCOMPLETE, "plan.json"):
+        (begun / name).write_bytes((whole / name).read_bytes())
+        (begun / ".status.json.17.part").write_text("{")
+        make(begun)
+        assert sorted(os.listdir(begun)) == sorted(os.listdir(whole))
+        (begun / "status.json").unlink()
+        (begun / "plan.json").unlink()
+
+
+def test_a_plan_that_this_program_did_not_put_there_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text("{}")
+    with pytest.raises(PlanError, match="not empty"):
+        make(tmp_path)
+    assert os.listdir(tmp_path) == ["plan.json"]

@@ -61,7 +61,10 @@ def test_a_folder_of_an_older_race_is_refused_with_what_to_do(
 ) -> None:
     (tmp_path / "race.json").write_text("{}")
     assert run(["report", str(tmp_path)]) == 2
-    assert "hms race --out" in capsys.readouterr().err
+    assert "race into a new folder with `hms race --out`" in capsys.readouterr().err
+    words = ["race", "--tasks", "20", "--scheduler", "greedy", "--out"]
+    assert run([*words, str(tmp_path)]) == 2
+    assert run([*words, str(tmp_path / "new")]) == 0
 
 
 def test_repeats_of_one_file_name_no_winner_in_any_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
