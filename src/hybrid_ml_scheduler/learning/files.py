@@ -64,6 +64,8 @@ def write_model(path: Path, write: Callable[[str], object]) -> None:
         os.replace(beside, path)
     except OSError as error:
         raise ModelError(f"{path} cannot be written: {error.strerror or error}.") from error
+    except RuntimeError as error:  # how torch says that the system took only a part of the bytes
+        raise ModelError(f"{path} cannot be written whole; is the disk full?") from error
     finally:
         beside.unlink(missing_ok=True)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +110,22 @@ def test_bad_agent_files_are_refused_and_run_no_code(tmp_path: Path) -> None:
         torch.save(content, place)
         with pytest.raises(ModelError, match=words):
             load_agent(place)
+
+
+@pytest.mark.parametrize("name", ["agent.pth", "forest.joblib"])
+def test_a_model_that_does_not_fit_is_one_sentence_and_leaves_what_was_there(
+    model: ForestModel, tmp_path: Path, name: str
+) -> None:
+    place = tmp_path / name
+    place.write_text("old")
+    noise = {"noise": stream(1, "noise").random(10_000)}
+    save = partial(save_agent, noise, place) if name == "agent.pth" else partial(save_forest, model, place, noise)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4_096, before[1]))
+    try:
+        with pytest.raises(ModelError, match=f"{name} cannot be written"):
+            save()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert place.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [place]
