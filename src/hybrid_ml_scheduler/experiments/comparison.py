@@ -25,6 +25,7 @@ __all__ = [
     "compare",
     "computing_facts",
     "draw_plots",
+    "forget_trials",
     "records_of",
     "remake",
     "silent",
@@ -60,7 +61,11 @@ def simulate(
             folder.write_table(name, frame, csv=name not in _LONG)
         folder.write_csv(report_name, wide_report(tables["intervals"]))
         folder.write_json("run.json", _run_facts(folder, plan, strategies, records))
-    # The tables hold all that is needed from here on.
+    forget_trials(folder)
+
+
+def forget_trials(folder: ResultsFolder) -> None:
+    """Delete the trials of a simulation that has ended: the tables hold all that is needed from then on."""
     shutil.rmtree(folder.path / "trials", ignore_errors=True)
 
 
@@ -118,6 +123,7 @@ def draw_plots(folder: ResultsFolder, *, engine: Engine | None = None, step: Ste
     """Draw every plot that the stored tables allow, as PNG and SVG."""
     from hybrid_ml_scheduler.experiments.plots import plots_for
 
+    forget_trials(folder)  # once more: an interrupt may have come just after the simulation was marked as done
     with folder.phase("plots"):
         names = plots_for(folder.tables())
         jobs = [(folder.path, name) for name in names]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from hybrid_ml_scheduler.experiments.comparison import Step, carry_out, computing_facts, records_of, silent
+from hybrid_ml_scheduler.experiments.comparison import (
+    Step,
+    carry_out,
+    computing_facts,
+    forget_trials,
+    records_of,
+    silent,
+)
 from hybrid_ml_scheduler.experiments.engines import Engine, LocalEngine
 from hybrid_ml_scheduler.experiments.folder import ResultsFolder, plan_digest
 from hybrid_ml_scheduler.experiments.inputs import program_inputs
@@ -79,7 +85,7 @@ def _simulate(folder: ResultsFolder, study: ShiftStudy, engine: Engine, step: St
             folder.write_table(name, frame)
         folder.write_json("shift.json", shift_result(runs))
         folder.write_json("run.json", _run_facts(study))
-    shutil.rmtree(folder.path / "trials", ignore_errors=True)
+    forget_trials(folder)
 
 
 def _run_facts(study: ShiftStudy) -> dict[str, Any]:

@@ -148,3 +148,17 @@ def test_the_command_tells_draws_and_refuses_another_plan(tmp_path: Path, capsys
     assert (tmp_path / "out/report.pdf").read_bytes().startswith(b"%PDF")
     assert run([*words, "--seeds", "2"]) == 2
     assert "another plan" in capsys.readouterr().err
+
+
+def test_trials_that_an_interrupt_left_behind_are_deleted_with_the_next_plots(
+    studied: ResultsFolder, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(studied.path, copy)
+    (copy / "trials").mkdir()
+    (copy / "trials" / "shift-5.npz").write_bytes(b"")
+    (copy / INCOMPLETE).touch()
+    folder = ResultsFolder.open(copy)
+    run_study(folder, SMALL, engine=LocalEngine(1))
+    assert folder.is_complete
+    assert not (copy / "trials").exists()
