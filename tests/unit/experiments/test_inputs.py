@@ -35,7 +35,7 @@ def create(path: Path, found: dict[str, str]) -> ResultsFolder:
 
 
 def test_shipped_weights_count_for_those_who_use_them() -> None:
-    assert set(inputs_of(Plan(schedulers=("greedy",)))) == {"version of hms"}
+    assert set(inputs_of(Plan(schedulers=("greedy",)))) == {"version of hms", "format of results"}
     names = set(inputs_of(Plan(schedulers=("greedy", "rl_agent", "rl_split"))))
     assert {"shipped rl_agent.npy", "shipped rl_agent.json", "shipped rl_split.json"} <= names
 
@@ -53,7 +53,9 @@ def test_files_that_a_plan_names_count_by_what_they_hold(tmp_path: Path) -> None
     assert inputs_of(plan)[str(trace)] != before[str(trace)]
 
 
-@pytest.mark.parametrize("name", ["shipped rl_agent.npy", "version of hms", "mine.py"])
+@pytest.mark.parametrize(
+    "name", ["shipped rl_agent.npy", "version of hms", "version of theirs", "format of results", "mine.py"]
+)
 def test_a_changed_input_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
     create(tmp_path / "r", {name: "1", "same": "x"})
     create(tmp_path / "r", {name: "1", "same": "x"})
@@ -85,3 +87,30 @@ def test_a_strategy_file_that_changed_does_not_go_on(tmp_path: Path, capsys: pyt
     file.write_text(STRATEGY.replace("All", "Everything"))
     assert run(words) == 2
     assert "mine.py" in capsys.readouterr().err
+
+
+def test_another_format_of_results_does_not_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["race", "--tasks", "20", "--scheduler", "greedy", "--out", str(tmp_path / "out")]
+    assert run(words) == 0
+    monkeypatch.setattr(inputs, "RESULTS_FORMAT", inputs.RESULTS_FORMAT + 1)
+    assert run(words) == 2
+    before = inputs.RESULTS_FORMAT - 1
+    assert f"another format of results ({before}; now {before + 1})" in capsys.readouterr().err
+
+
+def test_an_installed_strategy_of_another_version_does_not_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site, about = tmp_path / "site", tmp_path / "site" / "theirs-1.0.dist-info"
+    about.mkdir(parents=True)
+    (site / "their_mine.py").write_text(STRATEGY)
+    (about / "entry_points.txt").write_text("[hybrid_ml_scheduler.schedulers]\nmine = their_mine:Mine\n")
+    monkeypatch.syspath_prepend(str(site))
+    words = ["race", "--tasks", "20", "--scheduler", "mine", "--out", str(tmp_path / "out")]
+    for version, code in (("1.0", 0), ("1.0", 0), ("1.1", 2)):
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: theirs\nVersion: {version}\n")
+        assert run(words) == code
+    assert "another version of theirs (1.0; now 1.1)" in capsys.readouterr().err
+    assert "version of theirs" not in inputs_of(Plan(schedulers=("greedy",)))
