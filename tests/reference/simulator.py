@@ -60,21 +60,31 @@ class Device:
         parts = self.parts()
         if not parts:
             return now
-        first, last = parts[0], parts[-1]
+        end = self.first_end_s(now)
+        return max(end, parts[-1].promised_s + (end - parts[0].promised_s))
+
+    def first_end_s(self, now: float) -> float:
+        """When the part that runs, or is next to run, will be done, as far as one can tell."""
+        first = self.parts()[0]
         if self.running is not None:
-            end = max(now, first.start_s + first.estimate_s)
-        else:
-            end = max(now, first.gate_s) + first.estimate_s
-        return max(end, last.promised_s + (end - first.promised_s))
+            return max(now, first.start_s + first.estimate_s)
+        return max(now, first.gate_s) + first.estimate_s
 
     def parts(self) -> list[QueuedPart]:
         """Whatever runs or waits, in order."""
         return [*([] if self.running is None else [self.running]), *self.queue]
 
     def join(self, part: QueuedPart, now: float) -> None:
-        """Queue a part; it is promised its estimated seconds behind what was promised last."""
+        """Queue a part; it is promised its estimated seconds behind what was promised last, or behind its gate.
+
+        All promises move with the first part, a gate does not: it is set back by what the first part is late.
+        """
         before = self.parts()
-        part.promised_s = max(before[-1].promised_s if before else now, part.gate_s) + part.estimate_s
+        if before:
+            late = self.first_end_s(now) - before[0].promised_s
+            part.promised_s = max(before[-1].promised_s, part.gate_s - late) + part.estimate_s
+        else:
+            part.promised_s = max(now, part.gate_s) + part.estimate_s
         self.queue.append(part)
 
 

@@ -9,10 +9,11 @@ from typing import Any
 __all__ = ["Device", "QueuedPart"]
 
 
-# A promised part as a plain tuple, since two are made for every task: when it really starts and finishes, what was
-# believed (estimated seconds; the believed moment before which it cannot start), and whose it is.
-QueuedPart = tuple[float, float, float, float, int]
-START, FINISH, ESTIMATE, NOT_BEFORE = range(4)
+# A queued part as a plain tuple, since two are made for every task: when it really starts and finishes, what was
+# believed (estimated seconds; the believed moment before which it cannot start; the end it was promised when it was
+# queued), and whose it is.
+QueuedPart = tuple[float, float, float, float, float, int]
+START, FINISH, ESTIMATE, NOT_BEFORE, PROMISED = range(5)
 # Whoever asks about the queue settles it first, so appending may put that off for a while.
 _UNSETTLED = 64
 
@@ -20,16 +21,7 @@ _UNSETTLED = 64
 class Device:
     """The queue of one device and its recent past; `is_exact` as long as luck plays no part."""
 
-    __slots__ = (
-        "_busy_s",
-        "_first_promised_s",
-        "_last_promised_s",
-        "_queue",
-        "_recent",
-        "_window_s",
-        "free_s",
-        "is_exact",
-    )
+    __slots__ = ("_busy_s", "_queue", "_recent", "_window_s", "free_s", "is_exact")
 
     def __init__(self, window_s: float) -> None:
         self.free_s = 0.0
@@ -38,62 +30,66 @@ class Device:
         self._window_s = window_s
         self._queue: deque[QueuedPart] = deque()
         self._recent: deque[QueuedPart] = deque()
-        # The ends that the first and the last part of the queue were promised; kept only where luck plays a part.
-        self._first_promised_s = self._last_promised_s = 0.0
 
     def settle(self, now_s: float) -> None:
         """Move finished parts to the recent past and forget what lies before the window."""
-        queue, recent, is_exact = self._queue, self._recent, self.is_exact
+        queue, recent = self._queue, self._recent
         while queue and queue[0][FINISH] <= now_s:
             recent.append(queue.popleft())
-            if queue and not is_exact:
-                first = queue[0]
-                self._first_promised_s = max(self._first_promised_s, first[NOT_BEFORE]) + first[ESTIMATE]
         oldest = now_s - self._window_s
         while recent and recent[0][FINISH] <= oldest:
             recent.popleft()
 
     def estimated_end_s(self, now_s: float) -> float:
-        """When the device is believed to be free; finished parts are known, the others estimated.
+        """When the device is believed to be free now, which must not be before anything asked or queued earlier."""
+        if not self.is_exact:
+            self.settle(now_s)
+        return self.foreseen_end_s(now_s)
 
-        What was promised to the queue moves with its first part, by as much as that is early or late.
+    def foreseen_end_s(self, at_s: float) -> float:
+        """When the device will be believed to be free at some moment, if nothing comes; the queue is left as it is.
+
+        Finished parts are known, the others estimated: what was promised to the queue moves with its first part, by as
+        much as that is early or late.
         """
         if self.is_exact:
-            return self.free_s if self.free_s > now_s else now_s
-        self.settle(now_s)
-        if not self._queue:
-            return now_s
-        head = self._queue[0]
-        if head[START] <= now_s:
-            end = max(now_s, head[START] + head[ESTIMATE])
-        else:
-            end = max(now_s, head[NOT_BEFORE]) + head[ESTIMATE]
-        return max(end, self._last_promised_s + (end - self._first_promised_s))
+            return self.free_s if self.free_s > at_s else at_s
+        for head in self._queue:
+            if head[FINISH] > at_s:
+                end = _believed_end_s(head, at_s)
+                return max(end, self._queue[-1][PROMISED] + (end - head[PROMISED]))
+        return at_s
 
-    def append(self, part: QueuedPart, now_s: float) -> None:
+    def append(
+        self, start_s: float, finish_s: float, estimate_s: float, not_before_s: float, task_id: int, now_s: float
+    ) -> None:
         """Queue a part behind what was promised before."""
+        promised_s = finish_s
         if not self.is_exact:
-            self._promise(part, now_s)
+            promised_s = self._promise(estimate_s, not_before_s, now_s)
         elif len(self._queue) > _UNSETTLED:
             self.settle(now_s)
-        self._queue.append(part)
-        self.free_s = part[FINISH]
-        self._busy_s += part[FINISH] - part[START]
+        self._queue.append((start_s, finish_s, estimate_s, not_before_s, promised_s, task_id))
+        self.free_s = finish_s
+        self._busy_s += finish_s - start_s
 
-    def _promise(self, part: QueuedPart, now_s: float) -> None:
+    def _promise(self, estimate_s: float, not_before_s: float, now_s: float) -> float:
+        """The end that a part is promised: its seconds behind the last promise, or behind what it must wait for.
+
+        Promises are kept as they were given, so what a part must wait for is set back by what the first one is late.
+        """
         self.settle(now_s)
-        if self._queue:
-            self._last_promised_s = max(self._last_promised_s, part[NOT_BEFORE]) + part[ESTIMATE]
-        else:
-            self._first_promised_s = self._last_promised_s = max(now_s, part[NOT_BEFORE]) + part[ESTIMATE]
+        if not self._queue:
+            return max(now_s, not_before_s) + estimate_s
+        head = self._queue[0]
+        late_s = _believed_end_s(head, now_s) - head[PROMISED]
+        return max(self._queue[-1][PROMISED], not_before_s - late_s) + estimate_s
 
     def expect_luck(self, now_s: float) -> None:
         """From now on promises are estimates; those given before were kept to the letter."""
         if self.is_exact:
             self.is_exact = False
             self.settle(now_s)
-            if self._queue:
-                self._first_promised_s, self._last_promised_s = self._queue[0][FINISH], self._queue[-1][FINISH]
 
     def queue_length(self, now_s: float) -> int:
         """How many parts are waiting or running."""
@@ -119,7 +115,7 @@ class Device:
     def intervals(self, now_s: float) -> list[tuple[float, float, int]]:
         """Recent and promised parts as (start, finish, task id), for pictures."""
         self.settle(now_s)
-        return [(start_s, finish_s, task_id) for start_s, finish_s, _, _, task_id in (*self._recent, *self._queue)]
+        return [(start_s, finish_s, task_id) for start_s, finish_s, *_, task_id in (*self._recent, *self._queue)]
 
     def capture(self) -> Mapping[str, Any]:
         """The whole state as plain values."""
@@ -127,7 +123,6 @@ class Device:
             "free_s": self.free_s,
             "busy_s": self._busy_s,
             "exact": self.is_exact,
-            "promised_s": (self._first_promised_s, self._last_promised_s),
             "queue": list(self._queue),
             "recent": list(self._recent),
         }
@@ -137,4 +132,10 @@ class Device:
         self.free_s, self._busy_s, self.is_exact = state["free_s"], state["busy_s"], state["exact"]
         self._queue = deque(state["queue"])
         self._recent = deque(state["recent"])
-        self._first_promised_s, self._last_promised_s = state["promised_s"]
+
+
+def _believed_end_s(head: QueuedPart, now_s: float) -> float:
+    """When the first part of a queue will be done, as far as one can tell."""
+    if head[START] <= now_s:
+        return max(now_s, head[START] + head[ESTIMATE])
+    return max(now_s, head[NOT_BEFORE]) + head[ESTIMATE]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numba import njit
 
 from hybrid_ml_scheduler.cluster.kernel import choose
-from hybrid_ml_scheduler.cluster.parts import append_part, estimated_end
+from hybrid_ml_scheduler.cluster.parts import PART_COLUMNS, append_part, estimated_end
 from hybrid_ml_scheduler.cluster.ready import pop_ready, push_ready
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.physics.choices import split_on
@@ -60,9 +60,8 @@ def run_general(
     free = np.zeros(num_gpus + 1)
     backlog = np.zeros(num_gpus)
     heads, tails = np.full(num_gpus + 1, -1), np.full(num_gpus + 1, -1)
-    promised = 2 * count if noisy else 0
-    chain, table = np.empty(promised, np.int64), np.empty((promised, 4))
-    promises = np.zeros((num_gpus + 1, 2))
+    parts = 2 * count if noisy else 0
+    chain, table = np.empty(parts, np.int64), np.empty((parts, PART_COLUMNS))
     doomed = np.zeros(count, np.bool_)
     paging, no_pages = paged_s.shape[0] > 0, np.zeros(0)
     length, decided = 0, 0
@@ -78,10 +77,10 @@ def run_general(
         cpu_end = now
         if not doomed[row]:
             # Without luck a device is believed to be free when it is free, and no queue need be walked.
-            cpu_end = estimated_end(0, now, heads, chain, table, promises) if noisy else max(free[0], now)
+            cpu_end = estimated_end(0, now, heads, tails, chain, table) if noisy else max(free[0], now)
             for index in range(num_gpus):
                 device = index + 1
-                end = estimated_end(device, now, heads, chain, table, promises) if noisy else max(free[device], now)
+                end = estimated_end(device, now, heads, tails, chain, table) if noisy else max(free[device], now)
                 backlog[index] = end - now
             place = decided if by_decision else row
             decided += 1
@@ -104,7 +103,7 @@ def run_general(
             finish = cpu_start + cpu_part * luck
             free[0] = finish
             if noisy:
-                append_part(0, 2 * row, now, cpu_start, finish, cpu_part, 0.0, heads, tails, chain, table, promises)
+                append_part(0, 2 * row, now, cpu_start, finish, cpu_part, 0.0, heads, tails, chain, table)
             not_before = cpu_end + cpu_part if serial else 0.0
         if gpu_part > 0.0:
             device = gpu + 1
@@ -116,7 +115,7 @@ def run_general(
             if noisy:
                 append_part(
                     device, 2 * row + 1, now, gpu_start, free[device], gpu_part, not_before,
-                    heads, tails, chain, table, promises,
+                    heads, tails, chain, table,
                 )  # fmt: skip
         out_fraction[row] = fraction
         out_gpu[row] = gpu if gpu_part > 0.0 else -1

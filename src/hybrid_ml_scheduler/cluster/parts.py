@@ -1,10 +1,9 @@
 """Queues of parts in compiled form: what was promised to each device and what is believed of it.
 
-Every part is one row of `table`: actual start, actual finish, estimated seconds, and the estimated moment
-before which it cannot start (serial co-execution). `chain` links the parts of a device in order. When a part is
-queued it is promised an end; `promised` remembers, for each device, those of the first and of the last part in its
-queue. The promises move with the first part, by as much as it is early or late, so that however long a queue
-is, its believed end is one sum.
+Every part is one row of `table`: actual start, actual finish, estimated seconds, the estimated moment before which
+it cannot start (serial co-execution), and the end it was promised when it was queued. `chain` links the parts of a
+device in order. The promises move with the first part, by as much as it is early or late, so that however long a
+queue is, its believed end is one sum.
 """
 
 from __future__ import annotations
@@ -13,30 +12,33 @@ from numba import njit
 
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 
-__all__ = ["append_part", "estimated_end"]
+__all__ = ["PART_COLUMNS", "append_part", "estimated_end"]
 
-START, FINISH, ESTIMATE, NOT_BEFORE = 0, 1, 2, 3
-FIRST, LAST = 0, 1
+START, FINISH, ESTIMATE, NOT_BEFORE, PROMISED = 0, 1, 2, 3, 4
+PART_COLUMNS = 5
+
+
+@njit(cache=True, inline="always", error_model="numpy")
+def _believed_end(part: int, now: float, table: FloatColumn) -> float:
+    """When the first part of a queue will be done, as far as one can tell."""
+    if table[part, START] <= now:
+        return max(now, table[part, START] + table[part, ESTIMATE])
+    return max(now, table[part, NOT_BEFORE]) + table[part, ESTIMATE]
 
 
 @njit(cache=True, error_model="numpy")
 def estimated_end(
-    device: int, now: float, heads: IntColumn, chain: IntColumn, table: FloatColumn, promised: FloatColumn
+    device: int, now: float, heads: IntColumn, tails: IntColumn, chain: IntColumn, table: FloatColumn
 ) -> float:
     """When the device is believed to be free: finished parts are known, unfinished ones are estimated."""
     part = heads[device]
     while part >= 0 and table[part, FINISH] <= now:
         part = chain[part]
-        if part >= 0:
-            promised[device, FIRST] = max(promised[device, FIRST], table[part, NOT_BEFORE]) + table[part, ESTIMATE]
     heads[device] = part
     if part < 0:
         return now
-    if table[part, START] <= now:
-        end = max(now, table[part, START] + table[part, ESTIMATE])
-    else:
-        end = max(now, table[part, NOT_BEFORE]) + table[part, ESTIMATE]
-    return max(end, promised[device, LAST] + (end - promised[device, FIRST]))
+    end = _believed_end(part, now, table)
+    return max(end, table[tails[device], PROMISED] + (end - table[part, PROMISED]))
 
 
 @njit(cache=True, error_model="numpy")
@@ -52,19 +54,23 @@ def append_part(
     tails: IntColumn,
     chain: IntColumn,
     table: FloatColumn,
-    promised: FloatColumn,
 ) -> None:
-    """Queue a part behind what was promised to the device before (`estimated_end` has been asked at this moment)."""
+    """Queue a part behind what was promised to the device before (`estimated_end` has been asked at this moment).
+
+    Promises are kept as they were given, so what the part must wait for is set back by what the first one is late.
+    """
+    head, tail = heads[device], tails[device]
+    if head < 0:
+        heads[device] = part
+        promised = max(now, not_before) + estimate
+    else:
+        late = _believed_end(head, now, table) - table[head, PROMISED]
+        promised = max(table[tail, PROMISED], not_before - late) + estimate
+        chain[tail] = part
     table[part, START] = start
     table[part, FINISH] = finish
     table[part, ESTIMATE] = estimate
     table[part, NOT_BEFORE] = not_before
+    table[part, PROMISED] = promised
     chain[part] = -1
-    if heads[device] < 0:
-        heads[device] = part
-        promised[device, LAST] = max(now, not_before) + estimate
-        promised[device, FIRST] = promised[device, LAST]
-    else:
-        promised[device, LAST] = max(promised[device, LAST], not_before) + estimate
-        chain[tails[device]] = part
     tails[device] = part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,11 +48,15 @@ class Precedence:
         self._failures: dict[int, int] = {}
         self.active = False
 
+    def begin(self, undecided: Iterable[int]) -> None:
+        """Look after parents from now on; these tasks have been offered before and are not decided yet."""
+        self.active = True
+        self._undecided.update(undecided)
+
     def offer(self, task: Task, luck: float) -> float | None:
         """Return when an arriving task is ready, or None if a parent has not been placed yet."""
         if self.recall == 0:
             raise InternalError(f"task {task.task_id} has parents in a run that was to have none.")
-        self.active = True
         self._undecided.add(task.task_id)
         entry = WaitingTask(task, luck, 0, task.arrival_time)
         for parent in task.dependencies:
@@ -81,8 +85,9 @@ class Precedence:
         """Note when a task will finish (NaN: never), and return it."""
         finish_s = math.nan if outcome.failed else outcome.finish_s
         self._finish_s[outcome.task_id] = finish_s
-        if self.recall is not None and len(self._finish_s) > self.recall:
-            self._forget(outcome.ready_s)
+        if self.recall is not None:
+            while len(self._finish_s) > self.recall and self._forget(outcome.ready_s):
+                pass
         return finish_s
 
     def placed(self, outcome: Outcome) -> Iterator[WaitingTask]:
@@ -102,15 +107,17 @@ class Precedence:
                     self._doomed.add(child)
                 yield entry
 
-    def _forget(self, now_s: float) -> None:
-        """Drop the oldest entry, unless it is still running and a child would have to wait for it."""
+    def _forget(self, now_s: float) -> bool:
+        """Drop the oldest entry, unless it is still running and a child would have to wait for it; say whether."""
         oldest, finish_s = next(iter(self._finish_s.items()))
-        if not finish_s > now_s:
-            del self._finish_s[oldest]
-            self._forgotten_up_to = max(self._forgotten_up_to, oldest)
-            if math.isnan(finish_s):
-                block, place = divmod(oldest, _FAILURES_A_BLOCK)
-                self._failures[block] = self._failures.get(block, 0) | 1 << place
+        if finish_s > now_s:
+            return False
+        del self._finish_s[oldest]
+        self._forgotten_up_to = max(self._forgotten_up_to, oldest)
+        if math.isnan(finish_s):
+            block, place = divmod(oldest, _FAILURES_A_BLOCK)
+            self._failures[block] = self._failures.get(block, 0) | 1 << place
+        return True
 
     def _has_failed(self, task_id: int) -> bool:
         block, place = divmod(task_id, _FAILURES_A_BLOCK)

@@ -61,6 +61,8 @@ class Simulation:
         if task.arrival_time < self.now_s:
             raise WorkloadError(f"task {task.task_id} arrives at {task.arrival_time:g} s, before the clock.")
         if task.dependencies or self._precedence.active:
+            if not self._precedence.active:
+                self._precedence.begin(entry[1] for entry in self._ready)
             ready_s = self._precedence.offer(task, luck)
             if ready_s is None:
                 return
@@ -98,8 +100,9 @@ class Simulation:
         columns = run_batch(batch, cluster.node, rule, seconds=seconds, free_s=cluster.free_s())
         outcomes = columns.outcomes(batch.task_id, cluster.estimator.tariff)
         cluster.queue(outcomes)
-        for outcome in outcomes:
-            self._precedence.note(outcome)
+        if self._precedence.recall != 0:
+            for outcome in outcomes:
+                self._precedence.note(outcome)
         self.now_s = outcomes[-1].ready_s
         self._decided += len(outcomes)
         return outcomes

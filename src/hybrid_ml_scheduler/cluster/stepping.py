@@ -44,6 +44,11 @@ class Cluster:
         view.now_s, view.cpu_backlog_s, view.gpu_backlogs_s = now_s, gpus.pop(0), gpus
         return view
 
+    def foreseen_view(self, at_s: float) -> BacklogView:
+        """The backlogs as they will be at a later moment if nothing comes; unlike `view`, it lets no time pass."""
+        cpu, *gpus = (device.foreseen_end_s(at_s) - at_s for device in self.devices)
+        return BacklogView(self.estimator, at_s, cpu, gpus)
+
     def place(self, task: Task, decision: Decision, view: BacklogView, luck: float = 1.0) -> Outcome:
         """Queue the parts of a decided task and return what will come of it."""
         gpu = self._gpu(task, decision, view)
@@ -62,7 +67,7 @@ class Cluster:
             cpu_start = device.free_s if device.free_s > now else now
             finish = cpu_start + cpu_s
             not_before = device.estimated_end_s(now) + estimate if self._serial else 0.0
-            device.append((cpu_start, finish, estimate, 0.0, identity), now)
+            device.append(cpu_start, finish, estimate, 0.0, identity, now)
         if gpu_s > 0.0:
             device, estimate = self.devices[gpu + 1], gpu_s
             gpu_s = estimate * luck
@@ -70,7 +75,7 @@ class Cluster:
             if self._serial and gpu_start < finish:
                 gpu_start = finish
             end = gpu_start + gpu_s
-            device.append((gpu_start, end, estimate, not_before, identity), now)
+            device.append(gpu_start, end, estimate, not_before, identity, now)
             finish = end if end > finish else finish
         else:
             gpu = NO_GPU
@@ -98,11 +103,11 @@ class Cluster:
             not_before = 0.0
             if one.cpu_s > 0.0:
                 end = one.cpu_start_s + one.cpu_s
-                devices[0].append((one.cpu_start_s, end, one.cpu_s, 0.0, one.task_id), one.ready_s)
+                devices[0].append(one.cpu_start_s, end, one.cpu_s, 0.0, one.task_id, one.ready_s)
                 not_before = end if serial else 0.0
             if one.gpu_s > 0.0:
                 end = one.gpu_start_s + one.gpu_s
-                devices[one.gpu + 1].append((one.gpu_start_s, end, one.gpu_s, not_before, one.task_id), one.ready_s)
+                devices[one.gpu + 1].append(one.gpu_start_s, end, one.gpu_s, not_before, one.task_id, one.ready_s)
 
     def failed(self, task: Task, now_s: float, fraction: float = 0.0, *, by_parent: bool = False) -> Outcome:
         """The outcome of a task that cannot run."""

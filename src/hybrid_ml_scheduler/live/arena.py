@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 from hybrid_ml_scheduler.core import HmsError, Task
-from hybrid_ml_scheduler.core.errors import InternalError
+from hybrid_ml_scheduler.core.errors import InternalError, SchedulerError
 from hybrid_ml_scheduler.live.clerk import Clerk
 from hybrid_ml_scheduler.live.frames import RaceState, Status
 from hybrid_ml_scheduler.live.framing import Framer
@@ -127,7 +127,11 @@ class Arena:
         """Let a task from outside into the race (in the arena's thread)."""
         if self.race is None:
             return None
-        entered = self.race.admit(task, at)
+        try:
+            entered = self.race.admit(task, at)
+        except SchedulerError as error:
+            self._halt(str(error))
+            raise
         self.reasons.remember(entered.task_id, self.race.racers)
         return entered
 
@@ -255,6 +259,8 @@ class Arena:
     def _halt(self, sentence: str) -> None:
         """Stop because something is wrong that going on would not mend."""
         self.state, self.problem = "stopped", sentence
+        if self.race is not None:
+            self.clerk.abandon(self.race)
         self.tell("error", sentence, key=f"halt-{time.time_ns()}", event="race_halted")
 
     def _obey(self, wait_s: float) -> None:

@@ -15,7 +15,7 @@ __all__ = ["CHECKPOINT_EVERY_TASKS", "packed", "unpacked"]
 
 CHECKPOINT_EVERY_TASKS = 10_000
 
-_MAGIC = b"HMS1"
+_MAGIC = b"HMS2"  # the number is that of the form of the state
 _DIGEST_BYTES = 16
 
 
@@ -35,6 +35,8 @@ def packed(state: Mapping[str, Any]) -> bytes:
 def unpacked(blob: bytes) -> Mapping[str, Any]:
     """Return the state again; bytes that were not written by `packed` of this version are refused."""
     digest, body = blob[4 : 4 + _DIGEST_BYTES], blob[4 + _DIGEST_BYTES :]
+    if blob.startswith(b"HMS") and not blob.startswith(_MAGIC):
+        raise StorageError("The stored checkpoint is of another version of this program; start a new run.")
     if not blob.startswith(_MAGIC) or hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest() != digest:
         raise StorageError("The stored checkpoint is damaged; start a new run.")
     content = pickle.loads(body)

@@ -29,14 +29,25 @@ class Clerk:
         self._checkpoint_task = 0
         self._announced = 0
         self._is_waiting = False
+        self._is_abandoned = False
         self._packer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoint")
         self._packing: Future[Checkpoint] | None = None
 
     def open(self, race: Race) -> None:
         """Begin with a race whose present state is stored; a checkpoint of another race is dropped."""
         self._packing = None
+        self._is_abandoned = False
         self._checkpoint_s, self._checkpoint_task = time.monotonic(), race.next_task_id
         self._announced = 0
+
+    def abandon(self, race: Race) -> None:
+        """Drop what is not stored of a race that broke within a task, and take no more checkpoints of it.
+
+        What is stored is whole; the rest would not be, and is computed again when the service comes back.
+        """
+        self._packing = None
+        self._is_abandoned = True
+        race.take_rows()
 
     @property
     def backlog(self) -> int:
@@ -63,14 +74,14 @@ class Clerk:
     def _is_checkpoint_due(self, race: Race, now_s: float) -> bool:
         moved = race.next_task_id - self._checkpoint_task
         is_time = now_s - self._checkpoint_s >= self._checkpoint_rest_s or moved >= CHECKPOINT_EVERY_TASKS
-        return self._packing is None and moved > 0 and is_time
+        return self._packing is None and moved > 0 and is_time and not self._is_abandoned
 
     def hand_over(self, race: Race, at: float, *, checkpoint: bool) -> bool:
         """Give the keeper all rows, and with `checkpoint` the present state; say whether it had room."""
         if not self._keeper.has_room(len(race.rows) + 1):
             return False
         rows = race.take_rows()
-        if checkpoint:
+        if checkpoint and not self._is_abandoned:
             self._capture(race, at)
             rows.checkpoint = self._packed(wait=True)
         else:

@@ -100,7 +100,7 @@ class Racer:
     def preview(self, task: Task) -> tuple[Decision, Mapping[str, Any]]:
         """Return the decision for a task as if it arrived, with reasons; the strategy is left as it was."""
         reasons = self.explained(task)
-        view = self.simulation.cluster.view(max(task.arrival_time, self.simulation.now_s))
+        view = self.simulation.cluster.foreseen_view(max(task.arrival_time, self.simulation.now_s))
         foresee = getattr(self.scheduler, "preview", None)
         if callable(foresee):
             return foresee(task, view), reasons
@@ -115,7 +115,7 @@ class Racer:
         """Return what the strategy says about a task today; empty if it gives no reasons."""
         if not isinstance(self.scheduler, Explains):
             return {}
-        view = self.simulation.cluster.view(max(task.arrival_time, self.simulation.now_s))
+        view = self.simulation.cluster.foreseen_view(max(task.arrival_time, self.simulation.now_s))
         return dict(self.scheduler.explain(task, view))
 
     def devices(self, now_s: float) -> dict[str, DeviceState]:

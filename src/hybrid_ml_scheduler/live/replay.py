@@ -68,8 +68,10 @@ def _apply(race: Race, event: RaceEvent, jobs: _Jobs) -> None:
         race.apply(event)
         return
     job = jobs.pop((event.payload["scheduler"], event.payload["requested_at"]))
-    if race.learners.pending is job:
-        race.learners.pending = None
+    # One that was asked for earlier came to nothing: there is one training at a time.
+    for key in [key for key, other in jobs.items() if other.requested_at < job.requested_at]:
+        del jobs[key]
+    race.learners.pending = next(reversed(jobs.values()), None)
     model = job.run()
     if model.digest != event.payload["digest"]:
         raise StorageError(

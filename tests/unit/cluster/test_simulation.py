@@ -108,6 +108,18 @@ def test_a_parent_may_arrive_after_its_child() -> None:
     assert [(outcome.task_id, outcome.ready_s) for outcome in outcomes] == [(1, 4.0), (0, 5.0)]
 
 
+def test_a_parent_that_was_announced_for_later_is_waited_for_however_many_come_before_it() -> None:
+    simulation = Simulation(Node(), create("gpu_only"), recall=2)
+    simulation.offer(SECOND._replace(task_id=0, arrival_time=50.0))
+    for number in range(1, 10):
+        simulation.advance(number)
+        simulation.offer(SECOND._replace(task_id=number, arrival_time=float(number)))
+    simulation.advance(20.0)
+    simulation.offer(SECOND._replace(task_id=10, arrival_time=20.0, dependencies=(0,)))
+    ready = {outcome.task_id: outcome.ready_s for outcome in simulation.drain()}
+    assert ready[10] == pytest.approx(50.4)
+
+
 def test_a_failed_task_takes_its_descendants_with_it_and_uses_nothing() -> None:
     big = SECOND._replace(memory_required=9000.0)
     child, grandchild = (SECOND._replace(task_id=n, dependencies=(n - 1,)) for n in (1, 2))

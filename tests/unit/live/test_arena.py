@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
+from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.live.clerk import _TASKS_AT_ONCE
 from hybrid_ml_scheduler.live.frames import RaceState
 from tests.unit.live.house import House, house
@@ -98,7 +102,7 @@ def test_people_are_told_when_the_store_goes_and_comes_back() -> None:
 
 
 def test_the_race_is_never_ahead_of_its_pace() -> None:
-    """How far a busy machine falls behind is not the arena's doing; the pace itself is tried without a clock."""
+    """How far a busy machine falls behind is not the arena's doing; test_keeping_pace holds it to a clock of ours."""
     with house(speed=40.0) as place:
         begin_s = time.monotonic()
         race = place.enter()
@@ -188,6 +192,36 @@ def test_a_strategy_that_breaks_halts_the_race_with_a_sentence() -> None:
         race = place.enter("greedy")
         place.arena.ask(lambda: setattr(race.racers[0].scheduler, "decide", lambda task, cluster: 1 / 0)).result()
         place.wait(lambda: any(notice.level == "error" for notice in place.viewers.notices))
+        assert place.arena.state == "stopped"
+        assert "greedy failed at task" in str(place.arena.problem)
+
+
+@pytest.mark.parametrize("speed", [0.0, 500.0])
+def test_of_a_race_that_broke_within_a_task_only_whole_tasks_are_kept(speed: float) -> None:
+    with house(speed=speed) as place:
+        race = place.enter("greedy", "random")
+        place.wait(lambda: race.tasks_processed > 200)
+        place.arena.ask(lambda: setattr(race.racers[1].scheduler, "decide", lambda task, cluster: 1 / 0)).result()
+        place.arena.ask(lambda: setattr(race.racers[1].scheduler, "rule_ahead", lambda batch: 1 / 0)).result()
+        place.wait(lambda: place.arena.problem is not None)
+        kept_checkpoints = sum(rows.checkpoint is not None for rows in place.keeper.kept)
+        place.arena.ask(lambda: place.arena.clerk.hand_over(race, 0.0, checkpoint=True)).result()
+    assert sum(rows.checkpoint is not None for rows in place.keeper.kept) == kept_checkpoints
+    assert any(notice.event == "race_halted" for notice in place.keeper.notices)
+    ids = place.keeper.task_ids
+    assert ids == list(range(ids[0], ids[0] + len(ids)))
+    for racer in race.racers:
+        outcomes = [one.task_id for rows in place.keeper.kept for name, one in rows.outcomes if name == racer.name]
+        assert outcomes == ids
+
+
+def test_a_task_from_outside_that_breaks_a_strategy_halts_the_race() -> None:
+    with house(speed=1.0) as place:
+        race = place.enter("greedy")
+        task = Task(task_id=0, size=900.0, compute_intensity=0.5, memory_required=50.0, arrival_time=0.0)
+        place.arena.ask(lambda: setattr(race.racers[0].scheduler, "decide", lambda task, cluster: 1 / 0)).result()
+        with pytest.raises(SchedulerError, match="greedy failed at task"):
+            place.arena.ask(lambda: place.arena.admit(task, 1.0)).result()
         assert place.arena.state == "stopped"
         assert "greedy failed at task" in str(place.arena.problem)
 

@@ -177,6 +177,48 @@ def test_a_damaged_checkpoint_is_refused() -> None:
         unpacked(bytes(blob))
 
 
+def test_a_checkpoint_of_another_form_is_refused_as_such() -> None:
+    with pytest.raises(StorageError, match="another version"):
+        unpacked(b"HMS1" + packed({"a": 1})[4:])
+
+
+def test_a_training_that_came_to_nothing_is_not_taken_up_again() -> None:
+    race = new_race("background")
+    for _ in range(60):
+        race.step()
+    failed = race.learners.request(race.next_task_id)
+    assert failed is not None
+    blob, events = packed(race.capture()), len(race.take_rows().events)
+    assert events == 0
+    race.learners.pending = None
+    for _ in range(60):
+        race.step()
+    later = race.learners.request(race.next_task_id)
+    assert later is not None
+    race.learners.pending = None
+    race.activate(later, later.run(), at=1.0)
+    race.step()
+    again = new_race("background")
+    again.restore(unpacked(blob))
+    assert again.learners.pending is not None
+    replay(again, race.take_rows().events, race.next_task_id, lambda rows: None)
+    assert again.learners.pending is None
+
+
+def test_asking_what_would_be_changes_nothing(lived: Lived) -> None:
+    asked, unasked = new_race("background"), new_race("background")
+    for race in (asked, unasked):
+        for _ in range(60):
+            race.step()
+    later = FOREIGN._replace(task_id=asked.next_task_id, arrival_time=asked.now_s + 600.0)
+    for racer in asked.racers:
+        racer.preview(later)
+    for race in (asked, unasked):
+        for _ in range(40):
+            race.step()
+    assert repr(asked.take_rows().outcomes) == repr(unasked.take_rows().outcomes)
+
+
 def test_a_strategy_named_twice_is_refused() -> None:
     with pytest.raises(PlanError, match="twice"):
         Race(course("background", "greedy", "greedy"), run_id=1, first_task_id=0)

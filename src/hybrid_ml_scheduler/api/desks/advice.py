@@ -39,7 +39,7 @@ def advice(arena: Arena, asked: NewTask, *, run: bool) -> TaskAdvice:
 
 def _advice(racer: Racer, task: Task) -> Advice:
     decision, reasons = racer.preview(task)
-    view = racer.simulation.cluster.view(task.arrival_time)
+    view = racer.simulation.cluster.foreseen_view(task.arrival_time)
     gpu = view.least_loaded_gpu if decision.gpu is None else decision.gpu
     estimator = racer.simulation.cluster.estimator
     parts = estimator.parts(task, decision.gpu_fraction, gpu)
