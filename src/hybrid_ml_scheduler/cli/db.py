@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Coroutine
 from dataclasses import asdict
 from enum import Enum
@@ -12,7 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from hybrid_ml_scheduler.cli.formats import Format
 from hybrid_ml_scheduler.cli.places import check_place
+from hybrid_ml_scheduler.cli.progress import row_count
+from hybrid_ml_scheduler.cli.show import print_json
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.storage import ExportTable, Integrity, SchemaState
@@ -33,13 +35,6 @@ _UPGRADE = "'hms db upgrade'"
 _LONG_S = 3600.0
 
 
-class OutputFormat(str, Enum):
-    """How an answer is written."""
-
-    text = "text"
-    json = "json"
-
-
 class FileFormat(str, Enum):
     """How the history is written."""
 
@@ -51,16 +46,14 @@ Database = Annotated[
     str | None,
     typer.Option("--database", help="Database URL; by default DATABASE_URL or what `.env` says, else the SQLite file."),
 ]
-Format = Annotated[OutputFormat, typer.Option("--format", help="text for people, json for programs.")]
-
-
+Output = Annotated[Format, typer.Option("--format", help="Sentences for people or JSON for programs.")]
 Patience = Annotated[
     float, typer.Option("--timeout", min=0, max=3600, help="Seconds to try when the database does not answer.")
 ]
 
 
 @app.command(epilog="Example: `hms db upgrade --database sqlite:///history.db`")
-def upgrade(database: Database = None, timeout: Patience = 5.0, format: Format = OutputFormat.text) -> None:
+def upgrade(database: Database = None, timeout: Patience = 5.0, format: Output = Format.TABLE) -> None:
     """Bring the database to the schema of this version; creates the SQLite file. Harmless when repeated."""
     from hybrid_ml_scheduler import storage
 
@@ -72,7 +65,7 @@ def check(
     database: Database = None,
     full: Annotated[bool, typer.Option("--full", help="Read every row: gaps, duplicates, orphans.")] = False,
     timeout: Patience = 5.0,
-    format: Format = OutputFormat.text,
+    format: Output = Format.TABLE,
 ) -> None:
     """Say whether the database is up to date and, with --full, whether its history is whole."""
     state, found = _hinting(database, _examine(_address(database), full, timeout))
@@ -87,13 +80,13 @@ def export(
     database: Database = None,
     table: Annotated[str, typer.Option(help="history (results with their tasks) or a table's name.")] = "history",
     file_format: Annotated[FileFormat | None, typer.Option("--as", help="The format, where the name hides it.")] = None,
-    format: Format = OutputFormat.text,
+    format: Output = Format.TABLE,
 ) -> None:
     """Write the history to a CSV or Parquet file, which appears only when it is complete."""
     _check_export(path, table, file_format)
     rows = _hinting(database, _export(_address(database), path, table, file_format))
-    if format is OutputFormat.json:
-        _print_json({"path": str(path), "table": table, "rows": rows})
+    if format is Format.JSON:
+        print_json({"path": str(path), "table": table, "rows": rows})
     else:
         typer.echo(f"{rows:,} rows of {table} written to {path}.")
 
@@ -154,35 +147,17 @@ async def _export(url: str, path: Path, table: str, file_format: FileFormat | No
     wanted: ExportTable = table  # type: ignore[assignment]  # an unknown name is refused by the export itself
     chosen: Any = None if file_format is None else file_format.value
     try:
-        with _progress() as advance:
+        with row_count() as advance:
             return await storage.export_file(store, path, format=chosen, table=wanted, progress=advance)
     finally:
         await store.close()
 
 
-def _progress() -> Any:
-    """Return a context that shows the rows written so far, on a terminal."""
-    import contextlib
-
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn
-
-    @contextlib.contextmanager
-    def shown() -> Any:
-        columns = (SpinnerColumn(), TextColumn("{task.completed:,} rows written"))
-        console = Console(stderr=True)
-        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-            line = progress.add_task("export", total=None)
-            yield lambda rows: progress.update(line, completed=rows)
-
-    return shown()
-
-
-def _say(state: SchemaState, found: Integrity | None, format: OutputFormat, database: str | None) -> None:
+def _say(state: SchemaState, found: Integrity | None, format: Format, database: str | None) -> None:
     sentence = _hint(state.sentence, database)
-    if format is OutputFormat.json:
+    if format is Format.JSON:
         answer: dict[str, Any] = {**asdict(state), "behind": state.behind, "sentence": sentence}
-        _print_json(answer | ({} if found is None else {"history": {**asdict(found), "whole": found.whole}}))
+        print_json(answer | ({} if found is None else {"history": {**asdict(found), "whole": found.whole}}))
         return
     typer.echo(sentence)
     if found is not None:
@@ -191,9 +166,3 @@ def _say(state: SchemaState, found: Integrity | None, format: OutputFormat, data
         for name, culprits in asdict(found).items():
             if isinstance(culprits, (list, tuple)) and culprits:
                 typer.echo(f"  {name.replace('_', ' ')}: {', '.join(map(str, culprits))}")
-
-
-def _print_json(value: Any) -> None:
-    import json
-
-    sys.stdout.write(json.dumps(value, indent=2) + "\n")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hybrid_ml_scheduler.cli.formats import Format
-from hybrid_ml_scheduler.cli.model_output import FIRST_TRAINING_SEED, Gpus, Output, Plot
+from hybrid_ml_scheduler.cli.model_output import LAST_TEST_START, MOST_TEST_SEEDS, Gpus, Output, Plot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
-MOST_SEEDS = 1_000
-
 
 def evaluate(
     model: Annotated[str, typer.Argument(help="A model file (.joblib, .pth, .npy, .json) or rl_agent, rl_split.")],
@@ -27,8 +25,8 @@ def evaluate(
     load: Annotated[
         list[float] | None, typer.Option(min=0.001, max=100, help="Load of the node; repeat for more.")
     ] = None,
-    seeds: Annotated[int, typer.Option(min=2, max=MOST_SEEDS, help="How many test seeds.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, max=FIRST_TRAINING_SEED - MOST_SEEDS, help="The first test seed.")] = 0,
+    seeds: Annotated[int, typer.Option(min=2, max=MOST_TEST_SEEDS, help="How many test seeds.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, max=LAST_TEST_START, help="The first test seed.")] = 0,
     tasks: Annotated[
         int, typer.Option(min=100, max=100_000_000, help="Tasks of each seed; the first tenth is discarded.")
     ] = 20_000,

@@ -1,4 +1,4 @@
-"""What `hms train` and `hms evaluate` share: flags, places to write to, and results on the terminal."""
+"""What the commands about learners share: flags, seeds, places to write to, and results on the terminal."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIRST_TRAINING_SEED",
+    "LAST_TEST_START",
+    "MOST_TEST_SEEDS",
     "Gpus",
     "Output",
     "Plot",
@@ -27,8 +29,11 @@ __all__ = [
     "write_plot",
 ]
 
-# No test may meet a seed that some training saw: those of training begin here.
+# No test may meet a seed that some training saw: those of training begin here, and learners are judged on at most so
+# many seeds, of which the first lies low enough for the last one to stay below.
 FIRST_TRAINING_SEED = 1_000_000
+MOST_TEST_SEEDS = 1_000
+LAST_TEST_START = FIRST_TRAINING_SEED - MOST_TEST_SEEDS
 PICTURES = (".png", ".svg")
 
 

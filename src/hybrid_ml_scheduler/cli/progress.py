@@ -1,29 +1,21 @@
-"""A progress bar on standard error that keeps out of the way of pipes and of JSON."""
+"""Progress on standard error that keeps out of the way of pipes and of JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
-__all__ = ["progress_bar", "stages"]
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn, TaskID
+
+__all__ = ["progress_bar", "row_count", "stages"]
 
 
 @contextmanager
 def progress_bar(title: str, total: float, *, unit: str = "tasks") -> Iterator[Callable[[float], None]]:
     """Yield a function that moves the bar; the bar appears only where a person watches."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn(unit),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with _shown(*_bar(unit)) as bar:
         task = bar.add_task(title, total=total)
         yield lambda steps: bar.advance(task, steps)
 
@@ -31,17 +23,38 @@ def progress_bar(title: str, total: float, *, unit: str = "tasks") -> Iterator[C
 @contextmanager
 def stages() -> Iterator[Callable[[str, int, int], None]]:
     """A progress bar over named stages, on standard error, where a person watches."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        lines: dict[str, Any] = {}
+    with _shown(*_bar()) as bar:
+        lines: dict[str, TaskID] = {}
 
         def tell(stage: str, done: int, total: int) -> None:
             if stage not in lines:
-                lines[stage] = progress.add_task(stage, total=total)
-            progress.update(lines[stage], completed=done)
+                lines[stage] = bar.add_task(stage, total=total)
+            bar.update(lines[stage], completed=done)
 
         yield tell
+
+
+@contextmanager
+def row_count() -> Iterator[Callable[[int], None]]:
+    """Yield a function that tells how many rows are written, where nobody knows how many there will be."""
+    from rich.progress import SpinnerColumn, TextColumn
+
+    with _shown(SpinnerColumn(), TextColumn("{task.completed:,} rows written")) as counter:
+        line = counter.add_task("rows", total=None)
+        yield lambda rows: counter.update(line, completed=rows)
+
+
+def _bar(unit: str = "") -> list[ProgressColumn]:
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+
+    counted = [MofNCompleteColumn(), *([TextColumn(unit)] if unit else [])]
+    return [TextColumn("{task.description}"), BarColumn(), *counted, TimeRemainingColumn()]
+
+
+def _shown(*columns: ProgressColumn) -> Progress:
+    """The one way in which progress is shown: on standard error, gone at the end, and only to a person."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hybrid_ml_scheduler.cli.formats import Format
+from hybrid_ml_scheduler.cli.model_output import LAST_TEST_START, MOST_TEST_SEEDS
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.experiments.folder import ResultsFolder
@@ -15,13 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["shift"]
 
-# No test may meet a seed that some training saw: tests take at most 1,000 seeds from one below a million on.
-_LAST_TEST_SEED = 999_000
-
 
 def shift(
-    seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many test seeds; from 2 on with intervals.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, max=_LAST_TEST_SEED, help="The first test seed.")] = 0,
+    seeds: Annotated[
+        int, typer.Option(min=1, max=MOST_TEST_SEEDS, help="How many test seeds; from 2 on with intervals.")
+    ] = 10,
+    seed: Annotated[int, typer.Option(min=0, max=LAST_TEST_START, help="The first test seed.")] = 0,
     tasks: Annotated[int, typer.Option(min=100, max=100_000_000, help="Tasks after the shift.")] = 500,
     out: Annotated[Path, typer.Option(help="Results folder; an interrupted run goes on there.")] = Path(
         "results/shift"

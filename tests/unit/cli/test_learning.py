@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from hybrid_ml_scheduler.cli.main import run
+from hybrid_ml_scheduler.cli.model_output import FIRST_TRAINING_SEED, LAST_TEST_START, MOST_TEST_SEEDS
+from hybrid_ml_scheduler.experiments.pipeline import TRAINING_SEEDS_FROM
 
 
 def _asked(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
@@ -138,7 +140,8 @@ def test_a_bad_model_ends_in_one_sentence(tmp_path: Path, capsys: pytest.Capture
     [
         ["train", "forest", "--seed", "0"],
         ["train", "agent", "--seed", "7"],
-        ["evaluate", "rl_split", "--seed", "1000000"],
+        ["evaluate", "rl_split", "--seed", str(LAST_TEST_START + 1)],
+        ["shift", "--seed", str(LAST_TEST_START + 1)],
     ],
 )
 def test_a_seed_is_for_training_or_for_judging_never_for_both(
@@ -163,3 +166,15 @@ def test_a_refused_training_leaves_no_tensorboard_folder(
     assert run(["train", "agent", "--effort", "0.001", "--tensorboard", "tb", *wrong]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_all_commands_agree_where_training_begins() -> None:
+    assert TRAINING_SEEDS_FROM == FIRST_TRAINING_SEED == LAST_TEST_START + MOST_TEST_SEEDS
+
+
+@pytest.mark.parametrize("words", [["evaluate", "rl_split"], ["shift"]])
+def test_learners_are_judged_on_equally_many_seeds_at_most(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*words, "--seeds", str(MOST_TEST_SEEDS + 1)]) == 2
+    assert f"--seeds = '{MOST_TEST_SEEDS + 1}'" in capsys.readouterr().err
