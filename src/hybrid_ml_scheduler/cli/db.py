@@ -121,10 +121,22 @@ def _hint(sentence: str, database: str | None) -> str:
 def _address(database: str | None) -> str:
     """Return the database that is meant: the option wins over the environment."""
     if database is not None:
+        _check_url(database)
         return database
     from hybrid_ml_scheduler.settings import load_settings
 
     return load_settings().database.get_secret_value()
+
+
+def _check_url(url: str) -> None:
+    """Refuse a URL that cannot be one, by the flag's name: the URL itself may hold a password."""
+    from hybrid_ml_scheduler.core.errors import ConfigurationError
+    from hybrid_ml_scheduler.storage.address import parsed
+
+    try:
+        parsed(url)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"--database: {error}") from None
 
 
 async def _examine(url: str, full: bool, timeout_s: float) -> tuple[SchemaState, Integrity | None]:

@@ -83,8 +83,8 @@ def _pairs(words: tuple[str, ...]) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
     for word in words:
         key, separator, value = word.partition("=")
-        if not separator:
-            raise PlanError(f"--option {word} must have the form KEY=VALUE.")
+        if not separator or not key:
+            raise PlanError(f"--option {word!r} must have the form KEY=VALUE.")
         try:
             found[key] = float(value)
         except ValueError:

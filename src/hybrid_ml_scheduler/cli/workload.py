@@ -125,7 +125,7 @@ def _pairs(texts: Sequence[str] | None) -> dict[str, str]:
     pairs = {}
     for text in texts or ():
         key, sign, value = text.partition("=")
-        if not sign:
+        if not sign or not key.strip():
             raise PlanError(f"--option {text!r} must have the form KEY=VALUE.")
         pairs[key.strip()] = value.strip()
     return pairs

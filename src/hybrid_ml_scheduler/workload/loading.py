@@ -82,7 +82,8 @@ def resolve(
     given = dict(values or {})
     if name in PRESETS:
         if dialect is not None or options:
-            raise PlanError(f"workload '{name}' is a preset; a dialect or trace options apply to files only.")
+            culprit = f"option {next(iter(options))!r}" if options else f"dialect {dialect!r}"
+            raise PlanError(f"The {culprit} applies to files only, and {name} is a preset.")
         count = {} if num_tasks is None else {"num_tasks": num_tasks}
         return generate(preset(name).with_values({**given, **count}), seed)
     path = Path(name)
