@@ -18,6 +18,20 @@ from hybrid_ml_scheduler.workload import preset
 CHEAP = ("round_robin", "random", "greedy")
 
 
+def mixed_course(
+    schedulers: tuple[str, ...], *, retraining: Retraining = "background", retrain_interval: int = 50
+) -> Course:
+    return Course(
+        seed=1,
+        node=Node(),
+        preset="mixed",
+        workload=preset("mixed"),
+        schedulers=schedulers,
+        retraining=retraining,
+        retrain_interval=retrain_interval,
+    )
+
+
 class MemoryKeeper:
     """Keeps rows in a list; its room can be taken away and given back."""
 
@@ -70,16 +84,7 @@ class House:
         self.arena, self.keeper, self.viewers = arena, keeper, viewers
 
     def enter(self, *schedulers: str, retraining: Retraining = "background", retrain_interval: int = 50) -> Race:
-        laws = preset("mixed")
-        course = Course(
-            seed=1,
-            node=Node(),
-            preset="mixed",
-            workload=laws,
-            schedulers=schedulers or CHEAP,
-            retraining=retraining,
-            retrain_interval=retrain_interval,
-        )
+        course = mixed_course(schedulers or CHEAP, retraining=retraining, retrain_interval=retrain_interval)
         race = Race(course, run_id=1, first_task_id=0)
         self.arena.ask(lambda: self.arena.enter(race, "running")).result()
         return race
