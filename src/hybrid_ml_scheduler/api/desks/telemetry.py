@@ -16,6 +16,11 @@ from hybrid_ml_scheduler.storage import StoreWriter
 
 __all__ = ["Telemetry"]
 
+_DECISION_HELP = (
+    "Seconds to place one task (reasons if asked for, deciding, queueing, its outcome), by strategy; "
+    "tasks placed together at full speed, up to 32, each count with their mean."
+)
+
 
 class Telemetry:
     """The metrics of one application."""
@@ -93,9 +98,7 @@ class _RaceCollector(Collector):
 
 
 def _decisions(racers: list[Racer]) -> Metric:
-    family = HistogramMetricFamily(
-        "hms_decision_seconds", "Seconds to place one task, by strategy.", labels=["scheduler"]
-    )
+    family = HistogramMetricFamily("hms_decision_seconds", _DECISION_HELP, labels=["scheduler"])
     for racer in racers:
         total, buckets = 0, []
         for bound, count in zip(DECISION_BUCKETS_S, list(racer.decision_counts), strict=True):
