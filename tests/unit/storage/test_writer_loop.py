@@ -1,0 +1,113 @@
+"""The writer's loop on a clock that only its own waiting moves: how late it may notice is then exact."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from hybrid_ml_scheduler.storage import StoreUnavailableError, StoreWriter
+from hybrid_ml_scheduler.storage import writer as writing
+from hybrid_ml_scheduler.storage.backlog import Backlog
+from hybrid_ml_scheduler.storage.records import WriteReport
+from hybrid_ml_scheduler.storage.rows import RowBatch
+from tests.contracts.storage import samples
+
+
+class Clock:
+    """Stands in for the module `time` of the writer."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def time(self) -> float:
+        return self.now_s
+
+
+class Quiet(Backlog):
+    """Nothing ever comes: waiting for rows passes the whole time on the clock."""
+
+    clock: Clock
+
+    def take(self, most_rows: int, timeout_s: float) -> list[RowBatch]:
+        self.clock.now_s += timeout_s
+        return []
+
+
+class Pauses(threading.Event):
+    """Waits on paper."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waited_s: list[float] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waited_s.append(timeout or 0.0)
+        return self.is_set()
+
+
+class Gone(writing._Link):
+    """A database that does not answer the first questions; then the writer is told to end."""
+
+    def __init__(self, writer: StoreWriter, failures: int) -> None:
+        super().__init__("sqlite://")
+        self.writer, self.failures, self.asked = writer, failures, 0
+
+    async def write(self, batch: RowBatch) -> WriteReport:
+        self.asked += 1
+        if self.asked <= self.failures:
+            raise StoreUnavailableError("The database is away.")
+        return WriteReport(inserted=len(batch), repeated=0, differences=())
+
+    async def problem(self) -> str | None:
+        self.asked += 1
+        self.writer._stopping.set()
+        return "The database is away."
+
+
+def test_an_idle_writer_looks_within_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, writer = Clock(), StoreWriter("sqlite://")
+    writer._backlog = quiet = Quiet(100)
+    quiet.clock = clock
+    link = Gone(writer, 0)
+    monkeypatch.setattr(writing, "time", clock)
+    monkeypatch.setattr(writing, "_Link", lambda url: link)
+    loop = asyncio.new_event_loop()
+    writer._work(loop)
+    loop.close()
+    assert (link.asked, writer.health().state) == (1, "down")
+    assert clock.now_s - 1000.0 <= 1.0, "the other second is for the answer"
+
+
+def test_a_writer_tries_again_after_growing_pauses_of_a_second_at_most() -> None:
+    writer = StoreWriter("sqlite://")
+    writer._stopping = pauses = Pauses()
+    loop = asyncio.new_event_loop()
+    writer.put(samples.batch(1, 0, 2))
+    writer._store(loop, Gone(writer, 7), writer._backlog.take(100, 0.0))
+    loop.close()
+    assert pauses.waited_s == [0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
+    assert (writer.health().state, writer.health().backlog_rows) == ("ok", 0)
+
+
+def test_a_question_without_an_answer_counts_as_down_within_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, writer = Clock(), StoreWriter("sqlite://")
+    monkeypatch.setattr(writing, "time", clock)
+    seen: list[str] = []
+
+    class Silent(Gone):
+        async def problem(self) -> str | None:
+            for _ in range(3):
+                clock.now_s += 0.75
+                seen.append(writer.health().state)
+            return None
+
+    loop = asyncio.new_event_loop()
+    writer._watch(loop, Silent(writer, 0))
+    loop.close()
+    assert seen == ["ok", "ok", "down"]
+    assert writer.health().state == "ok", "it answered in the end"
