@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
 
@@ -166,7 +167,7 @@ class RateLimit:
         headers = {
             "RateLimit-Limit": str(self._count),
             "RateLimit-Remaining": str(rest),
-            "RateLimit-Reset": str(max(1, round(used.reset_s))),
+            "RateLimit-Reset": str(max(1, math.ceil(used.reset_s))),
         }
         if used.value > self._count:
             sentence = f"More than {self._count} calls in {self._window_s:g} s; wait {headers['RateLimit-Reset']} s."

@@ -67,7 +67,7 @@ def shift_comparison(read: Read) -> Figure:
     figure = new_figure(9.2, 3.3)
     panels = figure.subplots(1, 2)
     for axes, metric in zip(panels, ("total_time_s", "makespan_s"), strict=True):
-        bars(axes, means[means["metric"] == metric], "s")
+        bars(axes, means[means["metric"] == metric], "seconds")
     panels[1].set_title("Makespan")
     panels[0].set_title("Sum of execution times")
     least = float(read("seeds").drop_duplicates("seed")["best_total_s"].mean())
