@@ -118,6 +118,14 @@ def test_a_body_that_is_no_task_is_refused(running: LiveService, body: str) -> N
     assert answer.status_code == 422
 
 
+@pytest.mark.parametrize("body", ["{", '{"size": }', "size=1"])
+def test_a_body_that_is_no_json_is_called_that_and_no_field_is_blamed(running: LiveService, body: str) -> None:
+    answer = running.client.post("/api/tasks", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == "The body is not valid JSON."
+    assert answer.json()["errors"] == []
+
+
 def test_an_unknown_parent_is_refused_by_its_id(running: LiveService) -> None:
     answer = running.client.post("/api/tasks", params={"run": "true"}, json={**TASK, "dependencies": [10**12]})
     assert answer.status_code == 422

@@ -65,6 +65,8 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _invalid(request: Request, error: Exception) -> Response:
     found: list[Any] = list(error.errors()) if isinstance(error, RequestValidationError) else []
+    if any(one["type"] == "json_invalid" for one in found):  # its place is an offset in the body, not a field
+        return problem_response(422, "The body is not valid JSON.", request.scope)
     fields = [FieldProblem(field=_place(one["loc"]), message=str(one["msg"])) for one in found[:_FIELDS_SHOWN]]
     first = f"{fields[0].field}: {fields[0].message}." if fields else "The request cannot be read."
     return problem_response(422, first, request.scope, fields)
