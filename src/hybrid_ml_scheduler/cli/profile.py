@@ -58,16 +58,8 @@ def profile(
 
 
 def _measured(quick: bool, device: str) -> Profile:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
+    from hybrid_ml_scheduler.cli.progress import steps
     from hybrid_ml_scheduler.hardware import measure
 
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        step = bar.add_task("starting", total=None)
-
-        def say(label: str, done: int, total: int) -> None:
-            bar.update(step, description=label, completed=done, total=total)
-
+    with steps() as say:
         return measure(quick=quick, device=device, progress=say)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, TaskID
 
-__all__ = ["progress_bar", "row_count", "stages"]
+__all__ = ["progress_bar", "row_count", "stages", "steps"]
 
 
 @contextmanager
@@ -32,6 +32,17 @@ def stages() -> Iterator[Callable[[str, int, int], None]]:
             bar.update(lines[stage], completed=done)
 
         yield tell
+
+
+@contextmanager
+def steps() -> Iterator[Callable[[str, int, int], None]]:
+    """One bar over all steps whose words say which one is being done, on standard error, where a person watches."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with _shown(*columns) as bar:
+        line = bar.add_task("starting", total=None)
+        yield lambda label, done, total: bar.update(line, description=label, completed=done, total=total)
 
 
 @contextmanager

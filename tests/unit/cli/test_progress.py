@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid_ml_scheduler.cli.progress import progress_bar, row_count, stages
+from hybrid_ml_scheduler.cli.progress import progress_bar, row_count, stages, steps
 
 
 def tell_all() -> None:
@@ -14,6 +14,8 @@ def tell_all() -> None:
         tell("growing", 1, 3)
     with row_count() as count:
         count(1_234)
+    with steps() as say:
+        say("streaming", 5, 7)
 
 
 def test_a_pipe_sees_nothing_of_the_progress(capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,5 +31,5 @@ def test_a_person_sees_each_kind_on_standard_error_alone(
     tell_all()
     shown = capsys.readouterr()
     assert shown.out == ""
-    for words in ("racing", "2/4", "laps", "growing", "1/3", "1,234 rows written"):
+    for words in ("racing", "2/4", "laps", "growing", "1/3", "1,234 rows written", "streaming", "5/7"):
         assert words in shown.err

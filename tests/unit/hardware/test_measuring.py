@@ -13,7 +13,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from hybrid_ml_scheduler.cli.main import app
+from hybrid_ml_scheduler.cli.main import app, run
 from hybrid_ml_scheduler.core.errors import ProfileError
 from hybrid_ml_scheduler.hardware import Point, Series, measure, read_profile, to_mapping
 from hybrid_ml_scheduler.hardware.backend import Backend
@@ -84,6 +84,17 @@ def test_a_device_that_is_not_there_is_refused() -> None:
         chosen_accelerator(absent)
     with pytest.raises(ProfileError, match="must be one of auto, cpu, cuda, mps"):
         chosen_accelerator("abacus")
+
+
+def test_the_command_refuses_a_device_that_is_not_there_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    absent = "mps" if torch.cuda.is_available() else "cuda"
+    assert run(["profile", "--device", absent, "--out", str(tmp_path / "mine.json")]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert len(said.err.splitlines()) == 1
+    assert f"--device {absent}" in said.err
 
 
 def test_the_steps_of_a_gpu_run_on_any_torch_device() -> None:
