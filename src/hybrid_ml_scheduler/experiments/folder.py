@@ -51,7 +51,11 @@ class ResultsFolder:
         _refuse_foreign(path)
         folder = cls(path, {"kind": kind, "plan_hash": digest, "state": "incomplete", "phases": {}})
         folder._status["inputs"] = dict(inputs or {})
-        folder._mark_incomplete()
+        try:
+            folder._mark_incomplete()
+        except HmsError as error:  # the marker is ours; what the user named is the folder
+            reason = error.__cause__.strerror if isinstance(error.__cause__, OSError) else error
+            raise HmsError(f"The results folder {path} cannot be written ({reason}).") from error
         folder.write_json(_PLAN, plan)
         folder._save()
         return folder

@@ -28,6 +28,13 @@ def test_a_new_folder_is_marked_incomplete_before_anything_else(tmp_path: Path) 
     assert ResultsFolder.open(folder.path).is_complete
 
 
+def test_a_folder_that_cannot_be_made_is_named_itself(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(HmsError) as refused:
+        make(tmp_path / "file" / "r")
+    assert str(refused.value) == f"The results folder {tmp_path / 'file' / 'r'} cannot be written (Not a directory)."
+
+
 def test_a_phase_that_fails_is_not_done(tmp_path: Path) -> None:
     folder = make(tmp_path / "r")
 
