@@ -22,7 +22,7 @@ def shift(
         int, typer.Option(min=1, max=MOST_TEST_SEEDS, help="How many test seeds; from 2 on with intervals.")
     ] = 10,
     seed: Annotated[int, typer.Option(min=0, max=LAST_TEST_START, help="The first test seed.")] = 0,
-    tasks: Annotated[int, typer.Option(min=100, max=100_000_000, help="Tasks after the shift.")] = 500,
+    tasks: Annotated[int, typer.Option(min=100, max=100_000_000, help="Tasks after the shift, at least 100.")] = 500,
     out: Annotated[Path, typer.Option(help="Results folder; an interrupted run goes on there.")] = Path(
         "results/shift"
     ),

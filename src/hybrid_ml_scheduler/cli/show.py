@@ -91,11 +91,17 @@ def _verdicts(result: Mapping[str, Any]) -> list[str]:
             ties.append(other)
             continue
         low, high = sorted(abs(end) for end in pair["difference_ci"])
-        level = f"unadjusted {100 * result['comparison_level']:.3g} %"
+        level = _level(result)
         p_value = "< 0.0001" if pair["p_holm"] < 1e-4 else f"{pair['p_holm']:.2g}"
         span = f"{_number(low)} to {_number(high)} s ({level}, paired; Holm's p {p_value})"
         found.append(f"latency: {leader} beats {other} by {span}.")
     return found + _tied(leader, ties) + _undecided(result)
+
+
+def _level(result: Mapping[str, Any]) -> str:
+    """What a pair's interval is: its own at the common level, or at the one that pays for looking several times."""
+    level = f"{100 * result['comparison_level']:.3g} %"
+    return f"{level} at this look, of this pair alone" if "undecided_pairs" in result else f"unadjusted {level}"
 
 
 def _tied(leader: str, ties: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ here: what it does about the new tasks it must learn from outcomes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,7 +26,7 @@ from hybrid_ml_scheduler.core import (
     Task,
     TaskBatch,
 )
-from hybrid_ml_scheduler.experiments.intervals import bounded_interval
+from hybrid_ml_scheduler.experiments.intervals import Interval, bounded_interval
 from hybrid_ml_scheduler.physics import Node, best_execution_s, durations
 from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.schedulers.hybrid_ml import HybridMl
@@ -37,6 +38,7 @@ __all__ = [
     "ShiftBudget",
     "ShiftRun",
     "adaptation",
+    "figure_interval",
     "last_tasks",
     "measures",
     "meet_shift",
@@ -47,6 +49,7 @@ __all__ = [
 
 STRATEGIES = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")
 BEST_DEVICE = "best_device"
+ADAPTED = "agent_adapted_after"
 LAST = 300
 EPSILON = 0.1
 NEAR = 1.10
@@ -224,26 +227,32 @@ def adaptation(run: ShiftRun) -> dict[str, float]:
     return {
         "frozen_forest_vs_agent": run.ratio("hybrid_ml", "rl_agent"),
         f"frozen_forest_vs_agent_last_{last}": run.ratio("hybrid_ml", "rl_agent", last),
-        "agent_adapted_after": float(run.adapted_after()),
+        ADAPTED: float(run.adapted_after()),
     }
+
+
+def figure_interval(name: str, values: Sequence[float] | FloatColumn, tasks: int) -> Interval:
+    """A figure's mean over seeds; no agent adapts after more tasks than there are, so that interval ends there."""
+    return bounded_interval(values, most=tasks if name == ADAPTED else math.inf)
 
 
 def shift_result(runs: Sequence[ShiftRun]) -> dict[str, Any]:
     """The table of all strategies and the three figures, each a mean over seeds with its 95 % interval."""
     tables = [measures(run) for run in runs]
-    strategies = {name: _averaged([table[name] for table in tables]) for name in STRATEGIES}
+    tasks = len(runs[0].exploring)
+    strategies = {name: _averaged([table[name] for table in tables], tasks) for name in STRATEGIES}
     return {
         "seeds": [run.seed for run in runs],
-        "tasks": len(runs[0].exploring),
+        "tasks": tasks,
         "strategies": strategies,
-        **_averaged([adaptation(run) for run in runs]),
+        **_averaged([adaptation(run) for run in runs], tasks),
     }
 
 
-def _averaged(rows: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+def _averaged(rows: Sequence[Mapping[str, float]], tasks: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in rows[0]:
-        interval = bounded_interval([row[name] for row in rows])
+        interval = figure_interval(name, [row[name] for row in rows], tasks)
         found[name] = interval.mean
         found[f"{name}_ci"] = [interval.low, interval.high] if interval.is_known else None
     return found

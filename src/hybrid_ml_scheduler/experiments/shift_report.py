@@ -33,7 +33,7 @@ def _results(page: Page, folder: ResultsFolder) -> None:
     last = next(name for name in adapted.columns if "_last_" in name).rpartition("_")[2]
     page.heading("Results")
     page.text("Mean over seeds and its unadjusted 95 % interval, least sum of execution times first.")
-    head = ["Strategy", "Sum of times (s)", f"Sum over the last {last} tasks (s)", "Mean time (s)", "Makespan (s)"]
+    head = ["Strategy", "Sum of times (s)", f"Sum over the last\n{last} tasks (s)", "Mean time (s)", "Makespan (s)"]
     table = means.set_index(["scheduler", "metric"])
     rows = [
         [label_of(str(name)), *(cell(table.loc[(name, metric)]) for metric in MEASURES)]

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hybrid_ml_scheduler.experiments.intervals import bounded_interval
-from hybrid_ml_scheduler.experiments.shift import STRATEGIES, ShiftRun, adaptation, last_tasks, measures
+from hybrid_ml_scheduler.experiments.shift import (
+    STRATEGIES,
+    ShiftRun,
+    adaptation,
+    figure_interval,
+    last_tasks,
+    measures,
+)
 from hybrid_ml_scheduler.experiments.tables import comparison_table, interval_ends, interval_table
 
 if TYPE_CHECKING:
@@ -32,7 +39,7 @@ def shift_tables(runs: Sequence[ShiftRun]) -> dict[str, pd.DataFrame]:
         "means": interval_table(seeds, MEASURES),
         "pairs": comparison_table(seeds, _COMPARED),
         "adaptation": adapted,
-        "figures": _figures(adapted),
+        "figures": _figures(adapted, len(runs[0].exploring)),
         "along": _along(runs),
     }
 
@@ -61,12 +68,12 @@ def _adaptation(runs: Sequence[ShiftRun]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _figures(adapted: pd.DataFrame) -> pd.DataFrame:
+def _figures(adapted: pd.DataFrame, tasks: int) -> pd.DataFrame:
     """Every figure of the adaptation as a mean over seeds with its interval."""
     import pandas as pd
 
     names = [name for name in adapted.columns if name not in ("seed", "agent_adapted")]
-    found = {name: bounded_interval(adapted[name].to_numpy(dtype=float)) for name in names}
+    found = {name: figure_interval(name, adapted[name].to_numpy(dtype=float), tasks) for name in names}
     return pd.DataFrame([{"figure": name, **interval_ends(one)} for name, one in found.items()])
 
 

@@ -19,9 +19,10 @@ SHIFT_METHOD = (
     "the second workload come: the forest stays as it is (frozen), the agent goes on learning with a constant epsilon "
     "of 0.1, rewarded for execution time, without prior knowledge of durations. Every strategy meets the same tasks "
     "for the same seed; numbers in brackets are 95 % intervals of the mean over seeds (Student's t), unadjusted unless "
-    "they say otherwise and cut off at zero. Over all pairs of a measure Holm's method keeps the chance of any false "
-    "winner at 5 %. The agent has adapted from the first task on after which its own decisions (without the random "
-    "ones) stay within 10 % of the best whole device for every task, in total. With one seed there are no intervals "
+    "they say otherwise; they are cut off at zero, and those of the tasks until the agent had adapted at zero and at "
+    "the number of tasks. Over all pairs of a measure Holm's method keeps the chance of any false winner at 5 %. The "
+    "agent has adapted from the first task on after which its own decisions (without the random ones) stay within "
+    "10 % of the best whole device for every task, in total. With one seed there are no intervals "
     "and no winners."
 )
 FIGURE_TITLES = {
@@ -96,7 +97,8 @@ def shift_text(result: Mapping[str, Any]) -> str:
         cells = [_cell(row, key) for key in ("total_time_s", "mean_time_s", "makespan_s")]
         lines.append(f"{name:12} {cells[0]:>24} {cells[1]:>27} {cells[2]:>24}")
     if len(result["seeds"]) > 1:
-        lines.append(f"Means over {len(result['seeds'])} seeds with unadjusted 95 % intervals.")
+        told = f"Means over {len(result['seeds'])} seeds with unadjusted 95 % intervals, cut off at zero"
+        lines.append(f"{told} and, where they count tasks, at the number of tasks.")
     # A stored result has its keys in alphabetical order: the ratios come first.
     figures = sorted((key for key in result if f"{key}_ci" in result), key=lambda key: key == "agent_adapted_after")
     return "\n".join([*lines, *(f"{figure_title(key):52} {_cell(result, key)}" for key in figures)])

@@ -79,10 +79,15 @@ def test_repeats_of_one_file_name_no_winner_in_any_command(tmp_path: Path, capsy
     assert any(text.startswith("same_tasks") for text in ResultsFolder.open(out).read_json("run.json")["assumptions"])
 
 
-def test_many_looks_are_paid_for_by_the_level_of_the_winners(tmp_path: Path) -> None:
+def test_many_looks_are_paid_for_by_the_level_of_the_winners(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "out"
     words = ["race", "--tasks", "60", "--scheduler", "random", "--scheduler", "earliest_finish", "--out", str(out)]
     assert run([*words, "--until-decided", "--max-seeds", "10"]) == 0
+    said = capsys.readouterr().out
+    assert "(97.5 % at this look, of this pair alone, paired; Holm's p" in said
+    assert "unadjusted" not in said
     result = json.loads((out / "race.json").read_text())
     assert result["comparison_level"] == pytest.approx(0.975)
     assert json.loads((out / "plan.json").read_text())["until_decided"] == 10

@@ -57,6 +57,25 @@ def test_the_bounds_and_the_differences_are_in_the_pdf(compared: ResultsFolder) 
     assert "unadjusted 95 %" in text
 
 
+def test_the_pdf_says_whose_bounds_the_line_is(compared: ResultsFolder) -> None:
+    told = "the line is the mean of the proven lower bounds of the seeds; each seed's result lies above its own bound."
+    assert pdf_text(compared).count(told) == 2
+
+
+def test_one_point_of_a_training_has_whole_steps_on_its_axes() -> None:
+    import pandas as pd
+
+    from hybrid_ml_scheduler.experiments.plots.training import rl_agent_training
+
+    loads = [f"latency_vs_earliest_device_at_{load}" for load in ("0.5", "0.8", "0.95")]
+    names = ["demonstrator_vs_earliest_device", "fit_loss", *loads]
+    curves = pd.DataFrame({"curve": names, "step": 1, "value": 0.9, "workloads": "mixed"})
+    for axes in rl_agent_training(lambda _: curves).axes:
+        left, right = axes.get_xlim()
+        ticks = [tick for tick in axes.get_xticks() if left <= tick <= right]
+        assert ticks == [1.0]
+
+
 def test_the_pdf_holds_plan_versions_machine_and_method(compared: ResultsFolder) -> None:
     text = pdf_text(compared)
     run = compared.read_json("run.json")

@@ -20,9 +20,16 @@ from hybrid_ml_scheduler.experiments.folder import INCOMPLETE, ResultsFolder
 from hybrid_ml_scheduler.experiments.metrics import figure_with_interval
 from hybrid_ml_scheduler.experiments.palette import label_of
 from hybrid_ml_scheduler.experiments.plots import SHIFT_PLOTS
-from hybrid_ml_scheduler.experiments.shift import STRATEGIES, ShiftBudget, last_tasks, run_shift, shift_result
+from hybrid_ml_scheduler.experiments.shift import (
+    STRATEGIES,
+    ShiftBudget,
+    figure_interval,
+    last_tasks,
+    run_shift,
+    shift_result,
+)
 from hybrid_ml_scheduler.experiments.shift_study import KIND, ShiftStudy, run_study
-from hybrid_ml_scheduler.experiments.shift_words import shift_text
+from hybrid_ml_scheduler.experiments.shift_words import SHIFT_METHOD, shift_text
 from hybrid_ml_scheduler.physics import Node
 
 SMALL = ShiftStudy(seed=5, seeds=3, budget=ShiftBudget(forest_tasks=200, agent_tasks=150, test_tasks=100))
@@ -70,6 +77,19 @@ def test_the_number_of_last_tasks_is_the_one_that_is_named(studied: ResultsFolde
     assert "frozen_forest_vs_agent_last_60" in result
     assert "last 60 tasks" in shift_text(result)
     assert "300" not in shift_text(result).split("last")[1][:20]
+
+
+def test_no_interval_says_that_the_agent_adapted_after_more_tasks_than_there_are(studied: ResultsFolder) -> None:
+    cut, free = (figure_interval(name, [60.0, 100.0], 100) for name in ("agent_adapted_after", "total_time_s"))
+    assert (cut.mean, cut.low, cut.high) == (80.0, 0.0, 100.0)
+    assert free.high > 100.0
+    ends = studied.read_json("shift.json")["agent_adapted_after_ci"]
+    stored: Any = studied.read_table("figures").set_index("figure").loc["agent_adapted_after"]
+    assert [stored["low"], stored["high"]] == ends
+    assert 0.0 <= ends[0] <= ends[1] <= 100.0
+    assert "at zero and at the number of tasks" in SHIFT_METHOD
+    assert "at the number of tasks" in shift_text(studied.read_json("shift.json"))
+    assert b"(at most 100)" in (studied.path / "plots/shift_by_seed.svg").read_bytes()
 
 
 def test_an_interrupted_study_is_marked_and_resumes_to_the_same_bytes(studied: ResultsFolder, tmp_path: Path) -> None:

@@ -39,15 +39,18 @@ _SHIFT = {
     "shift_adaptation": ("shift", "shift_adaptation", ("along",)),
     "shift_choices": ("shift", "shift_choices", ("along",)),
     "shift_comparison": ("shift", "shift_comparison", ("means", "seeds")),
-    "shift_by_seed": ("shift", "shift_by_seed", ("adaptation", "figures")),
+    "shift_by_seed": ("shift", "shift_by_seed", ("adaptation", "figures", "along")),
 }
 _PLOTS = {**_COMPARISON, **_SHIFT, **_TRAINING}
 COMPARISON_PLOTS, SHIFT_PLOTS = tuple(_COMPARISON), tuple(_SHIFT)
+_BOUND_LINE = (
+    "the line is the mean of the proven lower bounds of the seeds; each seed's result lies above its own bound."
+)
 CAPTIONS = {
     "latency_cdf": "Share of tasks done within a latency (first seed; logarithmic axis).",
     "latency_boxplot": "Latency of single tasks (first seed): box = middle half, whiskers = 5 % and 95 %.",
-    "makespan_comparison": "Makespan, mean over seeds with 95 % interval; the line is the proven lower bound.",
-    "avg_duration_comparison": "Mean execution time with 95 % interval; the line is the proven lower bound.",
+    "makespan_comparison": f"Makespan, mean over seeds with 95 % interval; {_BOUND_LINE}",
+    "avg_duration_comparison": f"Mean execution time, mean over seeds with 95 % interval; {_BOUND_LINE}",
     "speedup_comparison": "How many times better than round robin, seed by seed: mean with 95 % interval.",
     "cost_comparison": "Rent and electricity of the run with 95 % interval; dashed: CPU only and GPU only where raced.",
     "pareto_front": "Mean execution time against mean energy per task (first seed); no choice of splits lies below "
@@ -66,7 +69,8 @@ CAPTIONS = {
     "shift_choices": "Mean share of a task that goes to a GPU after the shift, in the same windows.",
     "shift_comparison": "Sum of execution times and makespan after the shift, mean over seeds with 95 % interval.",
     "shift_by_seed": "Seed by seed: how many times longer the frozen forest's tasks took than the agent's, and when "
-    "the agent had adapted. The diamond is the mean with its 95 % interval.",
+    "the agent had adapted. The diamond is the mean with its 95 % interval, cut off at zero and, on the right, at the "
+    "number of tasks.",
 }
 
 

@@ -92,7 +92,8 @@ def shift_by_seed(read: Read) -> Figure:
     _dots(when, adapted, figures, ["agent_adapted_after"])
     when.set_xlim(left=0.0)
     when.set_yticks([])
-    when.set_xlabel("tasks until the agent had adapted")
+    most = int(read("along")["tasks"].max())
+    when.set_xlabel(f"tasks until the agent had adapted (at most {most:,})")
     when.set_title("When the agent had adapted")
     return figure
 

@@ -84,6 +84,7 @@ def rl_agent_training(read: Read) -> Figure:
     loss.plot(fit["step"], fit["value"], color=style_of("rl_agent").colour, lw=1.8, marker="o", ms=2.5)
     loss.set(xlabel="step of the fit", ylabel="loss")
     loss.set_ylim(bottom=0.0)
+    _whole_steps(loss)
     loss.set_title("Fit to true returns")
     _latency_panel(latency, curves)
     return figure
@@ -97,6 +98,7 @@ def _latency_panel(axes: Axes, curves: pd.DataFrame) -> None:
         axes.plot(rows["step"], rows["value"], color=style.colour, lw=1.8, ls=dash, marker=marker, ms=4, label=label)
     _one(axes)
     plain_log(axes, "y")
+    _whole_steps(axes)
     axes.set(xlabel="step of the fit", ylabel="latency ÷ earliest_device")
     axes.set_title("The agent meanwhile (training seeds)")
     axes.legend(loc="best")
@@ -157,7 +159,7 @@ def _one(axes: Axes) -> None:
 
 
 def _whole_steps(axes: Axes) -> None:
-    """There is no half a round."""
+    """There is no half a round or step, not even where one point is all there is to show."""
     from matplotlib.ticker import MaxNLocator
 
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True, min_n_ticks=1))
