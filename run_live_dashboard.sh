@@ -6,10 +6,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 source scripts/setup.sh
 
 ensure_runtime
+compile_kernels
 ensure_dashboard
+kernels_ready
 
-if .venv/bin/hms serve --help >/dev/null 2>&1; then
-    exec .venv/bin/hms serve "$@"
-fi
-say "The service is not part of this version yet: racing the strategies in the terminal instead."
-exec .venv/bin/hms race "$@"
+exec .venv/bin/hms serve "$@"

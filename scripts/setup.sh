@@ -160,6 +160,24 @@ ensure_dashboard() {
     printf '%s' "$hash" >.venv/.dashboard-stamp
 }
 
+# Compile the kernels once, beside whatever else is being set up; `kernels_ready` waits for it.
+KERNELS=
+compile_kernels() {
+    local hash
+    hash=$({ environment_hash; find src -name '*.py' -print0 | LC_ALL=C sort -z | xargs -0 cat; } | sha256)
+    if stamped .venv/.kernel-stamp "$hash"; then
+        return
+    fi
+    say "Compiling the kernels meanwhile (about a minute the first time)."
+    { .venv/bin/python -m hybrid_ml_scheduler.cli.compiling && printf '%s' "$hash" >.venv/.kernel-stamp; } &
+    KERNELS=$!
+}
+
+kernels_ready() {
+    [[ -z "$KERNELS" ]] || waiting wait "$KERNELS" ||
+        fail "The kernels could not be compiled: the message is above."
+}
+
 find_chromium() {
     local candidate
     for candidate in "${HMS_CHROMIUM:-}" chromium chromium-browser google-chrome; do

@@ -145,6 +145,11 @@ class Settings(BaseSettings):
         return self
 
     @property
+    def named_schedulers(self) -> tuple[str, ...]:
+        """The strategies that somebody named, by flag or variable; empty where the default stands."""
+        return self.schedulers if "schedulers" in self.model_fields_set else ()
+
+    @property
     def _names_postgres(self) -> bool:
         fields = (self.postgres_host, self.postgres_port, self.postgres_user, self.postgres_password, self.postgres_db)
         return any(value is not None for value in fields)

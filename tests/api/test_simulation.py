@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
-from tests.api.service import LiveService
+from tests.api.service import LiveService, service
 
 
 def test_start_pause_resume_and_stop_are_harmless_when_repeated(running: LiveService) -> None:
@@ -104,3 +105,26 @@ def test_the_short_status_is_the_long_one(running: LiveService) -> None:
     short, long = running.get("/api/status"), running.get("/api/simulation/status")
     assert {"is_running", "is_paused", "tasks_processed"} <= set(short)
     assert short["tasks_processed"] == long["tasks_processed"]
+
+
+def test_strategies_named_at_a_start_race_in_the_next_run_beside_a_stored_one(tmp_path: Path) -> None:
+    with service(tmp_path, {"HMS_SCHEDULERS": "greedy,random"}) as live:
+        live.post("/api/simulation/start")
+        live.post("/api/simulation/stop")
+    (tmp_path / "mine.py").write_text(
+        "from hybrid_ml_scheduler import Decision\n\n\n"
+        "class Mine:\n    name = 'mine'\n\n"
+        "    def decide(self, task, cluster):\n        return Decision(gpu_fraction=1.0)\n",
+        encoding="utf-8",
+    )
+    with service(tmp_path, {"HMS_SCHEDULERS": "mine.py:Mine,oracle"}) as live:
+        assert live.status()["schedulers"] == ["greedy", "random"]
+        cards = {card["name"]: card["in_race"] for card in live.get("/api/strategies")}
+        assert (cards["mine"], cards["greedy"], cards["oracle"]) == (False, True, False)
+        assert "those you named race in a new run" in live.output
+        live.post("/api/simulation/start", {"new_run": True})
+        assert live.status()["schedulers"] == ["mine", "oracle"]
+        live.post("/api/simulation/start", {"new_run": True, "schedulers": ["greedy"]})
+        assert live.status()["schedulers"] == ["greedy"]
+        live.post("/api/simulation/start", {"new_run": True})
+        assert live.status()["schedulers"] == ["greedy"]

@@ -120,6 +120,7 @@ def _backstage(settings: Settings) -> Backstage:
         database_url=settings.database.get_secret_value(),
         connect_timeout_s=settings.connect_timeout_s,
         plan=plan,
+        named_schedulers=settings.named_schedulers,
         retraining=settings.retraining,
         speed=settings.speed,
         update_interval_s=settings.update_interval_s,

@@ -40,16 +40,11 @@ def configure_logs(level: str, folder: Path) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
-    formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=shared,
-        processors=[
-            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(serializer=_as_json),
-        ],
-    )
+    lines = _formatter(shared, structlog.processors.format_exc_info, structlog.processors.JSONRenderer(_as_json))
+    # Somebody at a terminal reads words; programs, and the file, get JSON.
+    shown = _formatter(shared, structlog.dev.ConsoleRenderer()) if sys.stderr.isatty() else lines
     root = logging.getLogger()
-    root.handlers = [_with(formatter, logging.StreamHandler(sys.stderr)), _with(formatter, _file(folder))]
+    root.handlers = [_with(shown, logging.StreamHandler(sys.stderr)), _with(lines, _file(folder))]
     root.setLevel(level)
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
         logging.getLogger(name).handlers = []
@@ -57,6 +52,11 @@ def configure_logs(level: str, folder: Path) -> None:
     logging.getLogger("uvicorn.access").setLevel(logging.ERROR)
     for name in ("uvicorn.error", "alembic", "numba"):
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _formatter(shared: list[Any], *last: Any) -> logging.Formatter:
+    meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
+    return structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=[meta, *last])
 
 
 def _with(formatter: logging.Formatter, handler: logging.Handler) -> logging.Handler:

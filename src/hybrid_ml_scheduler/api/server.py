@@ -107,7 +107,7 @@ def _say(settings: Settings, address: str) -> None:
 
 def _say_if_another_race(settings: Settings, racing: Sequence[str]) -> None:
     """A stored run goes on with its own strategies; whoever asked for others must be told."""
-    wanted = {find(spec).name for spec in settings.schedulers} if settings.schedulers else set()
+    wanted = {find(spec).name for spec in settings.named_schedulers}
     if racing and wanted and wanted != set(racing):
         print(
             f"  note:     the stored run goes on with its own strategies ({', '.join(racing)}); those you named race "

@@ -1,20 +1,61 @@
-"""Telling the user when the first race has to compile."""
+"""Compiled code: telling the user when it has to be made, and making it beforehand."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-__all__ = ["say_if_compiling"]
+__all__ = ["rehearse", "say_if_compiling"]
+
+_REHEARSED_TASKS = 120
+_TOGETHER = 32
 
 
 def say_if_compiling() -> None:
     """Say so once if the compiled code is not in the cache yet."""
-    from hybrid_ml_scheduler.cluster.kernel import run_independent
-
-    stats = run_independent.stats
-    cache = Path(str(stats.cache_path))
-    if not any(cache.glob("kernel.run_independent-*.nbc")):
+    if not _is_compiled():
         print(
             "The first race compiles its kernels (some 10 seconds); they are cached for the next one.", file=sys.stderr
         )
+
+
+def _is_compiled() -> bool:
+    from hybrid_ml_scheduler.cluster.kernel import run_independent
+
+    cache = Path(str(run_independent.stats.cache_path))
+    return any(cache.glob("kernel.run_independent-*.nbc"))
+
+
+def rehearse() -> None:
+    """Run everything once that a service and a first race need compiled, so that nobody waits for it later."""
+    from hybrid_ml_scheduler.experiments.plans import Plan, WorkloadChoice
+    from hybrid_ml_scheduler.experiments.race import entrants, race_seed
+    from hybrid_ml_scheduler.live.course import Course
+    from hybrid_ml_scheduler.live.race import Race
+    from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
+
+    plan = Plan(schedulers=DEFAULT_RACE, workload=WorkloadChoice(num_tasks=_REHEARSED_TASKS))
+    race_seed(plan, entrants(plan), 0)
+    race = Race(
+        Course(
+            seed=0,
+            node=plan.node,
+            preset=plan.workload.source,
+            workload=plan.workload.parameters(),
+            schedulers=DEFAULT_RACE,
+            retraining="background",
+        ),
+        run_id=0,
+        first_task_id=0,
+    )
+    for _ in range(_REHEARSED_TASKS):
+        race.step(explain=True)
+    race.advance(_TOGETHER)
+    race.proof.renew()
+    job = race.learners.request(race.next_task_id)
+    if job is not None:
+        race.activate(job, job.run(), at=0.0)
+
+
+if __name__ == "__main__":
+    rehearse()

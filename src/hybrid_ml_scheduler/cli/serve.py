@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import errno
 import os
 import socket
 import sys
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["serve"]
 
 _SWITCH_EVERY_S = 0.0005
+# Names that glibc gives to the settings of its allocator (malloc.h).
+_MALLOC_MMAP_THRESHOLD, _MALLOC_ARENA_MAX = -3, -8
+_LARGE_BLOCK_BYTES = 2**18
 _ONE_THREAD_EACH = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -59,7 +65,19 @@ def serve(
 
     listener = _listener(settings.host, settings.port)
     sys.setswitchinterval(_SWITCH_EVERY_S)  # the race computes without pause; requests must not wait for it
+    _keep_memory_flat()
     run_server(settings, listener)
+
+
+def _keep_memory_flat() -> None:
+    """Have large blocks given back when they are freed, and few pools for the threads (where the C library is glibc).
+
+    Checkpoints and forests come and go in threads of their own; left alone, glibc keeps ever more of their space.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        adjust = ctypes.CDLL(None).mallopt
+        adjust(_MALLOC_MMAP_THRESHOLD, _LARGE_BLOCK_BYTES)
+        adjust(_MALLOC_ARENA_MAX, 2)
 
 
 def _check(settings: Settings) -> None:
@@ -87,5 +105,6 @@ def _listener(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         reason = error.strerror or str(error)
-        raise ConfigurationError(f"{host}:{port} cannot be listened on: {reason}.") from error
+        hint = "; is the service running already? Another port: --port 9000" if error.errno == errno.EADDRINUSE else ""
+        raise ConfigurationError(f"{host}:{port} cannot be listened on: {reason}{hint}.") from error
     return listener

@@ -42,7 +42,8 @@ class CatalogDesk:
     def strategies(self) -> list[StrategyCard]:
         """List every registered strategy; those of the race first, plugins included."""
         racing = {entry.name: entry for entry in map(self._found, self._desk.plan.schedulers)}
-        others = [entry for name, entry in self._entries.items() if name not in racing]
+        named = {entry.name: entry for entry in map(self._found, self._desk.named)}
+        others = [entry for name, entry in (self._entries | named).items() if name not in racing]
         cards = [self._card(entry, in_race=True) for entry in racing.values()]
         return cards + [self._card(entry, in_race=False) for entry in others]
 

@@ -34,6 +34,7 @@ class Backstage:
     database_url: str
     connect_timeout_s: float
     plan: Plan
+    named_schedulers: tuple[str, ...]
     retraining: Retraining
     speed: float
     update_interval_s: float
@@ -80,7 +81,7 @@ async def _come_back(backstage: Backstage, arena: Arena, desk: RaceDesk, store: 
     """Bring back the newest run in the state it was in; begin one if there is none and that is wanted."""
     found = await recover(store, keeper)
     if found is not None:
-        desk.plan, desk.retraining = found.plan, found.retraining
+        desk.plan, desk.retraining, desk.named = found.plan, found.retraining, backstage.named_schedulers
 
         def enter() -> None:
             arena.pace.change(found.speed)

@@ -42,6 +42,8 @@ class RaceDesk:
 
     def __init__(self, plan: Plan, retraining: Retraining, arena: Arena, store: Store, writer: StoreWriter) -> None:
         self.plan = plan
+        # Strategies that were named when the service started, for the next run; the stored one goes on with its own.
+        self.named: tuple[str, ...] = ()
         self.retraining: Retraining = retraining
         self._arena = arena
         self._store = store
@@ -130,7 +132,8 @@ class RaceDesk:
 
     async def _begin(self, request: StartRequest, state: RaceState = "running") -> None:
         """Begin a run: what was decided before is stored first, so that its ids are known."""
-        plan = plan_for(self.plan, request)
+        asked = request.schedulers is not None
+        plan = plan_for(self.plan if asked or not self.named else self.plan.with_values(schedulers=self.named), request)
         course = course_of(plan, self.retraining)
         await next_task_id(self._store)  # without a store nothing is begun, and the present run goes on
         if self._arena.race is not None:
@@ -142,7 +145,7 @@ class RaceDesk:
             self._store, plan=plan.to_mapping(), seed=plan.seed, versions=_versions(), state=state, controls=controls
         )
         race = await asyncio.to_thread(Race, course, run_id=run_id, first_task_id=first)
-        self.plan = plan
+        self.plan, self.named = plan, ()
 
         def enter() -> None:
             self._arena.enter(race, state)
