@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import psutil
@@ -21,6 +22,7 @@ __all__ = ["render", "run"]
 STRATEGIES = "round_robin,random,greedy,hybrid_ml,rl_agent,oracle"
 WARM_UP_TASKS = 100_000
 SAMPLE_EVERY_S = 1.0
+COMPARED_SAMPLES = 15
 
 
 def run() -> dict[str, Any]:
@@ -41,10 +43,12 @@ def run() -> dict[str, Any]:
 
 
 def _summary(samples: list[tuple[int, float]], tasks: int, seconds: float) -> dict[str, Any]:
-    """Compare the memory after the first 100,000 tasks (half of them, if there are fewer than 200,000) with the end."""
+    """Compare the memory after the first 100,000 tasks (half of them, if there are fewer than 200,000) with the end.
+
+    Medians, because a sample may fall into the second in which a checkpoint is packed.
+    """
     settled = [rss for done, rss in samples if done >= min(WARM_UP_TASKS, tasks // 2)]
-    begin = sum(settled[:5]) / len(settled[:5])
-    end = sum(settled[-5:]) / len(settled[-5:])
+    begin, end = median(settled[:COMPARED_SAMPLES]), median(settled[-COMPARED_SAMPLES:])
     return {
         "tasks": tasks,
         "tasks_per_s": tasks / seconds,

@@ -35,7 +35,7 @@ def race_folder(out: Path, plan: Plan, until: int | None) -> ResultsFolder:
 def write_race(folder: ResultsFolder, plan: Plan, result: Mapping[str, Any], races: Sequence[SeedRace]) -> None:
     """Write results and tables; the folder is complete when all of them are there."""
     with folder.phase("simulate"):
-        for name, frame in _tables(races).items():
+        for name, frame in _tables(races, result["comparison_level"]).items():
             folder.write_table(name, frame)
         folder.write_bytes("summary.csv", _summary(result).encode("utf-8"))
         folder.write_json("run.json", _run_facts(plan, result))
@@ -44,12 +44,12 @@ def write_race(folder: ResultsFolder, plan: Plan, result: Mapping[str, Any], rac
     folder.complete()
 
 
-def _tables(races: Sequence[SeedRace]) -> dict[str, pd.DataFrame]:
+def _tables(races: Sequence[SeedRace], level: float) -> dict[str, pd.DataFrame]:
     """The same tables as those of a long comparison, as far as summaries go."""
     floors = {race.seed: _record(FLOOR, race.seed, _bound(race)) for race in races}
     runs = [_record(name, race.seed, figures_of(race.summaries[name])) for name in races[0].summaries for race in races]
     metrics = metric_table(runs, floors)
-    comparisons = comparison_table(metrics)
+    comparisons = comparison_table(metrics, level=level)
     # Repeats of one observation name no winner.
     found = comparisons.iloc[:0] if same_tasks(races) else comparisons
     return {"metrics": metrics, "intervals": interval_table(metrics), "comparisons": found}

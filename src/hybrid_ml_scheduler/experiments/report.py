@@ -9,7 +9,7 @@ from hybrid_ml_scheduler.experiments.folder import ResultsFolder
 from hybrid_ml_scheduler.experiments.metrics import METRICS, figure, figure_with_interval
 from hybrid_ml_scheduler.experiments.palette import label_of
 from hybrid_ml_scheduler.experiments.report_page import Page
-from hybrid_ml_scheduler.experiments.report_parts import PAIRS_EXPLAINED, annex, cell, pair_table, plots
+from hybrid_ml_scheduler.experiments.report_parts import annex, cell, pair_table, pairs_explained, plots
 from hybrid_ml_scheduler.experiments.words import ASKED, METHOD, executive_summary, ranked, setting, standing
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ def _pairs(page: Page, folder: ResultsFolder) -> None:
     page.text("The lowest mean of each metric, which strategies it is not shown to differ from, and how many it beats.")
     page.table(_leaders(intervals, comparisons), widths=[3.4, 5.6, 7.0, 2.2])
     page.heading("Who beats whom")
-    page.text(f"The best strategy of a metric against every other; the difference is best − other. {PAIRS_EXPLAINED}")
+    meaning = pairs_explained(comparisons)
+    page.text(f"The best strategy of a metric against every other; the difference is best − other. {meaning}")
     for metric in _PAIR_METRICS:
         names = [str(name) for name in ranked(metric, intervals)["scheduler"]]
         if len(names) > 1:

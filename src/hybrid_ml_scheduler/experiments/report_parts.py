@@ -11,18 +11,13 @@ from hybrid_ml_scheduler.experiments.metrics import figure, figure_with_interval
 from hybrid_ml_scheduler.experiments.palette import label_of
 from hybrid_ml_scheduler.experiments.plots import CAPTIONS, plots_for
 from hybrid_ml_scheduler.experiments.report_page import Page
+from hybrid_ml_scheduler.experiments.words import level_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PAIRS_EXPLAINED", "annex", "cell", "pair_table", "plots"]
+__all__ = ["annex", "cell", "pair_table", "pairs_explained", "plots"]
 
-PAIRS_EXPLAINED = (
-    "The first interval is of this pair alone (unadjusted 95 %), the second holds for all pairs of the metric at once "
-    "(95 %, Bonferroni). The answer follows Holm's p over all pairs, which decides a little more often than the second "
-    "interval does; an unadjusted interval may leave out zero and the answer still be “no difference shown”."
-)
-_PAIR_HEAD = ["Difference [unadjusted 95 %]", "All pairs at once", "Relative", "p (Holm)", "Answer"]
 _PAIR_WIDTHS = [4.6, 4.2, 3.4, 1.6, 1.6, 2.8]
 _FACT_WIDTHS = [5.2, 3.9, 5.2, 3.9]
 
@@ -33,9 +28,22 @@ def cell(row: Any, unit: str = "") -> str:
     return text.replace(" %", "").replace(" [", "\n[", 1)
 
 
+def pairs_explained(pairs: pd.DataFrame) -> str:
+    """What the two intervals and the answer of a pair mean, in sentences."""
+    level = level_words(pairs)
+    looks = "" if level == "95 %" else f" The level is {level} because the race was looked at several times."
+    return (
+        f"The first interval is of this pair alone (unadjusted {level}), the second holds for all pairs of the metric "
+        f"at once ({level}, Bonferroni).{looks} The answer follows Holm's p over all pairs, which decides a little "
+        "more often than the second interval does; an unadjusted interval may leave out zero and the answer still be “no "
+        "difference shown”."
+    )
+
+
 def pair_table(page: Page, title: str, pairs: pd.DataFrame, best: str, others: list[str]) -> None:
     """One strategy against others on one metric; the difference is best − other."""
-    rows = [[title, *_PAIR_HEAD]]
+    head = [f"Difference [unadjusted {level_words(pairs)}]", "All pairs at once", "Relative", "p (Holm)", "Answer"]
+    rows = [[title, *head]]
     for other in others:
         found = pairs[pairs["first"].isin([best, other]) & pairs["second"].isin([best, other])].iloc[0]
         rows.append([f"{label_of(best)} − {label_of(other)}", *_pair_cells(found, best)])

@@ -6,7 +6,7 @@ from hybrid_ml_scheduler.experiments.folder import ResultsFolder
 from hybrid_ml_scheduler.experiments.metrics import figure, figure_with_interval
 from hybrid_ml_scheduler.experiments.palette import label_of
 from hybrid_ml_scheduler.experiments.report_page import Page
-from hybrid_ml_scheduler.experiments.report_parts import PAIRS_EXPLAINED, annex, cell, pair_table, plots
+from hybrid_ml_scheduler.experiments.report_parts import annex, cell, pair_table, pairs_explained, plots
 from hybrid_ml_scheduler.experiments.shift_tables import MEASURES
 from hybrid_ml_scheduler.experiments.shift_words import SHIFT_METHOD, figure_title, shift_setting, shift_summary
 from hybrid_ml_scheduler.experiments.words import ranked
@@ -58,7 +58,7 @@ def _pairs(page: Page, folder: ResultsFolder) -> None:
     if not pairs["low"].notna().any():
         return
     page.heading("The agent against the others")
-    page.text(f"The difference is agent − other. {PAIRS_EXPLAINED}")
+    page.text(f"The difference is agent − other. {pairs_explained(pairs)}")
     means = folder.read_table("means")
     for metric, title in (("total_time_s", "Sum of times (s)"), ("last_time_s", "Sum over the last tasks (s)")):
         others = [str(name) for name in ranked(metric, means)["scheduler"] if name != "rl_agent"]

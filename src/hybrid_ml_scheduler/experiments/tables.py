@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid_ml_scheduler.experiments.intervals import Interval, bounded_interval, share_interval
+from hybrid_ml_scheduler.experiments.intervals import DEFAULT_LEVEL, Interval, bounded_interval, share_interval
 from hybrid_ml_scheduler.experiments.metrics import METRICS
 from hybrid_ml_scheduler.experiments.statistics import Comparison, compare_all
 from hybrid_ml_scheduler.experiments.trials import FLOOR, Record
@@ -100,10 +100,13 @@ def interval_ends(found: Interval) -> dict[str, Any]:
     return {"mean": found.mean, "low": found.low, "high": found.high, "count": found.count, "level": found.level}
 
 
-def comparison_table(metrics: pd.DataFrame, names: Collection[str] = _COMPARED) -> pd.DataFrame:
+def comparison_table(
+    metrics: pd.DataFrame, names: Collection[str] = _COMPARED, *, level: float = DEFAULT_LEVEL
+) -> pd.DataFrame:
     """One row a pair of strategies and metric, with both intervals, Holm's p and verdict; lower is better.
 
     `low` and `high` are of this pair alone (unadjusted), `low_all` and `high_all` of all pairs at once (Bonferroni).
+    `level` is that of both and of the verdict: higher than usual where a race was looked at several times.
     """
     import pandas as pd
 
@@ -111,7 +114,7 @@ def comparison_table(metrics: pd.DataFrame, names: Collection[str] = _COMPARED) 
     for metric in names:
         wide = metrics.pivot(index="seed", columns="scheduler", values=metric)
         samples = {name: wide[name].to_numpy(dtype=float) for name in metrics["scheduler"].unique()}
-        rows.extend(_compared(one) for one in compare_all(metric, samples))
+        rows.extend({**_compared(one), "level": level} for one in compare_all(metric, samples, level=level))
     return pd.DataFrame(rows, columns=_COMPARISON_COLUMNS)
 
 
@@ -147,6 +150,7 @@ _COMPARISON_COLUMNS = [
     "p_holm",
     "winner",
     "count",
+    "level",
 ]
 
 

@@ -6,13 +6,24 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hybrid_ml_scheduler.experiments.intervals import DEFAULT_LEVEL
 from hybrid_ml_scheduler.experiments.metrics import METRICS, figure, figure_with_interval
 from hybrid_ml_scheduler.experiments.palette import label_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ASKED", "METHOD", "Standing", "executive_summary", "ranked", "setting", "standing", "told_standing"]
+__all__ = [
+    "ASKED",
+    "METHOD",
+    "Standing",
+    "executive_summary",
+    "level_words",
+    "ranked",
+    "setting",
+    "standing",
+    "told_standing",
+]
 
 ASKED = ("mean_latency_s", "makespan_s", "mean_time_s", "energy_j", "cost_usd")
 _MOST_NAMES = 3
@@ -111,7 +122,17 @@ def told_standing(found: Standing, unit: str, most_names: int = _MOST_NAMES) -> 
         shown = " and ".join(filter(None, [", ".join(label_of(name) for name in ties[:-1]), label_of(ties[-1])]))
         return f"No difference to {shown} is shown; {'a tie' if beaten == 0 else rest}."
     gap = _gap(found.nearest, found.best, unit)
-    return f"It beats all others; the next is {label_of(found.second)}, {gap} (unadjusted 95 %)."
+    level = _percent(found.nearest.get("level", DEFAULT_LEVEL))
+    return f"It beats all others; the next is {label_of(found.second)}, {gap} (unadjusted {level})."
+
+
+def level_words(pairs: pd.DataFrame) -> str:
+    """The level of the intervals of stored pairs, such as 95 %."""
+    return _percent(pairs["level"].iloc[0] if "level" in pairs and len(pairs) else DEFAULT_LEVEL)
+
+
+def _percent(level: float) -> str:
+    return f"{100.0 * level:.3g} %"
 
 
 def _with_unit(value: str, unit: str) -> str:

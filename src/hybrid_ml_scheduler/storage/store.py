@@ -39,7 +39,7 @@ _PRAGMAS = (
     "PRAGMA synchronous = NORMAL",  # a power cut may cost the newest commits, never the order of them
     "PRAGMA foreign_keys = ON",
     "PRAGMA temp_store = MEMORY",
-    "PRAGMA cache_size = -32768",
+    "PRAGMA cache_size = -8192",  # for each connection; a large removal fills it and never gives it back
 )
 
 

@@ -91,6 +91,12 @@ def test_many_looks_are_paid_for_by_the_level_of_the_winners(
     result = json.loads((out / "race.json").read_text())
     assert result["comparison_level"] == pytest.approx(0.975)
     assert json.loads((out / "plan.json").read_text())["until_decided"] == 10
+    stored: Any = ResultsFolder.open(out).read_table("comparisons")
+    assert set(stored["level"]) == {result["comparison_level"]}
+    said_by = {(one["metric"], one["first"], one["second"]): one["winner"] or "tie" for one in result["comparisons"]}
+    kept_by = {(row.metric, row.first, row.second): row.winner for row in stored.itertuples()}
+    assert {key: kept_by[key] for key in said_by} == said_by
+    assert run(["report", str(out)]) == 0
     for pair in result["comparisons"]:
         (low, high), (low_all, high_all) = pair["difference_ci"], pair["difference_ci_all_pairs"]
         assert low_all <= low <= high <= high_all
