@@ -22,7 +22,7 @@ __all__ = ["render", "run"]
 STRATEGIES = "round_robin,random,greedy,hybrid_ml,rl_agent,oracle"
 WARM_UP_TASKS = 100_000
 SAMPLE_EVERY_S = 1.0
-COMPARED_SAMPLES = 15
+COMPARED_SAMPLES = 60
 
 
 def run() -> dict[str, Any]:
@@ -45,7 +45,8 @@ def run() -> dict[str, Any]:
 def _summary(samples: list[tuple[int, float]], tasks: int, seconds: float) -> dict[str, Any]:
     """Compare the memory after the first 100,000 tasks (half of them, if there are fewer than 200,000) with the end.
 
-    Medians, because a sample may fall into the second in which a checkpoint is packed.
+    Medians of a minute each, which is a whole round of retention: a sample may fall into the second in which a
+    checkpoint is packed or rows wait for a removal.
     """
     settled = [rss for done, rss in samples if done >= min(WARM_UP_TASKS, tasks // 2)]
     begin, end = median(settled[:COMPARED_SAMPLES]), median(settled[-COMPARED_SAMPLES:])
