@@ -35,8 +35,8 @@ def pairs_explained(pairs: pd.DataFrame) -> str:
     return (
         f"The first interval is of this pair alone (unadjusted {level}), the second holds for all pairs of the metric "
         f"at once ({level}, Bonferroni).{looks} The answer follows Holm's p over all pairs, which decides a little "
-        "more often than the second interval does; an unadjusted interval may leave out zero and the answer still be “no "
-        "difference shown”."
+        "more often than the second interval does; an unadjusted interval may leave out zero and the answer still be "
+        "“no difference shown”."
     )
 
 
