@@ -156,7 +156,7 @@ ensure_dashboard() {
     ensure_node
     install_dashboard
     say "Building the dashboard."
-    npm --prefix dashboard run --silent build >&2 || fail "The dashboard could not be built: the message is above."
+    npm --prefix dashboard run --silent build -- --logLevel warn >&2 || fail "The dashboard could not be built: the message is above."
     printf '%s' "$hash" >.venv/.dashboard-stamp
 }
 
