@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -10,13 +13,20 @@ from hybrid_ml_scheduler.live.learners import TrainedModel, TrainingJob
 __all__ = ["TrainingWorker"]
 
 _REST = 3.0
+_NICENESS = 10
+
+
+def _stand_back() -> None:
+    """Let the race and its viewers have the processors first (Linux: threads have a niceness of their own)."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
 class TrainingWorker:
     """Runs training jobs beside the race; the race asks now and then whether one is done."""
 
     def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="training")
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="training", initializer=_stand_back)
         self._job: TrainingJob | None = None
         self._future: Future[TrainedModel] | None = None
         self._rested_s = 0.0
