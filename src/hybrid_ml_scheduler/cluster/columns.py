@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -58,13 +58,24 @@ class RunColumns:
         """Gather the outcomes of the stepping form, in whatever order they were decided."""
         columns = cls.empty(batch, node)
         rows = {identity: row for row, identity in enumerate(batch.task_id.tolist())}
-        order = np.array([rows[outcome.task_id] for outcome in outcomes], dtype=np.int64)
+        told = dict(zip(Outcome._fields, zip(*outcomes, strict=True), strict=True)) if outcomes else {}
+        order = np.array([rows[identity] for identity in told.get("task_id", ())], dtype=np.int64)
         for name in ("gpu_fraction", "gpu", "cpu_start_s", "gpu_start_s", "finish_s", "cpu_s", "gpu_s"):
-            getattr(columns, name)[order] = [getattr(outcome, name) for outcome in outcomes]
+            getattr(columns, name)[order] = told.get(name, ())
         if batch.has_dependencies:
-            columns.ready_s[order] = [outcome.ready_s for outcome in outcomes]
+            columns.ready_s[order] = told.get("ready_s", ())
         columns.status[order] = [_status(outcome) for outcome in outcomes]
         return columns
+
+    @classmethod
+    def joined(cls, parts: Sequence[RunColumns]) -> RunColumns:
+        """Return what one strategy did with several batches, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        names = [field.name for field in fields(cls) if field.name != "node"]
+        return cls(
+            node=parts[0].node, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        )
 
     def __len__(self) -> int:
         return len(self.gpu_fraction)
@@ -73,6 +84,16 @@ class RunColumns:
     def completed(self) -> npt.NDArray[np.bool_]:
         """Which tasks have a finish."""
         return self.status < FAILED
+
+    @property
+    def failed(self) -> npt.NDArray[np.bool_]:
+        """Which tasks have none."""
+        return self.status >= FAILED
+
+    @property
+    def out_of_memory(self) -> npt.NDArray[np.bool_]:
+        """Which tasks did not fit the GPU that was chosen for them."""
+        return (self.status == NOT_FITTING) | (self.status == FAILED)
 
     @property
     def start_s(self) -> FloatColumn:
@@ -99,14 +120,22 @@ class RunColumns:
     @property
     def energy_j(self) -> FloatColumn:
         """Joules of every task."""
-        return Tariff(self.node).columns(self.cpu_s, self.gpu_s, self.gpu)[0]
+        return self.charges(Tariff(self.node))[0]
 
     @property
     def cost_usd(self) -> FloatColumn:
         """Dollars of every task by the cost model in force."""
-        tariff = Tariff(self.node)
-        _, rent, electricity = tariff.columns(self.cpu_s, self.gpu_s, self.gpu)
-        return electricity if tariff.charges_electricity else rent
+        return self.charges(Tariff(self.node))[1]
+
+    def charges(self, tariff: Tariff) -> tuple[FloatColumn, FloatColumn]:
+        """Joules and dollars of every task; `tariff` is the node's."""
+        energy, rent, electricity = tariff.columns(self.cpu_s, self.gpu_s, self.gpu)
+        return energy, electricity if tariff.charges_electricity else rent
+
+    def last(self) -> RunColumns:
+        """Return the last row alone."""
+        columns = {field.name: getattr(self, field.name)[-1:] for field in fields(self) if field.name != "node"}
+        return RunColumns(node=self.node, **columns)
 
     def busy_s(self) -> FloatColumn:
         """Busy seconds of every device, the CPU first."""
@@ -131,12 +160,10 @@ class RunColumns:
 
     def outcomes(self, task_ids: IntColumn, tariff: Tariff) -> list[Outcome]:
         """All rows as outcomes; `tariff` is the node's."""
-        energy, rent, electricity = tariff.columns(self.cpu_s, self.gpu_s, self.gpu)
         columns = (
             task_ids, self.gpu_fraction, self.gpu, self.arrival_s, self.ready_s, self.cpu_start_s, self.gpu_start_s,
-            self.finish_s, self.execution_s, self.cpu_s, self.gpu_s, energy,
-            electricity if tariff.charges_electricity else rent,
-            (self.status == NOT_FITTING) | (self.status == FAILED), self.status >= FAILED,
+            self.finish_s, self.execution_s, self.cpu_s, self.gpu_s, *self.charges(tariff),
+            self.out_of_memory, self.failed,
         )  # fmt: skip
         return list(map(Outcome, *(column.tolist() for column in columns)))
 

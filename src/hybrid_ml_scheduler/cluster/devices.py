@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 __all__ = ["Device", "QueuedPart"]
@@ -73,6 +73,19 @@ class Device:
         self.free_s = finish_s
         self._busy_s += finish_s - start_s
 
+    def extend(self, parts: Sequence[QueuedPart], now_s: float) -> None:
+        """Queue parts that were placed without luck and in order; `now_s` is when the last of them was decided."""
+        if not parts:
+            return
+        self._queue.extend(parts)
+        self.free_s = parts[-1][FINISH]
+        busy_s = self._busy_s
+        for part in parts:  # one by one, since a sum depends on its order
+            busy_s += part[FINISH] - part[START]
+        self._busy_s = busy_s
+        if len(self._queue) > _UNSETTLED:
+            self.settle(now_s)
+
     def _promise(self, estimate_s: float, not_before_s: float, now_s: float) -> float:
         """The end that a part is promised: its seconds behind the last promise, or behind what it must wait for.
 
@@ -117,8 +130,9 @@ class Device:
         self.settle(now_s)
         return [(start_s, finish_s, task_id) for start_s, finish_s, *_, task_id in (*self._recent, *self._queue)]
 
-    def capture(self) -> Mapping[str, Any]:
-        """The whole state as plain values."""
+    def capture(self, now_s: float) -> Mapping[str, Any]:
+        """The whole state as plain values, settled: how parts came to be queued leaves no trace."""
+        self.settle(now_s)
         return {
             "free_s": self.free_s,
             "busy_s": self._busy_s,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,10 +85,18 @@ class Precedence:
         """Note when a task will finish (NaN: never), and return it."""
         finish_s = math.nan if outcome.failed else outcome.finish_s
         self._finish_s[outcome.task_id] = finish_s
-        if self.recall is not None:
-            while len(self._finish_s) > self.recall and self._forget(outcome.ready_s):
-                pass
+        self._forget_old(outcome.ready_s)
         return finish_s
+
+    def note_all(self, task_ids: Sequence[int], finish_s: Sequence[float], now_s: float) -> None:
+        """Note when tasks that nobody waits for will finish; `now_s` is when the last of them was decided."""
+        self._finish_s.update(zip(task_ids, finish_s, strict=True))
+        self._forget_old(now_s)
+
+    def _forget_old(self, now_s: float) -> None:
+        if self.recall is not None:
+            while len(self._finish_s) > self.recall and self._forget(now_s):
+                pass
 
     def placed(self, outcome: Outcome) -> Iterator[WaitingTask]:
         """Note when a task will finish; yields the tasks that are thereby ready at a known time."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hybrid_ml_scheduler.cluster.batch import run_batch
+from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.precedence import Precedence
 from hybrid_ml_scheduler.cluster.stepping import Cluster
 from hybrid_ml_scheduler.core.capabilities import with_foresight
@@ -91,21 +92,19 @@ class Simulation:
         """Whether no task waits, and promises hold: the next independent tasks are then decided as they arrive."""
         return not self._ready and not self._precedence.is_waiting and self.cluster.is_exact
 
-    def run_stretch(self, batch: TaskBatch, seconds: Durations) -> list[Outcome] | None:
+    def run_stretch(self, batch: TaskBatch, seconds: Durations) -> RunColumns | None:
         """Decide independent tasks without luck at once, if the strategy can; as if offered one by one (when clear)."""
         cluster = self.cluster
         rule = None if self._foreseer is None else self._foreseer.rule_ahead(batch)
         if rule is None:
             return None
         columns = run_batch(batch, cluster.node, rule, seconds=seconds, free_s=cluster.free_s())
-        outcomes = columns.outcomes(batch.task_id, cluster.estimator.tariff)
-        cluster.queue(outcomes)
+        cluster.queue(batch.task_id, columns)
+        self.now_s = float(columns.ready_s[-1])
         if self._precedence.recall != 0:
-            for outcome in outcomes:
-                self._precedence.note(outcome)
-        self.now_s = outcomes[-1].ready_s
-        self._decided += len(outcomes)
-        return outcomes
+            self._precedence.note_all(batch.task_id.tolist(), columns.finish_s.tolist(), self.now_s)
+        self._decided += len(columns)
+        return columns
 
     def drain(self) -> list[Outcome]:
         """Let every task finish; refuses tasks that wait for a parent that never came."""
@@ -160,7 +159,7 @@ class Simulation:
             "ready": list(self._ready),
             "finishes": list(self._finishes),
             "precedence": self._precedence.capture(),
-            "cluster": self.cluster.capture(),
+            "cluster": self.cluster.capture(self.now_s),
             "scheduler": memory,
         }
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from hybrid_ml_scheduler.cluster.devices import Device
+from hybrid_ml_scheduler.cluster.columns import RunColumns
+from hybrid_ml_scheduler.cluster.devices import Device, QueuedPart
 from hybrid_ml_scheduler.cluster.view import BacklogView
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError
-from hybrid_ml_scheduler.core.tasks import FloatColumn, Task
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task
 from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator
 from hybrid_ml_scheduler.physics.node import Node
 
@@ -96,18 +97,25 @@ class Cluster:
         """When each device is free, the CPU first."""
         return np.array([device.free_s for device in self.devices])
 
-    def queue(self, outcomes: Iterable[Outcome]) -> None:
+    def queue(self, task_ids: IntColumn, placed: RunColumns) -> None:
         """Queue the parts of tasks that were placed elsewhere on these devices, without luck and in order."""
-        devices, serial = self.devices, self._serial
-        for one in outcomes:
+        serial = self._serial
+        parts: list[list[QueuedPart]] = [[] for _ in self.devices]
+        columns = (placed.gpu, placed.cpu_start_s, placed.cpu_s, placed.gpu_start_s, placed.gpu_s)
+        for identity, gpu, cpu_start, cpu_s, gpu_start, gpu_s in zip(
+            task_ids.tolist(), *(column.tolist() for column in columns), strict=True
+        ):
             not_before = 0.0
-            if one.cpu_s > 0.0:
-                end = one.cpu_start_s + one.cpu_s
-                devices[0].append(one.cpu_start_s, end, one.cpu_s, 0.0, one.task_id, one.ready_s)
+            if cpu_s > 0.0:
+                end = cpu_start + cpu_s
+                parts[0].append((cpu_start, end, cpu_s, 0.0, end, identity))
                 not_before = end if serial else 0.0
-            if one.gpu_s > 0.0:
-                end = one.gpu_start_s + one.gpu_s
-                devices[one.gpu + 1].append(one.gpu_start_s, end, one.gpu_s, not_before, one.task_id, one.ready_s)
+            if gpu_s > 0.0:
+                end = gpu_start + gpu_s
+                parts[gpu + 1].append((gpu_start, end, gpu_s, not_before, end, identity))
+        now_s = float(placed.ready_s[-1])
+        for device, own in zip(self.devices, parts, strict=True):
+            device.extend(own, now_s)
 
     def failed(self, task: Task, now_s: float, fraction: float = 0.0, *, by_parent: bool = False) -> Outcome:
         """The outcome of a task that cannot run."""
@@ -154,9 +162,9 @@ class Cluster:
         """How many parts wait or run on each device."""
         return {n: d.queue_length(now_s) for n, d in zip(self.node.device_names, self.devices, strict=True)}
 
-    def capture(self) -> Mapping[str, Any]:
+    def capture(self, now_s: float) -> Mapping[str, Any]:
         """The whole state as plain values."""
-        return {"devices": [device.capture() for device in self.devices]}
+        return {"devices": [device.capture(now_s) for device in self.devices]}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""

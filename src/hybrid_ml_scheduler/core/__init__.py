@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hybrid_ml_scheduler.core.capabilities import with_foresight, with_rule
 from hybrid_ml_scheduler.core.compiled import forget_stale_code
-from hybrid_ml_scheduler.core.decisions import CPU_ONLY, NO_GPU, Decision, Outcome, Parts
+from hybrid_ml_scheduler.core.decisions import CPU_ONLY, NO_GPU, Decision, Outcome, Parts, device_name
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.core.protocols import (
     BatchRule,
@@ -51,6 +51,7 @@ __all__ = [
     "Scheduler",
     "Task",
     "TaskBatch",
+    "device_name",
     "parent_rows",
     "stream",
     "validated",

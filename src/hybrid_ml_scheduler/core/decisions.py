@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-__all__ = ["CPU_ONLY", "NO_GPU", "Decision", "Outcome", "Parts"]
+__all__ = ["CPU_ONLY", "NO_GPU", "Decision", "Outcome", "Parts", "device_name"]
 
 NO_GPU = -1
 
@@ -80,7 +80,12 @@ class Outcome(NamedTuple):
 
     @property
     def device(self) -> str:
-        """The device or devices in words: `cpu`, `gpu_2` or `cpu+gpu_2`."""
-        if self.gpu == NO_GPU:
-            return "cpu"
-        return f"gpu_{self.gpu}" if self.gpu_fraction >= 1.0 else f"cpu+gpu_{self.gpu}"
+        """The device or devices in words."""
+        return device_name(self.gpu, self.gpu_fraction)
+
+
+def device_name(gpu: int, gpu_fraction: float) -> str:
+    """Return where a task runs in words: `cpu`, `gpu_2` or `cpu+gpu_2`."""
+    if gpu == NO_GPU:
+        return "cpu"
+    return f"gpu_{gpu}" if gpu_fraction >= 1.0 else f"cpu+gpu_{gpu}"

@@ -65,11 +65,11 @@ class Clerk:
         """Hand over what is due; return whether the race may go on."""
         now_s = time.monotonic()
         is_late = now_s - self._handed_over_s >= _LONGEST_WAIT_S and len(race.rows) > 0
-        if is_late or len(race.rows.tasks) >= _TASKS_AT_ONCE:
+        if is_late or race.rows.task_count >= _TASKS_AT_ONCE:
             self._is_waiting = not self.hand_over(race, at, checkpoint=False)
         if self._is_checkpoint_due(race, now_s) and not self._is_waiting:
             self._capture(race, at)
-        return not self._is_waiting or len(race.rows.tasks) < _TASKS_AT_ONCE
+        return not self._is_waiting or race.rows.task_count < _TASKS_AT_ONCE
 
     def _is_checkpoint_due(self, race: Race, now_s: float) -> bool:
         moved = race.next_task_id - self._checkpoint_task

@@ -20,7 +20,7 @@ from hybrid_ml_scheduler.live.learners import Learners, TrainedModel, TrainingJo
 from hybrid_ml_scheduler.live.numbering import Numbering
 from hybrid_ml_scheduler.live.proof import Proof
 from hybrid_ml_scheduler.live.racer import Racer
-from hybrid_ml_scheduler.live.records import Activation, EventKind, Label, RaceEvent, Rows
+from hybrid_ml_scheduler.live.records import Activation, EventKind, Label, RacedStretch, RaceEvent, Rows
 from hybrid_ml_scheduler.live.stretch import Stretch
 from hybrid_ml_scheduler.physics import PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import create, find
@@ -99,16 +99,14 @@ class Race:
             return 1
         batch = self._numbering.renumbered_stretch(self.stream.next_stretch(most))
         stretch = Stretch.of(batch, self._estimator)
-        names = [racer.name for racer in self.racers]
-        rows = self.rows
-        for outcomes in zip(*(racer.run(stretch) for racer in self.racers), strict=True):
-            rows.outcomes += zip(names, outcomes, strict=True)
-        labels = stretch.labels(self._estimator, self._oracle.points)
-        rows.tasks += stretch.tasks
-        rows.labels += labels
-        for label in labels:
-            self.oracle_s += label.execution_s
-            self.proof.add(label.task, 1.0)
+        runs = {racer.name: racer.run(stretch) for racer in self.racers}
+        fractions, fastest_s = stretch.labels(self._estimator, self._oracle.points)
+        self.rows.stretches.append(
+            RacedStretch(batch=batch, label_fraction=fractions, label_s=fastest_s, runs=runs),
+        )
+        for task, seconds in zip(stretch.tasks, fastest_s.tolist(), strict=True):
+            self.oracle_s += seconds
+            self.proof.add(task, 1.0)
         self.recent += stretch.tasks
         self.now_s, self.next_task_id = stretch.tasks[-1].arrival_time, stretch.tasks[-1].task_id + 1
         return len(stretch.tasks)

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
 
-from hybrid_ml_scheduler.cluster import Simulation
-from hybrid_ml_scheduler.core import Decision, Explains, HmsError, Outcome, Remembers, Scheduler, Task
+from hybrid_ml_scheduler.cluster import RunColumns, Simulation
+from hybrid_ml_scheduler.core import Decision, Explains, HmsError, Outcome, Remembers, Scheduler, Task, TaskBatch
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.live.frames import DeviceState
 from hybrid_ml_scheduler.live.stretch import Stretch
@@ -34,12 +34,13 @@ class Racer:
         self.summary = summary
         self.scheduler = scheduler
         self.tally = Tally()
-        self.latest: Outcome | None = None
+        self._latest: Outcome | tuple[TaskBatch, RunColumns] | None = None
         self.reasons: Mapping[str, Any] = {}
         self.reasons_of = -1
         self.decision_counts = [0] * len(DECISION_BUCKETS_S)
         self.decision_s = 0.0
         self.simulation = Simulation(node, scheduler, seed=seed, options=options, recall=_PARENTS_RECALLED)
+        self._tariff = self.simulation.cluster.estimator.tariff
 
     def step(self, task: Task, luck: float, seconds: TaskSeconds, *, until_s: float, explain: bool) -> list[Outcome]:
         """Let a task arrive and take every decision that is due by `until_s`."""
@@ -52,19 +53,31 @@ class Racer:
         self._took(time.perf_counter() - begin, 1)
         return self._counted(outcomes)
 
-    def run(self, stretch: Stretch) -> list[Outcome]:
+    def run(self, stretch: Stretch) -> RunColumns:
         """Let several independent tasks arrive and decide each as it comes, at once where the strategy can."""
         begin = time.perf_counter()
         with self._blamed(stretch.tasks[0]):
-            outcomes = self.simulation.run_stretch(stretch.batch, stretch.durations)
-        if outcomes is not None:
-            self._took(time.perf_counter() - begin, len(outcomes))
-            return self._counted(outcomes)
-        return [
+            columns = self.simulation.run_stretch(stretch.batch, stretch.durations)
+        if columns is not None:
+            self._took(time.perf_counter() - begin, len(columns))
+            self.tally.add_all(columns, self._tariff)
+            self._latest = stretch.batch, columns
+            return columns
+        outcomes = [
             outcome
             for task, seconds in zip(stretch.tasks, stretch.seconds, strict=True)
             for outcome in self.step(task, 1.0, seconds, until_s=task.arrival_time, explain=False)
         ]
+        return RunColumns.from_outcomes(stretch.batch, self.simulation.cluster.node, outcomes)
+
+    @property
+    def latest(self) -> Outcome | None:
+        """What came of the latest decision; made when it is asked for, which is seldom."""
+        if isinstance(self._latest, Outcome) or self._latest is None:
+            return self._latest
+        batch, columns = self._latest
+        self._latest = columns.last().outcomes(batch.task_id[-1:], self._tariff)[0]
+        return self._latest
 
     @contextmanager
     def _blamed(self, task: Task) -> Iterator[None]:
@@ -81,7 +94,7 @@ class Racer:
     def _counted(self, outcomes: list[Outcome]) -> list[Outcome]:
         for outcome in outcomes:
             self.tally.add(outcome)
-            self.latest = outcome
+            self._latest = outcome
         return outcomes
 
     def _took(self, elapsed_s: float, decisions: int) -> None:
@@ -143,4 +156,4 @@ class Racer:
         """Continue from a captured state."""
         self.simulation.restore(state["simulation"])
         self.tally.restore(state["tally"])
-        self.latest = state["latest"]
+        self._latest = state["latest"]

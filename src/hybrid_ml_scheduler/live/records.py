@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from hybrid_ml_scheduler.core import Outcome, Task
+from hybrid_ml_scheduler.cluster import RunColumns
+from hybrid_ml_scheduler.core import FloatColumn, Outcome, Task, TaskBatch
 
-__all__ = ["Activation", "Checkpoint", "EventKind", "Label", "Level", "Notice", "RaceEvent", "Rows"]
+__all__ = ["Activation", "Checkpoint", "EventKind", "Label", "Level", "Notice", "RaceEvent", "RacedStretch", "Rows"]
 
 Level = Literal["info", "success", "warning", "error"]
 EventKind = Literal["shift", "task", "model", "stride"]
@@ -20,6 +21,19 @@ class Label(NamedTuple):
     task: Task
     gpu_fraction: float
     execution_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RacedStretch:
+    """Tasks that were taken together, as columns: the oracle's labels and what each strategy did with them."""
+
+    batch: TaskBatch
+    label_fraction: FloatColumn
+    label_s: FloatColumn
+    runs: Mapping[str, RunColumns]
+
+    def __len__(self) -> int:
+        return len(self.batch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,18 +84,28 @@ class Checkpoint:
 
 @dataclass(slots=True, kw_only=True)
 class Rows:
-    """What happened since the last hand-over; stored together or not at all."""
+    """What happened since the last hand-over; stored together or not at all.
+
+    Tasks taken one by one are in `tasks`, `outcomes` and `labels`; those taken together are in `stretches`.
+    """
 
     run_id: int
     tasks: list[Task] = field(default_factory=list)
     outcomes: list[tuple[str, Outcome]] = field(default_factory=list)
     labels: list[Label] = field(default_factory=list)
+    stretches: list[RacedStretch] = field(default_factory=list)
     activations: list[Activation] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     events: list[RaceEvent] = field(default_factory=list)
     checkpoint: Checkpoint | None = None
 
+    @property
+    def task_count(self) -> int:
+        """How many tasks entered the race."""
+        return len(self.tasks) + sum(map(len, self.stretches))
+
     def __len__(self) -> int:
         facts = len(self.tasks) + len(self.outcomes) + len(self.labels)
+        facts += sum(len(one) * (2 + len(one.runs)) for one in self.stretches)
         news = len(self.activations) + len(self.notices) + len(self.events)
         return facts + news + (self.checkpoint is not None)

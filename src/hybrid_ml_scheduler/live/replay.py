@@ -49,7 +49,7 @@ def replay(
         if race.next_task_id - saved >= checkpoint_every:
             keep(_rows_and_state(race, jobs))
             saved = race.next_task_id
-        elif len(race.rows.tasks) >= _HAND_OVER:
+        elif race.rows.task_count >= _HAND_OVER:
             keep(race.take_rows())
     if race.next_task_id > saved or len(race.rows):
         keep(_rows_and_state(race, jobs))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid_ml_scheduler.core import FloatColumn, Task, TaskBatch
-from hybrid_ml_scheduler.live.records import Label
 from hybrid_ml_scheduler.physics import Durations, PhysicsEstimator, TaskSeconds, durations
 from hybrid_ml_scheduler.physics.choices import fastest_splits
 
@@ -31,12 +30,12 @@ class Stretch:
         seconds = list(map(TaskSeconds, known.cpu_s.tolist(), map(tuple, known.gpu_s.tolist()), paged))
         return cls(batch=batch, tasks=list(batch), durations=known, seconds=seconds)
 
-    def labels(self, estimator: PhysicsEstimator, grid: FloatColumn) -> list[Label]:
-        """The fastest split of every task on the grid."""
+    def labels(self, estimator: PhysicsEstimator, grid: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
+        """The fastest split of every task on the grid, and its execution time."""
         known, batch = self.durations, self.batch
         fractions, execution = np.empty(len(batch)), np.empty(len(batch))
         fastest_splits(
             known.cpu_s, known.gpu_s, known.paged_s, known.gpu_kind, batch.memory_required,
             estimator.gpu_memory_mb, estimator.memory_rule, estimator.serial, grid, fractions, execution,
         )  # fmt: skip
-        return list(map(Label, self.tasks, fractions.tolist(), execution.tolist()))
+        return fractions, execution

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from hybrid_ml_scheduler.cluster import RunColumns
 from hybrid_ml_scheduler.core import NO_GPU, Outcome
+from hybrid_ml_scheduler.physics import Tariff
 
 __all__ = ["Tally"]
 
@@ -73,6 +75,35 @@ class Tally:
             self.split += 1
         else:
             self.gpu += 1
+
+    def add_all(self, columns: RunColumns, tariff: Tariff) -> None:
+        """Count several outcomes; the sums are those of counting them one by one, to the last bit."""
+        if not columns.completed.all():
+            for outcome in columns.outcomes(np.zeros(len(columns), dtype=np.int64), tariff):
+                self.add(outcome)
+            return
+        execution, latency = columns.execution_s, columns.latency_s
+        places = np.arange(self.tasks, self.tasks + len(columns)) % _RECENT
+        self._recent[places] = latency
+        waits = columns.finish_s - columns.ready_s - execution
+        busy = columns.cpu_s + columns.gpu_s
+        counted = np.array((execution, latency, waits, *columns.charges(tariff), busy, columns.gpu_fraction))
+        before = np.array([getattr(self, name) for name in _SUMS])
+        # A running sum adds in order; np.sum would add in pairs and round otherwise.
+        sums = np.cumsum(np.column_stack((before, counted)), axis=1)[:, -1]
+        for name, total in zip(_SUMS, sums.tolist(), strict=True):
+            setattr(self, name, total)
+        self.makespan_s = max(self.makespan_s, float(columns.finish_s.max()))
+        self._count_places(columns)
+
+    def _count_places(self, columns: RunColumns) -> None:
+        on_gpu = columns.gpu != NO_GPU
+        used, split = int(np.count_nonzero(on_gpu)), int(np.count_nonzero(on_gpu & (columns.cpu_s > 0.0)))
+        self.tasks += len(columns)
+        self.out_of_memory += int(np.count_nonzero(columns.out_of_memory))
+        self.cpu += len(columns) - used
+        self.gpu += used - split
+        self.split += split
 
     def mean(self, total: float) -> float | None:
         """Return a total per finished task."""

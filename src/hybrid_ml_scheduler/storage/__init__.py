@@ -5,6 +5,8 @@ docs/storage.md lists the functions with their signatures and says what they pro
 
 from __future__ import annotations
 
+from hybrid_ml_scheduler.storage.batches import RowBatch
+from hybrid_ml_scheduler.storage.blocks import FACTS, NUMBERS, ResultColumns, TaskBlock
 from hybrid_ml_scheduler.storage.cache import Cache, CacheHealth, Count, Subscription, open_cache
 from hybrid_ml_scheduler.storage.errors import ReplayError, StorageError, StoreUnavailableError
 from hybrid_ml_scheduler.storage.export import EXPORT_TABLES, ExportFormat, ExportTable, export_bytes, export_file
@@ -49,7 +51,6 @@ from hybrid_ml_scheduler.storage.rows import (
     ModelRow,
     NotificationRow,
     ResultRow,
-    RowBatch,
     TaskRow,
     TrainingRow,
     result_row,
@@ -76,7 +77,9 @@ from hybrid_ml_scheduler.storage.writer import StoreWriter
 
 __all__ = [
     "EXPORT_TABLES",
+    "FACTS",
     "METRICS",
+    "NUMBERS",
     "Cache",
     "CacheHealth",
     "CheckpointRow",
@@ -96,6 +99,7 @@ __all__ = [
     "ModelRow",
     "NotificationRow",
     "ReplayError",
+    "ResultColumns",
     "ResultRow",
     "RowBatch",
     "RunRecord",
@@ -108,6 +112,7 @@ __all__ = [
     "StoreUnavailableError",
     "StoreWriter",
     "Subscription",
+    "TaskBlock",
     "TaskHistory",
     "TaskRow",
     "TrainingRow",

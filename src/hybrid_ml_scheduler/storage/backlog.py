@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 
+from hybrid_ml_scheduler.storage.batches import RowBatch
 from hybrid_ml_scheduler.storage.errors import StorageError
-from hybrid_ml_scheduler.storage.rows import RowBatch
 
 __all__ = ["Backlog"]
 

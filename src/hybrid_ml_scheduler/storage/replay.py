@@ -9,8 +9,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from hybrid_ml_scheduler.storage.batches import RowBatch
 from hybrid_ml_scheduler.storage.errors import ReplayError
-from hybrid_ml_scheduler.storage.rows import ResultRow, RowBatch, TaskRow, TrainingRow
+from hybrid_ml_scheduler.storage.rows import ResultRow, TaskRow, TrainingRow
 from hybrid_ml_scheduler.storage.store import Store
 from hybrid_ml_scheduler.storage.tables import scheduler_results, tasks, training_data
 
@@ -33,6 +34,7 @@ class Comparison:
 
 async def verify_replay(store: Store, batch: RowBatch) -> None:
     """Raise `ReplayError` unless every task, result and label of the batch is stored exactly like this."""
+    batch = batch.spelled_out()
     parts = ((tasks, batch.tasks), (scheduler_results, batch.results), (training_data, batch.training))
     async with store.reading() as connection:
         for table, rows in parts:

@@ -1,12 +1,11 @@
-"""What is written and read: one named tuple for a table's row, and the batch that holds them.
+"""What is written and read: one named tuple for a table's row.
 
 Named tuples, because both drivers take them as they are: the fastest road into a table is no conversion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from hybrid_ml_scheduler.core import Outcome, Task
@@ -17,7 +16,6 @@ __all__ = [
     "ModelRow",
     "NotificationRow",
     "ResultRow",
-    "RowBatch",
     "TaskRow",
     "TrainingRow",
     "result_row",
@@ -124,42 +122,6 @@ class CheckpointRow(NamedTuple):
     boundary: int
     blob: bytes
     created_at: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowBatch:
-    """Rows that belong together: all of them are stored, or none.
-
-    A result may belong to a task of an earlier batch, never of a later one.
-    """
-
-    tasks: Sequence[TaskRow] = ()
-    results: Sequence[ResultRow] = ()
-    training: Sequence[TrainingRow] = ()
-    models: Sequence[ModelRow] = ()
-    notifications: Sequence[NotificationRow] = ()
-    events: Sequence[EventRow] = ()
-    checkpoint: CheckpointRow | None = None
-
-    def __len__(self) -> int:
-        parts = (self.tasks, self.results, self.training, self.models, self.notifications, self.events)
-        return sum(map(len, parts)) + (self.checkpoint is not None)
-
-    @classmethod
-    def merged(cls, batches: Sequence[RowBatch]) -> RowBatch:
-        """Return one batch that holds all of them in order; the newest checkpoint wins."""
-        if len(batches) == 1:
-            return batches[0]
-        checkpoints = [batch.checkpoint for batch in batches if batch.checkpoint is not None]
-        return cls(
-            tasks=[row for batch in batches for row in batch.tasks],
-            results=[row for batch in batches for row in batch.results],
-            training=[row for batch in batches for row in batch.training],
-            models=[row for batch in batches for row in batch.models],
-            notifications=[row for batch in batches for row in batch.notifications],
-            events=[row for batch in batches for row in batch.events],
-            checkpoint=checkpoints[-1] if checkpoints else None,
-        )
 
 
 def task_row(run_id: int, task: Task) -> TaskRow:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hybrid_ml_scheduler.storage.backlog import Backlog
+from hybrid_ml_scheduler.storage.batches import RowBatch
 from hybrid_ml_scheduler.storage.errors import StorageError, StoreUnavailableError
 from hybrid_ml_scheduler.storage.records import WriteReport, WriterHealth
-from hybrid_ml_scheduler.storage.rows import RowBatch
 from hybrid_ml_scheduler.storage.store import Store, open_store, ping
 from hybrid_ml_scheduler.storage.write import write_batch
 

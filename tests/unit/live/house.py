@@ -14,6 +14,7 @@ from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Notice, Rows
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.workload import preset
+from tests.unit.live.spelled import spelled_out
 
 CHEAP = ("round_robin", "random", "greedy")
 
@@ -46,7 +47,7 @@ class MemoryKeeper:
         return self._open.is_set()
 
     def keep(self, rows: Rows) -> None:
-        self.kept.append(rows)
+        self.kept.append(spelled_out(rows))
 
     def shut(self) -> None:
         self._open.clear()

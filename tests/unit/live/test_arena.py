@@ -71,7 +71,7 @@ def test_a_keeper_without_room_slows_the_race_and_loses_nothing() -> None:
         place.wait(lambda: race.tasks_processed > 100)
         place.keeper.shut()
         place.wait(lambda: place.arena.status().storage == "waiting")
-        place.wait(lambda: len(race.rows.tasks) >= _TASKS_AT_ONCE)  # so many may wait for room with the race itself
+        place.wait(lambda: race.rows.task_count >= _TASKS_AT_ONCE)  # so many may wait for room with the race itself
         held = place.arena.ask(lambda: race.tasks_processed).result()
         time.sleep(0.2)
         assert race.tasks_processed == held

@@ -18,6 +18,7 @@ from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.racer import DECISION_BUCKETS_S
 from hybrid_ml_scheduler.physics import CoExecution, CostModel, Gpu, MemoryRule, Node
 from hybrid_ml_scheduler.workload import preset
+from tests.unit.live.spelled import spelled_out
 
 ALL = (
     "round_robin",
@@ -70,7 +71,7 @@ def lived(race: Race, most: int) -> list[str]:
     job = race.learners.request(race.next_task_id)
     race.shift("heavy", preset("heavy").with_values({"memory_range": (10.0, 20_000.0)}), at=0.0)
     go(race, 90, most)
-    told = [repr(race.take_rows())]  # nothing was held back yet: the very order of the rows
+    told = [repr(spelled_out(race.take_rows()))]  # nothing was held back yet: the very order of the rows
     if job is not None:
         race.learners.pending = None
         race.activate(job, replace(job.run(), duration_s=0.0), at=0.0)
@@ -79,7 +80,7 @@ def lived(race: Race, most: int) -> list[str]:
     race.admit(foreign(race, 2.0), at=0.0)
     race.shift("mixed", preset("mixed"), at=0.0)
     go(race, 110, most)
-    rows = race.take_rows()
+    rows = spelled_out(race.take_rows())
     # A strategy that holds a task back decides it among later ones, whose rows of other strategies are there already.
     rows.outcomes.sort(key=lambda one: (one[0], one[1].task_id))
     return [*told, repr(rows), state_of(race)]

@@ -7,11 +7,10 @@ import threading
 
 import pytest
 
-from hybrid_ml_scheduler.storage import StoreUnavailableError, StoreWriter
+from hybrid_ml_scheduler.storage import RowBatch, StoreUnavailableError, StoreWriter
 from hybrid_ml_scheduler.storage import writer as writing
 from hybrid_ml_scheduler.storage.backlog import Backlog
 from hybrid_ml_scheduler.storage.records import WriteReport
-from hybrid_ml_scheduler.storage.rows import RowBatch
 from tests.contracts.storage import samples
 
 

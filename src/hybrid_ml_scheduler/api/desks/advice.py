@@ -6,7 +6,7 @@ import math
 import time
 
 from hybrid_ml_scheduler.api.wire.tasks import Advice, NewTask, TaskAdvice
-from hybrid_ml_scheduler.core import NO_GPU, Decision, Task
+from hybrid_ml_scheduler.core import NO_GPU, Decision, Task, device_name
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.racer import Racer
@@ -61,6 +61,5 @@ def _advice(racer: Racer, task: Task) -> Advice:
 
 def device_words(decision: Decision) -> str:
     """Return the device of a decision in words."""
-    if decision.gpu_fraction <= 0.0 or decision.gpu is None:
-        return "cpu"
-    return f"gpu_{decision.gpu}" if decision.gpu_fraction >= 1.0 else f"cpu+gpu_{decision.gpu}"
+    unused = decision.gpu_fraction <= 0.0 or decision.gpu is None
+    return device_name(NO_GPU if unused else decision.gpu or 0, decision.gpu_fraction)

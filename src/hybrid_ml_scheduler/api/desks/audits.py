@@ -10,7 +10,7 @@ from typing import Any, Literal
 from hybrid_ml_scheduler.api.desks.stored_views import task_facts
 from hybrid_ml_scheduler.api.wire.tasks import DeviceInterval, Gantt, OracleChoice, StrategyAudit, TaskAudit
 from hybrid_ml_scheduler.cluster import BacklogView
-from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.core import NO_GPU, Task, device_name
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.gantt import PlacedTask, device_intervals
 from hybrid_ml_scheduler.physics import CoExecution, Node, PhysicsEstimator
@@ -60,10 +60,9 @@ def oracle_choice(task: Task, node: Node) -> OracleChoice:
     choice = Oracle().decide(task, BacklogView(estimator))
     gpu = choice.gpu or 0
     parts = estimator.parts(task, choice.gpu_fraction, gpu)
-    device = "cpu" if parts.gpu_s <= 0 else f"gpu_{gpu}" if parts.cpu_s <= 0 else f"cpu+gpu_{gpu}"
     return OracleChoice(
         gpu_fraction=parts.gpu_fraction,
-        device=device,
+        device=device_name(gpu if parts.gpu_s > 0 else NO_GPU, parts.gpu_fraction),
         time=estimator.execution_s(parts),
         energy=estimator.energy_j(parts, gpu),
         cost=estimator.cost_usd(parts, gpu),

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 
-from hybrid_ml_scheduler.live.records import Activation, Rows
+import numpy as np
+
+from hybrid_ml_scheduler.cluster import RunColumns
+from hybrid_ml_scheduler.live.records import Activation, RacedStretch, Rows
+from hybrid_ml_scheduler.physics import Tariff
 from hybrid_ml_scheduler.storage import (
+    FACTS,
+    NUMBERS,
     CheckpointRow,
     EventRow,
     ModelRow,
     NotificationRow,
+    ResultColumns,
     RowBatch,
     StoreWriter,
+    TaskBlock,
     TrainingRow,
     result_row,
     task_row,
@@ -66,6 +75,48 @@ def stored_rows(rows: Rows) -> RowBatch:
         checkpoint=None
         if checkpoint is None
         else CheckpointRow(run, checkpoint.boundary, checkpoint.blob, checkpoint.at),
+        blocks=(_block(run, rows.stretches),) if rows.stretches else (),
+    )
+
+
+def _block(run: int, stretches: Sequence[RacedStretch]) -> TaskBlock:
+    """Return tasks that were taken together; all stretches of a race have the same strategies."""
+    batches = [one.batch for one in stretches]
+    facts = {name: np.concatenate([getattr(batch, name) for batch in batches]) for name in FACTS[:4]}
+    facts["optimal_gpu_fraction"] = np.concatenate([one.label_fraction for one in stretches])
+    facts["optimal_time"] = np.concatenate([one.label_s for one in stretches])
+    return TaskBlock(
+        run_id=run,
+        task_id=np.concatenate([batch.task_id for batch in batches]),
+        facts=np.array([facts[name] for name in FACTS]),
+        results={
+            name: _results(RunColumns.joined([one.runs[name] for one in stretches])) for name in stretches[0].runs
+        },
+    )
+
+
+def _results(columns: RunColumns) -> ResultColumns:
+    energy, cost = columns.charges(Tariff(columns.node))
+    numbers = {
+        "gpu_fraction": np.nan_to_num(columns.gpu_fraction, nan=0.0),
+        "actual_time": columns.execution_s,
+        "latency": columns.latency_s,
+        "wait": columns.wait_s,
+        "energy_consumption": energy,
+        "execution_cost": cost,
+        "ready_time": columns.ready_s,
+        "start_time": columns.start_s,
+        "finish_time": columns.finish_s,
+        "cpu_part": columns.cpu_s,
+        "gpu_part": columns.gpu_s,
+        "cpu_start": columns.cpu_start_s,
+        "gpu_start": columns.gpu_start_s,
+    }
+    return ResultColumns(
+        gpu_id=columns.gpu,
+        out_of_memory=columns.out_of_memory,
+        failed=columns.failed,
+        numbers=np.array([numbers[name] for name in NUMBERS]),
     )
 
 
