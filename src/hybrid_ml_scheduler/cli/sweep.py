@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.core.errors import PlanError
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.experiments.engines import LocalEngine
+    from hybrid_ml_scheduler.experiments.folder import ResultsFolder
     from hybrid_ml_scheduler.experiments.ray_engine import RayEngine
     from hybrid_ml_scheduler.experiments.sweep import Sweep
 
@@ -42,23 +43,26 @@ def sweep(
         Format, typer.Option("--format", help="A summary for people or JSON for programs.")
     ] = Format.TABLE,
 ) -> None:
-    """Run a grid of plans and store one table of all cells (Parquet and CSV).
+    """Run a grid of plans: one table of all cells, plots along the grid and a PDF report.
 
-    Every plan is checked before the first cell runs. A failed cell is reported and the rest goes on; the command
-    then ends with code 1, and running it again tries only what is missing. The tables are the same from every engine.
+    The folder holds `tables/` (Parquet and CSV), `plots/` (PNG and SVG) and `report.pdf`. Every plan is checked before
+    the first cell runs. A failed cell is reported and the rest goes on; the command then ends with code 1, and running
+    it again tries only what is missing. The tables are the same from every engine.
     """
     from hybrid_ml_scheduler.cli.progress import progress_bar
+    from hybrid_ml_scheduler.experiments.engines import LocalEngine
     from hybrid_ml_scheduler.experiments.folder import ResultsFolder
-    from hybrid_ml_scheduler.experiments.sweep import load_sweep, run_sweep
+    from hybrid_ml_scheduler.experiments.sweep import KIND, load_sweep
+    from hybrid_ml_scheduler.experiments.sweep_study import study_steps, study_sweep
 
     if address is not None and engine is not EngineName.RAY:
         raise PlanError("--address goes with --engine ray.")
     found = load_sweep(file)
-    folder = ResultsFolder.create(out, kind="sweep", plan=found.source, inputs=found.inputs())
+    folder = ResultsFolder.create(out, kind=KIND, plan=found.source, inputs=found.inputs())
     chosen = _engine(engine, address, workers)
-    with progress_bar("sweeping", len(found.cells), unit="cells") as advance:
-        failures = run_sweep(found, folder, chosen, lambda _: advance(1))
-    _tell(found, out, failures, chosen, output)
+    with progress_bar("sweeping", study_steps(found), unit="steps") as advance:
+        failures = study_sweep(found, folder, chosen, local=LocalEngine(workers), step=lambda _: advance(1))
+    _tell(found, folder, failures, chosen, output)
     if failures:
         raise typer.Exit(1)
 
@@ -73,16 +77,24 @@ def _engine(name: EngineName, address: str | None, workers: int | None) -> Local
     return LocalEngine(workers)
 
 
-def _tell(sweep: Sweep, out: Path, failures: dict[str, str], engine: LocalEngine | RayEngine, output: Format) -> None:
+def _tell(
+    sweep: Sweep, folder: ResultsFolder, failures: dict[str, str], engine: LocalEngine | RayEngine, output: Format
+) -> None:
+    from hybrid_ml_scheduler.experiments.sweep_words import sweep_summary
+
     nodes = len(getattr(engine, "nodes", ())) or 1
+    sentences = sweep_summary(folder.read_json("run.json"), folder.read_table) if folder.tables() else []
+    done = len(sweep.cells) - len(failures)
     if output is Format.JSON:
         from hybrid_ml_scheduler.cli.show import print_json
 
-        done = len(sweep.cells) - len(failures)
         facts: dict[str, Any] = {"cells": len(sweep.cells), "done": done, "failures": failures, "nodes": nodes}
-        print_json({**facts, "out": str(out)})
+        print_json({**facts, "out": str(folder.path), "summary": sentences})
         return
-    typer.echo(f"{len(sweep.cells) - len(failures)} of {len(sweep.cells)} cells are in {out / 'tables'}.")
+    for sentence in sentences[1:]:
+        typer.echo(f"- {sentence}")
+    found = "Tables, plots and report.pdf" if sentences else "No tables"
+    typer.echo(f"{done} of {len(sweep.cells)} cells are done. {found} are in {folder.path}.")
     for label, reason in failures.items():
         typer.echo(f"failed: {label}: {reason}", err=True)
     if failures:

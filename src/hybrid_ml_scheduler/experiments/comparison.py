@@ -145,14 +145,16 @@ def write_report(folder: ResultsFolder) -> None:
 
 def remake(folder: ResultsFolder, *, engine: Engine | None = None, step: Step = silent) -> None:
     """Plots and PDF again from what is stored; nothing is simulated."""
-    if folder.kind == "sweep":
-        raise HmsError(f"{folder.path} holds a sweep: its results are tables, and there is no report to remake.")
-    if not folder.is_done("simulate"):
+    if not folder.is_done("cells" if folder.kind == "sweep" else "simulate"):
         raise HmsError(f"{folder.path}: the simulation is not finished or its tables were changed; run it again.")
+    if not folder.tables():
+        raise HmsError(f"{folder.path}: no cell of the sweep has a result, so there is nothing to draw.")
     draw_plots(folder, engine=engine, step=step)
     write_report(folder)
     step("report")
-    folder.complete()
+    # A sweep goes on where cells failed; its folder stays unfinished until they are there.
+    if not folder.read_json("run.json").get("failures"):
+        folder.complete()
 
 
 def compare(

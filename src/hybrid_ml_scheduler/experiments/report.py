@@ -37,6 +37,10 @@ def report_pdf(folder: ResultsFolder) -> bytes:
         from hybrid_ml_scheduler.experiments.shift_report import shift_page
 
         page = shift_page(folder)
+    elif folder.kind == "sweep":
+        from hybrid_ml_scheduler.experiments.sweep_report import sweep_page
+
+        page = sweep_page(folder)
     else:
         page = _comparison_page(folder)
     target = io.BytesIO()

@@ -14,25 +14,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError
+from hybrid_ml_scheduler.experiments.comparison import computing_facts
 from hybrid_ml_scheduler.experiments.engines import Engine, Failure
-from hybrid_ml_scheduler.experiments.folder import ResultsFolder, write_whole
+from hybrid_ml_scheduler.experiments.folder import ResultsFolder, plan_digest, write_whole
 from hybrid_ml_scheduler.experiments.inputs import inputs_of
-from hybrid_ml_scheduler.experiments.intervals import bounded_interval
-from hybrid_ml_scheduler.experiments.metrics import METRICS
 from hybrid_ml_scheduler.experiments.plans import Plan, plan_from_mapping, read_plan_file
 from hybrid_ml_scheduler.experiments.race import entrants, race_seed
 from hybrid_ml_scheduler.experiments.results import versions
+from hybrid_ml_scheduler.experiments.sweep_tables import plain_value, sweep_tables
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["Cell", "Sweep", "load_sweep", "run_cell", "run_sweep", "sweep_from_mapping"]
+__all__ = ["CELLS", "KIND", "Cell", "Sweep", "load_sweep", "run_cell", "run_cells", "run_sweep", "sweep_from_mapping"]
 
 Point = Mapping[str, Any]
+KIND = "sweep"
+CELLS = "cells"
 _MOST_CELLS = 100_000
 
 
@@ -186,6 +185,7 @@ def run_cell(cell: Cell) -> list[dict[str, Any]]:
         metrics.update({f"utilization_{device}": share for device, share in shares.items()})
         bound = {"makespan_bound_s": race.bound.makespan_s, "mean_time_bound_s": race.bound.mean_time_s}
         rows.append({"scheduler": name, "seed": race.seed, "tasks": race.tasks, **metrics, **bound})
+    rows[0]["assumptions"] = race.assumptions  # of the cell: once is enough
     return rows
 
 
@@ -193,56 +193,64 @@ def run_sweep(
     sweep: Sweep, folder: ResultsFolder, engine: Engine, step: Callable[[str], None] = lambda _: None
 ) -> dict[str, str]:
     """Run the cells that are not stored yet, build the tables, and return the failures by cell."""
+    failures = run_cells(sweep, folder, engine, step)
+    if not failures:
+        folder.complete()
+    return failures
+
+
+def run_cells(sweep: Sweep, folder: ResultsFolder, engine: Engine, step: Callable[[str], None]) -> dict[str, str]:
+    """The cells and tables of a sweep without an end: there may be plots and a report to come."""
     places = [folder.path / "cells" / f"{cell.digest}.json" for cell in sweep.cells]
     missing = [index for index, place in enumerate(places) if not place.is_file()]
     for index in sorted(set(range(len(places))) - set(missing)):
         step(sweep.cells[index].label)
-    failures: dict[int, str] = {}
-    with folder.phase("cells"):
+    found: dict[int, str] = {}
+    with folder.phase(CELLS):
         for place, outcome in engine.results(run_cell, [sweep.cells[index] for index in missing]):
             index = missing[place]
             if isinstance(outcome, Failure):
-                failures[index] = outcome.reason
+                found[index] = outcome.reason
             else:
                 write_whole(places[index], json.dumps(outcome).encode("utf-8"))
             step(sweep.cells[index].label)
-        _write_tables(sweep, folder, places)
-        folder.write_json("versions.json", versions())
-        folder.write_json("failures.json", {sweep.cells[index].label: failures[index] for index in sorted(failures)})
-    if not failures:
-        folder.complete()
-    return {sweep.cells[index].label: failures[index] for index in sorted(failures)}
+        failures = {sweep.cells[index].label: found[index] for index in sorted(found)}
+        _write_results(sweep, folder, places, failures)
+    return failures
 
 
-def _write_tables(sweep: Sweep, folder: ResultsFolder, places: Sequence[Path]) -> None:
-    """All cells in the order of the grid, and their means over seeds: the same bytes from every engine."""
-    import pandas as pd
-
-    rows = []
+def _write_results(sweep: Sweep, folder: ResultsFolder, places: Sequence[Path], failures: Mapping[str, str]) -> None:
+    """The tables of the cells that are there, and what was run with what."""
+    rows: list[dict[str, Any]] = []
+    assumptions: dict[str, None] = {}
     for cell, place in zip(sweep.cells, places, strict=True):
         if place.is_file():
-            point = {key: _plain(value) for key, value in cell.point.items()}
-            rows += [{**point, **row} for row in json.loads(place.read_bytes())]
-    if not rows:
-        return
-    frame = pd.DataFrame(rows)
-    folder.write_table("sweep", frame)
-    folder.write_table("intervals", _intervals(frame, list(sweep.grid)))
+            point = {key: plain_value(value) for key, value in cell.point.items()}
+            for row in json.loads(place.read_bytes()):
+                assumptions.update(dict.fromkeys(row.pop("assumptions", ())))
+                rows.append({**point, **row})
+    if rows:
+        for name, frame in sweep_tables(rows).items():
+            folder.write_table(name, frame)
+    folder.write_json("versions.json", versions())
+    folder.write_json("run.json", {**_run_facts(sweep), "assumptions": list(assumptions), "failures": len(failures)})
+    folder.write_json("failures.json", failures)
 
 
-def _plain(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, (list, dict)) else value
-
-
-def _intervals(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    import pandas as pd
-
-    rows = []
-    for place, group in frame.groupby([*keys, "scheduler"], sort=False):
-        for metric in METRICS:
-            if metric in group:
-                found = bounded_interval(group[metric].to_numpy(dtype=float))
-                head = dict(zip([*keys, "scheduler"], place, strict=True))
-                ends = {"mean": found.mean, "low": found.low, "high": found.high, "count": found.count}
-                rows.append({**head, "metric": metric, **ends})
-    return pd.DataFrame(rows)
+def _run_facts(sweep: Sweep) -> dict[str, Any]:
+    plans = {_named_by(cell.plan): cell.plan for cell in sweep.cells}.values()
+    learning: dict[str, list[str]] = {}
+    for entrant in (entrant for plan in plans for entrant in entrants(plan)):
+        learning.setdefault(entrant.name, []).append(entrant.learning)
+    hardware = ["default physics" if plan.node.curves is None else plan.node.curves.source for plan in plans]
+    return {
+        "kind": KIND,
+        "plan": sweep.source,
+        "plan_digest": plan_digest(KIND, sweep.source)[:16],
+        "cells": len(sweep.cells),
+        "seeds": len({cell.seed for cell in sweep.cells}),
+        "grid": {key: len(values) for key, values in sweep.grid.items()},
+        "schedulers": {name: " or ".join(dict.fromkeys(modes)) for name, modes in learning.items()},
+        "hardware": ", ".join(dict.fromkeys(hardware)),
+        **computing_facts(),
+    }

@@ -6,9 +6,10 @@ from hybrid_ml_scheduler.experiments.plots.drawing import (
     CAPTIONS,
     COMPARISON_PLOTS,
     SHIFT_PLOTS,
+    SWEEP_PLOTS,
     Read,
     draw,
     plots_for,
 )
 
-__all__ = ["CAPTIONS", "COMPARISON_PLOTS", "SHIFT_PLOTS", "Read", "draw", "plots_for"]
+__all__ = ["CAPTIONS", "COMPARISON_PLOTS", "SHIFT_PLOTS", "SWEEP_PLOTS", "Read", "draw", "plots_for"]

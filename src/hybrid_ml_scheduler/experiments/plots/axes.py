@@ -11,8 +11,21 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
-__all__ = ["NEUTRAL", "bars", "labels", "marks", "named", "new_figure", "one_axes", "ordered", "plain_log"]
+__all__ = [
+    "NEUTRAL",
+    "bars",
+    "labels",
+    "marks",
+    "named",
+    "new_figure",
+    "one_axes",
+    "ordered",
+    "plain_log",
+    "strategy_handles",
+    "strategy_look",
+]
 
 NEUTRAL = "#334155"
 
@@ -54,17 +67,25 @@ _LOG_STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
 
 def marks(name: str, place: int, points: int) -> dict[str, Any]:
     """Marker and places of it for a line, set off from those of other lines so that equal lines can be told apart."""
-    style = style_of(name)
     every = max(1, points // 6)
-    return {
-        "color": style.colour,
-        "linestyle": style.dash,
-        "marker": style.marker,
-        "markevery": (place * every // 12 % every, every),
-        "markersize": 5,
-        "markeredgewidth": 1.2 if style.marker == "x" else 0.4,
-        "markeredgecolor": style.colour if style.marker == "x" else NEUTRAL,
-    }
+    offset = place * every // 12 % every
+    return {**strategy_look(name), "linestyle": style_of(name).dash, "markevery": (offset, every), "markersize": 5}
+
+
+def strategy_look(name: str) -> dict[str, Any]:
+    """Colour and marker of a strategy for anything drawn as a line; a cross has no inside to fill."""
+    style = style_of(name)
+    cross = style.marker in "x1234"
+    edge = {"markeredgecolor": style.colour if cross else NEUTRAL, "markeredgewidth": 1.2 if cross else 0.4}
+    return {"color": style.colour, "marker": style.marker, **edge}
+
+
+def strategy_handles(names: list[str], *, lines: bool = False) -> list[Line2D]:
+    """What a legend needs of each strategy, with or without its line."""
+    from matplotlib.lines import Line2D
+
+    looks = ({"linestyle": style_of(name).dash if lines else "none", **strategy_look(name)} for name in names)
+    return [Line2D([], [], label=label_of(name), **look) for name, look in zip(names, looks, strict=True)]
 
 
 def named(axes: Axes, *, x: str, y: str, title: str) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["CAPTIONS", "COMPARISON_PLOTS", "SHIFT_PLOTS", "Read", "draw", "plots_for"]
+__all__ = ["CAPTIONS", "COMPARISON_PLOTS", "SHIFT_PLOTS", "SWEEP_PLOTS", "Read", "draw", "plots_for"]
 
 Read = Callable[[str], "pd.DataFrame"]
 
@@ -21,8 +21,8 @@ _COMPARISON = {
     "latency_boxplot": ("latency", "latency_boxplot", ("tasks",)),
     "makespan_comparison": ("bars", "makespan_comparison", ("intervals", "metrics")),
     "avg_duration_comparison": ("bars", "avg_duration_comparison", ("intervals", "metrics")),
-    "speedup_comparison": ("bars", "speedup_comparison", ("intervals",)),
-    "cost_comparison": ("bars", "cost_comparison", ("intervals",)),
+    "speedup_comparison": ("bars", "speedup_comparison", ("intervals", "metrics")),
+    "cost_comparison": ("bars", "cost_comparison", ("intervals", "metrics")),
     "pareto_front": ("front", "pareto_front", ("metrics", "front")),
     "learning_curves": ("curves", "learning_curves", ("curves",)),
     "win_matrix": ("matrix", "win_matrix", ("wins",)),
@@ -41,8 +41,12 @@ _SHIFT = {
     "shift_comparison": ("shift", "shift_comparison", ("means", "seeds")),
     "shift_by_seed": ("shift", "shift_by_seed", ("adaptation", "figures", "along")),
 }
-_PLOTS = {**_COMPARISON, **_SHIFT, **_TRAINING}
-COMPARISON_PLOTS, SHIFT_PLOTS = tuple(_COMPARISON), tuple(_SHIFT)
+_SWEEP = {
+    "sweep_lines": ("sweep", "sweep_lines", ("sweep", "intervals")),
+    "sweep_leaders": ("sweep_leaders", "sweep_leaders", ("sweep", "leaders")),
+}
+_PLOTS = {**_COMPARISON, **_SHIFT, **_SWEEP, **_TRAINING}
+COMPARISON_PLOTS, SHIFT_PLOTS, SWEEP_PLOTS = tuple(_COMPARISON), tuple(_SHIFT), tuple(_SWEEP)
 _BOUND_LINE = (
     "the line is the mean of the proven lower bounds of the seeds; each seed's result lies above its own bound."
 )
@@ -71,6 +75,12 @@ CAPTIONS = {
     "shift_by_seed": "Seed by seed: how many times longer the frozen forest's tasks took than the agent's, and when "
     "the agent had adapted. The diamond is the mean with its 95 % interval, cut off at zero and, on the right, at the "
     "number of tasks.",
+    "sweep_lines": "Each strategy along a swept parameter: mean over seeds, bars or bands = 95 % intervals (cut off at "
+    "the frame). Panels side by side are values of the other parameters; where those are too many, each panel is the "
+    "mean over them.",
+    "sweep_leaders": "Who has the lowest mean at each point of the grid: full colour where it is shown to beat every "
+    "other strategy there, pale where it is not. The number is the mean or, where several points lie behind a cell, "
+    "how many of them it leads.",
 }
 
 

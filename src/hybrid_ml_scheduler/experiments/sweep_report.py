@@ -1,0 +1,61 @@
+"""The PDF of a sweep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hybrid_ml_scheduler.experiments.folder import ResultsFolder
+from hybrid_ml_scheduler.experiments.metrics import METRICS, figure_with_interval
+from hybrid_ml_scheduler.experiments.palette import label_of
+from hybrid_ml_scheduler.experiments.report_page import Page
+from hybrid_ml_scheduler.experiments.report_parts import annex, plots
+from hybrid_ml_scheduler.experiments.sweep_tables import varied
+from hybrid_ml_scheduler.experiments.sweep_words import SWEEP_METHOD, sweep_setting, sweep_summary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["sweep_page"]
+
+_METRICS = ("mean_latency_s", "makespan_s")
+_MOST_POINTS = 60
+
+
+def sweep_page(folder: ResultsFolder) -> Page:
+    """Summary, plots, who leads at each point, and annex."""
+    run = folder.read_json("run.json")
+    page = Page(title="Sweep report", subtitle=sweep_setting(run))
+    page.heading("Summary")
+    page.bullets(sweep_summary(run, folder.read_table)[1:])
+    plots(page, folder)
+    _leaders(page, folder.read_table("leaders"))
+    annex(page, run, SWEEP_METHOD)
+    return page
+
+
+def _leaders(page: Page, leaders: pd.DataFrame) -> None:
+    keys = varied(leaders)
+    page.heading("Who leads where")
+    page.text(
+        "The lowest mean at each point with its unadjusted 95 % interval, and which strategies it is not shown to "
+        "differ from. Means of all strategies are in tables/intervals.csv, leads in all metrics in tables/leaders.csv."
+    )
+    for metric in _METRICS:
+        own = leaders[leaders["metric"] == metric]
+        head = [*keys, f"{METRICS[metric].title} ({METRICS[metric].unit})", "Lowest mean", "No difference shown to"]
+        if len(own):
+            rows = _rows(own.head(_MOST_POINTS), keys)
+            page.table([head, *rows], widths=[*[7.0 / len(keys)] * len(keys), 3.6, 2.6, 5.0])
+        if len(own) > _MOST_POINTS:
+            page.text(f"The first {_MOST_POINTS} of {len(own):,} points; the rest are in tables/leaders.csv.")
+
+
+def _rows(own: pd.DataFrame, keys: list[str]) -> list[list[str]]:
+    from hybrid_ml_scheduler.experiments.plots.grid import value_words
+
+    rows = []
+    for row in own.to_dict("records"):
+        ties = ", ".join(label_of(name) for name in row["tied_with"].split(", ") if name) or "–"
+        value = figure_with_interval(row["mean"], row["low"], row["high"])
+        rows.append([*(value_words(row[key]) for key in keys), value, label_of(row["scheduler"]), ties])
+    return rows
