@@ -17,6 +17,7 @@ __all__ = [
     "ASKED",
     "METHOD",
     "Standing",
+    "early_and_late",
     "executive_summary",
     "level_words",
     "ranked",
@@ -168,14 +169,19 @@ def _learners(run: Mapping[str, Any], curves: pd.DataFrame) -> list[str]:
         own = curves[(curves["scheduler"] == name) & curves["time_ratio"].notna()]
         if learning == "none" or not len(own):
             continue
-        tenth = own["tasks"].max() / 10
-        early = own.loc[own["tasks"] <= tenth, "time_ratio"].mean()
-        late = own.loc[own["tasks"] > 9 * tenth, "time_ratio"].mean()
+        early, late = early_and_late(own)
         sentences.append(
             f"{label_of(name)} (learning: {learning}) took {figure(early)} times the best possible execution time in "
             f"the first tenth of the run and {figure(late)} times in the last."
         )
     return sentences
+
+
+def early_and_late(own: pd.DataFrame) -> tuple[float, float]:
+    """One strategy's execution time over the best possible one: means of the first and the last tenth of the run."""
+    tenth = own["tasks"].max() / 10
+    early = own.loc[own["tasks"] <= tenth, "time_ratio"].mean()
+    return float(early), float(own.loc[own["tasks"] > 9 * tenth, "time_ratio"].mean())
 
 
 def _memory(intervals: pd.DataFrame) -> list[str]:

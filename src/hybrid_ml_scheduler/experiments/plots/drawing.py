@@ -59,8 +59,9 @@ CAPTIONS = {
     "cost_comparison": "Rent and electricity of the run with 95 % interval; dashed: CPU only and GPU only where raced.",
     "pareto_front": "Mean execution time against mean energy per task (first seed); no choice of splits lies below "
     "the line.",
-    "learning_curves": "Execution time over the best possible one along the run (1 = perfect): mean over seeds, "
-    "bands = range of the seeds.",
+    "learning_curves": "Execution time over the best possible one along the run (1 = perfect), a panel for each "
+    "strategy with the others in grey: mean over seeds, bands = range of the seeds. The numbers are the means of the "
+    "first and the last tenth of the run.",
     "win_matrix": "Share of tasks (%) where the row has the lower latency than the column; equal values count for "
     "nobody. Below it the reach of the 95 % interval over seeds.",
     "workload": "The tasks of the first seed.",
