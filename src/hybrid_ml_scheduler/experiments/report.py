@@ -27,7 +27,6 @@ _RESULT_COLUMNS = (
     "energy_j",
     "cost_usd",
 )
-_RESULT_WIDTHS = (2.1, 2.4, 2.2, 2.45, 2.2, 1.95, 2.45, 2.45)
 _PAIR_METRICS = ("mean_latency_s", "makespan_s")
 
 
@@ -71,7 +70,7 @@ def _results(page: Page, folder: ResultsFolder) -> None:
     for name in order:
         cells = [cell(table.loc[(name, metric)], METRICS[metric].unit) for metric in _RESULT_COLUMNS]
         rows.append([label_of(name), *cells])
-    page.table(rows, widths=_RESULT_WIDTHS)
+    page.table(rows)
     bounds = folder.read_table("metrics").drop_duplicates("seed")
     page.text(
         f"Proven lower bounds (mean over seeds): makespan {figure(float(bounds['makespan_bound_s'].mean()))} s, "
@@ -90,7 +89,7 @@ def _pairs(page: Page, folder: ResultsFolder) -> None:
         return
     page.heading("Who leads")
     page.text("The lowest mean of each metric, which strategies it is not shown to differ from, and how many it beats.")
-    page.table(_leaders(intervals, comparisons), widths=[3.4, 5.6, 7.0, 2.2])
+    page.table(_leaders(intervals, comparisons))
     page.heading("Who beats whom")
     meaning = pairs_explained(comparisons)
     page.text(f"The best strategy of a metric against every other; the difference is best − other. {meaning}")

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["annex", "cell", "pair_table", "pairs_explained", "plots"]
 
-_PAIR_WIDTHS = [4.6, 4.2, 3.4, 1.6, 1.6, 2.8]
-_FACT_WIDTHS = [5.2, 3.9, 5.2, 3.9]
-
 
 def cell(row: Any, unit: str = "") -> str:
     """A mean with its interval below it, as a cell of a table."""
@@ -47,7 +44,7 @@ def pair_table(page: Page, title: str, pairs: pd.DataFrame, best: str, others: l
     for other in others:
         found = pairs[pairs["first"].isin([best, other]) & pairs["second"].isin([best, other])].iloc[0]
         rows.append([f"{label_of(best)} − {label_of(other)}", *_pair_cells(found, best)])
-    page.table(rows, widths=_PAIR_WIDTHS)
+    page.table(rows)
 
 
 def _pair_cells(pair: Any, best: str) -> list[str]:
@@ -72,7 +69,7 @@ def _turned(low: float, high: float, forward: bool) -> tuple[float, float]:
 
 def plots(page: Page, folder: ResultsFolder) -> None:
     """Every plot of the folder with its caption."""
-    page.heading("Plots", room_cm=12.5)
+    page.heading("Plots")
     for name in plots_for(folder.tables()):
         path = folder.path / "plots" / f"{name}.png"
         if path.is_file():
@@ -88,11 +85,11 @@ def annex(page: Page, run: Mapping[str, Any], method: str) -> None:
         page.text(f"Learning during the run: {modes}.")
     page.heading("Plan")
     page.text(f"Digest {run['plan_digest']}.")
-    page.table(_in_two(_flat(run["plan"])), widths=_FACT_WIDTHS)
+    page.table(_in_two(_flat(run["plan"])))
     page.heading("Hardware and versions")
     page.text(f"Numbers of the node: {run['hardware']}. The machine below only computed the result.")
     facts = [*run["versions"].items(), *run["machine"].items()]
-    page.table(_in_two([[str(key), str(value)] for key, value in facts]), widths=_FACT_WIDTHS)
+    page.table(_in_two([[str(key), str(value)] for key, value in facts]))
 
 
 def _in_two(pairs: list[list[str]]) -> list[list[str]]:

@@ -39,7 +39,7 @@ def _results(page: Page, folder: ResultsFolder) -> None:
         [label_of(str(name)), *(cell(table.loc[(name, metric)]) for metric in MEASURES)]
         for name in ranked("total_time_s", means)["scheduler"]
     ]
-    page.table([head, *rows], widths=[3.4, 3.7, 3.7, 3.7, 3.7])
+    page.table([head, *rows])
     least = float(folder.read_table("seeds").drop_duplicates("seed")["best_total_s"].mean())
     page.text(f"Least possible sum of execution times over all splits (mean over seeds): {figure(least)} s.")
 
@@ -50,7 +50,7 @@ def _figures(page: Page, folder: ResultsFolder) -> None:
         [figure_title(str(row["figure"])), figure_with_interval(row["mean"], row["low"], row["high"])]
         for row in folder.read_table("figures").to_dict("records")
     ]
-    page.table([["Figure", "Mean [95 % interval]"], *rows], widths=[9.0, 5.0])
+    page.table([["Figure", "Mean [95 % interval]"], *rows])
 
 
 def _pairs(page: Page, folder: ResultsFolder) -> None:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["sweep_page"]
 
 _METRICS = ("mean_latency_s", "makespan_s")
-_MOST_POINTS = 60
+_MOST_POINTS = 36
+_MOST_NAMES = 3
 
 
 def sweep_page(folder: ResultsFolder) -> Page:
@@ -42,10 +43,15 @@ def _leaders(page: Page, leaders: pd.DataFrame) -> None:
     )
     for metric in _METRICS:
         own = leaders[leaders["metric"] == metric]
-        head = [*keys, f"{METRICS[metric].title} ({METRICS[metric].unit})", "Lowest mean", "No difference shown to"]
+        head = [
+            *_short(keys),
+            f"{METRICS[metric].title} ({METRICS[metric].unit})",
+            "Lowest mean",
+            "No difference shown to",
+        ]
         if len(own):
             rows = _rows(own.head(_MOST_POINTS), keys)
-            page.table([head, *rows], widths=[*[7.0 / len(keys)] * len(keys), 3.6, 2.6, 5.0])
+            page.table([head, *rows])
         if len(own) > _MOST_POINTS:
             page.text(f"The first {_MOST_POINTS} of {len(own):,} points; the rest are in tables/leaders.csv.")
 
@@ -55,7 +61,14 @@ def _rows(own: pd.DataFrame, keys: list[str]) -> list[list[str]]:
 
     rows = []
     for row in own.to_dict("records"):
-        ties = ", ".join(label_of(name) for name in row["tied_with"].split(", ") if name) or "–"
+        names = [label_of(name) for name in row["tied_with"].split(", ") if name]
+        ties = ", ".join(names) if len(names) <= _MOST_NAMES else f"{len(names)} of {len(names) + row['beaten']} others"
         value = figure_with_interval(row["mean"], row["low"], row["high"])
-        rows.append([*(value_words(row[key]) for key in keys), value, label_of(row["scheduler"]), ties])
+        rows.append([*(value_words(row[key]) for key in keys), value, label_of(row["scheduler"]), ties or "–"])
     return rows
+
+
+def _short(keys: list[str]) -> list[str]:
+    """The last parts of the keys, or the whole keys where two of them end alike."""
+    last = [key.rpartition(".")[2] for key in keys]
+    return last if len(set(last)) == len(last) else keys

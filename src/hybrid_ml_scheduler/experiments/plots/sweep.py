@@ -113,7 +113,7 @@ def over_the_rest(sweep: pd.DataFrame, key: str, metrics: Sequence[str]) -> pd.D
 def _panels(metrics: int, columns: int) -> tuple[Figure, list[list[Axes]]]:
     """One column of four panels is folded to two by two."""
     if columns > 1:
-        figure = new_figure(2.0 + max(2.5 * columns, 7.0), 0.8 + 1.75 * metrics)
+        figure = new_figure(9.4, 0.8 + 1.75 * metrics)
         found = figure.subplots(metrics, columns, squeeze=False, sharex="col", sharey="row")
         return figure, [list(row) for row in found]
     figure = new_figure(9.2, 0.4 + 2.7 * ((metrics + 1) // 2))
