@@ -96,7 +96,7 @@ def digest_of(payload: Mapping[str, Any]) -> str:
     total = hashlib.blake2b(digest_size=16)
     for name, array in sorted(payload["forest"].items()):
         total.update(name.encode())
-        total.update(np.ascontiguousarray(array))  # as it lies: a copy would keep the race waiting
+        total.update(np.ascontiguousarray(array).data)  # as it lies: a copy would keep the race waiting
     total.update(repr((payload["mean"], payload["spread"])).encode())
     return total.hexdigest()
 

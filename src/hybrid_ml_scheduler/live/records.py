@@ -78,7 +78,7 @@ class Checkpoint:
     """The whole state of the race before the task `boundary`."""
 
     boundary: int
-    blob: bytes
+    blob: bytes | bytearray
     at: float
 
 

@@ -7,6 +7,7 @@ equal lengths and are one array of records.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -18,13 +19,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_ml_scheduler.core import device_name
 from hybrid_ml_scheduler.storage.blocks import FACTS, NUMBERS, ResultColumns, TaskBlock
-from hybrid_ml_scheduler.storage.rows import ResultRow, TaskRow, TrainingRow
+from hybrid_ml_scheduler.storage.rows import CheckpointRow, ResultRow, TaskRow, TrainingRow
 
-__all__ = ["copy_results", "copy_tasks", "copy_training", "packed"]
+__all__ = ["copy_checkpoint", "copy_results", "copy_tasks", "copy_training", "packed"]
 
 _HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _END = b"\xff\xff"
 _NO_PARENTS = "[]"
+_PIECE_BYTES = 2**18
 
 # A column of values, a text that all rows share, or no value in any row.
 Field = npt.NDArray[Any] | str | None
@@ -49,6 +51,20 @@ async def copy_results(connection: AsyncConnection, table: sa.Table, blocks: Seq
         for fields in _result_fields(block, name, columns)
     )
     await _copy(connection, table, ResultRow._fields, pieces)
+
+
+async def copy_checkpoint(connection: AsyncConnection, table: sa.Table, row: CheckpointRow) -> None:
+    """Copy a checkpoint, which may be many megabytes, a little at a time: others want the interpreter's lock, too."""
+    await _copy(connection, table, CheckpointRow._fields, _checkpoint_pieces(row))
+
+
+def _checkpoint_pieces(row: CheckpointRow) -> Iterator[bytes]:
+    run_id, boundary, blob, created_at = row
+    yield struct.pack(">hiqiqi", len(row), 8, run_id, 8, boundary, len(blob))
+    with memoryview(blob) as whole:
+        for begin in range(0, len(blob), _PIECE_BYTES):
+            yield bytes(whole[begin : begin + _PIECE_BYTES])
+    yield struct.pack(">id", 8, created_at)
 
 
 async def _copy(connection: AsyncConnection, table: sa.Table, columns: Sequence[str], pieces: Iterable[bytes]) -> None:

@@ -120,7 +120,7 @@ class CheckpointRow(NamedTuple):
 
     run_id: int
     boundary: int
-    blob: bytes
+    blob: bytes | bytearray
     created_at: float
 
 

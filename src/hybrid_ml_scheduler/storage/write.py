@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_ml_scheduler.storage.batches import RowBatch
-from hybrid_ml_scheduler.storage.bulk import insert_many, insert_unless_there, upsert_statement
-from hybrid_ml_scheduler.storage.copying import copy_results, copy_tasks, copy_training
+from hybrid_ml_scheduler.storage.bulk import insert_many, insert_unless_there
+from hybrid_ml_scheduler.storage.copying import copy_checkpoint, copy_results, copy_tasks, copy_training
 from hybrid_ml_scheduler.storage.records import WriteReport
 from hybrid_ml_scheduler.storage.replay import AnyRow, Comparison, compared, runs_of
 from hybrid_ml_scheduler.storage.rollup import add_to_rollups, sums
@@ -116,11 +116,12 @@ async def _save_checkpoint(connection: AsyncConnection, checkpoint: CheckpointRo
     """Store the newest checkpoint and forget all but the last few of its run."""
     if checkpoint is None:
         return
-    keys = [checkpoints.c.run_id, checkpoints.c.boundary]
-    insert = upsert_statement(connection, checkpoints).values(checkpoint._asdict())
-    changes: dict[str, Any] = {"blob": insert.excluded.blob, "created_at": insert.excluded.created_at}
-    await connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=changes))
     mine = checkpoints.c.run_id == checkpoint.run_id
+    await connection.execute(sa.delete(checkpoints).where(mine, checkpoints.c.boundary == checkpoint.boundary))
+    if connection.dialect.name == "postgresql":
+        await copy_checkpoint(connection, checkpoints, checkpoint)
+    else:
+        await connection.execute(sa.insert(checkpoints).values(checkpoint._asdict()))
     newest = sa.select(checkpoints.c.boundary).where(mine).order_by(checkpoints.c.boundary.desc())
     boundaries = (await connection.execute(newest)).scalars().all()
     if len(boundaries) > KEPT_CHECKPOINTS:

@@ -53,3 +53,13 @@ async def test_the_migrations_build_exactly_the_declared_tables(store: Store) ->
 
     async with store.reading() as connection:
         assert await connection.run_sync(differences) == []
+
+
+async def test_postgresql_does_not_compress_checkpoints(migrated_postgres_url: str) -> None:
+    store = await open_store(migrated_postgres_url)
+    query = "SELECT attstorage::text FROM pg_attribute WHERE attrelid = 'checkpoints'::regclass AND attname = 'blob'"
+    try:
+        async with store.reading() as connection:
+            assert (await connection.exec_driver_sql(query)).scalar_one() == "e"
+    finally:
+        await store.close()
