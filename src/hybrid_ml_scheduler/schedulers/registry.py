@@ -27,6 +27,7 @@ __all__ = ["DEFAULT_RACE", "ENTRY_POINT_GROUP", "SchedulerEntry", "available", "
 
 ENTRY_POINT_GROUP = "hybrid_ml_scheduler.schedulers"
 _PACKAGE = "hybrid_ml_scheduler.schedulers"
+_LONGEST_NAME = 64  # what a table of the history holds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +122,15 @@ def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
         raise SchedulerError(f"The strategy {spec!r} cannot be made: {error}.") from error
     if not isinstance(getattr(scheduler, "name", None), str) or not callable(getattr(scheduler, "decide", None)):
         raise SchedulerError(f"{spec!r} is no strategy: it needs a `name` and a method `decide(task, cluster)`.")
+    _check_length(spec, scheduler.name)
     return scheduler
+
+
+def _check_length(where: str, name: str) -> None:
+    if len(name) > _LONGEST_NAME:
+        raise SchedulerError(
+            f"{where}: the name {name[:20]}... has {len(name)} characters; at most {_LONGEST_NAME} can be stored."
+        )
 
 
 def _check_options(entry: SchedulerEntry, factory: Callable[..., Scheduler], options: Mapping[str, Any]) -> None:
@@ -159,6 +168,7 @@ def _from_file(path: Path, attribute: str) -> SchedulerEntry:
     name = getattr(strategy, "name", None)
     if not isinstance(name, str) or not name.isidentifier():
         raise SchedulerError(f"{path}: class {attribute} needs a class attribute `name` that is an identifier.")
+    _check_length(f"{path}:{attribute}", name)
     if any(name == entry.name for entry in _BUILT_IN):
         raise SchedulerError(f"{path}: class {attribute} is called {name!r}, which is a built-in strategy's name.")
     summary = (inspect.getdoc(strategy) or f"from {path.name}").splitlines()[0]

@@ -50,6 +50,21 @@ class Broken:
         raise ValueError("no licence")
 
 
+class Wordy(Half):
+    name = "n" * 65
+
+
+class Renamed(Half):
+    name = "renamed"
+
+    def __init__(self):
+        self.name = "n" * 200
+
+
+class JustFits(Half):
+    name = "n" * 64
+
+
 share = 3
 '''
 
@@ -157,6 +172,13 @@ class TestFiles:
 
     def test_a_class_with_the_name_of_a_built_in_is_refused(self, plugin: Path) -> None:
         assert "class Greedy is called 'greedy', which is a built-in" in refusal(f"{plugin}:Greedy")
+
+    def test_a_name_that_no_table_could_hold_is_refused_before_it_races(self, plugin: Path) -> None:
+        with pytest.raises(SchedulerError, match=r"Wordy.* 65 characters; at most 64"):
+            find(f"{plugin}:Wordy")
+        with pytest.raises(SchedulerError, match=r"Renamed.* 200 characters; at most 64"):
+            create(f"{plugin}:Renamed")
+        assert create(f"{plugin}:JustFits").name == "n" * 64
 
     def test_a_class_that_cannot_be_made_is_refused(self, plugin: Path) -> None:
         assert "cannot be made: no licence" in refusal(f"{plugin}:Broken")
