@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import signal
 import socket
 import sys
@@ -15,6 +14,7 @@ from fastapi import FastAPI
 
 from hybrid_ml_scheduler.api.app import create_app
 from hybrid_ml_scheduler.api.logs import configure_logs
+from hybrid_ml_scheduler.api.tidying import TIDY_EVERY_S, Tidying, tidy
 from hybrid_ml_scheduler.core.errors import ConfigurationError, HmsError
 from hybrid_ml_scheduler.schedulers import find
 from hybrid_ml_scheduler.settings import Settings
@@ -45,8 +45,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         if self.started:
-            gc.collect()
-            gc.freeze()  # what was loaded stays; the collector need not look at it again
+            tidy()
             address = sockets[0].getsockname() if sockets else (self.config.host, self.config.port)
             _say(self._settings, f"http://{address[0]}:{address[1]}")
             _say_if_another_race(self._settings, self._app.state.services.race.status().schedulers)
@@ -68,6 +67,8 @@ def run_server(settings: Settings, listener: socket.socket) -> None:
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=settings.trusted_proxies or None,
         timeout_graceful_shutdown=_GRACE_S,
+        callback_notify=Tidying(lambda: app.state.services.race.status().tasks_processed),
+        timeout_notify=TIDY_EVERY_S,
     )
     server = _Server(config, settings, app)
 
