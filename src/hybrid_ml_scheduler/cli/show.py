@@ -133,15 +133,17 @@ def _explain(console: Console, result: Mapping[str, Any]) -> None:
 
 
 def _cell(metrics: Mapping[str, Any], key: str, unit: str) -> str:
+    from hybrid_ml_scheduler.experiments.metrics import fixed
+
     value = metrics[key]
     if value is None:
         return "–"
     scale = 100.0 if unit == "%" else 1.0
-    text = f"{value * scale:.2f}" if unit == "%" else _number(value)
+    text = fixed(value * scale, 2) if unit == "%" else _number(value)
     ends = metrics.get(f"{key}_ci")
     if ends and None not in ends:
         if ends[0] == 0.0 < value:  # cut off at zero, so there is no half to tell
-            return f"{text} [0, {ends[1] * scale:.2f}]" if unit == "%" else f"{text} [0, {_number(ends[1])}]"
+            return f"{text} [0, {fixed(ends[1] * scale, 2)}]" if unit == "%" else f"{text} [0, {_number(ends[1])}]"
         half = (ends[1] - ends[0]) / 2.0 * scale
         text += f" ±{half:,.0f}" if half >= 100.0 else f" ±{half:.2g}"
     return text
@@ -149,7 +151,7 @@ def _cell(metrics: Mapping[str, Any], key: str, unit: str) -> str:
 
 def _number(value: float) -> str:
     """Three significant digits without exponents where that is readable."""
-    if value == 0.0:
+    if abs(value) < 1e-12:  # zero, or what rounding leaves of it
         return "0"
     if abs(value) >= 1000.0:
         return f"{value:,.0f}"

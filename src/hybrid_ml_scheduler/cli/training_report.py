@@ -38,6 +38,7 @@ def forest_result(trained: ForestTraining) -> dict[str, Any]:
 def forest_table(trained: ForestTraining, workload: str, out: Path, plot: Path | None) -> str:
     """The figures of a forest for people, and where everything is."""
     from hybrid_ml_scheduler.experiments.judging import summary
+    from hybrid_ml_scheduler.experiments.metrics import fixed
 
     rows = [["samples", "time / optimum", "95 % interval"]]
     for size, ratios in trained.curve.items():
@@ -50,7 +51,7 @@ def forest_table(trained: ForestTraining, workload: str, out: Path, plot: Path |
         aligned(rows),
         "",
         f"mean error of the share: {trained.unseen_error:.4f} ({trained.model.fit_error:.4f} on its own tasks)",
-        aligned([["feature", "error added when shuffled"], *([name, f"{added:.4f}"] for name, added in weights)]),
+        aligned([["feature", "error added when shuffled"], *([name, fixed(added, 4)] for name, added in weights)]),
         "",
         f"The model is {out}.",
     ]

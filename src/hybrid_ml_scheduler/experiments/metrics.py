@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["HEADLINE", "METRICS", "Metric", "figure", "figure_with_interval"]
+__all__ = ["HEADLINE", "METRICS", "Metric", "figure", "figure_with_interval", "fixed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +44,15 @@ METRICS = {
 HEADLINE = ("mean_latency_s", "mean_time_s", "makespan_s", "energy_j", "cost_usd")
 
 
+# Nothing we report is this small: what is left of a difference of equal numbers is rounding.
+_ROUNDING = 1e-12
+
+
+def fixed(value: float, places: int) -> str:
+    """A number with so many places after the point; adding zero turns the −0 of rounding into 0."""
+    return f"{round(value, places) + 0.0:,.{places}f}"
+
+
 def figure(value: float, unit: str = "") -> str:
     """A number as people read it: four significant digits, a share as per cent."""
     return f"{_digits(100 * value, 1)} %" if unit == "%" else _digits(value)
@@ -62,9 +71,10 @@ def _digits(value: float, places: int | None = None) -> str:
     if math.isnan(value):
         return "–"
     if places is not None:
-        # Adding zero turns the −0 of rounding into 0.
-        return f"{round(value, places) + 0.0:,.{places}f}"
-    if value != 0 and not 1e-4 <= abs(value) < 1e9:
+        return fixed(value, places)
+    if abs(value) < _ROUNDING:
+        return "0"
+    if not 1e-4 <= abs(value) < 1e9:
         return f"{value:.3e}"
     if abs(value) >= 1000 or value == int(value):
         return f"{value:,.0f}"

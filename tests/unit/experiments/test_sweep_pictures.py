@@ -104,7 +104,7 @@ def test_the_lines_are_the_means_for_any_number_of_parameters(grid: dict[str, li
         assert titles[:2] == ["num_gpus = 1", "num_gpus = 2"]
     if len(grid) == 4:
         assert figure.get_suptitle() == "Mean over all values of the other parameters"
-        assert [axes.get_xlabel() for axes in figure.axes[-4:]] == list(grid)
+        assert [axes.get_xlabel().replace("\n", "") for axes in figure.axes[-4:]] == list(grid)
 
 
 def test_the_interval_of_a_mean_over_the_rest_is_over_seeds() -> None:

@@ -92,6 +92,10 @@ def test_no_strategy_beats_the_bound(compared: ResultsFolder) -> None:
         (0.431, "%", "43.1 %"),
         (float("nan"), "s", "–"),
         (-3.7954, "", "-3.795"),
+        (-0.0, "", "0"),
+        (-3e-18, "s", "0"),
+        (-3e-18, "%", "0.0 %"),
+        (-0.0004, "%", "0.0 %"),
     ],
 )
 def test_numbers_are_written_for_people(value: float, unit: str, text: str) -> None:

@@ -153,7 +153,8 @@ def _name(panels: Sequence[Sequence[Axes]], metrics: Sequence[str], columns: Seq
     if len(columns) > 1:
         for axes, last, column in zip(panels[0], panels[-1], columns, strict=True):
             axes.set_title("" if column.title == _OVER_THE_REST else column.title, fontsize=9)
-            last.set_xlabel(column.scale.name, fontsize=8.5)
+            section, _, key = column.scale.name.rpartition(".")  # on two lines, for neighbours are near
+            last.set_xlabel(f"{section}.\n{key}", fontsize=8.5)
 
 
 def _scale_values(row: Sequence[Axes], metric: str, drawn: Sequence[pd.DataFrame]) -> None:

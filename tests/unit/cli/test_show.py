@@ -1,0 +1,49 @@
+"""Numbers for people: nothing is below zero that is only rounding."""
+
+from __future__ import annotations
+
+import io
+
+import pandas as pd
+import pytest
+from pypdf import PdfReader
+
+from hybrid_ml_scheduler.cli.show import print_race
+from hybrid_ml_scheduler.experiments.metrics import fixed
+from hybrid_ml_scheduler.experiments.plans import Plan, WorkloadChoice
+from hybrid_ml_scheduler.experiments.race import entrants, run_race
+from hybrid_ml_scheduler.experiments.report_page import Page
+from hybrid_ml_scheduler.experiments.report_parts import pair_table
+from hybrid_ml_scheduler.experiments.results import race_mapping
+
+
+def test_a_table_of_a_race_shows_no_zero_with_a_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = Plan(schedulers=("greedy", "earliest_finish"), workload=WorkloadChoice(source="mixed", num_tasks=20))
+    result = race_mapping(plan, entrants(plan), run_race(plan))
+    for row in result["schedulers"].values():  # what rounding may leave in place of zeros
+        row.update(makespan_gap=-2.2e-16, energy_j=-3e-18, cost_usd=-0.0)
+    print_race(result)
+    said = capsys.readouterr().out
+    rows = [line.split() for line in said.splitlines() if line.split()[:1] in (["greedy"], ["earliest_finish"])]
+    assert [row[-3:] for row in rows] == [["0.00", "0", "0"]] * 2
+
+
+@pytest.mark.parametrize(("best", "other"), [("greedy", "oracle"), ("oracle", "greedy")])
+def test_equal_strategies_differ_by_zero_from_either_side(best: str, other: str) -> None:
+    pair = {"metric": "makespan_s", "first": "greedy", "second": "oracle", "winner": "tie", "p_holm": 1.0}
+    ends = dict.fromkeys(("difference", "relative", "low", "high", "low_all", "high_all"), 0.0)
+    page, target = Page(title="Pairs", subtitle="Two."), io.BytesIO()
+    pair_table(page, "Makespan", pd.DataFrame([{**pair, **ends}]), best, [other])
+    page.build(target)
+    text = PdfReader(target).pages[0].extract_text()
+    assert "0 [0, 0]" in text
+    assert "-0" not in text
+
+
+def test_a_number_with_places_has_no_sign_once_it_is_rounded_to_zero() -> None:
+    assert [fixed(value, 4) for value in (-1e-6, -0.0, -0.00006, 1234.5)] == [
+        "0.0000",
+        "0.0000",
+        "-0.0001",
+        "1,234.5000",
+    ]
