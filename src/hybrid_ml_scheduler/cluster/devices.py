@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 __all__ = ["Device", "QueuedPart"]
@@ -121,8 +122,12 @@ class Device:
         if now_s <= begin:
             return 0.0
         self.settle(now_s)
-        running = self.intervals(now_s)
-        busy = sum(max(0.0, min(end, now_s) - max(start, begin)) for start, end, _ in running)
+        # One part at a time: only the first can have begun before the window, and only the head of the queue runs now.
+        busy = sum(part[FINISH] - part[START] for part in islice(self._recent, 1, None))
+        if self._recent:
+            busy += self._recent[0][FINISH] - max(self._recent[0][START], begin)
+        if self._queue and self._queue[0][START] < now_s:
+            busy += now_s - max(self._queue[0][START], begin)
         return min(1.0, busy / (now_s - begin))
 
     def intervals(self, now_s: float) -> list[tuple[float, float, int]]:

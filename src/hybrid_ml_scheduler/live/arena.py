@@ -178,15 +178,16 @@ class Arena:
             answer.set_exception(InternalError("The arena has ended."))
 
     def _turn(self) -> float:
-        """Do what is due now; return how long nothing will be."""
+        """Do what is due now, one thing at a time, since commands wait meanwhile; return how long nothing will be."""
         now_s, race = time.monotonic(), self.race
         if race is None:
             return _IDLE_S
         self._tend_training(race)
-        has_room = self.clerk.tend(race, time.time())
         if now_s >= self._next_frame_s:
             self._next_frame_s = now_s + self._frame_every_s
             self._show(race, now_s)
+            return 0.0
+        has_room = self.clerk.tend(race, time.time())
         rest_s = self._next_frame_s - now_s
         if self.state != "running":
             return max(0.0, min(_IDLE_S, rest_s))

@@ -53,3 +53,16 @@ def test_asking_about_a_later_moment_leaves_the_queue_as_it_is() -> None:
     assert asked.foreseen_end_s(100.0) == 100.0
     assert asked.capture(0.5) == unasked.capture(0.5)
     assert asked.estimated_end_s(1.0) == unasked.estimated_end_s(1.0) == 6.0
+
+
+def test_the_recent_share_is_that_of_the_parts_within_the_window() -> None:
+    device, rng, now_s, parts = Device(10.0), stream(1, "recent share"), 0.0, []
+    for task_id in range(200):
+        now_s += float(rng.exponential(1.0))
+        start_s = max(device.free_s, now_s)
+        finish_s = start_s + float(rng.exponential(0.8))
+        device.append(start_s, finish_s, finish_s - start_s, 0.0, task_id, now_s)
+        parts.append((start_s, finish_s))
+        begin_s = max(0.0, now_s - 10.0)
+        busy_s = sum(max(0.0, min(finish, now_s) - max(start, begin_s)) for start, finish in parts)
+        assert device.recent_utilization(now_s) == pytest.approx(busy_s / (now_s - begin_s))
