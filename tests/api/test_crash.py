@@ -17,6 +17,7 @@ from tests.conftest import alone_in
 
 STRATEGIES = "round_robin,random,greedy,hybrid_ml,rl_agent,oracle"
 KILLS, SOAK_KILLS = 2, 100
+TASK = {"size": 800, "compute_intensity": 0.7, "memory_required": 120}
 
 
 def checked(url: str) -> Integrity:
@@ -54,6 +55,8 @@ def test_killed_at_random_instants_it_resumes_without_gap_duplicate_or_orphan(
             time.sleep(rng.uniform(0.05, 1.5))
             if rng.random() < 0.5:
                 live.client.patch("/api/simulation", json={"arrival_rate": rng.uniform(3, 7)})
+            for _ in range(rng.randrange(5)):
+                live.post("/api/tasks", TASK, run="true")
             live.kill()
             if database == "postgresql":
                 alone_in(url)

@@ -36,16 +36,16 @@ def replay(
         (event.payload["scheduler"], event.payload["requested_at"]) for event in waiting if event.kind == "model"
     }
     jobs: _Jobs = {} if race.learners.pending is None else {race.learners.pending.key: race.learners.pending}
+    requests -= jobs.keys()
     saved = race.next_task_id
     while True:
-        for scheduler, requested_at in requests:
-            if requested_at == race.next_task_id and (scheduler, requested_at) not in jobs:
-                jobs[scheduler, requested_at] = race.learners.job(scheduler, requested_at)
-        while waiting and waiting[0].boundary == race.next_task_id:
+        _take_data(race, requests, jobs)
+        if waiting and waiting[0].boundary == race.next_task_id:
             _apply(race, waiting.popleft(), jobs)
-        if race.next_task_id >= until and not waiting:
+        elif race.next_task_id < until or waiting:
+            race.step()
+        else:
             break
-        race.step()
         if race.next_task_id - saved >= checkpoint_every:
             keep(_rows_and_state(race, jobs))
             saved = race.next_task_id
@@ -53,6 +53,13 @@ def replay(
             keep(race.take_rows())
     if race.next_task_id > saved or len(race.rows):
         keep(_rows_and_state(race, jobs))
+
+
+def _take_data(race: Race, requests: set[tuple[str, int]], jobs: _Jobs) -> None:
+    """Take the data of every model that was asked for right here; a task from outside moves the place on, too."""
+    for key in [key for key in requests if key[1] == race.next_task_id]:
+        requests.remove(key)
+        jobs[key] = race.learners.job(*key)
 
 
 def _rows_and_state(race: Race, jobs: _Jobs) -> Rows:

@@ -182,6 +182,28 @@ def test_a_checkpoint_of_another_form_is_refused_as_such() -> None:
         unpacked(b"HMS1" + packed({"a": 1})[4:])
 
 
+@pytest.mark.parametrize("waits", [0, 1, 3])
+def test_a_model_asked_for_and_taken_over_among_tasks_from_outside_is_trained_again(waits: int) -> None:
+    race = new_race("background")
+    for _ in range(45):
+        race.step()
+    job, due = None, 0
+    for foreign in range(70):  # nothing but tasks from outside: every boundary is one of theirs
+        if job is None:
+            job, due = race.learners.request(race.next_task_id), foreign + waits
+        if job is not None and foreign >= due:
+            race.learners.pending = None
+            race.activate(job, job.run(), at=1.0)
+            job = None
+        race.admit(FOREIGN, at=1.0)
+    rows = race.take_rows()
+    assert sum(event.kind == "model" for event in rows.events) >= 1
+    again, outcomes = new_race("background"), Rows(run_id=1).outcomes
+    replay(again, rows.events, race.next_task_id, lambda kept: outcomes.extend(kept.outcomes))
+    assert again.next_task_id == race.next_task_id
+    assert repr(outcomes) == repr(rows.outcomes)
+
+
 def test_a_training_that_came_to_nothing_is_not_taken_up_again() -> None:
     race = new_race("background")
     for _ in range(60):
