@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+from pathlib import Path
 from statistics import fmean
 
 import pytest
 
+from hybrid_ml_scheduler.storage import EventRow, RowBatch, open_store, write_batch
+from tests.api.conftest import Opener
 from tests.api.service import LiveService
 
 
@@ -71,6 +75,24 @@ def test_trend_covers_the_run_and_counts_what_is_collected(paused: LiveService) 
     assert set(trend["points"][0]["avg_latency"]) == set(status["schedulers"])
     assert trend["collection"]["results"] == trend["collection"]["tasks"] * len(status["schedulers"])
     assert trend["collection"]["database"] == "sqlite"
+
+
+async def test_the_trend_of_a_run_has_the_markers_of_that_run_however_many_others_have(
+    application: Opener, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path / 'history.db'}"
+    async with application(database_url=url) as client:
+        await client.post("/api/simulation/start", json={"speed": 0.001})
+        await client.patch("/api/simulation", json={"workload": "heavy"})
+        await client.post("/api/simulation/start", json={"new_run": True, "speed": 0.001})
+        store = await open_store(url)
+        facts = {"preset": "light", "arrival_rate": 1.0, "tasks_processed": 0, "simulated_time_s": 0.0}
+        crowd = [EventRow(2, 1000 + number, 0, "shift", json.dumps(facts), 1.0) for number in range(120)]
+        await write_batch(store, RowBatch(events=crowd))
+        await store.close()
+        shifts = (await client.get("/api/history/trend", params={"run_id": 1})).json()["shifts"]
+        assert [shift["workload"] for shift in shifts] == ["heavy"]
+        assert len((await client.get("/api/history/trend")).json()["shifts"]) == 100
 
 
 def test_retraining_history_says_when_with_how_many_and_how_good(running: LiveService) -> None:

@@ -96,9 +96,9 @@ async def _results(connection: AsyncConnection, first: int, last: int, scheduler
     return [ResultRow(*record) for record in await connection.execute(order)]
 
 
-async def model_history(store: Store, *, limit: int = 200) -> list[ModelRow]:
-    """Return the newest retrainings, newest first."""
-    return [ModelRow(*record) for record in await _newest(store, model_versions, ModelRow, limit)]
+async def model_history(store: Store, *, run_id: int | None = None, limit: int = 200) -> list[ModelRow]:
+    """Return the newest retrainings of one run, or of all, newest first."""
+    return [ModelRow(*record) for record in await _newest(store, model_versions, ModelRow, limit, run_id)]
 
 
 async def notification_history(store: Store, *, limit: int = 100) -> list[NotificationRow]:
@@ -106,8 +106,12 @@ async def notification_history(store: Store, *, limit: int = 100) -> list[Notifi
     return [NotificationRow(*record) for record in await _newest(store, notifications, NotificationRow, limit)]
 
 
-async def _newest(store: Store, table: sa.Table, row_type: type[Any], limit: int) -> Sequence[Any]:
+async def _newest(
+    store: Store, table: sa.Table, row_type: type[Any], limit: int, run_id: int | None = None
+) -> Sequence[Any]:
     query = sa.select(*row_columns(table, row_type)).order_by(table.c.created_at.desc()).limit(limit)
+    if run_id is not None:
+        query = query.where(table.c.run_id == run_id)
     async with store.reading() as connection:
         return (await connection.execute(query)).all()
 

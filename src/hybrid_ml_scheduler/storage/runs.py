@@ -98,11 +98,15 @@ async def events_since(store: Store, run_id: int, boundary: int = 0) -> list[Eve
         return [EventRow(*record) for record in await connection.execute(query.order_by(events.c.sequence))]
 
 
-async def event_history(store: Store, *, kind: str | None = None, limit: int = 100) -> list[EventRow]:
-    """Return the newest events of all runs, newest first."""
+async def event_history(
+    store: Store, *, kind: str | None = None, run_id: int | None = None, limit: int = 100
+) -> list[EventRow]:
+    """Return the newest events of one run, or of all, newest first."""
     order = (events.c.run_id.desc(), events.c.sequence.desc())
     query = sa.select(*row_columns(events, EventRow)).order_by(*order).limit(limit)
     if kind is not None:
         query = query.where(events.c.kind == kind)
+    if run_id is not None:
+        query = query.where(events.c.run_id == run_id)
     async with store.reading() as connection:
         return [EventRow(*record) for record in await connection.execute(query)]

@@ -225,3 +225,18 @@ async def test_counts_and_histories_add_up(store: Store, filled: RowBatch) -> No
     counts = await data_counts(store)
     assert (counts.tasks, counts.results, counts.training, counts.models, counts.runs) == (60, 360, 60, 3, 1)
     assert (counts.first_task, counts.last_task, counts.next_task_id) == (0, 59, 60)
+
+
+async def test_the_markers_of_an_older_run_are_found_behind_many_of_a_newer_one(store: Store) -> None:
+    old, new = await samples.new_run(store), await samples.new_run(store)
+    mine = RowBatch(models=[samples.model(old, 1)], events=[samples.event(old, 0, 5)])
+    crowd = RowBatch(
+        models=[samples.model(new, version) for version in range(2, 12)],
+        events=[samples.event(new, sequence, 50) for sequence in range(10)],
+    )
+    await write_batch(store, mine)
+    await write_batch(store, crowd)
+    assert await event_history(store, kind="shift", run_id=old, limit=10) == mine.events
+    assert await model_history(store, run_id=old, limit=10) == mine.models
+    assert {row.run_id for row in await event_history(store, run_id=new)} == {new}
+    assert len(await model_history(store, limit=100)) == 11

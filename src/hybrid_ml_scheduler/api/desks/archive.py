@@ -116,8 +116,8 @@ class ArchiveDesk:
         """Return the long-term trend with its markers."""
         wanted = self._arena.status().run_id if run_id is None else run_id
         found = await storage.trend(self._store, points=points, run_id=wanted)
-        shifts = [row for row in await storage.event_history(self._store, kind="shift") if row.run_id == wanted]
-        models = [row for row in await storage.model_history(self._store) if row.run_id == wanted]
+        shifts = await storage.event_history(self._store, kind="shift", run_id=wanted)
+        models = await storage.model_history(self._store, run_id=wanted)
         return Trend(
             points=[trend_point(point) for point in found.points],
             tasks_per_point=found.bucket_tasks,
