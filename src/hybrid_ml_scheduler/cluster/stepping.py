@@ -52,7 +52,7 @@ class Cluster:
 
     def place(self, task: Task, decision: Decision, view: BacklogView, luck: float = 1.0) -> Outcome:
         """Queue the parts of a decided task and return what will come of it."""
-        gpu = self._gpu(task, decision, view)
+        gpu = self.chosen_gpu(task, decision, view)
         fraction, cpu_s, gpu_s, out_of_memory, failed = self.estimator.parts(task, decision.gpu_fraction, gpu)
         now, identity = view.now_s, task.task_id
         if failed:
@@ -137,7 +137,7 @@ class Cluster:
             failed=True,
         )
 
-    def _gpu(self, task: Task, decision: Decision, view: BacklogView) -> int:
+    def chosen_gpu(self, task: Task, decision: Decision, view: BacklogView) -> int:
         """Check a decision and fill in the GPU it left open."""
         if not isinstance(decision, Decision):
             raise SchedulerError(f"task {task.task_id}: decide returned {type(decision).__name__}, not a Decision.")

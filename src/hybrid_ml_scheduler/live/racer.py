@@ -11,9 +11,20 @@ from copy import deepcopy
 from typing import Any
 
 from hybrid_ml_scheduler.cluster import RunColumns, Simulation
-from hybrid_ml_scheduler.core import Decision, Explains, HmsError, Outcome, Remembers, Scheduler, Task, TaskBatch
+from hybrid_ml_scheduler.core import (
+    ClusterView,
+    Decision,
+    Explains,
+    HmsError,
+    Outcome,
+    Remembers,
+    Scheduler,
+    Task,
+    TaskBatch,
+)
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.live.frames import DeviceState
+from hybrid_ml_scheduler.live.reasons import plain_reasons
 from hybrid_ml_scheduler.live.stretch import Stretch
 from hybrid_ml_scheduler.live.tally import Tally
 from hybrid_ml_scheduler.physics import Node, TaskSeconds
@@ -107,29 +118,42 @@ class Racer:
             return []
         outcomes = self.simulation.advance(task.arrival_time)
         view = self.simulation.cluster.view(task.arrival_time)
-        self.reasons, self.reasons_of = dict(self.scheduler.explain(task, view)), task.task_id
+        self.reasons, self.reasons_of = plain_reasons(self.scheduler.explain(task, view)), task.task_id
         return outcomes
 
     def preview(self, task: Task) -> tuple[Decision, Mapping[str, Any]]:
         """Return the decision for a task as if it arrived, with reasons; the strategy is left as it was."""
         reasons = self.explained(task)
-        view = self.simulation.cluster.foreseen_view(max(task.arrival_time, self.simulation.now_s))
+        cluster = self.simulation.cluster
+        view = cluster.foreseen_view(max(task.arrival_time, self.simulation.now_s))
+        with self._blamed(task):
+            decision = self._foreseen(task, view)
+            try:
+                cluster.chosen_gpu(task, decision, view)
+            except SchedulerError as error:
+                raise SchedulerError(f"{self.name}: {error}") from None
+            return _numbers_only(decision), reasons
+
+    def _foreseen(self, task: Task, view: ClusterView) -> Decision:
         foresee = getattr(self.scheduler, "preview", None)
         if callable(foresee):
-            return foresee(task, view), reasons
-        if isinstance(self.scheduler, Remembers):
-            memory = self.scheduler.capture()
-            decision = self.scheduler.decide(task, view)
+            decision: Decision = foresee(task, view)
+            return decision
+        if not isinstance(self.scheduler, Remembers):
+            return deepcopy(self.scheduler).decide(task, view)
+        memory = self.scheduler.capture()
+        try:
+            return self.scheduler.decide(task, view)
+        finally:
             self.scheduler.restore(memory)
-            return decision, reasons
-        return deepcopy(self.scheduler).decide(task, view), reasons
 
     def explained(self, task: Task) -> Mapping[str, Any]:
         """Return what the strategy says about a task today; empty if it gives no reasons."""
         if not isinstance(self.scheduler, Explains):
             return {}
         view = self.simulation.cluster.foreseen_view(max(task.arrival_time, self.simulation.now_s))
-        return dict(self.scheduler.explain(task, view))
+        with self._blamed(task):
+            return plain_reasons(self.scheduler.explain(task, view))
 
     def devices(self, now_s: float) -> dict[str, DeviceState]:
         """Return how busy each device is."""
@@ -157,3 +181,14 @@ class Racer:
         self.simulation.restore(state["simulation"])
         self.tally.restore(state["tally"])
         self._latest = state["latest"]
+
+
+def _numbers_only(decision: Decision) -> Decision:
+    """Return a valid decision in Python's own numbers; a confidence that is none is left out."""
+    sure, gpu = decision.confidence, decision.gpu
+    is_known = isinstance(sure, (int, float)) and math.isfinite(sure)
+    return Decision(
+        gpu_fraction=float(decision.gpu_fraction),
+        gpu=None if gpu is None else int(gpu),
+        confidence=float(sure) if is_known and sure is not None else None,
+    )

@@ -11,8 +11,10 @@ from hybrid_ml_scheduler.api.desks.stored_views import task_facts
 from hybrid_ml_scheduler.api.wire.tasks import DeviceInterval, Gantt, OracleChoice, StrategyAudit, TaskAudit
 from hybrid_ml_scheduler.cluster import BacklogView
 from hybrid_ml_scheduler.core import NO_GPU, Task, device_name
+from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.gantt import PlacedTask, device_intervals
+from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.physics import CoExecution, Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.oracle import Oracle
 from hybrid_ml_scheduler.storage import ResultRow, Store, TaskHistory, results_between
@@ -75,7 +77,15 @@ def _reasons_today(arena: Arena, task: Task, recalled: Mapping[str, Any]) -> dic
     if arena.race is None:
         return {}
     missing = [racer for racer in arena.race.racers if racer.name not in recalled]
-    return {racer.name: racer.explained(task) for racer in missing}
+    return {racer.name: _reason_today(racer, task) for racer in missing}
+
+
+def _reason_today(racer: Racer, task: Task) -> Mapping[str, Any]:
+    """A strategy that fails over its own reasons does not keep what is stored from being read."""
+    try:
+        return racer.explained(task)
+    except SchedulerError as error:
+        return {"reason": str(error)}
 
 
 def _reason(
