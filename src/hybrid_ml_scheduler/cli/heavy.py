@@ -28,7 +28,8 @@ def heavy(
         str | None, typer.Option(metavar="PRESET|FILE", help="Preset or trace file (default: heavy).")
     ] = None,
     scheduler: Annotated[
-        list[str] | None, typer.Option(help="A strategy by name or file.py:Class; repeat for more (default: all).")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A strategy by name or file.py:Class; repeat for more (default: all)."),
     ] = None,
     gpus: Annotated[int | None, typer.Option(help="Number of GPUs (default 4).")] = None,
     plan: Annotated[Path | None, typer.Option(help="A plan file (.toml, .yaml); flags override it.")] = None,

@@ -13,6 +13,8 @@ from typing import Any, cast
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from hybrid_ml_scheduler.cli.help_words import PlainCommand, PlainGroup, speak_plainly
+
 __all__ = ["app", "main", "run"]
 
 # name -> (module, attribute, one line for the overview); the order is that of the overview.
@@ -26,7 +28,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "heavy": ("heavy", "heavy", "10,000 tasks, every strategy: plots, tables and a PDF."),
     "pipeline": ("pipeline", "pipeline", "Profile, train, evaluate and report in one resumable run."),
     "report": ("report", "report", "Remake plots and PDF from stored results."),
-    "sweep": ("sweep", "sweep", "A grid of plans on all cores or on a Ray cluster."),
+    "sweep": ("sweep", "sweep", "A grid of plans on all cores or on Ray: tables, plots and a PDF."),
     "profile": ("profile", "profile", "Measure this machine's CPU and GPUs."),
     "serve": ("serve", "serve", "Run the live arena with its API and dashboard."),
     "db": ("db", "app", "Upgrade, check and export the database."),
@@ -48,7 +50,7 @@ _EXAMPLES = {
 _INTERRUPTED = 130
 
 
-class _Overview(TyperGroup):
+class _Overview(PlainGroup):
     """A group whose members are imported only when they are called."""
 
     listing = False
@@ -72,10 +74,10 @@ class _Overview(TyperGroup):
 
 def _as_command(found: Any, name: str) -> TyperCommand | TyperGroup:
     if isinstance(found, typer.Typer):
-        command = typer.main.get_command(found)
+        command = typer.main.get_command(speak_plainly(found))
     else:
         single = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-        single.command(name, epilog=_EXAMPLES.get(name))(found)
+        single.command(name, cls=PlainCommand, epilog=_EXAMPLES.get(name))(found)
         command = typer.main.get_command(single)
     command.name = name
     return cast(TyperCommand | TyperGroup, command)

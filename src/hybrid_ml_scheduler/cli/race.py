@@ -54,11 +54,15 @@ def race(
     noise: Annotated[float | None, typer.Option(help="Spread of the hidden duration factor (sigma).")] = None,
     gpus: Annotated[int | None, typer.Option(help="Number of GPUs (default 4).")] = None,
     scheduler: Annotated[
-        list[str] | None, typer.Option(help="A strategy by name or as file.py:Class; repeat for more.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A strategy by name or as file.py:Class; repeat for more."),
     ] = None,
-    dialect: Annotated[str | None, typer.Option(help="Form of a trace file (default: recognised).")] = None,
+    dialect: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Form of a trace file (default: recognised).")
+    ] = None,
     option: Annotated[
-        list[str] | None, typer.Option(help="A figure of a trace assumption as KEY=VALUE; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="A figure of a trace assumption; repeat for more."),
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="A plan file (.toml, .yaml); flags override it.")] = None,
     hardware: Annotated[Path | None, typer.Option(help="A hardware profile made by `hms profile`.")] = None,

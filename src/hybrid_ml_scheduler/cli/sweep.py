@@ -34,7 +34,10 @@ def sweep(
     ),
     engine: Annotated[EngineName, typer.Option(help="Processes of this machine, or a Ray cluster.")] = EngineName.LOCAL,
     address: Annotated[
-        str | None, typer.Option(help="Address of a running Ray cluster, host:port (default: start one here).")
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT", help="Address of a running Ray cluster, host:port (default: start one here)."
+        ),
     ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, max=1024, help="Processes on this machine (default: all cores).")

@@ -1,0 +1,54 @@
+"""The help says what a flag takes in words that a reader knows, and nothing where it takes nothing."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from hybrid_ml_scheduler.cli.main import run
+from tests.unit.cli.test_every_flag import commands, valued
+
+GROUPS = ("", "workload", "train", "db")
+
+
+def help_of(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("COLUMNS", "120")
+    assert run([*name.split(), "--help"]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", [*GROUPS, *commands()])
+def test_no_help_speaks_of_types(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = help_of(name, capsys, monkeypatch)
+    options = said.partition("─ Options")[2]
+    assert re.findall(r"<[a-z\[\]|_ ]+>|list\[\w+|x[<>]=|<=x", options) == []
+    assert "--help   " in options
+    usage = next(line for line in said.splitlines() if "Usage:" in line)
+    assert not set(usage) & set("{}"), usage
+
+
+@pytest.mark.parametrize("name", list(commands()))
+def test_every_flag_with_a_value_names_it_and_no_other_does(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = help_of(name, capsys, monkeypatch)
+    command = commands()[name]
+    taking = {option.opts[0] for option in valued(command)}
+    for option in command.params:
+        flag = option.opts[0]
+        if flag.startswith("--"):
+            (row,) = re.findall(rf"^│[ *]*{flag} +(.*?) *│$", said, re.MULTILINE)
+            takes = re.match(r"([A-Z]+\b|[a-z_]+\|)", row) is not None
+            assert takes == (flag in taking), row
+
+
+def test_a_range_is_told_in_words_and_still_holds(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "N (1 to 1024)" in help_of("heavy", capsys, monkeypatch)
+    assert "N (from 1000000)" in help_of("train agent", capsys, monkeypatch)
+    assert run(["heavy", "--workers", "1025"]) == 2
+    assert "1025" in capsys.readouterr().err
