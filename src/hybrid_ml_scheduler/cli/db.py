@@ -175,6 +175,8 @@ def _say(state: SchemaState, found: Integrity | None, format: Format, database: 
     if found is not None:
         verdict = "the history is whole" if found.whole else "the history is broken"
         typer.echo(f"{found.tasks:,} tasks, {found.results:,} results: {verdict}.")
+        if found.undecided:
+            typer.echo(f"  not decided: {found.undecided:,} (they arrive after their run's clock or wait for a parent)")
         for name, culprits in asdict(found).items():
             if isinstance(culprits, (list, tuple)) and culprits:
                 typer.echo(f"  {name.replace('_', ' ')}: {', '.join(map(str, culprits))}")

@@ -1,4 +1,7 @@
-"""A full check of the stored history: no gap, no duplicate, no orphan, no half-stored task."""
+"""A full check of the stored history: no gap, no duplicate, no orphan, no half-stored task.
+
+A task that lacks results may be sound: see `storage.undecided`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hybrid_ml_scheduler.storage.records import Integrity
 from hybrid_ml_scheduler.storage.store import Store
 from hybrid_ml_scheduler.storage.tables import scheduler_results, tasks, training_data
+from hybrid_ml_scheduler.storage.undecided import judged
 
 __all__ = ["integrity"]
 
@@ -21,6 +25,7 @@ async def integrity(store: Store) -> Integrity:
     async with store.reading() as connection:
         count_tasks = await _count(connection, tasks)
         count_results = await _count(connection, scheduler_results)
+        incomplete, undecided = await judged(connection)
         return Integrity(
             tasks=count_tasks,
             results=count_results,
@@ -28,7 +33,8 @@ async def integrity(store: Store) -> Integrity:
             duplicate_results=[(row[0], row[1]) for row in await connection.execute(_duplicates())],
             orphan_results=await _ids(connection, _orphans(scheduler_results)),
             orphan_training=await _ids(connection, _orphans(training_data)),
-            incomplete_tasks=await _ids(connection, _incomplete()),
+            incomplete_tasks=incomplete[:_SHOWN],
+            undecided=undecided,
         )
 
 
@@ -57,15 +63,3 @@ def _duplicates() -> sa.Select[Any]:
 def _orphans(table: sa.Table) -> sa.Select[Any]:
     joined = table.outerjoin(tasks, tasks.c.task_id == table.c.task_id)
     return sa.select(table.c.task_id).select_from(joined).where(tasks.c.task_id.is_(None)).order_by(table.c.task_id)
-
-
-def _incomplete() -> sa.Select[Any]:
-    """Select tasks with fewer results than the fullest task of their run: they were half stored."""
-    joined = tasks.outerjoin(scheduler_results, scheduler_results.c.task_id == tasks.c.task_id)
-    number = sa.func.count(scheduler_results.c.id).label("number")
-    per_task = sa.select(tasks.c.task_id, tasks.c.run_id, number).select_from(joined)
-    counted = per_task.group_by(tasks.c.task_id, tasks.c.run_id).cte("counted")
-    fullest = sa.select(counted.c.run_id, sa.func.max(counted.c.number).label("most")).group_by(counted.c.run_id).cte()
-    both = counted.join(fullest, fullest.c.run_id == counted.c.run_id)
-    short = counted.c.number < fullest.c.most
-    return sa.select(counted.c.task_id).select_from(both).where(short).order_by(counted.c.task_id)

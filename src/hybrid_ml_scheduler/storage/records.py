@@ -218,7 +218,11 @@ class DataCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Integrity:
-    """What a full check of the stored history found; all empty is good."""
+    """What a full check of the stored history found; all empty is good.
+
+    `undecided` tasks are none of the faults: they arrive after their run's clock or wait for a parent, or did so when
+    the run ended.
+    """
 
     tasks: int
     results: int
@@ -227,6 +231,7 @@ class Integrity:
     orphan_results: Sequence[int]
     orphan_training: Sequence[int]
     incomplete_tasks: Sequence[int]
+    undecided: int = 0
 
     @property
     def whole(self) -> bool:

@@ -97,3 +97,8 @@ def notification(run_id: int, key: str, at: float = 3000.0) -> NotificationRow:
 
 def event(run_id: int, sequence: int, boundary: int) -> EventRow:
     return EventRow(run_id, sequence, boundary, "shift", '{"preset": "heavy"}', 4000.0 + sequence)
+
+
+def admitted(row: TaskRow) -> EventRow:
+    """The event that says that a task came from outside."""
+    return EventRow(row.run_id, row.task_id, row.task_id, "task", "{}", 4000.0)

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from hybrid_ml_scheduler.cli.main import run
-from hybrid_ml_scheduler.storage import open_store, write_batch
+from hybrid_ml_scheduler.storage import RowBatch, open_store, write_batch
 from tests.contracts.storage import samples
 
 
@@ -55,6 +55,25 @@ def test_a_broken_history_is_named_and_ends_with_one(url: str, capsys: pytest.Ca
     assert "broken" in out
     assert "missing tasks: 5" in out
     assert "orphan training: 5" in out
+
+
+def test_a_task_that_nobody_could_decide_yet_is_counted_and_no_fault(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def announce() -> None:
+        store = await open_store(url)
+        row = samples.task(1, 12)._replace(arrival_time=3000.0)
+        await write_batch(store, RowBatch(tasks=[row], training=[samples.label(12)], events=[samples.admitted(row)]))
+        await store.close()
+
+    assert run(["db", "upgrade", "--database", url]) == 0
+    asyncio.run(fill(url))
+    asyncio.run(announce())
+    capsys.readouterr()
+    assert run(["db", "check", "--database", url, "--full"]) == 0
+    out = capsys.readouterr().out
+    assert "the history is whole" in out
+    assert "not decided: 1 (" in out
 
 
 @pytest.mark.parametrize(
