@@ -116,6 +116,37 @@ async def test_only_listed_origins_may_read_from_a_browser(application: Opener) 
         assert "access-control-allow-origin" not in bad.headers
 
 
+async def test_a_page_of_a_foreign_origin_changes_nothing(application: Opener) -> None:
+    async with application(allowed_origins=("https://lab.example",)) as client:
+        for origin in ("https://evil.example", "http://127.0.0.1:9999", "null", "http://[", "https://lab.example:444"):
+            for method, path in (("POST", "/api/pause"), ("PATCH", "/api/simulation"), ("DELETE", "/api/history")):
+                refused = await client.request(method, path, json={}, headers={"Origin": origin})
+                assert refused.status_code == 403, (origin, method, path)
+                assert refused.headers["content-type"] == "application/problem+json"
+                assert "HMS_ALLOWED_ORIGINS" in refused.json()["detail"]
+            assert (await client.get("/api/status", headers={"Origin": origin})).status_code == 200
+
+
+async def test_own_listed_and_no_origins_may_change_something(application: Opener) -> None:
+    async with application(allowed_origins=("https://lab.example",)) as client:
+        for headers in ({}, {"Origin": "https://lab.example"}, {"Origin": "http://127.0.0.1:8000"}):
+            assert (await client.post("/api/pause", headers=headers)).status_code == 200
+        behind_a_proxy = {"Origin": "https://scheduler.example", "Host": "scheduler.example"}
+        assert (await client.post("/api/pause", headers=behind_a_proxy)).status_code == 200
+
+
+async def test_a_refused_question_of_a_browser_is_a_problem_like_any_other(application: Opener) -> None:
+    async with application(allowed_origins=("https://lab.example",)) as client:
+        asked = {"Origin": "https://lab.example", "Access-Control-Request-Method": "POST"}
+        assert (await client.options("/api/pause", headers=asked)).status_code == 200
+        for change in ({"Origin": "https://evil.example"}, {"Access-Control-Request-Method": "PUT"}):
+            refused = await client.options("/api/pause", headers={**asked, **change})
+            assert refused.status_code == 403
+            assert refused.headers["content-type"] == "application/problem+json"
+            assert refused.json()["detail"].endswith(".")
+            assert len(refused.headers["x-request-id"]) == 16
+
+
 async def test_a_foreign_origin_is_refused_at_the_socket(shared: LiveService) -> None:
     address = shared.url.replace("http", "ws") + "/ws"
     with pytest.raises(websockets.InvalidStatus) as refusal:

@@ -1443,7 +1443,7 @@ export interface components {
             achieved_speed: number;
             /**
              * Backlog Rows
-             * @description Rows accepted and not yet stored.
+             * @description Rows accepted and not yet stored; 0 after a stop: everything is stored.
              */
             backlog_rows: number;
             /** Is Paused */
@@ -1461,6 +1461,11 @@ export interface components {
             };
             /** Num Gpus */
             num_gpus: number;
+            /**
+             * Problem
+             * @description Why the race cannot go on, in one sentence; a new run is the way out.
+             */
+            problem: string | null;
             /** Retrain Interval */
             retrain_interval: number;
             /**
@@ -1924,7 +1929,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1982,7 +1996,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2038,6 +2061,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The database is down. */
             503: {
                 headers: {
@@ -2069,6 +2101,15 @@ export interface operations {
             };
             /** @description Unauthorized: The API key is missing or wrong. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2112,7 +2153,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2170,7 +2220,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2230,7 +2289,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2298,7 +2366,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2357,7 +2434,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2406,6 +2492,15 @@ export interface operations {
             };
             /** @description Too Many Requests: Too many requests from this client. */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2462,7 +2557,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2493,6 +2597,15 @@ export interface operations {
             };
             /** @description Unauthorized: The API key is missing or wrong. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2536,7 +2649,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2592,6 +2714,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     resume_short_api_resume_post: {
@@ -2614,6 +2745,15 @@ export interface operations {
             };
             /** @description Unauthorized: The API key is missing or wrong. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2657,7 +2797,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2713,6 +2862,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     change_api_simulation_patch: {
@@ -2739,6 +2897,15 @@ export interface operations {
             };
             /** @description Unauthorized: The API key is missing or wrong. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2782,7 +2949,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2820,6 +2996,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Conflict: The present state of the race does not allow this. */
             409: {
                 headers: {
@@ -2856,7 +3041,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2894,6 +3088,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Conflict: The present state of the race does not allow this. */
             409: {
                 headers: {
@@ -2930,7 +3133,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2972,6 +3184,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Conflict: The present state of the race does not allow this. */
             409: {
                 headers: {
@@ -3008,7 +3229,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3064,6 +3294,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     stop_api_simulation_stop_post: {
@@ -3086,6 +3325,15 @@ export interface operations {
             };
             /** @description Unauthorized: The API key is missing or wrong. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3129,7 +3377,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3190,7 +3447,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3246,6 +3512,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     strategies_api_strategies_get: {
@@ -3293,6 +3568,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     advise_api_tasks_post: {
@@ -3322,6 +3606,15 @@ export interface operations {
             };
             /** @description Unauthorized: The API key is missing or wrong. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3365,7 +3658,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3432,7 +3734,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable: A store that is needed cannot be reached. */
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
                 headers: {
                     [name: string]: unknown;

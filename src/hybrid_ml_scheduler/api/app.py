@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from fastapi import FastAPI
-from fastapi.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
 
 from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.api import socket
@@ -18,7 +18,8 @@ from hybrid_ml_scheduler.api.desks.opening import Backstage, open_stage
 from hybrid_ml_scheduler.api.desks.relay import relay_updates
 from hybrid_ml_scheduler.api.desks.telemetry import Telemetry
 from hybrid_ml_scheduler.api.errors import install_error_handlers
-from hybrid_ml_scheduler.api.middleware import BodyLimit, RateLimit, RequestLog, SecurityHeaders
+from hybrid_ml_scheduler.api.middleware import BodyLimit, HeadAsGet, RateLimit, RequestLog, SecurityHeaders
+from hybrid_ml_scheduler.api.origins import OriginLimit, Sharing
 from hybrid_ml_scheduler.api.routes import ROUTERS
 from hybrid_ml_scheduler.api.schema import install_openapi
 from hybrid_ml_scheduler.api.services import Services
@@ -72,15 +73,15 @@ def _install_middleware(app: FastAPI, settings: Settings, telemetry: Telemetry, 
     """The last one added is the first to see a request."""
     app.add_middleware(RateLimit, rate=settings.rate, cache=cache)
     app.add_middleware(BodyLimit, limit_bytes=settings.max_body_bytes)
-    app.add_middleware(
-        CORSMiddleware,
-        allow_origins=list(settings.origins),
-        allow_methods=["GET", "POST", "PATCH", "DELETE"],
-        allow_headers=["Content-Type", "X-API-Key"],
-        expose_headers=["X-Request-ID", "Retry-After"],
-    )
-    app.add_middleware(SecurityHeaders)
-    app.add_middleware(RequestLog, telemetry=telemetry)
+    app.add_middleware(OriginLimit, origins=settings.origins)
+    app.add_middleware(HeadAsGet)
+    inner = app.build_middleware_stack
+
+    def stack() -> ASGIApp:
+        # Around the answer to unexpected errors too, so that it has its id and its headers like any other.
+        return RequestLog(SecurityHeaders(Sharing(inner(), origins=settings.origins)), telemetry=telemetry)
+
+    app.build_middleware_stack = stack  # type: ignore[method-assign]
 
 
 @contextlib.asynccontextmanager

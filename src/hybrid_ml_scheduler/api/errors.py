@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.api.logs import get_logger
 from hybrid_ml_scheduler.api.problems import PROBLEM_MEDIA_TYPE, Conflict, NotFound, Unavailable
 from hybrid_ml_scheduler.api.security import Unauthorised
 from hybrid_ml_scheduler.api.wire.common import FieldProblem, Problem
-from hybrid_ml_scheduler.core.errors import HmsError
+from hybrid_ml_scheduler.core.errors import HmsError, StorageError
 from hybrid_ml_scheduler.storage import StoreUnavailableError
 
 __all__ = ["install_error_handlers", "problem_response"]
@@ -27,8 +27,9 @@ _STATUS: tuple[tuple[type[HmsError], int], ...] = (
     (Conflict, 409),
     (Unauthorised, 401),
     (Unavailable, 503),
-    (StoreUnavailableError, 503),
+    (StorageError, 503),  # whether it is away or refuses: the client can do nothing about it
 )
+_PASSING = (Unavailable, StoreUnavailableError)
 _FIELDS_SHOWN = 10
 
 
@@ -55,10 +56,12 @@ def install_error_handlers(app: FastAPI) -> None:
 
 async def _refused(request: Request, error: Exception) -> Response:
     status = next((code for kind, code in _STATUS if isinstance(error, kind)), 422)
+    if isinstance(error, StorageError) and not isinstance(error, _PASSING):
+        _log.error("refused by the store", path=request.url.path, problem=str(error))
     response = problem_response(status, str(error), request.scope)
     if status == 401:
         response.headers["WWW-Authenticate"] = "ApiKey"
-    if status == 503:
+    if isinstance(error, _PASSING):
         response.headers["Retry-After"] = "2"
     return response
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 import uuid
@@ -15,7 +16,7 @@ from hybrid_ml_scheduler.api.errors import problem_response
 from hybrid_ml_scheduler.api.logs import get_logger
 from hybrid_ml_scheduler.storage import Cache
 
-__all__ = ["BodyLimit", "RateLimit", "RequestLog", "SecurityHeaders"]
+__all__ = ["BodyLimit", "HeadAsGet", "RateLimit", "RequestLog", "SecurityHeaders"]
 
 _log = get_logger("hms.http")
 
@@ -100,6 +101,35 @@ class SecurityHeaders:
             await send(message)
 
         await self._app(scope, receive, sent if scope["type"] == "http" else send)
+
+
+class HeadAsGet:
+    """Answers HEAD with the head of what GET would give."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request; a long answer is ended at its first piece, as if the client had gone."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+        asked, is_told = {**scope, "method": "GET"}, asyncio.Event()
+
+        async def gone() -> Message:
+            await is_told.wait()
+            return {"type": "http.disconnect"}
+
+        async def head_only(message: Message) -> None:
+            if message["type"] != "http.response.body":
+                await send(message)
+            elif not is_told.is_set():
+                is_told.set()
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+        await self._app(asked, gone, head_only)
+        if "route" in asked:  # for the log and the metrics
+            scope["route"] = asked["route"]
 
 
 class BodyLimit:

@@ -13,13 +13,14 @@ PROBLEM_MEDIA_TYPE = "application/problem+json"
 
 _SENTENCES = {
     401: "The API key is missing or wrong.",
-    403: "This origin is not allowed.",
+    403: "A page of this origin may not change anything.",
     404: "There is nothing under this name.",
     409: "The present state of the race does not allow this.",
     413: "The body is too large.",
     422: "A field is unknown, missing or out of range.",
     429: "Too many requests from this client.",
-    503: "A store that is needed cannot be reached.",
+    500: "The service broke its own promise; its log has the details.",
+    503: "A part that is needed, the store or the engine, cannot be reached or refuses.",
 }
 
 
@@ -38,7 +39,7 @@ class Unavailable(HmsError):
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI entries for these errors, beside those that every route can give."""
     content = {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    wanted = sorted({413, 422, 429, *statuses})
+    wanted = sorted({413, 422, 429, 500, *statuses})
     return {
         status: {"description": f"{HTTPStatus(status).phrase}: {_SENTENCES[status]}", "content": content}
         for status in wanted

@@ -39,12 +39,16 @@ def install_dashboard(app: FastAPI, folder: Path = STATIC) -> None:
 
     @router.get("/{path:path}", include_in_schema=False)
     async def asset(request: Request, path: str) -> Response:
-        found = (root / path).resolve()
-        if found.is_file() and found.is_relative_to(root):
-            return _file(request, found, _FOREVER if "assets" in found.parts else _FRESH)
+        nothing = problem_response(404, f"There is nothing at /{path}.", request.scope)
+        try:
+            found = _asset(root, path)
+        except (ValueError, OSError, RuntimeError):  # a NUL, a name longer than any file's, links in a circle
+            return nothing
+        if found is not None:
+            return _file(request, found, _FOREVER if found.relative_to(root).parts[0] == "assets" else _FRESH)
         page = root / "index.html"
         if path.startswith(("api/", "ws", "assets/")) or "." in path.rpartition("/")[2] or not page.is_file():
-            return problem_response(404, f"There is nothing at /{path}.", request.scope)
+            return nothing
         return _file(request, page, _FRESH)
 
     app.include_router(router)
@@ -53,6 +57,12 @@ def install_dashboard(app: FastAPI, folder: Path = STATIC) -> None:
 _PAGE: dict[int | str, dict[str, Any]] = {
     200: {"description": "The dashboard, or its status as JSON.", "content": {"text/html": {}}}
 }
+
+
+def _asset(root: Path, path: str) -> Path | None:
+    """Return the file of the dashboard that a path names, if there is one."""
+    found = (root / path).resolve()
+    return found if found.is_relative_to(root) and found.is_file() else None
 
 
 def _wants_json(request: Request) -> bool:

@@ -39,7 +39,7 @@ async def comparative(archive: ArchiveDep, limit: Annotated[int, Query(ge=1, le=
 @router.delete(
     "/history",
     dependencies=[Depends(require_api_key)],
-    responses=problem_responses(401, 409, 503),
+    responses=problem_responses(401, 403, 409, 503),
 )
 async def clear(archive: ArchiveDep) -> HistoryCleared:
     """Remove all stored rows and begin a new run; what is removed cannot be brought back."""

@@ -15,7 +15,10 @@ __all__ = ["router"]
 
 router = APIRouter(prefix="/api", tags=["simulation"])
 
-_CHANGING: dict[str, Any] = {"dependencies": [Depends(require_api_key)], "responses": problem_responses(401, 409, 503)}
+_CHANGING: dict[str, Any] = {
+    "dependencies": [Depends(require_api_key)],
+    "responses": problem_responses(401, 403, 409, 503),
+}
 
 
 @router.post("/simulation/start", **_CHANGING)

@@ -16,7 +16,7 @@ __all__ = ["router"]
 router = APIRouter(prefix="/api/tasks", tags=["tasks"])
 
 
-@router.post("", dependencies=[Depends(require_api_key)], responses=problem_responses(401, 409, 503))
+@router.post("", dependencies=[Depends(require_api_key)], responses=problem_responses(401, 403, 409, 503))
 async def advise(
     race: RaceDep,
     task: NewTask,
