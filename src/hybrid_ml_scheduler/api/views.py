@@ -74,6 +74,7 @@ def status_view(status: Status) -> SimulationStatus:
         retraining=status.retraining,
         storage=status.storage,
         backlog_rows=status.backlog_rows,
+        problem=status.problem,
         learning={name: LearningState(**asdict(state)) for name, state in status.learning.items()},
     )
 

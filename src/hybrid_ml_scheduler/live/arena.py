@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 from hybrid_ml_scheduler.core import HmsError, Task
-from hybrid_ml_scheduler.core.errors import InternalError, SchedulerError
+from hybrid_ml_scheduler.core.errors import InternalError, SchedulerError, StorageError
 from hybrid_ml_scheduler.live.clerk import Clerk
-from hybrid_ml_scheduler.live.frames import RaceState, Status
+from hybrid_ml_scheduler.live.frames import RaceState, Status, idle_frame
 from hybrid_ml_scheduler.live.framing import Framer
 from hybrid_ml_scheduler.live.pace import Pace, Speedometer
 from hybrid_ml_scheduler.live.race import Race
@@ -24,7 +24,7 @@ from hybrid_ml_scheduler.live.sinks import Keeper, StoreState, Viewers
 from hybrid_ml_scheduler.live.worker import TrainingWorker
 from hybrid_ml_scheduler.workload import WorkloadParameters
 
-__all__ = ["Arena"]
+__all__ = ["Arena", "HaltedError"]
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -37,11 +37,16 @@ _LEARN_ALL_UP_TO = 200.0
 _FAST_STRIDE = 7
 
 
+class HaltedError(HmsError):
+    """The race cannot go on; the message is the sentence that says why."""
+
+
 class Arena:
     """Runs one race at a time. Everything that touches the race runs in its thread; `ask` gets you there."""
 
     def __init__(self, keeper: Keeper, viewers: Viewers, *, speed: float, frame_every_s: float) -> None:
         self.race: Race | None = None
+        self._known_tasks = 0
         self.state: RaceState = "idle"
         self.problem: str | None = None
         self.pace = Pace(speed)
@@ -99,8 +104,21 @@ class Arena:
             self._worker.begin(race.learners.pending)
         self._set_stride()
 
+    def stand(self, problem: str, next_task_id: int) -> None:
+        """Stay without a race because the stored one cannot be continued (in the arena's thread)."""
+        self.state, self.problem, self._known_tasks = "stopped", problem, next_task_id
+        self.tell("error", problem, key=f"stand-{time.time_ns()}", event="race_halted")
+        self._viewers.show(replace(idle_frame(time.time()), status=self.status()))
+
+    def refuse_if_halted(self) -> None:
+        """Refuse what a race that broke, or cannot be continued, must not be asked for (in the arena's thread)."""
+        if self.problem is not None:
+            raise HaltedError(self.problem)
+
     def change_state(self, wanted: RaceState) -> None:
         """Go to a state (in the arena's thread); stopping hands over everything with a checkpoint."""
+        if wanted == "running":
+            self.refuse_if_halted()
         if self.race is None or wanted == self.state:
             return
         self.state = wanted
@@ -108,7 +126,7 @@ class Arena:
         self._speedometer.reset()
         self._next_frame_s = 0.0
         if wanted != "running":
-            self.clerk.hand_over(self.race, time.time(), checkpoint=wanted == "stopped")
+            self._hand_over(self.race, checkpoint=wanted == "stopped")
 
     def set_speed(self, speed: float) -> None:
         """Change the pace (in the arena's thread)."""
@@ -118,6 +136,7 @@ class Arena:
 
     def shift(self, preset: str, laws: WorkloadParameters) -> None:
         """Let the stream follow other laws from the next task on (in the arena's thread)."""
+        self.refuse_if_halted()
         if self.race is not None:
             mark = self.race.shift(preset, laws, time.time())
             key = f"shift-{self.race.next_sequence}"
@@ -125,6 +144,7 @@ class Arena:
 
     def admit(self, task: Task, at: float) -> Task | None:
         """Let a task from outside into the race (in the arena's thread)."""
+        self.refuse_if_halted()
         if self.race is None:
             return None
         try:
@@ -135,10 +155,14 @@ class Arena:
         self.reasons.remember(entered.task_id, self.race.racers)
         return entered
 
-    def hand_over(self) -> None:
-        """Hand over what there is (in the arena's thread)."""
-        if self.race is not None:
-            self.clerk.hand_over(self.race, time.time(), checkpoint=False)
+    def hand_over(self) -> bool:
+        """Hand over what there is (in the arena's thread); say whether there was room for it."""
+        return self.race is None or self._hand_over(self.race, checkpoint=False)
+
+    def _hand_over(self, race: Race, *, checkpoint: bool) -> bool:
+        """Hand over between two turns; models that took over are announced first, and their notices go along."""
+        self._announce_new(race)
+        return self.clerk.hand_over(race, time.time(), checkpoint=checkpoint)
 
     def tell(self, level: Level, message: str, *, key: str, event: str, data: dict[str, Any] | None = None) -> None:
         """Notify people, and keep the notice with the run (in the arena's thread)."""
@@ -148,7 +172,7 @@ class Arena:
         self._viewers.tell(notice)
 
     def _set_stride(self) -> None:
-        if self.race is not None:
+        if self.race is not None and self.problem is None:  # a broken race takes no more events
             slow = 0.0 < self.pace.speed <= _LEARN_ALL_UP_TO
             self.race.set_stride(1 if slow else _FAST_STRIDE, time.time())
 
@@ -187,7 +211,7 @@ class Arena:
             self._next_frame_s = now_s + self._frame_every_s
             self._show(race, now_s)
             return 0.0
-        has_room = self.clerk.tend(race, time.time())
+        has_room = self._tend_store(race)
         rest_s = self._next_frame_s - now_s
         if self.state != "running":
             return max(0.0, min(_IDLE_S, rest_s))
@@ -197,6 +221,14 @@ class Arena:
         count = self.pace.due(now_s)
         self._step(race, count)
         return 0.0 if count else max(0.0, min(self.pace.wait_s(now_s), rest_s))
+
+    def _tend_store(self, race: Race) -> bool:
+        try:
+            return self.clerk.tend(race, time.time())
+        except StorageError:
+            if self.problem is None:
+                raise
+            return False  # people have been told, and the race stands anyway
 
     def _step(self, race: Race, count: int) -> None:
         explain_all = 0.0 < self.pace.speed <= _EXPLAIN_ALL_UP_TO
@@ -226,6 +258,9 @@ class Arena:
             job_due = race.learners.request(race.next_task_id)
             if job_due is not None:
                 self._worker.begin(job_due)
+        self._announce_new(race)
+
+    def _announce_new(self, race: Race) -> None:
         for activation in self.clerk.new_activations(race):
             self._announce(activation)
 
@@ -284,8 +319,13 @@ class Arena:
 
     def _finish(self) -> None:
         self._closing = True
-        if self.race is not None and self.problem is None:
-            self.clerk.hand_over(self.race, time.time(), checkpoint=True)
+        if self.race is None:
+            return
+        try:
+            self._hand_over(self.race, checkpoint=True)
+        except StorageError:
+            if self.problem is None:
+                raise
 
     def status(self) -> Status:
         """Say where the race stands; may be called from any thread."""
@@ -297,7 +337,7 @@ class Arena:
             run_id=None if race is None else race.run_id,
             seed=None if course is None else course.seed,
             tasks_processed=0 if race is None else race.tasks_processed,
-            next_task_id=0 if race is None else race.next_task_id,
+            next_task_id=self._known_tasks if race is None else race.next_task_id,
             simulated_time_s=0.0 if race is None else race.now_s,
             speed=self.pace.speed,
             achieved_speed=self._speedometer.speed if self.state == "running" else 0.0,
@@ -308,6 +348,7 @@ class Arena:
             retrain_interval=0 if course is None else course.retrain_interval,
             retraining="background" if course is None else course.retraining,
             storage=storage,
-            backlog_rows=self.clerk.backlog,
+            backlog_rows=self.clerk.backlog + (0 if race is None or self.state == "running" else len(race.rows)),
             learning={} if race is None else race.learners.states(race.tasks_processed),
+            problem=self.problem,
         )

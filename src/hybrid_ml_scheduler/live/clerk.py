@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from hybrid_ml_scheduler.core.errors import StorageError
 from hybrid_ml_scheduler.live.checkpoints import CHECKPOINT_EVERY_TASKS, packed
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Activation, Checkpoint
@@ -41,13 +42,10 @@ class Clerk:
         self._announced = 0
 
     def abandon(self, race: Race) -> None:
-        """Drop what is not stored of a race that broke within a task, and take no more checkpoints of it.
-
-        What is stored is whole; the rest would not be, and is computed again when the service comes back.
-        """
+        """Keep only whole tasks of a race that broke within one, and take no more checkpoints of it."""
         self._packing = None
         self._is_abandoned = True
-        race.take_rows()
+        race.rows = race.rows.before(race.next_task_id)
 
     @property
     def backlog(self) -> int:
@@ -80,14 +78,19 @@ class Clerk:
         """Give the keeper all rows, and with `checkpoint` the present state; say whether it had room."""
         if not self._keeper.has_room(len(race.rows) + 1):
             return False
-        rows = race.take_rows()
         if checkpoint and not self._is_abandoned:
             self._capture(race, at)
-            rows.checkpoint = self._packed(wait=True)
+            state = self._packed(wait=True)
         else:
-            rows.checkpoint = self._packed(wait=False)
+            state = self._packed(wait=False)
+        rows = race.take_rows()  # last of all: a state that cannot be taken must not cost rows
+        rows.checkpoint = state
         if len(rows):
-            self._keeper.keep(rows)
+            try:
+                self._keeper.keep(rows)
+            except StorageError:
+                race.rows = rows
+                raise
         self._handed_over_s = time.monotonic()
         self._announced = 0
         return True

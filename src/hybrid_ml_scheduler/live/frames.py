@@ -74,6 +74,7 @@ class Status:
     storage: Literal["ok", "waiting", "down"]
     backlog_rows: int
     learning: Mapping[str, Learning] = field(default_factory=dict)
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

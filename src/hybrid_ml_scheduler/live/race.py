@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from hybrid_ml_scheduler.cluster import BacklogView
-from hybrid_ml_scheduler.core import Task
-from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core import HmsError, Task
+from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
 from hybrid_ml_scheduler.live.course import Course
 from hybrid_ml_scheduler.live.frames import Mark
 from hybrid_ml_scheduler.live.learners import Learners, TrainedModel, TrainingJob
@@ -68,7 +68,19 @@ class Race:
             options = {"retrain_every": course.retrain_interval, **options, "background": True}
         shared = {"retrain_interval": course.retrain_interval}
         scheduler, summary = create(spec, options), find(spec).summary
-        return Racer(course.node, scheduler, seed=course.seed, options=shared, summary=summary)
+        try:
+            return Racer(course.node, scheduler, seed=course.seed, options=shared, summary=summary)
+        except HmsError:
+            raise
+        except Exception as error:  # its own code prepares it, and may raise anything
+            reason = f"{type(error).__name__}: {error}"
+            raise SchedulerError(f"The strategy {spec!r} cannot be prepared: {reason}.") from error
+
+    def take_place(self, run_id: int, first_task_id: int) -> None:
+        """Give a race that has not begun its place after all that was run before."""
+        self.run_id, self.rows = run_id, Rows(run_id=run_id)
+        self.first_task_id = self.next_task_id = first_task_id
+        self.stream = TaskStream(self.course.workload, self.course.seed, first_task_id=first_task_id)
 
     @property
     def tasks_processed(self) -> int:
@@ -117,15 +129,19 @@ class Race:
         is_plain = laws.dependency_probability == 0.0 and laws.noise_sigma == 0.0
         return is_plain and not self.learners.is_synchronous and all(r.simulation.is_clear for r in self.racers)
 
-    def admit(self, task: Task, at: float) -> Task:
-        """Let a task from outside in, as the next one; returns it with its id and its arrival."""
+    def foreign(self, task: Task) -> Task:
+        """Return a task from outside as the next one, with its id and its arrival; refuse one that cannot enter."""
         arrival = max(task.arrival_time, self.now_s)
         if arrival > self.now_s + _FARTHEST_S:
             raise PlanError(f"arrival_time = {arrival:g} is more than an hour ahead of the clock ({self.now_s:g} s).")
         for parent in task.dependencies:
             if not self.first_task_id <= parent < self.next_task_id:
                 raise PlanError(f"dependencies: task {parent} is not a task of the present run.")
-        entered = task._replace(task_id=self.next_task_id, arrival_time=arrival)
+        return task._replace(task_id=self.next_task_id, arrival_time=arrival)
+
+    def admit(self, task: Task, at: float) -> Task:
+        """Let a task from outside in, as the next one; returns it with its id and its arrival."""
+        entered = self.foreign(task)
         self._note("task", entered._asdict(), at)
         self._admitted(entered)
         return entered

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from hybrid_ml_scheduler.cluster import RunColumns
@@ -103,6 +103,16 @@ class Rows:
     def task_count(self) -> int:
         """How many tasks entered the race."""
         return len(self.tasks) + sum(map(len, self.stretches))
+
+    def before(self, boundary: int) -> Rows:
+        """Return what belongs to whole tasks, where the task `boundary` broke the race on its way in."""
+        return replace(
+            self,
+            tasks=[task for task in self.tasks if task.task_id < boundary],
+            outcomes=[one for one in self.outcomes if one[1].task_id < boundary],
+            labels=[label for label in self.labels if label.task.task_id < boundary],
+            events=[event for event in self.events if event.kind != "task" or event.boundary < boundary],
+        )
 
     def __len__(self) -> int:
         facts = len(self.tasks) + len(self.outcomes) + len(self.labels)

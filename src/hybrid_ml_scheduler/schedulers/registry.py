@@ -23,7 +23,7 @@ from hybrid_ml_scheduler.core.errors import HmsError, SchedulerError
 from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.protocols import Scheduler
 
-__all__ = ["DEFAULT_RACE", "ENTRY_POINT_GROUP", "SchedulerEntry", "available", "create", "find"]
+__all__ = ["DEFAULT_RACE", "ENTRY_POINT_GROUP", "SchedulerEntry", "available", "create", "find", "located"]
 
 ENTRY_POINT_GROUP = "hybrid_ml_scheduler.schedulers"
 _PACKAGE = "hybrid_ml_scheduler.schedulers"
@@ -106,6 +106,12 @@ def find(spec: str) -> SchedulerEntry:
     raise SchedulerError(f"There is no strategy called {spec!r}{nearest_hint(spec, entries)}")
 
 
+def located(spec: str) -> str:
+    """Return a strategy's name as it is, and a file with its whole path, so that it is found from any folder."""
+    path, separator, attribute = spec.rpartition(":")
+    return f"{Path(path).resolve()}:{attribute}" if separator and path.endswith(".py") else spec
+
+
 def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
     """Make a strategy from its name or file, with keyword options for its constructor."""
     entry = find(spec)
@@ -113,6 +119,8 @@ def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
         factory = entry.load()
     except (ImportError, AttributeError) as error:
         raise SchedulerError(f"The strategy {spec!r} cannot be loaded: {error}.") from error
+    except Exception as error:  # whoever announced it may have a module that raises anything
+        raise SchedulerError(f"The strategy {spec!r} cannot be loaded: {type(error).__name__}: {error}.") from error
     _check_options(entry, factory, options or {})
     try:
         scheduler = factory(**(options or {}))
@@ -120,6 +128,8 @@ def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
         raise
     except (TypeError, ValueError) as error:
         raise SchedulerError(f"The strategy {spec!r} cannot be made: {error}.") from error
+    except Exception as error:  # its own code makes it, and may raise anything
+        raise SchedulerError(f"The strategy {spec!r} cannot be made: {type(error).__name__}: {error}.") from error
     if not isinstance(getattr(scheduler, "name", None), str) or not callable(getattr(scheduler, "decide", None)):
         raise SchedulerError(f"{spec!r} is no strategy: it needs a `name` and a method `decide(task, cluster)`.")
     _check_length(spec, scheduler.name)

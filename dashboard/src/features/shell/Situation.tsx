@@ -1,4 +1,4 @@
-import { CirclePause, Play, PlugZap, ServerOff } from "lucide-react";
+import { CircleAlert, CirclePause, Play, PlugZap, ServerOff } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { start, steer } from "@/client/commands";
 import { count, tasksText } from "@/lib/format";
@@ -82,6 +82,7 @@ export function Situation() {
   const storage = useLive((s) => s.update?.status.storage);
   const tasks = useLive((s) => s.update?.tasks_processed ?? 0);
   const backlog = useLive((s) => s.update?.status.backlog_rows ?? 0);
+  const problem = useLive((s) => s.update?.status.problem ?? null);
   if (phase === "reconnecting" || phase === "down") return <Away />;
   if (storage === "down")
     return (
@@ -91,6 +92,17 @@ export function Situation() {
         title="The database does not answer"
       >
         The race keeps {count(backlog)} rows until it is back; nothing is lost.
+      </Banner>
+    );
+  if (problem !== null)
+    return (
+      <Banner
+        icon={<CircleAlert size={18} aria-hidden="true" />}
+        tone="var(--bad)"
+        title="The race cannot go on"
+        action={{ text: "Begin a new run", run: () => void start({ new_run: true }) }}
+      >
+        {problem} What was stored stays in the history.
       </Banner>
     );
   if (state === "paused")
