@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from hybrid_ml_scheduler.api.desks.asking import asked
 from hybrid_ml_scheduler.api.desks.stored_views import task_facts
 from hybrid_ml_scheduler.api.wire.tasks import DeviceInterval, Gantt, OracleChoice, StrategyAudit, TaskAudit
 from hybrid_ml_scheduler.cluster import BacklogView
@@ -44,7 +44,7 @@ async def audit_of(store: Store, arena: Arena, node: Node, found: TaskHistory) -
     )
     around = await results_between(store, max(0, task.task_id - _TASKS_BEFORE), task.task_id + _TASKS_AFTER)
     recalled = arena.reasons.recall(task.task_id)
-    today = await asyncio.wrap_future(arena.ask(lambda: _reasons_today(arena, task, recalled)))
+    today = await asked(arena, lambda: _reasons_today(arena, task, recalled))
     racers = [] if arena.race is None else arena.race.racers
     summaries = {racer.name: racer.summary for racer in racers}
     strategies = {

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.api.desks.advice import advice
+from hybrid_ml_scheduler.api.desks.asking import asked
 from hybrid_ml_scheduler.api.desks.courses import course_of, plan_for, shifted
 from hybrid_ml_scheduler.api.problems import Conflict
 from hybrid_ml_scheduler.api.views import status_view
@@ -170,7 +171,7 @@ class RaceDesk:
             raise Conflict(f"The run was halted ({self._arena.problem}) Begin a new one with new_run = true.")
 
     async def _in_arena(self, command: Callable[[], T]) -> T:
-        return await asyncio.wrap_future(self._arena.ask(command))
+        return await asked(self._arena, command)
 
     async def _durable(self) -> None:
         """Wait until what was handed over is stored; while the store is away, its backlog keeps it."""
