@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
@@ -31,6 +31,7 @@ _log = logging.getLogger(__name__)
 
 _IDLE_S = 0.5
 _STORE_WAIT_S = 0.01
+_CLOSED_WITHIN_S = 10.0
 _EXPLAIN_ALL_UP_TO = 50.0
 # Above this pace the agent learns after every seventh task: with its late first update that is still one in eight.
 _LEARN_ALL_UP_TO = 200.0
@@ -69,11 +70,16 @@ class Arena:
         """Start the thread."""
         self._thread.start()
 
-    def close(self) -> None:
-        """Hand over everything, with a checkpoint, and end the thread."""
+    def close(self, within_s: float = _CLOSED_WITHIN_S) -> None:
+        """Hand over everything, with a checkpoint, and end the thread; one that is stuck ends with the process."""
         if self._thread.is_alive():
-            self.ask(self._finish).result()
-            self._thread.join()
+            answer = self.ask(self._finish)
+            if wait([answer], timeout=within_s).done:
+                answer.result()
+                self._thread.join()
+            else:
+                self._closing = True
+                _log.error("the engine does not answer; the run continues from its last checkpoint")
         self._worker.close()
         self.clerk.close()
 
