@@ -10,7 +10,15 @@ from statistics import fmean
 
 import pytest
 
-from hybrid_ml_scheduler.storage import EventRow, RowBatch, open_store, write_batch
+from hybrid_ml_scheduler.storage import (
+    EventRow,
+    RowBatch,
+    integrity,
+    latest_checkpoint,
+    list_runs,
+    open_store,
+    write_batch,
+)
 from tests.api.conftest import Opener
 from tests.api.service import LiveService
 
@@ -93,6 +101,25 @@ async def test_the_trend_of_a_run_has_the_markers_of_that_run_however_many_other
         shifts = (await client.get("/api/history/trend", params={"run_id": 1})).json()["shifts"]
         assert [shift["workload"] for shift in shifts] == ["heavy"]
         assert len((await client.get("/api/history/trend")).json()["shifts"]) == 100
+
+
+async def test_a_run_that_was_followed_has_ended_and_a_task_it_never_reached_is_no_fault(
+    application: Opener, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path / 'history.db'}"
+    ahead = {"size": 900, "compute_intensity": 0.5, "memory_required": 50, "arrival_time": 3000.0}
+    async with application(database_url=url) as client:
+        await client.post("/api/simulation/start", json={"speed": 200})
+        entered = await client.post("/api/tasks", json=ahead, params={"run": True})
+        assert entered.status_code == 200, entered.text
+        await client.post("/api/simulation/start", json={"new_run": True, "speed": 0.001})
+        await client.post("/api/simulation/stop")
+        store = await open_store(url)
+        assert [(run.run_id, run.state) for run in await list_runs(store)] == [(2, "stopped"), (1, "ended")]
+        assert await latest_checkpoint(store, 1) is None
+        found = await integrity(store)
+        assert (found.whole, found.undecided) == (True, 1), found
+        await store.close()
 
 
 def test_retraining_history_says_when_with_how_many_and_how_good(running: LiveService) -> None:

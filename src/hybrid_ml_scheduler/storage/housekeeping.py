@@ -13,9 +13,12 @@ from hybrid_ml_scheduler.storage.errors import StorageError
 from hybrid_ml_scheduler.storage.records import Cleared
 from hybrid_ml_scheduler.storage.store import Store
 from hybrid_ml_scheduler.storage.tables import (
+    checkpoints,
+    events,
     model_versions,
     notifications,
     rollups,
+    runs,
     scheduler_results,
     tasks,
     totals,
@@ -48,7 +51,8 @@ async def clear_history(store: Store) -> Cleared:
 async def apply_retention(store: Store, *, keep_tasks: int, chunk_tasks: int = 500) -> int:
     """Remove the oldest tasks beyond the newest `keep_tasks`, a little at a time; return how many went.
 
-    The rollups stay, so the long-term trend outlives the rows.
+    With the last task of an older run its events, models, notifications and checkpoints go too. The rollups stay, so
+    the long-term trend outlives the rows.
     """
     if keep_tasks < 1 or chunk_tasks < 1:
         raise StorageError("Retention must keep at least one task and work in chunks of at least one.")
@@ -58,9 +62,20 @@ async def apply_retention(store: Store, *, keep_tasks: int, chunk_tasks: int = 5
         async with store.writing() as connection:
             count = await _remove_oldest(connection, keep_tasks, chunk_tasks)
         if count == 0:
+            async with store.writing() as connection:
+                await _forget_empty_runs(connection)
             return removed
         removed += count
         await asyncio.sleep(time.monotonic() - begin_s)  # the writer has at least as much of the database's time
+
+
+async def _forget_empty_runs(connection: AsyncConnection) -> None:
+    """Remove what older runs without tasks have left; the newest run may yet be continued and needs its own."""
+    newest = sa.select(sa.func.max(runs.c.run_id)).scalar_subquery()
+    has_tasks = sa.exists().where(tasks.c.run_id == runs.c.run_id)
+    empty = sa.select(runs.c.run_id).where(runs.c.run_id < newest, ~has_tasks)
+    for table in (events, model_versions, notifications, checkpoints):
+        await connection.execute(sa.delete(table).where(table.c.run_id.in_(empty)))
 
 
 async def _remove_oldest(connection: AsyncConnection, keep_tasks: int, chunk_tasks: int) -> int:

@@ -16,6 +16,7 @@ from hybrid_ml_scheduler.storage.store import Store
 from hybrid_ml_scheduler.storage.tables import checkpoints, events, runs, totals
 
 __all__ = [
+    "ENDED",
     "create_run",
     "event_history",
     "events_since",
@@ -27,6 +28,9 @@ __all__ = [
     "set_run_state",
 ]
 
+# The state of a run that another one has followed.
+ENDED = "ended"
+
 
 async def create_run(
     store: Store,
@@ -37,10 +41,12 @@ async def create_run(
     state: str = "stopped",
     controls: Mapping[str, Any] | None = None,
 ) -> int:
-    """Begin a run and return its id."""
+    """Begin a run and return its id. All others have ended with that: only the newest is ever continued."""
     values = {"plan": dict(plan), "seed": seed, "versions": dict(versions), "state": state}
     insert = sa.insert(runs).values(**values, controls=dict(controls or {}), created_at=time.time())
     async with store.writing() as connection:
+        await connection.execute(sa.update(runs).where(runs.c.state != ENDED).values(state=ENDED))
+        await connection.execute(sa.delete(checkpoints))
         return int((await connection.execute(insert.returning(runs.c.run_id))).scalar_one())
 
 
@@ -68,11 +74,15 @@ async def _runs(store: Store, query: sa.Select[Any]) -> list[RunRecord]:
 
 
 async def set_run_state(store: Store, run_id: int, state: str, controls: Mapping[str, Any] | None = None) -> None:
-    """Note the state (and, where given, the controls) that a run is in, so that a restart finds it again."""
+    """Note the state (and, where given, the controls) that a run is in, so that a restart finds it again.
+
+    A run that has ended stays so, whatever is noted late.
+    """
     values: dict[str, Any] = {"state": state} if controls is None else {"state": state, "controls": dict(controls)}
+    goes_on = sa.and_(runs.c.run_id == run_id, runs.c.state != ENDED)
     async with store.writing() as connection:
-        outcome = await connection.execute(sa.update(runs).where(runs.c.run_id == run_id).values(**values))
-    if outcome.rowcount != 1:
+        outcome = await connection.execute(sa.update(runs).where(goes_on).values(**values))
+    if outcome.rowcount != 1 and await get_run(store, run_id) is None:
         raise StorageError(f"{store.name} has no run {run_id}.")
 
 

@@ -12,12 +12,17 @@ from hybrid_ml_scheduler.storage import (
     Store,
     apply_retention,
     clear_history,
+    create_run,
     data_counts,
+    event_history,
     events_since,
     integrity,
     latest_checkpoint,
+    list_runs,
     model_history,
     next_task_id,
+    notification_history,
+    set_run_state,
     trend,
     write_batch,
 )
@@ -78,6 +83,44 @@ async def test_retention_keeps_the_newest_tasks_and_the_trend(store: Store) -> N
     assert counts.collected_by_scheduler["oracle"] == 100
     late = await write_batch(store, RowBatch(results=[samples.result(5, "late")]))
     assert late.skipped == 1
+
+
+async def test_with_its_last_task_a_run_loses_what_belonged_to_it(store: Store) -> None:
+    """Of three runs the first has no task left, the second a few; the third is the newest and keeps all it has."""
+    counts = (20, 20, 0)
+    begun = []
+    for place, count in enumerate(counts):
+        run_id = await samples.new_run(store)
+        begun.append(run_id)
+        few = RowBatch(
+            models=[samples.model(run_id, 1)],
+            notifications=[samples.notification(run_id, "a")],
+            events=[samples.event(run_id, 0, 3)],
+        )
+        await write_batch(store, few)
+        if count:
+            await write_batch(store, samples.batch(run_id, 20 * place, count))
+    await write_batch(store, RowBatch(checkpoint=samples.checkpoint(begun[2], 40)))
+    assert await apply_retention(store, keep_tasks=15) == 25
+    kept = begun[1:]
+    assert sorted(row.run_id for row in await model_history(store)) == kept
+    assert sorted(row.run_id for row in await notification_history(store)) == kept
+    assert sorted(row.run_id for row in await event_history(store)) == kept
+    assert await latest_checkpoint(store, begun[2]) is not None
+    assert (await data_counts(store)).runs == 3
+
+
+async def test_a_run_ends_when_another_begins_and_leaves_no_checkpoint(store: Store) -> None:
+    old = await samples.new_run(store)
+    await set_run_state(store, old, "running")
+    await write_batch(store, RowBatch(checkpoint=samples.checkpoint(old, 15)))
+    new = await create_run(store, plan={}, seed=1, versions={}, state="running")
+    await set_run_state(store, old, "paused", {"speed": 1.0})
+    states = {run.run_id: run.state for run in await list_runs(store)}
+    assert states == {old: "ended", new: "running"}
+    assert await latest_checkpoint(store, old) is None
+    with pytest.raises(StorageError, match="no run 99"):
+        await set_run_state(store, 99, "paused")
 
 
 async def test_retention_refuses_to_keep_nothing(store: Store) -> None:

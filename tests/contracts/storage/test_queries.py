@@ -51,12 +51,12 @@ async def filled(store: Store) -> RowBatch:
 async def test_runs_are_kept_with_plan_seed_versions_and_state(store: Store) -> None:
     assert await latest_run(store) is None
     first = await create_run(store, plan={"a": [1, 2.5, None]}, seed=2**40, versions={"numpy": "2.4"})
-    second = await create_run(store, plan={}, seed=0, versions={}, state="running", controls={"speed": 10})
     await set_run_state(store, first, "paused", {"speed": 0})
     found = await get_run(store, first)
     assert found is not None
     assert (found.plan, found.seed, found.versions) == ({"a": [1, 2.5, None]}, 2**40, {"numpy": "2.4"})
     assert (found.state, found.controls) == ("paused", {"speed": 0})
+    second = await create_run(store, plan={}, seed=0, versions={}, state="running", controls={"speed": 10})
     latest = await latest_run(store)
     assert latest is not None
     assert (latest.run_id, latest.state, latest.controls) == (second, "running", {"speed": 10})
