@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that must hold: style, types, the dashboard's own checks, then all tests.
-# Does its whole set-up itself. Arguments go to pytest:  ./run_tests.sh tests/unit -x
+# Does its whole set-up itself. Arguments go to pytest:  ./run_tests.sh tests/unit -x --numprocesses 0
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source scripts/setup.sh
@@ -24,6 +24,7 @@ in_dashboard() { CI=true npm --prefix dashboard run --silent --if-present "$1"; 
 
 ensure_test
 ensure_chromium
+compile_kernels
 check "style (ruff check)" .venv/bin/ruff check .
 check "format (ruff format)" .venv/bin/ruff format --check .
 check "types (mypy --strict)" .venv/bin/mypy --strict
@@ -39,10 +40,11 @@ fi
 if ((${#failed[@]})); then
     say "These checks failed, so this run fails whatever the tests say: $(printf '%s; ' "${failed[@]}")"
 fi
+kernels_ready
 say "Running the tests."
 status=0
 # Nothing is printed after this: pytest has the last word. Should a test ever hang, it says where after ten minutes.
-.venv/bin/python -m pytest --durations=15 -o faulthandler_timeout=600 "$@" || status=$?
+.venv/bin/python -m pytest --numprocesses 2 --dist loadgroup --durations=15 -o faulthandler_timeout=600 "$@" || status=$?
 if ((status == 0 && ${#failed[@]})); then
     status=1
 fi
