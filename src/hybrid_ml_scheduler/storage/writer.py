@@ -37,9 +37,7 @@ class StoreWriter:
 
     def __init__(self, url: str, *, capacity_rows: int = 100_000) -> None:
         self._url = url
-        self._backlog = Backlog(capacity_rows)
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
+        self._prepare(capacity_rows)
         self._lock = threading.Lock()
         self._waiting_since_s: float | None = None
         self._health = WriterHealth(
@@ -53,6 +51,11 @@ class StoreWriter:
             last_write_s=None,
         )
 
+    def _prepare(self, capacity_rows: int) -> None:
+        self._backlog = Backlog(capacity_rows)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
+
     def start(self) -> None:
         """Start the thread; harmless when it runs."""
         if not self._thread.is_alive():
@@ -65,6 +68,19 @@ class StoreWriter:
     def flush(self, timeout_s: float = 10.0) -> bool:
         """Wait until everything handed over is stored; say whether that came true in time."""
         return self._backlog.wait_empty(timeout_s)
+
+    def renew(self) -> bool:
+        """After a refused row, forget it with all that waited behind it and take rows again; say whether that was so.
+
+        Whoever calls this must not hand over later rows of the same run: they would leave a gap.
+        """
+        if self.health().state != "failed":
+            return False
+        self._thread.join()
+        self._prepare(self._backlog.capacity_rows)
+        self._change(state="ok", last_error=None, down_since=None)
+        self.start()
+        return True
 
     def health(self) -> WriterHealth:
         """Say how the writer is."""

@@ -78,6 +78,25 @@ async def test_a_refused_row_stops_the_race_with_its_sentence(store: Store, stor
     assert not writer.close(timeout_s=1.0)
 
 
+async def test_after_a_refused_row_a_new_run_can_be_stored(store: Store, store_url: str) -> None:
+    broken, sound = await samples.new_run(store), await samples.new_run(store)
+    writer = StoreWriter(store_url)
+    writer.put(RowBatch(models=[samples.model(broken, 1)._replace(samples=None)]))  # type: ignore[arg-type]
+    writer.put(samples.batch(broken, 0, 10))
+    writer.start()
+    assert not writer.flush(PATIENCE_S)
+    assert writer.renew()
+    health = writer.health()
+    assert (health.state, health.last_error, health.backlog_rows) == ("ok", None, 0)
+    writer.put(samples.batch(sound, 0, 10))
+    assert writer.flush(PATIENCE_S)
+    assert not writer.renew(), "there is nothing to mend"
+    assert writer.close(PATIENCE_S)
+    found = await integrity(store)
+    assert (found.whole, found.tasks) == (True, 10)
+    assert await next_task_id(store) == 10
+
+
 async def test_a_closed_writer_takes_nothing_more_and_wakes_who_waits(store: Store, store_url: str) -> None:
     run_id = await samples.new_run(store)
     writer = StoreWriter(store_url, capacity_rows=10)
