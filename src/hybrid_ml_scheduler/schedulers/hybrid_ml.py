@@ -134,21 +134,23 @@ class HybridMl:
         """The decision of the present forest; nothing is remembered."""
         fraction, spread = self.model.predict_one(feature_row(task.size, task.compute_intensity, task.memory_required))
         fraction = min(max(fraction, 0.0), 1.0)
-        gpu = cluster.least_loaded_gpu if self._alike else self._best_gpu(task, fraction, cluster)
-        return Decision(gpu_fraction=fraction, gpu=gpu, confidence=max(0.0, 1.0 - 2.0 * spread))
+        return Decision(
+            gpu_fraction=fraction, gpu=self._gpu(task, fraction, cluster), confidence=max(0.0, 1.0 - 2.0 * spread)
+        )
 
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
         """Prediction, spread of the trees and what each feature added."""
         features = feature_row(task.size, task.compute_intensity, task.memory_required)
         fraction, spread = self.model.predict_one(features)
+        choice = "the least loaded GPU" if self._alike else "GPU by weighted time and energy"
         return {
-            "reason": "share predicted by the forest; GPU by weighted time and energy",
+            "reason": f"share predicted by the forest; {choice}",
             "gpu_fraction": fraction,
             "spread": spread,
             "confidence": max(0.0, 1.0 - 2.0 * spread),
             "features": dict(zip(FEATURES, features, strict=True)),
             "contributions": self.model.contributions(features),
-            "gpu": self._best_gpu(task, min(max(fraction, 0.0), 1.0), cluster),
+            "gpu": self._gpu(task, min(max(fraction, 0.0), 1.0), cluster),
             "trained_on": self.model.samples,
             "generation": self._generation,
         }
@@ -237,6 +239,10 @@ class HybridMl:
         self._rows += map(tuple, feature_matrix(batch.size, batch.compute_intensity, batch.memory_required).tolist())
         self._labels += labels
         return labels
+
+    def _gpu(self, task: Task, fraction: float, cluster: ClusterView) -> int:
+        """The GPU for a share: among equal ones the least loaded, otherwise the best by time and energy."""
+        return cluster.least_loaded_gpu if self._alike else self._best_gpu(task, fraction, cluster)
 
     def _best_gpu(self, task: Task, fraction: float, cluster: ClusterView) -> int:
         """The GPU with the least weighted sum of completion and energy, each relative to the best GPU."""
