@@ -96,8 +96,8 @@ def _tell(
         return
     for sentence in sentences[1:]:
         typer.echo(f"- {sentence}")
-    found = "Tables, plots and report.pdf" if sentences else "No tables"
-    typer.echo(f"{done} of {len(sweep.cells)} cells are done. {found} are in {folder.path}.")
+    where = f"Tables, plots and report.pdf are in {folder.path}." if sentences else "There is nothing to draw yet."
+    typer.echo(f"{done} of {len(sweep.cells)} cells are done. {where}")
     for label, reason in failures.items():
         typer.echo(f"failed: {label}: {reason}", err=True)
     if failures:

@@ -16,9 +16,28 @@ SWEEP = '[workload]\nnum_tasks = 50\n[schedulers]\nrace = ["greedy"]\n[sweep]\n"
 def test_a_finished_folder_is_not_computed_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = tmp_path / "s.toml"
     plan.write_text(SWEEP)
+    times = []
     for _ in range(2):
         assert run(["sweep", str(plan), "--out", str(tmp_path / "out"), "--format", "json"]) == 0
         assert json.loads(capsys.readouterr().out)["done"] == 2
+        times.append({path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")})
+    assert times[0] == times[1]
+    assert tmp_path / "out/plots/sweep_lines.svg" in times[0]
+
+
+def test_a_sweep_of_which_every_cell_failed_has_nothing_to_draw_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin = tmp_path / "sad.py"
+    plugin.write_text(
+        "class Sad:\n    name = 'sad'\n    def decide(self, task, cluster):\n        raise RuntimeError\n"
+    )
+    plan = tmp_path / "s.toml"
+    plan.write_text(SWEEP.replace('"greedy"', f'"{plugin}:Sad"'))
+    assert run(["sweep", str(plan), "--out", str(tmp_path / "out")]) == 1
+    assert "0 of 2 cells are done. There is nothing to draw yet." in capsys.readouterr().out
+    assert run(["report", str(tmp_path / "out")]) == 2
+    assert "no cell of the sweep has a result" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
