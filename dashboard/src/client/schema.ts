@@ -578,7 +578,7 @@ export interface components {
             predicted_energy: number | null;
             /**
              * Predicted Latency
-             * @description Seconds until finished, given the queues now.
+             * @description Seconds until finished, given the queues now; null if it fails, or a parent is not decided yet.
              */
             predicted_latency: number | null;
             /**
@@ -1606,7 +1606,7 @@ export interface components {
             new_run: boolean;
             /**
              * Schedulers
-             * @description The strategies of the new run; only with `new_run`.
+             * @description The strategies of the new run, as `/api/strategies` names them; only with `new_run`.
              */
             schedulers?: string[] | null;
             /**

@@ -13,6 +13,7 @@ from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.api import socket
 from hybrid_ml_scheduler.api.board import Board
 from hybrid_ml_scheduler.api.desks.archive import ArchiveDesk
+from hybrid_ml_scheduler.api.desks.casting import Casting
 from hybrid_ml_scheduler.api.desks.catalog import CatalogDesk
 from hybrid_ml_scheduler.api.desks.opening import Backstage, open_stage
 from hybrid_ml_scheduler.api.desks.relay import relay_updates
@@ -91,13 +92,14 @@ async def _opened(settings: Settings, telemetry: Telemetry, cache: Cache) -> Asy
     board = Board(hub)
     async with open_stage(_backstage(settings), board) as stage, contextlib.AsyncExitStack() as stack:
         arena, desk, store, writer = stage.arena, stage.desk, stage.store, stage.writer
+        casting = Casting(settings.schedulers)
         telemetry.watch(arena, hub, writer, lambda: board.frame)
         relay = asyncio.create_task(relay_updates(hub, board, cache))
         stack.callback(relay.cancel)
         yield Services(
             race=desk,
             archive=ArchiveDesk(store, cache, arena, desk),
-            catalog=CatalogDesk(_about(settings), arena, desk, store, cache, writer, telemetry),
+            catalog=CatalogDesk(_about(settings), casting, arena, desk, store, cache, writer, telemetry),
             hub=hub,
             board=board,
             telemetry=telemetry,

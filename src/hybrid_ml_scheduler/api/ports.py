@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -133,6 +133,9 @@ class Catalog(Protocol):
 
     def strategies(self) -> list[StrategyCard]:
         """List every registered strategy."""
+
+    def chosen(self, asked: Sequence[str]) -> list[str]:
+        """Return the strategies a client asked for as a plan names them."""
 
     def presets(self) -> list[Preset]:
         """List the workload presets."""

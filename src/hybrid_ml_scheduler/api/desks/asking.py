@@ -15,7 +15,8 @@ __all__ = ["Pulse", "asked"]
 
 T = TypeVar("T")
 
-_OBEYED_WITHIN_S = 60.0  # a first race compiles its kernels, which takes some ten seconds on a machine with nothing to do
+# A first race compiles its kernels, for some ten seconds where the machine has nothing else to do.
+_OBEYED_WITHIN_S = 60.0
 _STUCK = "The engine has not answered for {:.0f} s; a strategy may be stuck in its own code."
 
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from hybrid_ml_scheduler.api.desks.asking import Pulse
+from hybrid_ml_scheduler.api.desks.casting import Casting
 from hybrid_ml_scheduler.api.desks.race import RaceDesk
 from hybrid_ml_scheduler.api.desks.telemetry import Telemetry
 from hybrid_ml_scheduler.api.wire.catalog import About, Component, Health, Preset, StrategyCard
 from hybrid_ml_scheduler.core import Explains, Learns
 from hybrid_ml_scheduler.experiments.palette import style_of
 from hybrid_ml_scheduler.live.arena import Arena
-from hybrid_ml_scheduler.schedulers import SchedulerEntry, available, find
-from hybrid_ml_scheduler.storage import Cache, Store, StoreWriter, ping
+from hybrid_ml_scheduler.schedulers import SchedulerEntry
+from hybrid_ml_scheduler.storage import Cache, CacheHealth, Store, StoreHealth, StoreWriter, ping
 from hybrid_ml_scheduler.workload import PRESETS
 
 __all__ = ["CatalogDesk"]
 
+# An answer about health takes at most two seconds, whatever is away or stuck.
 _PING_WITHIN_S = 1.0
+_ANSWER_WITHIN_S = 1.5
 
 
 class CatalogDesk:
@@ -23,6 +31,7 @@ class CatalogDesk:
     def __init__(
         self,
         about: About,
+        casting: Casting,
         arena: Arena,
         desk: RaceDesk,
         store: Store,
@@ -31,24 +40,31 @@ class CatalogDesk:
         telemetry: Telemetry,
     ) -> None:
         self._about = about
-        self._entries = available()  # looking through all installed distributions takes long, so once
+        self._casting = casting
         self._arena = arena
+        self._pulse = Pulse(arena)
         self._desk = desk
         self._store = store
         self._cache = cache
         self._writer = writer
         self._telemetry = telemetry
+        self._learn()
 
     def strategies(self) -> list[StrategyCard]:
-        """List every registered strategy; those of the race first, plugins included."""
-        racing = {entry.name: entry for entry in map(self._found, self._desk.plan.schedulers)}
-        named = {entry.name: entry for entry in map(self._found, self._desk.named)}
-        others = [entry for name, entry in (self._entries | named).items() if name not in racing]
+        """List every strategy that may be asked for; those of the race first, plugins included."""
+        self._learn()
+        racing = self._casting.entries(self._desk.plan.schedulers)
+        others = [entry for name, entry in self._casting.all_entries().items() if name not in racing]
         cards = [self._card(entry, in_race=True) for entry in racing.values()]
         return cards + [self._card(entry, in_race=False) for entry in others]
 
-    def _found(self, spec: str) -> SchedulerEntry:
-        return self._entries.get(spec) or find(spec)
+    def chosen(self, asked: Sequence[str]) -> list[str]:
+        """Return the strategies a client asked for as a plan names them; files that nobody here named are refused."""
+        self._learn()
+        return self._casting.chosen(asked)
+
+    def _learn(self) -> None:
+        self._casting.learn((*self._desk.named, *self._desk.plan.schedulers))
 
     def _card(self, entry: SchedulerEntry, *, in_race: bool) -> StrategyCard:
         racers = [] if self._arena.race is None else self._arena.race.racers
@@ -85,8 +101,8 @@ class CatalogDesk:
         return self._about.model_copy(update=changed)
 
     async def health(self) -> Health:
-        """Ask every part how it is."""
-        database, cache, engine = await self._database(), await self._cached(), self._engine()
+        """Ask every part how it is, all at once, and wait for none of them longer than a client would."""
+        database, cache, engine = await asyncio.gather(self._database(), self._cached(), self._engine())
         if database.status == "down":
             status = "down"
         else:
@@ -94,8 +110,8 @@ class CatalogDesk:
         return Health.model_validate({"status": status, "database": database, "cache": cache, "engine": engine})
 
     async def _database(self) -> Component:
-        found, writer = await ping(self._store, timeout_s=_PING_WITHIN_S), self._writer.health()
-        latency_ms = None if found.latency_s is None else 1000.0 * found.latency_s
+        found = await _sign(ping(self._store, timeout_s=_PING_WITHIN_S), self._store.name)
+        writer, latency_ms = self._writer.health(), _milliseconds(found.latency_s)
         if not found.ok:
             detail = f"{found.sentence} {writer.backlog_rows} rows wait for it."
             return Component(status="down", latency_ms=latency_ms, detail=detail)
@@ -107,21 +123,39 @@ class CatalogDesk:
         return Component(status="degraded", latency_ms=latency_ms, detail=detail)
 
     async def _cached(self) -> Component:
-        found = await self._cache.ping(timeout_s=_PING_WITHIN_S)
-        latency_ms = None if found.latency_s is None else 1000.0 * found.latency_s
+        found = await _sign(self._cache.ping(timeout_s=_PING_WITHIN_S), "The cache")
+        latency_ms = _milliseconds(found.latency_s)
         return Component(status="ok" if found.ok else "degraded", latency_ms=latency_ms, detail=found.sentence)
 
-    def _engine(self) -> Component:
-        status, problem = self._arena.status(), self._arena.problem
+    async def _engine(self) -> Component:
+        """Say how the arena is; it answers between two turns, which take well under a second on a busy machine too."""
         if not self._arena.is_alive:
             return Component(status="down", latency_ms=None, detail="The arena's thread has ended.")
+        latency_s, silence = await self._pulse.feel(within_s=_ANSWER_WITHIN_S)
+        if latency_s is None:
+            return Component(status="down", latency_ms=None, detail=silence)
+        status, problem, latency_ms = self._arena.status(), self._arena.problem, _milliseconds(latency_s)
         if problem is not None:
-            return Component(status="degraded", latency_ms=None, detail=problem)
+            return Component(status="degraded", latency_ms=latency_ms, detail=problem)
         detail = f"{status.state}, {status.tasks_processed} tasks in this run."
         if status.storage == "waiting":
-            return Component(status="degraded", latency_ms=0.0, detail=f"{detail} The store slows the race.")
-        return Component(status="ok", latency_ms=0.0, detail=detail)
+            return Component(status="degraded", latency_ms=latency_ms, detail=f"{detail} The store slows the race.")
+        return Component(status="ok", latency_ms=latency_ms, detail=detail)
 
     async def metrics(self) -> bytes:
         """Return the Prometheus text."""
         return self._telemetry.text()
+
+
+async def _sign(asked: Coroutine[Any, Any, StoreHealth | CacheHealth], name: str) -> StoreHealth | CacheHealth:
+    """Return a sign of life; a driver that does not even let itself be interrupted is not waited for."""
+    asking = asyncio.create_task(asked)
+    done, _ = await asyncio.wait({asking}, timeout=_ANSWER_WITHIN_S)
+    if done:
+        return asking.result()
+    asking.cancel()
+    return StoreHealth(ok=False, latency_s=None, sentence=f"{name} did not answer within {_ANSWER_WITHIN_S:g} s.")
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else 1000.0 * seconds

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends
 
-from hybrid_ml_scheduler.api.dependencies import RaceDep
+from hybrid_ml_scheduler.api.dependencies import CatalogDep, RaceDep
 from hybrid_ml_scheduler.api.problems import problem_responses
 from hybrid_ml_scheduler.api.security import require_api_key
 from hybrid_ml_scheduler.api.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
@@ -22,9 +22,14 @@ _CHANGING: dict[str, Any] = {
 
 
 @router.post("/simulation/start", **_CHANGING)
-async def start(race: RaceDep, request: Annotated[StartRequest | None, Body()] = None) -> SimulationStatus:
+async def start(
+    race: RaceDep, catalog: CatalogDep, request: Annotated[StartRequest | None, Body()] = None
+) -> SimulationStatus:
     """Start the race, or continue it after a stop; `new_run` begins a new one. Harmless when repeated."""
-    return await race.start(request or StartRequest())
+    wanted = request or StartRequest()
+    if wanted.schedulers is not None:
+        wanted = wanted.model_copy(update={"schedulers": catalog.chosen(wanted.schedulers)})
+    return await race.start(wanted)
 
 
 @router.post("/simulation/stop", **_CHANGING)

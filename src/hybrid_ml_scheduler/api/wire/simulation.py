@@ -38,7 +38,7 @@ class StartRequest(Demand):
     arrival_rate: ArrivalRate | None = None
     speed: Speed | None = None
     schedulers: Annotated[list[StrategyName], Field(min_length=1, max_length=64)] | None = Field(
-        default=None, description="The strategies of the new run; only with `new_run`."
+        default=None, description="The strategies of the new run, as `/api/strategies` names them; only with `new_run`."
     )
 
 

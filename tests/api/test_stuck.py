@@ -1,0 +1,86 @@
+"""A strategy that hangs in its own code: health says so in time, and nothing waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from hybrid_ml_scheduler.api.desks.asking import Pulse, asked
+from hybrid_ml_scheduler.api.problems import Unavailable
+from tests.api.conftest import Opener
+from tests.api.service import PATIENCE_S
+from tests.unit.live.house import house
+
+STUCK = """
+import time
+from pathlib import Path
+
+from hybrid_ml_scheduler import Decision
+
+
+class Stuck:
+    name = "stuck"
+
+    def decide(self, task, cluster):
+        while not Path("{}").exists():
+            time.sleep(0.01)
+        return Decision(gpu_fraction=1.0)
+"""
+
+
+async def test_health_says_in_time_that_the_engine_hangs_and_that_it_is_back(
+    application: Opener, tmp_path: Path
+) -> None:
+    (tmp_path / "stuck.py").write_text(STUCK.format(tmp_path / "go"))
+    async with application(schedulers=("stuck.py:Stuck",)) as client:
+        idle = (await client.get("/api/health")).json()["engine"]
+        assert idle["status"] == "ok"
+        assert idle["latency_ms"] > 0.0
+        starting = asyncio.create_task(client.post("/api/simulation/start", json={"speed": 0}))
+        while (await client.get("/api/status")).json()["state"] != "running":
+            await asyncio.sleep(0.01)
+        begin_s = time.monotonic()
+        answer = await client.get("/api/health")
+        assert time.monotonic() - begin_s < 2.0
+        assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
+        assert answer.json()["engine"]["status"] == "down"
+        assert answer.json()["engine"]["latency_ms"] is None
+        assert "a strategy may be stuck" in answer.json()["engine"]["detail"]
+        (tmp_path / "go").touch()
+        assert (await starting).status_code == 200
+        async with asyncio.timeout(PATIENCE_S):
+            while (await client.get("/api/health")).json()["engine"]["status"] != "ok":
+                await asyncio.sleep(0.01)
+
+
+async def test_a_command_is_not_waited_for_for_ever_and_is_taken_back(tmp_path: Path) -> None:
+    go, obeyed = tmp_path / "go", []
+    (tmp_path / "stuck.py").write_text(STUCK.format(go))
+    with house() as place:
+        place.enter(f"{tmp_path / 'stuck.py'}:Stuck")
+        with pytest.raises(Unavailable, match="has not answered for 0 s"):
+            await asked(place.arena, lambda: obeyed.append("late"), within_s=0.2)
+        pulse = Pulse(place.arena)
+        assert (await pulse.feel(within_s=0.05))[0] is None
+        assert (await pulse.feel(within_s=0.05))[0] is None
+        go.touch()
+        latency_s, silence = await pulse.feel(within_s=PATIENCE_S)
+        assert latency_s is not None
+        assert latency_s > 0.1, "one question was asked, and its answer took as long as it took"
+        assert silence == ""
+        assert await asked(place.arena, lambda: "obeyed") == "obeyed"
+        assert obeyed == []
+
+
+def test_the_end_does_not_wait_for_an_engine_that_hangs(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    (tmp_path / "stuck.py").write_text(STUCK.format(go))
+    with house() as place:
+        place.enter(f"{tmp_path / 'stuck.py'}:Stuck")
+        place.arena.close(within_s=0.2)
+        assert place.arena.is_alive
+        go.touch()
+        place.wait(lambda: not place.arena.is_alive)
