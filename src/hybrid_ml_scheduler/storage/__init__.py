@@ -8,7 +8,7 @@ from __future__ import annotations
 from hybrid_ml_scheduler.storage.batches import RowBatch
 from hybrid_ml_scheduler.storage.blocks import FACTS, NUMBERS, ResultColumns, TaskBlock
 from hybrid_ml_scheduler.storage.cache import Cache, CacheHealth, Count, Subscription, open_cache
-from hybrid_ml_scheduler.storage.errors import ReplayError, StorageError, StoreUnavailableError
+from hybrid_ml_scheduler.storage.errors import NotOwnerError, ReplayError, StorageError, StoreUnavailableError
 from hybrid_ml_scheduler.storage.export import EXPORT_TABLES, ExportFormat, ExportTable, export_bytes, export_file
 from hybrid_ml_scheduler.storage.history import (
     comparative_history,
@@ -23,6 +23,7 @@ from hybrid_ml_scheduler.storage.history import (
 from hybrid_ml_scheduler.storage.housekeeping import apply_retention, clear_history
 from hybrid_ml_scheduler.storage.integrity import integrity
 from hybrid_ml_scheduler.storage.ledger import ledger
+from hybrid_ml_scheduler.storage.ownership import owned
 from hybrid_ml_scheduler.storage.records import (
     METRICS,
     Cleared,
@@ -97,6 +98,7 @@ __all__ = [
     "LedgerSort",
     "Metric",
     "ModelRow",
+    "NotOwnerError",
     "NotificationRow",
     "ReplayError",
     "ResultColumns",
@@ -141,6 +143,7 @@ __all__ = [
     "notification_history",
     "open_cache",
     "open_store",
+    "owned",
     "ping",
     "result_row",
     "result_rows",

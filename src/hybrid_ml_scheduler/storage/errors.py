@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.core.errors import StorageError
 
 __all__ = [
     "DRIVER_ERRORS",
+    "NotOwnerError",
     "ReplayError",
     "StorageError",
     "StoreUnavailableError",
@@ -37,6 +38,10 @@ _FINAL_STATES = frozenset({"22", "23", "28", "3D", "42"})
 
 class StoreUnavailableError(StorageError):
     """The database cannot be reached now; trying again later may help (HTTP 503)."""
+
+
+class NotOwnerError(StorageError):
+    """Another service owns the database now; what this one holds must not be written."""
 
 
 class ReplayError(StorageError):

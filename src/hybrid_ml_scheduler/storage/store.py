@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from hybrid_ml_scheduler.storage.address import parsed, shown
 from hybrid_ml_scheduler.storage.errors import (
     DRIVER_ERRORS,
+    NotOwnerError,
     StorageError,
     StoreUnavailableError,
     is_refusal,
@@ -25,7 +26,7 @@ from hybrid_ml_scheduler.storage.errors import (
 )
 from hybrid_ml_scheduler.storage.records import StoreHealth
 
-__all__ = ["Store", "connected", "open_store", "ping"]
+__all__ = ["Store", "connected", "open_store", "ping", "require_file"]
 
 _CONNECT_TIMEOUT_S = 2.0
 _COMMAND_TIMEOUT_S = 10.0
@@ -49,6 +50,7 @@ class Store:
 
     engine: AsyncEngine
     name: str
+    owner: str | None = None
 
     @property
     def is_postgres(self) -> bool:
@@ -66,24 +68,39 @@ class Store:
 
     @contextlib.asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
-        """Give a connection inside a transaction that is committed at the end, or not at all."""
+        """Give a connection inside a transaction that is committed at the end, or not at all.
+
+        A store that was opened by its owner is committed to only while its mark stands there (`storage.ownership`).
+        """
         try:
             async with self.engine.connect() as connection:
                 await connection.execution_options(hms_writes=True)
                 async with connection.begin():
+                    await self._require_mark(connection)
                     yield connection
+                    await self._require_mark(connection)  # who holds the line of totals now is the last to look
         except DRIVER_ERRORS as problem:
             raise translated(problem, self.name) from problem
+
+    async def _require_mark(self, connection: AsyncConnection) -> None:
+        """On SQLite the lock alone is enough: it cannot be lost."""
+        if self.owner is None or not self.is_postgres:
+            return
+        if (await connection.execute(sa.text("SELECT owner FROM totals"))).scalar_one() != self.owner:
+            raise NotOwnerError(f"{self.name} was taken over by another service; this one writes nothing more.")
 
     async def close(self) -> None:
         """Give back every connection."""
         await self.engine.dispose()
 
 
-async def open_store(url: str, *, timeout_s: float = 5.0, command_timeout_s: float = _COMMAND_TIMEOUT_S) -> Store:
+async def open_store(
+    url: str, *, timeout_s: float = 5.0, command_timeout_s: float = _COMMAND_TIMEOUT_S, owner: str | None = None
+) -> Store:
     """Open a database whose schema is up to date; try for `timeout_s` seconds if it does not answer.
 
-    Later, a PostgreSQL that takes longer than `command_timeout_s` for one command counts as away.
+    Later, a PostgreSQL that takes longer than `command_timeout_s` for one command counts as away. With the mark of an
+    `owner`, nothing is written once another service owns the database.
     """
     from hybrid_ml_scheduler.storage.schema import require_current
 
@@ -93,7 +110,7 @@ async def open_store(url: str, *, timeout_s: float = 5.0, command_timeout_s: flo
     except StorageError:
         await store.close()
         raise
-    return store
+    return replace(store, owner=owner)
 
 
 async def connected(
@@ -102,7 +119,7 @@ async def connected(
     """Open a database whatever its schema; a missing SQLite file is an error unless `create`."""
     address = parsed(url)
     if address.drivername.startswith("sqlite"):
-        _require_file(address, create)
+        require_file(address, create)
     store = Store(engine=_engine(address, command_timeout_s), name=shown(address))
     try:
         await _await_answer(store, timeout_s)
@@ -129,7 +146,8 @@ async def _touch(store: Store) -> None:
         await connection.execute(sa.text("SELECT 1"))
 
 
-def _require_file(address: URL, create: bool) -> None:
+def require_file(address: URL, create: bool) -> None:
+    """Refuse a SQLite file that is not there; with `create`, make its folder instead."""
     path = Path(str(address.database))
     if create:
         try:

@@ -162,6 +162,8 @@ totals = Table(
     Column("tasks", BigInteger, nullable=False),
     Column("results", BigInteger, nullable=False),
     Column("training", BigInteger, nullable=False),
+    Column("identity", String(32), nullable=False, server_default=""),
+    Column("owner", String(32), nullable=False, server_default=""),  # the mark of the service that may write
 )
 
 # Sums over fixed ranges of tasks of one run: the long-term trend without reading the rows, even after they are gone.

@@ -35,8 +35,9 @@ class StoreWriter:
     It does not matter whether a commit whose answer got lost had happened: rows that are there are not repeated.
     """
 
-    def __init__(self, url: str, *, capacity_rows: int = 100_000) -> None:
+    def __init__(self, url: str, *, capacity_rows: int = 100_000, owner: str | None = None) -> None:
         self._url = url
+        self._owner = owner
         self._prepare(capacity_rows)
         self._lock = threading.Lock()
         self._waiting_since_s: float | None = None
@@ -112,7 +113,7 @@ class StoreWriter:
 
     def _work(self, loop: asyncio.AbstractEventLoop) -> None:
         """Write batch after batch; the loop runs only while there is something to write."""
-        link = _Link(self._url)
+        link = _Link(self._url, self._owner)
         try:
             while not self._stopping.is_set():
                 batches = self._backlog.take(_ROWS_PER_TRANSACTION, _IDLE_CHECK_S)
@@ -183,8 +184,9 @@ class StoreWriter:
 class _Link:
     """The writer's connection to the database, made when needed and made anew after an outage."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, owner: str | None = None) -> None:
         self._url = url
+        self._owner = owner
         self._store: Store | None = None
 
     async def write(self, batch: RowBatch) -> WriteReport:
@@ -207,7 +209,9 @@ class _Link:
 
     async def _opened(self) -> Store:
         if self._store is None:
-            self._store = await open_store(self._url, timeout_s=_OPEN_TIMEOUT_S, command_timeout_s=_COMMAND_TIMEOUT_S)
+            self._store = await open_store(
+                self._url, timeout_s=_OPEN_TIMEOUT_S, command_timeout_s=_COMMAND_TIMEOUT_S, owner=self._owner
+            )
         return self._store
 
     async def close(self) -> None:

@@ -47,7 +47,7 @@ def shared_postgres_url(postgres_url: str) -> Iterator[str]:
 def migrated_postgres_url(shared_postgres_url: str) -> str:
     """Address of a PostgreSQL database with the schema and no row."""
     names = ", ".join(table for table in metadata.tables if table != "totals")
-    zero = ", ".join(f"{column.name} = 0" for column in totals.c if column.name != "id")
+    zero = ", ".join(f"{column.name} = 0" for column in totals.c if column.name not in ("id", "identity"))
     administer(shared_postgres_url, f"TRUNCATE {names} RESTART IDENTITY; UPDATE totals SET {zero}")
     return shared_postgres_url
 

@@ -74,7 +74,7 @@ def test_an_idle_writer_looks_within_two_seconds(monkeypatch: pytest.MonkeyPatch
     quiet.clock = clock
     link = Gone(writer, 0)
     monkeypatch.setattr(writing, "time", clock)
-    monkeypatch.setattr(writing, "_Link", lambda url: link)
+    monkeypatch.setattr(writing, "_Link", lambda url, owner: link)
     loop = asyncio.new_event_loop()
     writer._work(loop)
     loop.close()

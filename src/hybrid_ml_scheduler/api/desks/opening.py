@@ -16,7 +16,7 @@ from hybrid_ml_scheduler.api.wire.simulation import StartRequest
 from hybrid_ml_scheduler.experiments.plans import Plan
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.course import Retraining
-from hybrid_ml_scheduler.storage import Store, StoreUnavailableError, StoreWriter, apply_retention, open_store, upgrade
+from hybrid_ml_scheduler.storage import Store, StoreUnavailableError, StoreWriter, apply_retention, open_store, owned
 
 __all__ = ["Backstage", "Stage", "open_stage"]
 
@@ -54,11 +54,18 @@ class Stage:
 
 @contextlib.asynccontextmanager
 async def open_stage(backstage: Backstage, board: Board) -> AsyncIterator[Stage]:
+    """Own the database and open everything on it; a second service is refused before it has touched anything."""
+    mine = owned(backstage.database_url, timeout_s=backstage.connect_timeout_s)
+    async with mine as owner, _staged(backstage, board, owner) as stage:
+        yield stage
+
+
+@contextlib.asynccontextmanager
+async def _staged(backstage: Backstage, board: Board, owner: str) -> AsyncIterator[Stage]:
     """Open the store, start the arena and bring the race back; at the end store everything and close."""
     url, patience_s = backstage.database_url, backstage.connect_timeout_s
-    await upgrade(url, timeout_s=patience_s)
-    store = await open_store(url, timeout_s=patience_s)
-    writer = StoreWriter(url, capacity_rows=_BACKLOG_ROWS)
+    store = await open_store(url, timeout_s=patience_s, owner=owner)
+    writer = StoreWriter(url, capacity_rows=_BACKLOG_ROWS, owner=owner)
     writer.start()
     keeper = StoreKeeper(writer)
     arena = Arena(keeper, board, speed=backstage.speed, frame_every_s=backstage.update_interval_s)
