@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
 from pathlib import Path
 
 import pytest
 
+from hybrid_ml_scheduler.storage import owned
 from tests.api.service import PATIENCE_S, LiveService, service
 
 # One of each kind; tests/unit/api/test_settings.py has the rest without a process.
@@ -56,6 +58,18 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", live.port))
         taken.listen()
         assert str(live.port) in refusal(live)
+
+
+def test_a_database_that_another_service_owns_is_named(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'history.db'}"
+
+    async def refused() -> str:
+        async with owned(url):
+            return await asyncio.to_thread(refusal, LiveService(tmp_path, {"DATABASE_URL": url}))
+
+    sentence = asyncio.run(refused())
+    assert str(tmp_path / "history.db") in sentence
+    assert "in use by another service" in sentence
 
 
 def test_an_unreachable_database_is_named_with_how_long_it_was_tried(tmp_path: Path) -> None:
