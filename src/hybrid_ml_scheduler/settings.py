@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import itertools
 import os
 import re
 from pathlib import Path
@@ -21,8 +23,14 @@ __all__ = ["Settings", "load_settings"]
 _OWN_PREFIX = "HMS_"
 # Ours, but read by the command line, the tests and the benchmarks; no setting of the service.
 _READ_ELSEWHERE = frozenset({"HMS_CHROMIUM", "HMS_SOAK_TASKS", "HMS_TRACEBACK", "HMS_TRACES"})
-_WORTHLESS_KEYS = frozenset({"changeme", "change-me", "secret", "password", "default", "apikey", "api-key", "test"})
+# A key made of nothing but these, however often and with whatever between them, was never chosen as a secret.
+_WORTHLESS_WORDS = re.compile(
+    r"(?:admin|api|change|default|demo|dev|elopment|example|here|hms|hybrid|insert|it|key|letmein|me|ml|my|pass|phrase|"
+    r"please|prod|uction|qwerty|replace|sample|scheduler|secret|some|super|test|ing|the|this|todo|token|user|very|word|"
+    r"your|[^a-z])+"
+)
 _SHORTEST_KEY = 16
+_LONGEST_REPEATED = 7
 _RATE = re.compile(r"([1-9][0-9]{0,8})/(second|minute|hour)")
 _SECONDS = {"second": 1.0, "minute": 60.0, "hour": 3600.0}
 _DRIVERS = {
@@ -37,6 +45,26 @@ Names = Annotated[tuple[str, ...], NoDecode]
 
 def _own(name: str) -> str:
     return f"{_OWN_PREFIX}{name}"
+
+
+def _is_network(place: str) -> bool:
+    try:
+        ipaddress.ip_network(place)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_worthless(key: str) -> bool:
+    """Whether anybody would try this key: usual words, a short piece repeated, or one character after the other."""
+    plain = key.lower()
+    has_words = any(letter.isalpha() for letter in plain)
+    if len(set(plain)) < 4 or (has_words and _WORTHLESS_WORDS.fullmatch(plain)):
+        return True
+    if any(plain == (plain[:size] * len(plain))[: len(plain)] for size in range(1, _LONGEST_REPEATED + 1)):
+        return True
+    steps = {ord(after) - ord(before) for before, after in itertools.pairwise(plain)}
+    return len(steps & {1, -1}) == 1 and len(steps) <= 2
 
 
 class Settings(BaseSettings):
@@ -117,6 +145,16 @@ class Settings(BaseSettings):
             raise ValueError('a rate such as "600/minute" is expected (per second, minute or hour)')
         return value
 
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _addresses(cls, value: str) -> str:
+        places = [part.strip() for part in value.split(",") if part.strip()]
+        wrong = [place for place in places if not _is_network(place)]
+        if wrong and places != ["*"]:
+            example = "10.0.0.5 or 10.0.0.0/8 is expected, or a single * for everybody"
+            raise ValueError(f"{wrong[0]!r} is neither an address nor a network; {example}")
+        return ",".join(places)
+
     @field_validator("database_url")
     @classmethod
     def _known_database(cls, value: SecretStr | None) -> SecretStr | None:
@@ -138,7 +176,7 @@ class Settings(BaseSettings):
             raise ValueError("POSTGRES_USER is missing, though another POSTGRES_ variable is set")
         if self.environment == "production":
             key = "" if self.api_key is None else self.api_key.get_secret_value()
-            if len(key) < _SHORTEST_KEY or key.lower() in _WORTHLESS_KEYS or len(set(key)) < 4:
+            if len(key) < _SHORTEST_KEY or _is_worthless(key):
                 raise ValueError(
                     f"API_KEY must be your own secret of at least {_SHORTEST_KEY} characters in production"
                 )
@@ -170,7 +208,9 @@ class Settings(BaseSettings):
         """The origins that browsers may come from: those named, else this machine's own and the developer server."""
         if self.allowed_origins:
             return self.allowed_origins
-        return tuple(f"http://{name}:{port}" for port in (self.port, 5173) for name in ("127.0.0.1", "localhost"))
+        own = ("127.0.0.1", "localhost", "[::1]")
+        ports = ("" if self.port == 80 else f":{self.port}", ":5173")  # browsers leave out the usual port
+        return tuple(f"http://{name}{port}" for port in ports for name in own)
 
     @property
     def database_file(self) -> Path:

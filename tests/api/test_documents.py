@@ -78,3 +78,11 @@ def test_compose_gives_the_application_only_variables_that_exist() -> None:
     assert set(services) == {"app", "postgres", "redis"}
     assert set(services["app"]["environment"]) <= known
     assert all("127.0.0.1:" in port for service in services.values() for port in service.get("ports", []))
+
+
+def test_compose_hands_on_every_variable_that_the_example_lists() -> None:
+    text = (ROOT / ".env.example").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^(?:# )?([A-Z_]+)=", text, re.MULTILINE))
+    inside = {"POSTGRES_PORT", "REDIS_PORT", "REDIS_DB", "HMS_HOST", "HMS_PORT"}  # settled by the containers themselves
+    app = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]["app"]["environment"]
+    assert listed - inside <= set(app)

@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.core.errors import ConfigurationError, HmsError
 from hybrid_ml_scheduler.schedulers import find
 from hybrid_ml_scheduler.settings import Settings
 
-__all__ = ["run_server"]
+__all__ = ["run_server", "url_of"]
 
 _GRACE_S = 5
 
@@ -47,7 +47,7 @@ class _Server(uvicorn.Server):
         if self.started:
             tidy()
             address = sockets[0].getsockname() if sockets else (self.config.host, self.config.port)
-            _say(self._settings, f"http://{address[0]}:{address[1]}")
+            _say(self._settings, url_of(address[0], address[1]))
             _say_if_another_race(self._settings, self._app.state.services.race.status().schedulers)
 
 
@@ -83,6 +83,11 @@ def run_server(settings: Settings, listener: socket.socket) -> None:
         raise
     except OSError as error:
         raise ConfigurationError(f"The service cannot run: {error}.") from error
+
+
+def url_of(host: str, port: int) -> str:
+    """Return where the service is, as a browser takes it."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _run(main: object) -> None:

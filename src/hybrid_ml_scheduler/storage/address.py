@@ -39,6 +39,8 @@ def _checked_file(address: URL) -> URL:
         raise ConfigurationError("The SQLite URL names no file; it should look like sqlite:///history.db.")
     if Path(address.database).is_dir():
         raise ConfigurationError(f"The SQLite URL names a folder, {address.database}; a file is needed.")
+    if address.query or address.database.startswith("file:"):
+        raise ConfigurationError("The SQLite URL has options; it can only name a file, as in sqlite:///history.db.")
     return address
 
 

@@ -76,12 +76,32 @@ def test_production_accepts_a_key_of_ones_own(tmp_path: Path, monkeypatch: pytes
     assert settings.required_api_key == "9f3c1e7a55d04b12aa"
 
 
-@pytest.mark.parametrize("key", ["", "short", "changeme", "1111111111111111111111"])
+WORTHLESS = [
+    "", "short", "changeme", "1111111111111111111111", "changemechangeme", "ChangeMe-ChangeMe-1", "your-secret-api-key",
+    "default_password_123", "0123456789abcdef", "abcdefghijklmnopqrst", "1234567890123456", "xK9$xK9$xK9$xK9$xK9$",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "key", ["83920174651029384756", "correct-horse-battery-staple", "9f3c1e7a55d04b12", "Tr0ub4dor&3zebra"]
+)
+def test_production_accepts_keys_that_nobody_would_try(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    assert loaded(tmp_path, monkeypatch, ENVIRONMENT="production", API_KEY=key).required_api_key == key
+
+
+@pytest.mark.parametrize("key", WORTHLESS)
 def test_production_refuses_a_missing_or_worthless_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     with pytest.raises(ConfigurationError, match="API_KEY"):
         loaded(tmp_path, monkeypatch, ENVIRONMENT="production", API_KEY=key)
+
+
+def test_proxies_are_addresses_networks_or_everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for given, used in (("10.0.0.5, 10.1.0.0/16,::1", "10.0.0.5,10.1.0.0/16,::1"), ("*", "*"), ("", "")):
+        assert loaded(tmp_path, monkeypatch, HMS_TRUSTED_PROXIES=given).trusted_proxies == used
 
 
 def test_lists_and_rates_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,6 +114,9 @@ def test_the_own_address_is_an_allowed_origin_unless_others_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "http://127.0.0.1:9123" in loaded(tmp_path, monkeypatch, HMS_PORT="9123").origins
+    assert "http://[::1]:9123" in loaded(tmp_path, monkeypatch, HMS_PORT="9123").origins
+    usual = loaded(tmp_path, monkeypatch, HMS_PORT="80").origins
+    assert {"http://127.0.0.1", "http://localhost", "http://[::1]"} <= set(usual)
     named = loaded(tmp_path, monkeypatch, HMS_ALLOWED_ORIGINS="https://a.example")
     assert named.origins == ("https://a.example",)
 
@@ -124,6 +147,10 @@ def test_the_environment_wins_over_the_file_and_options_over_both(
         ("HMS_SPEED", "0.0000001"),
         ("HMS_AUTOSTART", "perhaps"),
         ("HMS_RETRAINING", "never"),
+        ("HMS_TRUSTED_PROXIES", "not an ip"),
+        ("HMS_TRUSTED_PROXIES", "10.0.0.1, proxy.example"),
+        ("HMS_TRUSTED_PROXIES", "10.0.0.1/8"),
+        ("HMS_TRUSTED_PROXIES", "10.0.0.1, *"),
     ],
 )
 def test_a_wrong_value_is_refused_by_its_name(

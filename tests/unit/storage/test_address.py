@@ -38,6 +38,12 @@ def test_a_folder_is_no_database(tmp_path: Path) -> None:
         parsed(f"sqlite:///{tmp_path}")
 
 
+@pytest.mark.parametrize("url", ["sqlite:////tmp/q.db?mode=ro&uri=true", "sqlite:///file:q.db", "sqlite:///a.db?x=1"])
+def test_options_of_sqlite_are_refused_rather_than_taken_for_a_part_of_the_name(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="only name a file"):
+        parsed(url)
+
+
 def test_the_name_holds_place_and_no_secret() -> None:
     assert shown(parsed("postgresql://me:geheim@db.example:5433/history")) == "PostgreSQL db.example:5433/history"
     assert shown(parsed("sqlite:///data/history.db")) == "SQLite data/history.db"
