@@ -42,9 +42,11 @@ def application(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opener:
         monkeypatch.delenv((field.alias or name).upper(), raising=False)
 
     @contextlib.asynccontextmanager
-    async def opened(client_address: str = "127.0.0.1", **settings: object) -> AsyncIterator[httpx.AsyncClient]:
+    async def opened(
+        client_address: str = "127.0.0.1", new_run: bool = False, **settings: object
+    ) -> AsyncIterator[httpx.AsyncClient]:
         given = {"schedulers": ("greedy",), **settings}
-        app = create_app(load_settings(tmp_path / "none.env", **given))
+        app = create_app(load_settings(tmp_path / "none.env", **given), new_run=new_run)
         async with app.router.lifespan_context(app):
             transport = httpx.ASGITransport(app=app, client=(client_address, 1), raise_app_exceptions=False)
             async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:

@@ -43,8 +43,11 @@ _DESCRIPTION = (
 )
 
 
-def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
-    """Put the application together; services that are not given are opened when it starts."""
+def create_app(settings: Settings, services: Services | None = None, *, new_run: bool = False) -> FastAPI:
+    """Put the application together; services that are not given are opened when it starts.
+
+    With `new_run` a new run is begun then, and the stored one is not looked at.
+    """
     telemetry = Telemetry() if services is None else services.telemetry
     address = settings.cache_url
     cache = open_cache(None if address is None else address.get_secret_value())
@@ -53,7 +56,7 @@ def create_app(settings: Settings, services: Services | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(cache.close)
-            opened = services or await stack.enter_async_context(_opened(settings, telemetry, cache))
+            opened = services or await stack.enter_async_context(_opened(settings, telemetry, cache, new_run))
             app.state.services = opened
             yield
 
@@ -86,11 +89,11 @@ def _install_middleware(app: FastAPI, settings: Settings, telemetry: Telemetry, 
 
 
 @contextlib.asynccontextmanager
-async def _opened(settings: Settings, telemetry: Telemetry, cache: Cache) -> AsyncIterator[Services]:
+async def _opened(settings: Settings, telemetry: Telemetry, cache: Cache, new_run: bool) -> AsyncIterator[Services]:
     """Open everything behind the routes."""
     hub = Hub(settings.max_viewers)
     board = Board(hub)
-    async with open_stage(_backstage(settings), board) as stage, contextlib.AsyncExitStack() as stack:
+    async with open_stage(_backstage(settings, new_run), board) as stage, contextlib.AsyncExitStack() as stack:
         arena, desk, store, writer = stage.arena, stage.desk, stage.store, stage.writer
         casting = Casting(settings.schedulers)
         telemetry.watch(arena, hub, writer, lambda: board.frame)
@@ -107,7 +110,7 @@ async def _opened(settings: Settings, telemetry: Telemetry, cache: Cache) -> Asy
         )
 
 
-def _backstage(settings: Settings) -> Backstage:
+def _backstage(settings: Settings, new_run: bool) -> Backstage:
     """Gather what the arena needs; a preset or strategy that does not exist is refused here, not at the first start."""
     preset(settings.workload)
     for spec in settings.schedulers:
@@ -128,6 +131,7 @@ def _backstage(settings: Settings) -> Backstage:
         speed=settings.speed,
         update_interval_s=settings.update_interval_s,
         autostart=settings.autostart,
+        new_run=new_run,
         retention_tasks=settings.retention_tasks,
     )
 

@@ -51,10 +51,10 @@ class _Server(uvicorn.Server):
             _say_if_another_race(self._settings, self._app.state.services.race.status().schedulers)
 
 
-def run_server(settings: Settings, listener: socket.socket) -> None:
+def run_server(settings: Settings, listener: socket.socket, *, new_run: bool = False) -> None:
     """Serve until told to stop; a start that fails ends with the sentence that says why."""
     configure_logs(settings.log_level, settings.log_dir)
-    app = create_app(settings.model_copy(update={"port": listener.getsockname()[1]}))
+    app = create_app(settings.model_copy(update={"port": listener.getsockname()[1]}), new_run=new_run)
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -36,6 +36,12 @@ def serve(
         float | None, typer.Option(min=0, max=1e6, help="Tasks per second (HMS_SPEED, 10); 0 = as fast as possible.")
     ] = None,
     start: Annotated[bool, typer.Option("--start", help="Start the race at once if there is none.")] = False,
+    new_run: Annotated[
+        bool,
+        typer.Option(
+            "--new-run", help="Begin a new run, whatever the stored one was; with --start it races at once. Ids go on."
+        ),
+    ] = False,
     env_file: Annotated[Path | None, typer.Option(help="File with environment variables (.env if there).")] = None,
 ) -> None:
     """Run the live arena with its API and dashboard.
@@ -66,7 +72,7 @@ def serve(
     listener = _listener(settings.host, settings.port)
     sys.setswitchinterval(_SWITCH_EVERY_S)  # the race computes without pause; requests must not wait for it
     _keep_memory_flat()
-    run_server(settings, listener)
+    run_server(settings, listener, new_run=new_run)
 
 
 def _keep_memory_flat() -> None:

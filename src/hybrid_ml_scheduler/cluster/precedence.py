@@ -74,6 +74,17 @@ class Precedence:
             self._doomed.add(task.task_id)
         return entry.ready_s
 
+    def foreseen_s(self, task: Task) -> float:
+        """When a task would be ready if it came now: infinite while a parent is not placed, NaN if one has failed."""
+        ready_s, is_open = task.arrival_time, False
+        for parent in task.dependencies:
+            finish_s = self._finish_s.get(parent, ready_s)
+            if math.isnan(finish_s) or (parent not in self._finish_s and self._has_failed(parent)):
+                return math.nan
+            ready_s = max(ready_s, finish_s)
+            is_open |= parent in self._undecided or (parent not in self._finish_s and parent > self._forgotten_up_to)
+        return math.inf if is_open else ready_s
+
     @staticmethod
     def _count(entry: WaitingTask, finish_s: float) -> None:
         if math.isnan(finish_s):

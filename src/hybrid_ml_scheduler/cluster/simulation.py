@@ -71,6 +71,10 @@ class Simulation:
             ready_s = task.arrival_time
         heapq.heappush(self._ready, (ready_s, task.task_id, task, luck, seconds))
 
+    def foreseen_s(self, task: Task) -> float:
+        """When a task would be ready if it came now: infinite while a parent is not decided, NaN if one has failed."""
+        return self._precedence.foreseen_s(task)
+
     def advance(self, before_s: float = math.inf) -> list[Outcome]:
         """Process every event before this moment; returns the outcomes of the decisions taken."""
         outcomes: list[Outcome] = []

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from hybrid_ml_scheduler.cluster import BacklogView
-from hybrid_ml_scheduler.core import HmsError, Task
-from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
+from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.live.course import Course
 from hybrid_ml_scheduler.live.frames import Mark
 from hybrid_ml_scheduler.live.learners import Learners, TrainedModel, TrainingJob
@@ -23,7 +23,7 @@ from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.live.records import Activation, EventKind, Label, RacedStretch, RaceEvent, Rows
 from hybrid_ml_scheduler.live.stretch import Stretch
 from hybrid_ml_scheduler.physics import PhysicsEstimator
-from hybrid_ml_scheduler.schedulers import create, find
+from hybrid_ml_scheduler.schedulers import blamed, create, find
 from hybrid_ml_scheduler.schedulers.oracle import Oracle
 from hybrid_ml_scheduler.workload import TaskStream, WorkloadParameters
 
@@ -68,13 +68,8 @@ class Race:
             options = {"retrain_every": course.retrain_interval, **options, "background": True}
         shared = {"retrain_interval": course.retrain_interval}
         scheduler, summary = create(spec, options), find(spec).summary
-        try:
+        with blamed(spec, "prepared"):
             return Racer(course.node, scheduler, seed=course.seed, options=shared, summary=summary)
-        except HmsError:
-            raise
-        except Exception as error:  # its own code prepares it, and may raise anything
-            reason = f"{type(error).__name__}: {error}"
-            raise SchedulerError(f"The strategy {spec!r} cannot be prepared: {reason}.") from error
 
     def take_place(self, run_id: int, first_task_id: int) -> None:
         """Give a race that has not begun its place after all that was run before."""
@@ -274,7 +269,8 @@ class Race:
         self.stream.restore(state["stream"])
         self._numbering.restore(state["numbering"])
         for racer in self.racers:
-            racer.restore(state["racers"][racer.name])
+            with blamed(racer.name, "brought back"):
+                racer.restore(state["racers"][racer.name])
         self.learners.restore(state["learners"])
         self.proof.restore(state["proof"])
         self.marks.extend(state["marks"])

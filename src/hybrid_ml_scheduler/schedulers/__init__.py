@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from hybrid_ml_scheduler.schedulers.conformance import check_scheduler
-from hybrid_ml_scheduler.schedulers.registry import DEFAULT_RACE, SchedulerEntry, available, create, find, located
+from hybrid_ml_scheduler.schedulers.registry import (
+    DEFAULT_RACE,
+    SchedulerEntry,
+    available,
+    blamed,
+    create,
+    find,
+    located,
+)
 
-__all__ = ["DEFAULT_RACE", "SchedulerEntry", "available", "check_scheduler", "create", "find", "located"]
+__all__ = ["DEFAULT_RACE", "SchedulerEntry", "available", "blamed", "check_scheduler", "create", "find", "located"]

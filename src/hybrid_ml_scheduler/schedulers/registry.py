@@ -11,7 +11,8 @@ import importlib.util
 import inspect
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import entry_points
@@ -23,7 +24,7 @@ from hybrid_ml_scheduler.core.errors import HmsError, SchedulerError
 from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.protocols import Scheduler
 
-__all__ = ["DEFAULT_RACE", "ENTRY_POINT_GROUP", "SchedulerEntry", "available", "create", "find", "located"]
+__all__ = ["DEFAULT_RACE", "ENTRY_POINT_GROUP", "SchedulerEntry", "available", "blamed", "create", "find", "located"]
 
 ENTRY_POINT_GROUP = "hybrid_ml_scheduler.schedulers"
 _PACKAGE = "hybrid_ml_scheduler.schedulers"
@@ -112,24 +113,32 @@ def located(spec: str) -> str:
     return f"{Path(path).resolve()}:{attribute}" if separator and path.endswith(".py") else spec
 
 
+@contextmanager
+def blamed(spec: str, what: str, *expected: type[Exception]) -> Iterator[None]:
+    """Say whose fault it is when a strategy's own code, which may raise anything, does raise."""
+    known: tuple[type[Exception], ...] = (HmsError, *expected)
+    try:
+        yield
+    except known:
+        raise
+    except Exception as error:
+        raise SchedulerError(f"The strategy {spec!r} cannot be {what}: {type(error).__name__}: {error}.") from error
+
+
 def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
     """Make a strategy from its name or file, with keyword options for its constructor."""
     entry = find(spec)
     try:
-        factory = entry.load()
+        with blamed(spec, "loaded", ImportError, AttributeError):
+            factory = entry.load()
     except (ImportError, AttributeError) as error:
         raise SchedulerError(f"The strategy {spec!r} cannot be loaded: {error}.") from error
-    except Exception as error:  # whoever announced it may have a module that raises anything
-        raise SchedulerError(f"The strategy {spec!r} cannot be loaded: {type(error).__name__}: {error}.") from error
     _check_options(entry, factory, options or {})
     try:
-        scheduler = factory(**(options or {}))
-    except HmsError:
-        raise
+        with blamed(spec, "made", TypeError, ValueError):
+            scheduler = factory(**(options or {}))
     except (TypeError, ValueError) as error:
         raise SchedulerError(f"The strategy {spec!r} cannot be made: {error}.") from error
-    except Exception as error:  # its own code makes it, and may raise anything
-        raise SchedulerError(f"The strategy {spec!r} cannot be made: {type(error).__name__}: {error}.") from error
     if not isinstance(getattr(scheduler, "name", None), str) or not callable(getattr(scheduler, "decide", None)):
         raise SchedulerError(f"{spec!r} is no strategy: it needs a `name` and a method `decide(task, cluster)`.")
     _check_length(spec, scheduler.name)

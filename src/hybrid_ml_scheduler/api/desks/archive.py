@@ -66,9 +66,7 @@ class ArchiveDesk:
 
     async def clear(self) -> HistoryCleared:
         """Remove every stored row and begin a new run."""
-        await self._desk.rest()
-        cleared = await storage.clear_history(self._store)
-        await self._desk.renew()
+        cleared = await self._desk.clear(lambda: storage.clear_history(self._store))
         return HistoryCleared(tasks=cleared.tasks, results=cleared.results)
 
     async def export(self, table: ExportTable, file_format: ExportFormat) -> Download:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hybrid_ml_scheduler.api.wire.simulation import SimulationPatch, StartRequest
 from hybrid_ml_scheduler.experiments.plans import Plan, WorkloadChoice, plan_from_mapping
 from hybrid_ml_scheduler.live.course import Course, Retraining
-from hybrid_ml_scheduler.schedulers import find
+from hybrid_ml_scheduler.schedulers import find, located
 from hybrid_ml_scheduler.workload import WorkloadParameters, preset
 
-__all__ = ["course_of", "plan_for", "shifted", "stored_plan"]
+__all__ = ["RunDefaults", "course_of", "plan_for", "shifted", "stored_plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDefaults:
+    """What the next new run is made of where nobody asks for something else; without a speed it keeps the pace."""
+
+    plan: Plan
+    retraining: Retraining
+    speed: float | None
 
 
 def plan_for(plan: Plan, request: StartRequest) -> Plan:
@@ -23,8 +32,13 @@ def plan_for(plan: Plan, request: StartRequest) -> Plan:
         workload = WorkloadChoice(source=request.workload)
     if request.arrival_rate is not None:
         workload = replace(workload, values={**workload.values, "arrival_rate": request.arrival_rate})
-    schedulers = None if request.schedulers is None else tuple(request.schedulers)
-    return plan.with_values(seed=request.seed, workload=workload, schedulers=schedulers)
+    schedulers = plan.schedulers if request.schedulers is None else tuple(request.schedulers)
+    return plan.with_values(
+        seed=request.seed,
+        workload=workload,
+        schedulers=tuple(map(located, schedulers)),  # the run is continued from whatever folder
+        options={located(spec): values for spec, values in plan.options.items()},
+    )
 
 
 def stored_plan(mapping: Mapping[str, Any]) -> Plan:

@@ -8,15 +8,25 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from hybrid_ml_scheduler.api.board import Board
+from hybrid_ml_scheduler.api.desks.courses import RunDefaults
 from hybrid_ml_scheduler.api.desks.keeper import StoreKeeper
 from hybrid_ml_scheduler.api.desks.race import RaceDesk
-from hybrid_ml_scheduler.api.desks.recovery import recover
+from hybrid_ml_scheduler.api.desks.recovery import LostRunError, recover
 from hybrid_ml_scheduler.api.logs import get_logger
 from hybrid_ml_scheduler.api.wire.simulation import StartRequest
+from hybrid_ml_scheduler.core import HmsError
 from hybrid_ml_scheduler.experiments.plans import Plan
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.course import Retraining
-from hybrid_ml_scheduler.storage import Store, StoreUnavailableError, StoreWriter, apply_retention, open_store, owned
+from hybrid_ml_scheduler.storage import (
+    Store,
+    StoreUnavailableError,
+    StoreWriter,
+    apply_retention,
+    next_task_id,
+    open_store,
+    owned,
+)
 
 __all__ = ["Backstage", "Stage", "open_stage"]
 
@@ -39,6 +49,7 @@ class Backstage:
     speed: float
     update_interval_s: float
     autostart: bool
+    new_run: bool = False
     retention_tasks: int
 
 
@@ -69,7 +80,8 @@ async def _staged(backstage: Backstage, board: Board, owner: str) -> AsyncIterat
     writer.start()
     keeper = StoreKeeper(writer)
     arena = Arena(keeper, board, speed=backstage.speed, frame_every_s=backstage.update_interval_s)
-    desk = RaceDesk(backstage.plan, backstage.retraining, arena, store, writer)
+    defaults = RunDefaults(plan=backstage.plan, retraining=backstage.retraining, speed=backstage.speed)
+    desk = RaceDesk(defaults, arena, store, writer)
     housework = asyncio.create_task(_keep_house(store, backstage.retention_tasks))
     try:
         arena.start()
@@ -86,9 +98,19 @@ async def _staged(backstage: Backstage, board: Board, owner: str) -> AsyncIterat
 
 async def _come_back(backstage: Backstage, arena: Arena, desk: RaceDesk, store: Store, keeper: StoreKeeper) -> None:
     """Bring back the newest run in the state it was in; begin one if there is none and that is wanted."""
-    found = await recover(store, keeper)
+    if backstage.new_run:
+        await desk.begin_anew("running" if backstage.autostart else "stopped")
+        return
+    try:
+        found = await recover(store, keeper)
+    except LostRunError as problem:
+        cause = problem.__cause__
+        _log.error(str(problem), exc_info=None if isinstance(cause, HmsError) else cause)
+        desk.named, sentence, ids = backstage.named_schedulers, str(problem), await next_task_id(store)
+        await asyncio.wrap_future(arena.ask(lambda: arena.stand(sentence, ids)))
+        return
     if found is not None:
-        desk.plan, desk.retraining, desk.named = found.plan, found.retraining, backstage.named_schedulers
+        desk.plan, desk.named = found.plan, backstage.named_schedulers
 
         def enter() -> None:
             arena.pace.change(found.speed)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import platform
-from collections.abc import Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.api.desks.advice import advice
 from hybrid_ml_scheduler.api.desks.asking import asked
-from hybrid_ml_scheduler.api.desks.courses import course_of, plan_for, shifted
-from hybrid_ml_scheduler.api.problems import Conflict
+from hybrid_ml_scheduler.api.desks.courses import RunDefaults, course_of, plan_for, shifted
+from hybrid_ml_scheduler.api.problems import Conflict, Unavailable
 from hybrid_ml_scheduler.api.views import status_view
 from hybrid_ml_scheduler.api.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
 from hybrid_ml_scheduler.api.wire.tasks import NewTask, TaskAdvice
 from hybrid_ml_scheduler.experiments.plans import Plan
-from hybrid_ml_scheduler.live.arena import Arena
-from hybrid_ml_scheduler.live.course import Retraining
+from hybrid_ml_scheduler.live.arena import Arena, HaltedError
 from hybrid_ml_scheduler.live.frames import RaceState
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.storage import (
@@ -36,21 +38,22 @@ T = TypeVar("T")
 _DURABLE_WITHIN_S = 2.0
 _STORED_WITHIN_S = 10.0
 _RETRY_S = 1.0
+_LOOK_AGAIN_S = 0.01
 
 
 class RaceDesk:
     """One command at a time; the arena carries it out between two tasks."""
 
-    def __init__(self, plan: Plan, retraining: Retraining, arena: Arena, store: Store, writer: StoreWriter) -> None:
-        self.plan = plan
+    def __init__(self, defaults: RunDefaults, arena: Arena, store: Store, writer: StoreWriter) -> None:
+        self.plan = defaults.plan
         # Strategies that were named when the service started, for the next run; the stored one goes on with its own.
         self.named: tuple[str, ...] = ()
-        self.retraining: Retraining = retraining
+        self._defaults = defaults
         self._arena = arena
         self._store = store
         self._writer = writer
         self._lock = asyncio.Lock()
-        self._state_before: RaceState = "stopped"
+        self._gate = asyncio.Lock()  # shut while a run is replaced: a task that came in then would belong to none
         self._unsaved: asyncio.Task[None] | None = None
 
     def status(self) -> SimulationStatus:
@@ -60,21 +63,26 @@ class RaceDesk:
     async def start(self, request: StartRequest) -> SimulationStatus:
         """Begin, continue or begin anew."""
         async with self._lock:
-            if self._arena.race is None or request.new_run:
+            if request.new_run or (self._arena.race is None and self._arena.problem is None):
                 await self._begin(request)
             elif request.seed is not None or request.schedulers is not None:
                 raise Conflict("seed and schedulers belong to a new run; ask for it with new_run = true.")
             else:
+                await self._in_arena(self._arena.refuse_if_halted)
                 patch = SimulationPatch(
                     speed=request.speed, arrival_rate=request.arrival_rate, workload=request.workload
                 )
                 await self._apply(patch)
-                self._refuse_if_halted()
                 await self._in_arena(lambda: self._arena.change_state("running"))
             return await self._saved()
 
+    async def begin_anew(self, state: RaceState) -> None:
+        """Begin a new run without a look at the stored one."""
+        async with self._lock:
+            await self._begin(StartRequest(new_run=True), state)
+
     async def stop(self) -> SimulationStatus:
-        """Stop; everything decided so far is stored."""
+        """Stop; everything decided so far is stored, or waits for a store that is behind."""
         return await self._go_to("stopped", {"running", "paused"})
 
     async def pause(self) -> SimulationStatus:
@@ -88,36 +96,34 @@ class RaceDesk:
     async def change(self, patch: SimulationPatch) -> SimulationStatus:
         """Change speed, arrival rate or workload while running."""
         async with self._lock:
-            if self._arena.race is None and (patch.arrival_rate is not None or patch.workload is not None):
-                raise Conflict("There is no run yet whose workload could be changed; start one first.")
             await self._apply(patch)
             return await self._saved()
 
     async def advise(self, task: NewTask, run: bool) -> TaskAdvice:
         """Ask every strategy about a task; with `run`, put it into the race too."""
-        async with self._lock:
-            if self._arena.race is None:
-                await self._begin(StartRequest(), state="stopped")
-        answer = await self._in_arena(lambda: advice(self._arena, task, run=run))
-        if run:
-            await self._durable()
+        if self._arena.race is None:
+            async with self._lock:
+                if self._arena.race is None:
+                    await self._in_arena(self._arena.refuse_if_halted)
+                    await self._begin(StartRequest(), state="stopped")
+        if not run:
+            return await self._in_arena(lambda: advice(self._arena, task, run=False))
+        async with self._gate:
+            answer = await self._in_arena(lambda: advice(self._arena, task, run=True))
+        await self._durable()
         return answer
 
-    async def rest(self) -> None:
-        """Hold the race until `renew`, with everything stored, because its rows are about to be removed."""
+    async def clear(self, remove: Callable[[], Awaitable[T]]) -> T:
+        """Have the stored rows removed and begin a new run in the state of the present one, if there is one."""
         async with self._lock:
-            self._state_before = self._arena.state
-            await self._halted()
-
-    async def renew(self) -> None:
-        """Begin a new run in the state the present one was in before its rows were removed."""
-        async with self._lock:
-            if self._arena.race is not None:
-                await self._begin(StartRequest(new_run=True), state=self._state_before)
-
-    async def _halted(self) -> None:
-        await self._in_arena(lambda: self._arena.change_state("stopped"))
-        await asyncio.to_thread(self._writer.flush, _STORED_WITHIN_S)
+            if self._arena.race is None and self._arena.problem is None:
+                return await remove()
+            request = StartRequest(new_run=True)
+            race, plan = await self._made(request)
+            async with self._held() as state:
+                removed = await remove()
+                await self._enter(race, plan, request, state)
+            return removed
 
     async def _go_to(self, wanted: RaceState, allowed: set[RaceState]) -> SimulationStatus:
         async with self._lock:
@@ -132,49 +138,103 @@ class RaceDesk:
             return await self._saved()
 
     async def _begin(self, request: StartRequest, state: RaceState = "running") -> None:
-        """Begin a run: what was decided before is stored first, so that its ids are known."""
-        asked = request.schedulers is not None
-        plan = plan_for(self.plan if asked or not self.named else self.plan.with_values(schedulers=self.named), request)
-        course = course_of(plan, self.retraining)
+        race, plan = await self._made(request)
+        async with self._held():
+            await self._enter(race, plan, request, state)
+
+    async def _made(self, request: StartRequest) -> tuple[Race, Plan]:
+        """Make the race of a new run before anything is touched: what cannot be made must not cost the present run."""
+        plan = plan_for(self._defaults.plan, request)
+        course = course_of(plan, self._defaults.retraining)
+        race = await asyncio.to_thread(Race, course, run_id=0, first_task_id=0)
         await next_task_id(self._store)  # without a store nothing is begun, and the present run goes on
-        if self._arena.race is not None:
-            await self._halted()
-        first = max(await next_task_id(self._store), self._arena.race.next_task_id if self._arena.race else 0)
-        speed = self._arena.pace.speed if request.speed is None else request.speed
-        controls = {"speed": speed, "retraining": self.retraining, "first_task_id": first}
+        return race, plan
+
+    @contextlib.asynccontextmanager
+    async def _held(self) -> AsyncIterator[RaceState]:
+        """Hold the race with every row stored; gives its state, in which it goes on unless another one was entered."""
+        async with self._gate:
+            race, state = self._arena.race, self._arena.state
+
+            def go_on() -> None:
+                if self._arena.race is race and self._arena.problem is None:
+                    self._arena.change_state(state)
+
+            try:
+                await self._settled()
+                yield state
+            finally:
+                await self._in_arena(go_on)
+
+    async def _settled(self) -> None:
+        """Stop and have every row stored; refuse if the store takes too long, since a new race would drop the rest."""
+        await self._in_arena(lambda: self._arena.change_state("stopped"))
+        deadline_s = time.monotonic() + _STORED_WITHIN_S
+        while True:
+            is_handed_over = await self._in_arena(self._arena.hand_over)
+            left_s = deadline_s - time.monotonic()
+            is_stored = await asyncio.to_thread(self._writer.flush, max(0.0, left_s))
+            if is_handed_over and is_stored:
+                return
+            if left_s <= 0.0:
+                rows = self._arena.status().backlog_rows
+                raise Unavailable(f"{rows} rows of the present run are not stored yet; try again when they are.")
+            await asyncio.sleep(_LOOK_AGAIN_S)
+
+    async def _enter(self, race: Race, plan: Plan, request: StartRequest, state: RaceState) -> None:
+        """Enter a new run whose ids follow those of everything that is stored."""
+        speeds = (request.speed, self._defaults.speed, self._arena.pace.speed)
+        speed = next(speed for speed in speeds if speed is not None)
+        first = await next_task_id(self._store)
         run_id = await create_run(
-            self._store, plan=plan.to_mapping(), seed=plan.seed, versions=_versions(), state=state, controls=controls
+            self._store,
+            plan=plan.to_mapping(),
+            seed=plan.seed,
+            versions=_versions(),
+            state=state,
+            controls={"speed": speed, "retraining": race.course.retraining, "first_task_id": first},
         )
-        race = await asyncio.to_thread(Race, course, run_id=run_id, first_task_id=first)
-        self.plan, self.named = plan, ()
+        race.take_place(run_id, first)
 
         def enter() -> None:
+            self._arena.hand_over()  # notices that came up meanwhile
             self._arena.enter(race, state)
             self._arena.set_speed(speed)
 
         await self._in_arena(enter)
+        self.plan, self.named = plan, ()
+        self._defaults = replace(self._defaults, plan=plan, speed=None)
 
     async def _apply(self, patch: SimulationPatch) -> None:
-        race = self._arena.race
+        """Change all of it or, where a part is refused, nothing."""
+        race, laws = self._arena.race, None
+        if patch.arrival_rate is not None or patch.workload is not None:
+            await self._in_arena(self._arena.refuse_if_halted)
+            if race is None:
+                raise Conflict("There is no run yet whose workload could be changed; start one first.")
+            laws = shifted(race.preset, race.workload, patch)
+            laws = None if laws == (race.preset, race.workload) else laws
+
+        def change() -> None:
+            if laws is not None:
+                self._arena.shift(*laws)
+            if patch.speed is not None:
+                self._arena.set_speed(patch.speed)
+
+        await self._in_arena(change)
         if patch.speed is not None:
-            speed = patch.speed
-            await self._in_arena(lambda: self._arena.set_speed(speed))
-        if race is None or (patch.arrival_rate is None and patch.workload is None):
-            return
-        preset, laws = shifted(race.preset, race.workload, patch)
-        if preset != race.preset or laws != race.workload:
-            await self._in_arena(lambda: self._arena.shift(preset, laws))
+            self._defaults = replace(self._defaults, speed=None)
+        if laws is not None:
             await self._durable()
 
-    def _refuse_if_halted(self) -> None:
-        if self._arena.problem is not None:
-            raise Conflict(f"The run was halted ({self._arena.problem}) Begin a new one with new_run = true.")
-
     async def _in_arena(self, command: Callable[[], T]) -> T:
-        return await asked(self._arena, command)
+        try:
+            return await asked(self._arena, command)
+        except HaltedError as problem:
+            raise Conflict(f"The run was halted ({problem}) Begin a new one with new_run = true.") from problem
 
     async def _durable(self) -> None:
-        """Wait until what was handed over is stored; while the store is away, its backlog keeps it."""
+        """Wait a moment until what was handed over is stored; what a slow store has not taken by then, it will."""
         await self._in_arena(self._arena.hand_over)
         await asyncio.to_thread(self._writer.flush, _DURABLE_WITHIN_S)
 
@@ -194,7 +254,7 @@ class RaceDesk:
         if race is not None:
             controls: dict[str, Any] = {
                 "speed": self._arena.pace.speed,
-                "retraining": self.retraining,
+                "retraining": race.course.retraining,
                 "first_task_id": race.first_task_id,
             }
             await set_run_state(self._store, race.run_id, self._arena.state, controls)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
 from dataclasses import dataclass
 from typing import cast
 
 from hybrid_ml_scheduler.api.desks.courses import course_of, stored_plan
+from hybrid_ml_scheduler.core import HmsError
+from hybrid_ml_scheduler.core.errors import InternalError
 from hybrid_ml_scheduler.experiments.plans import Plan
 from hybrid_ml_scheduler.live.checkpoints import unpacked
 from hybrid_ml_scheduler.live.course import Retraining
@@ -21,13 +24,22 @@ from hybrid_ml_scheduler.storage import (
     EventRow,
     RunRecord,
     Store,
+    StoreUnavailableError,
     events_since,
     latest_checkpoint,
     latest_run,
     next_task_id,
 )
 
-__all__ = ["Recovered", "recover"]
+__all__ = ["LostRunError", "Recovered", "recover"]
+
+
+# What a stored state of another shape leads to.
+_BROKEN = (AttributeError, EOFError, ImportError, InternalError, LookupError, TypeError, ValueError, pickle.PickleError)
+
+
+class LostRunError(HmsError):
+    """A stored run that cannot be brought back; what is stored of it stays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +55,22 @@ class Recovered:
 
 
 async def recover(store: Store, keeper: Keeper) -> Recovered | None:
-    """Bring the newest run back; None when there has never been one."""
+    """Bring the newest run back; None when there has never been one, `LostRunError` when it cannot be continued."""
     run = await latest_run(store)
     if run is None:
         return None
     checkpoint = await latest_checkpoint(store, run.run_id)
-    events = [_event(row) for row in await events_since(store, run.run_id)]
-    until = await next_task_id(store)
-    return await asyncio.to_thread(_rebuilt, run, checkpoint, events, until, keeper)
+    begin = 0 if checkpoint is None else checkpoint.boundary
+    rows, until = await events_since(store, run.run_id, begin), await next_task_id(store)
+    try:
+        return await asyncio.to_thread(_rebuilt, run, checkpoint, [_event(row) for row in rows], until, keeper)
+    except StoreUnavailableError:
+        raise
+    except HmsError as problem:
+        raise LostRunError(f"Run {run.run_id} cannot be continued: {problem}") from problem
+    except _BROKEN as problem:
+        reason = f"{type(problem).__name__}: {problem}"
+        raise LostRunError(f"Run {run.run_id} cannot be continued: {reason}.") from problem
 
 
 def _rebuilt(

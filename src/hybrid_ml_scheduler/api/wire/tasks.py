@@ -57,7 +57,9 @@ class Advice(Answer):
     device: str
     confidence: float | None
     predicted_time: float | None = Field(description="Execution time in seconds; null if the task would fail.")
-    predicted_latency: float | None = Field(description="Seconds until finished, given the queues now.")
+    predicted_latency: float | None = Field(
+        description="Seconds until finished, given the queues now; null if it fails, or a parent is not decided yet."
+    )
     predicted_energy: float | None
     predicted_cost: float | None
     out_of_memory: bool
