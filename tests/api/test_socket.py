@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Any
 
 import psutil
@@ -203,3 +203,21 @@ async def test_viewers_that_never_read_slow_nobody_and_cost_no_memory(running: L
         for _, writer in connections:
             writer.transport.abort()
     assert grown < 30 * 2**20
+
+
+async def test_stored_notifications_are_those_that_viewers_got(running: LiveService) -> None:
+    begin = datetime.now(tz=timezone.utc)
+    running.client.patch("/api/simulation", json={"workload": "light", "speed": 400})
+    running.client.patch("/api/simulation", json={"workload": "mixed"})
+    before = running.status()["learning"]["hybrid_ml"]["updates"]
+    running.wait(lambda now: now["learning"]["hybrid_ml"]["updates"] > before)
+    running.held("pause")
+    async with watching(running) as socket:
+        told = (await next_of(socket, "snapshot"))["notifications"]
+    fresh = [one for one in told if datetime.fromisoformat(one["at"]) >= begin]
+    stored = {
+        (one["at"], one["message"]): (one["event"], one["data"]) for one in running.get("/api/events")["notifications"]
+    }
+    assert {"workload_shifted", "model_retrained"} <= {one["event"] for one in fresh}
+    for one in fresh:
+        assert stored[one["at"], one["message"]] == (one["event"], one["data"])

@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.api.desks.stored_views import (
     ledger_row,
     model_version,
     result_view,
-    stored_notification,
+    stored_notifications,
     stored_shift,
     task_facts,
     trend_point,
@@ -147,9 +147,10 @@ class ArchiveDesk:
         """Return shifts and notifications."""
         shifts = await storage.event_history(self._store, kind="shift", limit=limit)
         notices = await storage.notification_history(self._store, limit=limit)
+        models = await storage.model_history(self._store, limit=limit)
         return Events(
             shifts=[stored_shift(row) for row in shifts],
-            notifications=[stored_notification(row, len(notices) - place) for place, row in enumerate(notices)],
+            notifications=stored_notifications(notices, shifts, models),
         )
 
     async def stats(self, window: int, scheduler: str) -> bytes:

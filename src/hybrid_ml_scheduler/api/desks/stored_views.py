@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import cast, get_args
+from collections.abc import Sequence
+from typing import Any, cast, get_args
 
 from hybrid_ml_scheduler.api.views import moment
 from hybrid_ml_scheduler.api.wire.history import ModelVersion, Result, TrendPoint
@@ -20,7 +21,7 @@ __all__ = [
     "ledger_row",
     "model_version",
     "result_view",
-    "stored_notification",
+    "stored_notifications",
     "stored_shift",
     "task_facts",
     "trend_point",
@@ -32,6 +33,14 @@ STORED_NAMES = {
     "energy": "energy_consumption",
     "cost": "execution_cost",
     "scheduler": "scheduler_name",
+}
+# A notice is stored under a key that begins with its kind; viewers are told the event.
+_EVENTS = {
+    "halt": "race_halted",
+    "model": "model_retrained",
+    "shift": "workload_shifted",
+    "stand": "race_halted",
+    "training": "training_failed",
 }
 
 
@@ -103,7 +112,50 @@ def stored_shift(row: EventRow) -> Shift:
     )
 
 
-def stored_notification(row: NotificationRow, number: int) -> Notification:
-    """Return a stored notification."""
-    level = cast("Level", row.level if row.level in get_args(Level) else "info")
-    return Notification(id=number, level=level, message=row.message, at=moment(row.created_at), event=row.key)
+def stored_notifications(
+    notices: Sequence[NotificationRow], shifts: Sequence[EventRow], models: Sequence[ModelRow]
+) -> list[Notification]:
+    """Return stored notifications, newest first, as viewers got them; their facts are in the other tables."""
+    facts = {_shift_key(row): _shift_facts(row) for row in shifts} | {_model_key(row): _facts(row) for row in models}
+    return [
+        Notification(
+            id=len(notices) - place,
+            level=cast("Level", row.level if row.level in get_args(Level) else "info"),
+            message=row.message,
+            at=moment(row.created_at),
+            event=_event(row),
+            data=facts.get((row.run_id, row.key), {}),
+        )
+        for place, row in enumerate(notices)
+    ]
+
+
+def _event(row: NotificationRow) -> str:
+    kind = row.key.partition("-")[0]
+    if kind == "store":
+        return "store_up" if row.level == "success" else "store_down"
+    return _EVENTS.get(kind, "message")
+
+
+def _model_key(row: ModelRow) -> tuple[int, str]:
+    return row.run_id, f"model-{row.scheduler_name}-{row.boundary}"
+
+
+def _shift_key(row: EventRow) -> tuple[int, str]:
+    return row.run_id, f"shift-{row.sequence + 1}"  # the arena names it by the event that comes next
+
+
+def _facts(row: ModelRow) -> dict[str, Any]:
+    return {
+        "scheduler": row.scheduler_name,
+        "version": row.version,
+        "boundary": row.boundary,
+        "at": row.created_at,
+        "samples": row.samples,
+        "error": row.error,
+        "duration_s": row.duration,
+    }
+
+
+def _shift_facts(row: EventRow) -> dict[str, Any]:
+    return {**stored_shift(row).model_dump(), "at": row.created_at}
