@@ -168,6 +168,7 @@ class RaceDesk:
 
     async def _settled(self) -> None:
         """Stop and have every row stored; refuse if the store takes too long, since a new race would drop the rest."""
+        await self._in_arena(self._give_up_refused)
         await self._in_arena(lambda: self._arena.change_state("stopped"))
         deadline_s = time.monotonic() + _STORED_WITHIN_S
         while True:
@@ -180,6 +181,11 @@ class RaceDesk:
                 rows = self._arena.status().backlog_rows
                 raise Unavailable(f"{rows} rows of the present run are not stored yet; try again when they are.")
             await asyncio.sleep(_LOOK_AGAIN_S)
+
+    def _give_up_refused(self) -> None:
+        """Drop what a halted race has left behind a row that the store refused: stored now, it would leave a gap."""
+        if self._arena.problem is not None and self._writer.renew() and self._arena.race is not None:
+            self._arena.race.take_rows()
 
     async def _enter(self, race: Race, plan: Plan, request: StartRequest, state: RaceState) -> None:
         """Enter a new run whose ids follow those of everything that is stored."""
