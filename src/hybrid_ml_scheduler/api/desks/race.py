@@ -241,7 +241,8 @@ class RaceDesk:
 
     async def _durable(self) -> None:
         """Wait a moment until what was handed over is stored; what a slow store has not taken by then, it will."""
-        await self._in_arena(self._arena.hand_over)
+        if self._arena.problem is None:  # else the store may be what refuses; the arena goes on trying by itself
+            await self._in_arena(self._arena.hand_over)
         await asyncio.to_thread(self._writer.flush, _DURABLE_WITHIN_S)
 
     async def _saved(self) -> SimulationStatus:
