@@ -31,7 +31,7 @@ from hybrid_ml_scheduler.live.hub import Hub
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.schedulers import find
 from hybrid_ml_scheduler.settings import Settings
-from hybrid_ml_scheduler.storage import Cache, open_cache
+from hybrid_ml_scheduler.storage import Cache, identity, open_cache
 from hybrid_ml_scheduler.workload import preset
 
 __all__ = ["create_app"]
@@ -95,6 +95,7 @@ async def _opened(settings: Settings, telemetry: Telemetry, cache: Cache, new_ru
     board = Board(hub)
     async with open_stage(_backstage(settings, new_run), board) as stage, contextlib.AsyncExitStack() as stack:
         arena, desk, store, writer = stage.arena, stage.desk, stage.store, stage.writer
+        cache.belong_to(await identity(store))
         casting = Casting(settings.schedulers)
         telemetry.watch(arena, hub, writer, lambda: board.frame)
         relay = asyncio.create_task(relay_updates(hub, board, cache))

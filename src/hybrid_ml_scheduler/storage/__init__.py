@@ -21,6 +21,7 @@ from hybrid_ml_scheduler.storage.history import (
     training_window,
 )
 from hybrid_ml_scheduler.storage.housekeeping import apply_retention, clear_history
+from hybrid_ml_scheduler.storage.identity import identity
 from hybrid_ml_scheduler.storage.integrity import integrity
 from hybrid_ml_scheduler.storage.ledger import ledger
 from hybrid_ml_scheduler.storage.ownership import owned
@@ -133,6 +134,7 @@ __all__ = [
     "export_bytes",
     "export_file",
     "get_run",
+    "identity",
     "integrity",
     "latest_checkpoint",
     "latest_run",

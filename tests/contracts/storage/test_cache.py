@@ -129,6 +129,26 @@ async def test_values_and_messages_pass_between_two_connections(redis_url: str, 
     await two.close()
 
 
+async def test_who_belongs_to_different_names_shares_nothing_in_one_redis(redis_url: str, key: str) -> None:
+    mine, other, like_mine = (open_cache(redis_url) for _ in range(3))
+    for cache, name in ((mine, "a"), (other, "b"), (like_mine, "a")):
+        cache.belong_to(name)
+    async with other.subscribe(key) as stranger, like_mine.subscribe(key) as listener:
+        await mine.set(key, b"mine", ttl_s=PATIENCE_S)
+        assert (await other.get(key), await like_mine.get(key)) == (None, b"mine")
+        await other.delete(key)
+        assert await mine.get(key) == b"mine"
+        assert (await mine.count(key, window_s=PATIENCE_S)).value == 1
+        assert (await other.count(key, window_s=PATIENCE_S)).value == 1
+        assert (await like_mine.count(key, window_s=PATIENCE_S)).value == 2
+        await mine.publish(key, b"news")
+        assert await heard(listener) == b"news"
+        await other.publish(key, b"other")
+        assert await heard(stranger) == b"other"
+    for cache in (mine, other, like_mine):
+        await cache.close()
+
+
 async def test_without_redis_each_process_helps_itself_and_redis_is_found_again() -> None:
     with services.redis() as server:
         cache = open_cache(server.url)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from hybrid_ml_scheduler.storage import StorageError, Store, check, open_store, upgrade
+from hybrid_ml_scheduler.storage import StorageError, Store, check, identity, open_store, upgrade
 from hybrid_ml_scheduler.storage.store import connected
 from hybrid_ml_scheduler.storage.tables import metadata
 
@@ -45,6 +48,29 @@ async def test_a_database_from_the_future_is_refused(empty_url: str) -> None:
     for attempt in (upgrade, open_store):
         with pytest.raises(StorageError, match="newer"):
             await attempt(empty_url)
+
+
+async def named(url: str) -> str:
+    store = await open_store(url)
+    name = await identity(store)
+    await store.close()
+    return name
+
+
+async def test_a_database_has_a_name_of_its_own_that_stays(empty_url: str, tmp_path: Path) -> None:
+    await upgrade(empty_url)
+    name = await named(empty_url)
+    await upgrade(empty_url)
+    another = f"sqlite:///{tmp_path / 'another.db'}"
+    await upgrade(another)
+    assert await named(empty_url) == name
+    assert await named(another) != name
+
+
+async def test_a_copy_of_a_database_has_another_name(sqlite_template: Path, tmp_path: Path) -> None:
+    for copy in ("one.db", "two.db"):
+        shutil.copy(sqlite_template, tmp_path / copy)
+    assert await named(f"sqlite:///{tmp_path / 'one.db'}") != await named(f"sqlite:///{tmp_path / 'two.db'}")
 
 
 async def test_the_migrations_build_exactly_the_declared_tables(store: Store) -> None:

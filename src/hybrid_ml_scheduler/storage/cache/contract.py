@@ -58,6 +58,9 @@ class Subscription:
 class Cache(Protocol):
     """A small store of short-lived values. No method raises because a server is away: see `ping`."""
 
+    def belong_to(self, name: str) -> None:
+        """Share keys, counters and channels from now on only with those who belong to the same name."""
+
     async def get(self, key: str) -> bytes | None:
         """Return a value that has not expired."""
 

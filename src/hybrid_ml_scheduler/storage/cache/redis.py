@@ -51,16 +51,21 @@ class RedisCache:
             ) from None
         place = self._redis.connection_pool.connection_kwargs
         self.name = f"Redis {place.get('host', 'localhost')}:{place.get('port', 6379)}/{place.get('db', 0)}"
+        self._prefix = _PREFIX
         self._local = LocalCache()
         self._down_since_s: float | None = None
         self._next_try_s = 0.0
         self._reason = ""
 
+    def belong_to(self, name: str) -> None:
+        """Keep everything under a name: several services with different databases may use one Redis."""
+        self._prefix = f"{_PREFIX}{name}:"
+
     async def get(self, key: str) -> bytes | None:
         """Return a value that has not expired."""
 
         async def remote() -> bytes | None:
-            found = await self._redis.get(_PREFIX + key)
+            found = await self._redis.get(self._prefix + key)
             return found.encode() if isinstance(found, str) else found
 
         return await self._either(remote, lambda: self._local.get(key))
@@ -70,7 +75,7 @@ class RedisCache:
         milliseconds = max(1, round(ttl_s * 1000))
 
         async def remote() -> None:
-            await self._redis.set(_PREFIX + key, value, px=milliseconds)
+            await self._redis.set(self._prefix + key, value, px=milliseconds)
 
         await self._either(remote, lambda: self._local.set(key, value, ttl_s=ttl_s))
 
@@ -78,7 +83,7 @@ class RedisCache:
         """Forget a value; harmless when there is none."""
 
         async def remote() -> None:
-            await self._redis.delete(_PREFIX + key)
+            await self._redis.delete(self._prefix + key)
 
         await self._either(remote, lambda: self._local.delete(key))
 
@@ -87,7 +92,7 @@ class RedisCache:
 
         async def remote() -> Count:
             milliseconds = str(max(1, round(window_s * 1000)))
-            value, rest = await self._redis.eval(_COUNT_SCRIPT, 1, f"{_PREFIX}count:{key}", milliseconds)
+            value, rest = await self._redis.eval(_COUNT_SCRIPT, 1, f"{self._prefix}count:{key}", milliseconds)
             return Count(value=int(value), reset_s=max(0, int(rest)) / 1000)
 
         return await self._either(remote, lambda: self._local.count(key, window_s=window_s))
@@ -96,7 +101,7 @@ class RedisCache:
         """Send a message to everyone who listens now; during an outage, to the listeners in this process."""
 
         async def remote() -> None:
-            await self._redis.publish(_PREFIX + channel, message)
+            await self._redis.publish(self._prefix + channel, message)
 
         await self._either(remote, lambda: self._local.publish(channel, message))
 
@@ -127,7 +132,7 @@ class RedisCache:
         """Pass messages on until something breaks, and return what it was."""
         try:
             async with self._redis.pubsub() as pubsub:
-                await pubsub.subscribe(_PREFIX + channel)
+                await pubsub.subscribe(self._prefix + channel)
                 while True:
                     message = await pubsub.get_message(timeout=_POLL_S)
                     if message is not None and message["type"] == "message":
