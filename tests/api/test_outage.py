@@ -2,20 +2,54 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
+import psutil
+
 from tests import services
-from tests.api.service import service
+from tests.api.service import LiveService, service
 from tests.api.test_crash import checked
+
+
+def timely_health(live: LiveService) -> httpx.Response:
+    """Ask for health, which answers within two seconds whatever has happened."""
+    begin_s = time.monotonic()
+    answer = live.client.get("/api/health")
+    assert time.monotonic() - begin_s < 2.0, answer.text
+    return answer
+
+
+@contextlib.contextmanager
+def frozen(pid: int) -> Iterator[None]:
+    """Hold a server and all its children."""
+    process = psutil.Process(pid)
+    held = [process, *process.children(recursive=True)]
+    for one in held:
+        one.suspend()
+    try:
+        yield
+    finally:
+        for one in held:
+            one.resume()
 
 
 def test_postgresql_stopped_and_started_under_load_costs_no_row(tmp_path: Path) -> None:
     environment = {"HMS_SCHEDULERS": "round_robin,greedy,random"}
-    with services.postgres() as server:
-        with service(tmp_path, {**environment, "DATABASE_URL": server.url}) as live:
+    with services.postgres() as server, services.redis() as cache:
+        with service(tmp_path, {**environment, "DATABASE_URL": server.url, "REDIS_URL": cache.url}) as live:
             live.post("/api/simulation/start", {"speed": 300})
             live.wait(lambda now: now["tasks_processed"] > 100)
+            assert timely_health(live).json()["database"]["status"] == "ok"
+            with frozen(server.pid), frozen(cache.pid):  # they say nothing, which is worse than to be gone
+                for _ in range(2):
+                    assert timely_health(live).status_code == 503
+            live.health("ok")
             server.stop()
+            assert timely_health(live).status_code == 503
             assert live.health("down", "database").status_code == 503
             for path in ("/api/full_history", "/api/stats", "/api/history/ledger", "/api/tasks/1", "/api/models"):
                 answer = live.client.get(path)
