@@ -16,6 +16,7 @@ import pytest
 
 from hybrid_ml_scheduler.api.desks import opening, race
 from hybrid_ml_scheduler.api.desks.race import RaceDesk
+from hybrid_ml_scheduler.api.services import Services
 from hybrid_ml_scheduler.storage import Integrity, StoreUnavailableError, integrity, open_store
 from tests.api.conftest import Opener
 
@@ -103,8 +104,14 @@ async def post(client: httpx.AsyncClient, path: str, body: Any = None, expected:
     return answer.json()
 
 
+def services_of(client: httpx.AsyncClient) -> Services:
+    found = client._transport.app.state.services  # type: ignore[attr-defined]
+    assert isinstance(found, Services)
+    return found
+
+
 def desk_of(client: httpx.AsyncClient) -> RaceDesk:
-    found = client._transport.app.state.services.race  # type: ignore[attr-defined]
+    found = services_of(client).race
     assert isinstance(found, RaceDesk)
     return found
 
@@ -176,7 +183,10 @@ async def test_a_run_that_cannot_be_continued_is_told_of_and_a_new_one_is_the_wa
             assert "new_run" in refused["detail"]
         patched = await client.patch("/api/simulation", json={"workload": "light"})
         assert patched.status_code == 409
-        assert len((await client.get("/api/history/comparative")).json()) > 20, "what is stored can be read"
+        for path in ("metrics", "strategies", "settings", "history/trend", "stats", "events", "tasks/5"):
+            assert (await client.get(f"/api/{path}")).status_code == 200, "what is stored can be read"
+        shown = json.loads(services_of(client).board.snapshot("greedy"))["update"]["status"]
+        assert (shown["state"], shown["problem"]) == ("stopped", sentence), "whoever watches sees it, too"
         await post(client, "/api/simulation/start", {"new_run": True})
         now = await until(client, lambda now: now["tasks_processed"] > 3)
         assert (now["run_id"], now["problem"]) == (2, None)

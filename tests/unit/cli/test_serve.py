@@ -1,0 +1,37 @@
+"""What `hms serve` hands on to the service, without one."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hybrid_ml_scheduler.api import server
+from hybrid_ml_scheduler.cli.main import run
+from hybrid_ml_scheduler.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def _same_switching() -> Iterator[None]:
+    before_s = sys.getswitchinterval()
+    yield
+    sys.setswitchinterval(before_s)
+
+
+@pytest.mark.parametrize("flags", [[], ["--new-run"], ["--new-run", "--start"]])
+def test_a_new_run_is_begun_only_if_it_is_asked_for(
+    flags: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[tuple[bool, bool]] = []
+
+    def note(settings: Settings, listener: socket.socket, *, new_run: bool = False) -> None:
+        listener.close()
+        begun.append((new_run, settings.autostart))
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(server, "run_server", note)
+    assert run(["serve", "--port", "0", *flags]) == 0
+    assert begun == [("--new-run" in flags, "--start" in flags)]
