@@ -1,0 +1,34 @@
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
+import { afterEach, describe, expect, it } from "vitest";
+import { Situation } from "@/features/shell/Situation";
+import { START } from "@/live/state";
+import { useLive } from "@/live/store";
+import { last } from "../fixtures";
+
+afterEach(() => {
+  cleanup();
+  useLive.setState(START, true);
+});
+
+describe("what a person must know before reading any number", () => {
+  it("why the race cannot go on, with a new run as the way out", () => {
+    const status = {
+      ...last.status,
+      state: "stopped" as const,
+      problem: "Run 1 cannot be continued: no file.",
+    };
+    useLive.setState({ update: { ...last, status } });
+    const asked: unknown[] = [];
+    const before = globalThis.fetch;
+    globalThis.fetch = (place, init) => {
+      asked.push([place, init?.body]);
+      return Promise.resolve(new Response(JSON.stringify(status)));
+    };
+    render(<Situation />);
+    expect(screen.getByRole("status").textContent).toContain("Run 1 cannot be continued: no file.");
+    expect(screen.queryByText("Continue")).toBeNull();
+    fireEvent.click(screen.getByText("Begin a new run"));
+    globalThis.fetch = before;
+    expect(asked).toEqual([["/api/simulation/start", JSON.stringify({ new_run: true })]]);
+  });
+});
