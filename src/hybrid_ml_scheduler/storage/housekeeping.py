@@ -31,7 +31,7 @@ _CLEARED = (scheduler_results, training_data, tasks, rollups, model_versions, no
 
 
 async def clear_history(store: Store) -> Cleared:
-    """Remove every task, result, label, model and notification; runs, their events and checkpoints stay.
+    """Remove every task, result, label, model and notification; the newest run keeps what it needs to come back.
 
     Rows of older tasks that arrive later are left out: the oldest id that is kept is noted with the totals.
     """
@@ -45,6 +45,7 @@ async def clear_history(store: Store) -> Cleared:
                 await connection.execute(sa.delete(table))
         nothing = {"tasks": 0, "results": 0, "training": 0, "floor_task_id": before["next_task_id"]}
         await connection.execute(sa.update(totals).values(**nothing))
+        await _forget_empty_runs(connection)
     return Cleared(tasks=before["tasks"], results=before["results"])
 
 

@@ -161,10 +161,10 @@ class _Session:
 
     async def _connected(self) -> AsyncConnection:
         if self._connection is None:
-            connection = await self._store.engine.connect()
-            self._connection = await connection.execution_options(isolation_level="AUTOCOMMIT")
+            self._connection = await self._store.engine.connect()
+            await self._connection.execution_options(isolation_level="AUTOCOMMIT")
             for name, value in _KEEPALIVES.items():
-                await connection.execute(sa.text(f"SET {name} = {value}"))
+                await self._connection.execute(sa.text(f"SET {name} = {value}"))
         return self._connection
 
     async def _answers(self) -> bool:

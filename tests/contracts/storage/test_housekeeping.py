@@ -56,6 +56,13 @@ async def test_a_run_can_still_come_back_after_clearing(store: Store) -> None:
     assert len(await events_since(store, run_id)) == 1
 
 
+async def test_clearing_forgets_what_happened_in_runs_that_have_ended(store: Store) -> None:
+    old, new = await samples.new_run(store), await samples.new_run(store)
+    await write_batch(store, RowBatch(events=[samples.event(old, 0, 3), samples.event(new, 0, 3)]))
+    await clear_history(store)
+    assert [row.run_id for row in await event_history(store)] == [new]
+
+
 async def test_rows_of_cleared_tasks_that_come_late_are_left_out(store: Store) -> None:
     run_id = await samples.new_run(store)
     await write_batch(store, samples.batch(run_id, 0, 20))
