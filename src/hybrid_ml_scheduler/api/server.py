@@ -48,7 +48,9 @@ class _Server(uvicorn.Server):
             tidy()
             address = sockets[0].getsockname() if sockets else (self.config.host, self.config.port)
             _say(self._settings, url_of(address[0], address[1]))
-            _say_if_another_race(self._settings, self._app.state.services.race.status().schedulers)
+            status = self._app.state.services.race.status()
+            _say_if_lost(status.problem)
+            _say_if_another_race(self._settings, status.schedulers)
 
 
 def run_server(settings: Settings, listener: socket.socket, *, new_run: bool = False) -> None:
@@ -109,6 +111,16 @@ def _say(settings: Settings, address: str) -> None:
         "  stop it with Ctrl+C",
     )
     print("\n".join(lines), file=sys.stdout, flush=True)
+
+
+def _say_if_lost(problem: str | None) -> None:
+    """A stored run that cannot be continued stays as it is; whoever started the service must know the way out."""
+    if problem is not None:
+        print(
+            f"  note:     {problem} What is stored stays; begin a new run in the dashboard, with new_run in "
+            "POST /api/simulation/start, or with hms serve --new-run.",
+            flush=True,
+        )
 
 
 def _say_if_another_race(settings: Settings, racing: Sequence[str]) -> None:

@@ -237,7 +237,8 @@ class RaceDesk:
         try:
             return await asked(self._arena, command)
         except HaltedError as problem:
-            raise Conflict(f"The run was halted ({problem}) Begin a new one with new_run = true.") from problem
+            reason = str(problem).rstrip(".")
+            raise Conflict(f"The race cannot go on ({reason}); begin a new one with new_run = true.") from problem
 
     async def _durable(self) -> None:
         """Wait a moment until what was handed over is stored; what a slow store has not taken by then, it will."""
