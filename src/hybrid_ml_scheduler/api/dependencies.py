@@ -1,4 +1,4 @@
-"""Named dependencies of the routes."""
+"""Named dependencies of the routes; asynchronous, since others would be called in a thread and wait for their turn."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from hybrid_ml_scheduler.api.ports import Archive, Catalog, Race
 __all__ = ["ArchiveDep", "CatalogDep", "RaceDep"]
 
 
-def _race(connection: HTTPConnection) -> Race:
+async def _race(connection: HTTPConnection) -> Race:
     return cast("Race", connection.app.state.services.race)
 
 
-def _archive(connection: HTTPConnection) -> Archive:
+async def _archive(connection: HTTPConnection) -> Archive:
     return cast("Archive", connection.app.state.services.archive)
 
 
-def _catalog(connection: HTTPConnection) -> Catalog:
+async def _catalog(connection: HTTPConnection) -> Catalog:
     return cast("Catalog", connection.app.state.services.catalog)
 
 

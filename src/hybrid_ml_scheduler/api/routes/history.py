@@ -69,7 +69,7 @@ async def export(
     return StreamingResponse(download.chunks, media_type=download.media_type, headers=disposition)
 
 
-def _ledger_query(  # one parameter for each filter a person can set
+async def _ledger_query(  # one parameter for each filter a person can set
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
     sort: LedgerSort = "task_id",
