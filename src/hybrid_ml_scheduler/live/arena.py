@@ -31,6 +31,8 @@ _log = logging.getLogger(__name__)
 
 _IDLE_S = 0.5
 _STORE_WAIT_S = 0.01
+# Commands come before the next tasks where a turn has already taken longer than this, as with a checkpoint.
+_PATIENCE_S = 0.003
 _CLOSED_WITHIN_S = 10.0
 _EXPLAIN_ALL_UP_TO = 50.0
 # Above this pace the agent learns after every seventh task: with its late first update that is still one in eight.
@@ -224,6 +226,8 @@ class Arena:
         if not has_room:
             self.pace.rest()
             return _STORE_WAIT_S
+        if time.monotonic() - now_s > _PATIENCE_S:
+            return 0.0
         count = self.pace.due(now_s)
         self._step(race, count)
         return 0.0 if count else max(0.0, min(self.pace.wait_s(now_s), rest_s))

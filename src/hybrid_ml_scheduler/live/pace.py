@@ -8,7 +8,7 @@ from collections import deque
 __all__ = ["Pace", "Speedometer"]
 
 _BURST = 4
-_AT_FULL_SPEED = 32
+_AT_FULL_SPEED = 24
 _PATIENCE_S = 0.25
 
 

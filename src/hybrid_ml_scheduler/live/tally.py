@@ -6,16 +6,59 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from numba import njit
 
 from hybrid_ml_scheduler.cluster import RunColumns
-from hybrid_ml_scheduler.core import NO_GPU, Outcome
-from hybrid_ml_scheduler.physics import Tariff
+from hybrid_ml_scheduler.core import NO_GPU, FloatColumn, Outcome
+from hybrid_ml_scheduler.physics import CoExecution, Tariff
 
 __all__ = ["Tally"]
 
 _RECENT = 1000
 _SUMS = ("time_s", "latency_s", "wait_s", "energy_j", "cost_usd", "device_s", "gpu_fraction")
 _COUNTS = ("tasks", "failed", "out_of_memory", "cpu", "gpu", "split")
+
+
+@njit(cache=True, error_model="numpy")
+def _added(
+    arrival_s: FloatColumn,
+    ready_s: FloatColumn,
+    finish_s: FloatColumn,
+    cpu_s: FloatColumn,
+    gpu_s: FloatColumn,
+    gpu_fraction: FloatColumn,
+    gpu: npt.NDArray[np.int32],
+    energy_j: FloatColumn,
+    cost_usd: FloatColumn,
+    serial: bool,
+    sums: FloatColumn,
+    recent: FloatColumn,
+    tasks: int,
+    makespan_s: float,
+    on_cpu: int,
+    on_gpu: int,
+    on_both: int,
+) -> tuple[float, int, int, int]:
+    """Add finished tasks to the sums (in the order of `_SUMS`) one by one; return makespan and places."""
+    for row in range(len(finish_s)):
+        execution_s = cpu_s[row] + gpu_s[row] if serial else max(cpu_s[row], gpu_s[row])
+        recent[(tasks + row) % _RECENT] = finish_s[row] - arrival_s[row]
+        sums[0] += execution_s
+        sums[1] += finish_s[row] - arrival_s[row]
+        sums[2] += finish_s[row] - ready_s[row] - execution_s
+        sums[3] += energy_j[row]
+        sums[4] += cost_usd[row]
+        sums[5] += cpu_s[row] + gpu_s[row]
+        sums[6] += gpu_fraction[row]
+        makespan_s = max(makespan_s, finish_s[row])
+        if gpu[row] == NO_GPU:
+            on_cpu += 1
+        elif cpu_s[row] > 0.0:
+            on_both += 1
+        else:
+            on_gpu += 1
+    return makespan_s, on_cpu, on_gpu, on_both
 
 
 class Tally:
@@ -82,28 +125,17 @@ class Tally:
             for outcome in columns.outcomes(np.zeros(len(columns), dtype=np.int64), tariff):
                 self.add(outcome)
             return
-        execution, latency = columns.execution_s, columns.latency_s
-        places = np.arange(self.tasks, self.tasks + len(columns)) % _RECENT
-        self._recent[places] = latency
-        waits = columns.finish_s - columns.ready_s - execution
-        busy = columns.cpu_s + columns.gpu_s
-        counted = np.array((execution, latency, waits, *columns.charges(tariff), busy, columns.gpu_fraction))
-        before = np.array([getattr(self, name) for name in _SUMS])
-        # A running sum adds in order; np.sum would add in pairs and round otherwise.
-        sums = np.cumsum(np.column_stack((before, counted)), axis=1)[:, -1]
+        sums = np.array([getattr(self, name) for name in _SUMS])
+        serial = columns.node.co_execution == CoExecution.SERIAL
+        self.makespan_s, self.cpu, self.gpu, self.split = _added(
+            columns.arrival_s, columns.ready_s, columns.finish_s, columns.cpu_s, columns.gpu_s, columns.gpu_fraction,
+            columns.gpu, *columns.charges(tariff), serial, sums, self._recent, self.tasks,
+            self.makespan_s, self.cpu, self.gpu, self.split,
+        )  # fmt: skip
         for name, total in zip(_SUMS, sums.tolist(), strict=True):
             setattr(self, name, total)
-        self.makespan_s = max(self.makespan_s, float(columns.finish_s.max()))
-        self._count_places(columns)
-
-    def _count_places(self, columns: RunColumns) -> None:
-        on_gpu = columns.gpu != NO_GPU
-        used, split = int(np.count_nonzero(on_gpu)), int(np.count_nonzero(on_gpu & (columns.cpu_s > 0.0)))
         self.tasks += len(columns)
-        self.out_of_memory += int(np.count_nonzero(columns.out_of_memory))
-        self.cpu += len(columns) - used
-        self.gpu += used - split
-        self.split += split
+        self.out_of_memory += int(np.count_nonzero(columns.status))
 
     def mean(self, total: float) -> float | None:
         """Return a total per finished task."""

@@ -112,11 +112,11 @@ def test_tasks_taken_together_leave_the_rows_and_states_of_single_steps(name: st
 
 def test_the_time_of_tasks_placed_together_counts_for_each_with_their_mean() -> None:
     race = new_race(Node())
-    assert race.advance(_AT_FULL_SPEED) == _AT_FULL_SPEED == 32, "the help of hms_decision_seconds names this number"
+    assert race.advance(_AT_FULL_SPEED) == _AT_FULL_SPEED == 24, "the help of hms_decision_seconds names this number"
     greedy = next(racer for racer in race.racers if racer.name == "greedy")
-    place = bisect_left(DECISION_BUCKETS_S, greedy.decision_s / 32)
+    place = bisect_left(DECISION_BUCKETS_S, greedy.decision_s / 24)
     assert [where for where, count in enumerate(greedy.decision_counts) if count] == [place]
-    assert greedy.decision_counts[place] == 32
+    assert greedy.decision_counts[place] == 24
 
 
 def test_tasks_are_really_taken_together() -> None:
