@@ -44,7 +44,7 @@ kernels_ready
 say "Running the tests."
 status=0
 # Nothing is printed after this: pytest has the last word. Should a test ever hang, it says where after ten minutes.
-.venv/bin/python -m pytest --numprocesses 2 --dist loadgroup --durations=15 -o faulthandler_timeout=600 "$@" || status=$?
+.venv/bin/python -m pytest --numprocesses 2 --dist worksteal --durations=15 -o faulthandler_timeout=600 "$@" || status=$?
 if ((status == 0 && ${#failed[@]})); then
     status=1
 fi

@@ -8,7 +8,6 @@ import signal
 import threading
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
 
 import asyncpg
 import pytest
@@ -23,8 +22,6 @@ settings.register_profile("steady", max_examples=40, derandomize=True, deadline=
 settings.register_profile("soak", max_examples=2000, deadline=None, suppress_health_check=_PATIENT)
 settings.load_profile("steady")
 
-_TESTS = Path(__file__).parent
-
 # A shell that starts this in the background has it ignore Ctrl+C, and what a test interrupts would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -33,13 +30,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--soak` repeats what is done a few times otherwise, for example a hundred crashes instead of three."""
     parser.addoption("--soak", action="store_true", help="repeat crash tests a hundred times")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of several processes one has all tests with a service or a browser, one after the other; the rest is shared."""
-    for item in items:
-        if item.path.relative_to(_TESTS).parts[0] in ("api", "e2e"):
-            item.add_marker(pytest.mark.xdist_group("service"))
 
 
 @pytest.fixture(scope="session")
