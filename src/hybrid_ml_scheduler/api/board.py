@@ -32,6 +32,8 @@ class Board:
         self._frame = idle_frame(time.time())
         self._seq = 0
         self._encoded: dict[str, str] = {}
+        self._snapshots: dict[str, str] = {}
+        self._snapshots_of = (0, 0)
         self._tasks: deque[Task] = deque(maxlen=_TASKS_KEPT)
         self._notices: deque[Notification] = deque(maxlen=_LINES_KEPT)
         self._log: deque[LogLine] = deque(maxlen=_LINES_KEPT)
@@ -104,7 +106,15 @@ class Board:
         return found
 
     def snapshot(self, focus: str) -> str:
-        """Return the first message of a connection."""
+        """Return the first message of a connection, made once however many come at the same time."""
+        moment = (self._seq, self._number)
+        if moment != self._snapshots_of:
+            self._snapshots, self._snapshots_of = {}, moment
+        if focus not in self._snapshots:
+            self._snapshots[focus] = self._snapshot(focus)
+        return self._snapshots[focus]
+
+    def _snapshot(self, focus: str) -> str:
         return Snapshot(
             seq=self._seq,
             at=datetime.now(tz=timezone.utc),

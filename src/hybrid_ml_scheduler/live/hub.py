@@ -53,6 +53,7 @@ class Hub:
         self._capacity = capacity
         self._seats: set[Seat] = set()
         self._waking: asyncio.Task[None] | None = None
+        self._is_newer = False
 
     def __len__(self) -> int:
         return sum(seat.is_viewer for seat in self._seats)
@@ -74,14 +75,17 @@ class Hub:
 
     def refresh(self) -> None:
         """Wake all viewers for a newer update, in slices, so that other work on the loop gets its turn."""
+        self._is_newer = True  # also for those who have been woken already, where the waking is not over yet
         if self._waking is None or self._waking.done():
             self._waking = asyncio.get_running_loop().create_task(self._wake_all())
 
     async def _wake_all(self) -> None:
-        for place, seat in enumerate(list(self._seats), start=1):
-            seat.refresh()
-            if place % _SLICE == 0:
-                await asyncio.sleep(0.005)
+        while self._is_newer:
+            self._is_newer = False
+            for place, seat in enumerate(list(self._seats), start=1):
+                seat.refresh()
+                if place % _SLICE == 0:
+                    await asyncio.sleep(0.005)
 
     def line(self, message: str) -> None:
         """Send a short message to everyone."""

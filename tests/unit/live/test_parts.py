@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 
 import pytest
@@ -115,3 +116,18 @@ async def test_a_viewer_that_does_not_look_misses_updates_and_holds_nobody_up() 
         assert fresh
         assert lines == [str(number) for number in range(936, 1000)]
     assert len(hub) == 0
+
+
+async def test_an_update_that_comes_while_viewers_are_woken_reaches_those_who_were_woken_before() -> None:
+    hub = Hub(capacity=200)
+    with contextlib.ExitStack() as stack:
+        seats = [stack.enter_context(hub.seat("greedy")) for _ in range(130)]  # more than are woken at once
+        hub.refresh()
+        await asyncio.sleep(0)
+        early = [seat for seat in seats if seat._fresh]
+        assert 0 < len(early) < len(seats)
+        for seat in early:
+            assert await seat.news() == ([], True)
+        hub.refresh()
+        for seat in seats:
+            assert await asyncio.wait_for(seat.news(), 10.0) == ([], True)
