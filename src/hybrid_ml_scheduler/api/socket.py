@@ -60,13 +60,15 @@ async def _attend(socket: WebSocket, seat: Seat, services: Services) -> None:
 
 async def _speak(socket: WebSocket, seat: Seat, services: Services) -> None:
     board = services.board
+    shown = (board.seq, seat.focus)
     await socket.send_text(board.snapshot(seat.focus))
     while True:
         lines, fresh = await seat.news()
         for line in lines:
             await socket.send_text(line)
             services.telemetry.sent()
-        if fresh:
+        if fresh and shown != (board.seq, seat.focus):  # who was woken late has the newest update already
+            shown = (board.seq, seat.focus)
             await socket.send_text(board.encoded_update(seat.focus))
             services.telemetry.sent()
 
