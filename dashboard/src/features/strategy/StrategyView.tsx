@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { NavLink, useNavigate, useParams } from "react-router";
+import { NavLink, useNavigate, useNavigation, useParams } from "react-router";
 import { Loading } from "@/features/widgets/States";
 import { WidgetGrid, type WidgetSpec } from "@/features/widgets/WidgetGrid";
 import { type StrategyFace, useFaces, useRacers } from "@/lib/useStrategy";
@@ -104,13 +104,16 @@ function widgetsOf(name: string): readonly WidgetSpec[] {
 export function StrategyView() {
   const params = useParams();
   const navigate = useNavigate();
+  // Who is already on the way to another view must not be called back here.
+  const settled = useNavigation().state === "idle";
   const racers = useRacers();
   const face = useFaces();
   const name = params.name ?? (racers.includes(FIRST) ? FIRST : racers[0]);
   useEffect(() => {
     if (name) focusOn(name);
-    if (name && !params.name) navigate(`/strategies/${name}${window.location.search}`, { replace: true });
-  }, [name, params.name, navigate]);
+    if (settled && name && !params.name)
+      navigate(`/strategies/${name}${window.location.search}`, { replace: true });
+  }, [settled, name, params.name, navigate]);
   if (!name) return <Loading title="Waiting for the race" />;
   return (
     <>
