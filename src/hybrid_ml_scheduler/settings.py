@@ -111,6 +111,7 @@ class Settings(BaseSettings):
     )
     retraining: Literal["background", "synchronous"] = Field(default="background", alias=_own("RETRAINING"))
     autostart: bool = Field(default=False, alias=_own("AUTOSTART"))
+    follow: bool = Field(default=False, alias=_own("FOLLOW"))
     retention_tasks: Annotated[int, Field(ge=0)] = Field(default=0, alias=_own("RETENTION_TASKS"))
     connect_timeout_s: Annotated[float, Field(gt=0, le=600)] = Field(default=10.0, alias=_own("CONNECT_TIMEOUT_S"))
     allowed_origins: Names = Field(default=(), alias=_own("ALLOWED_ORIGINS"))
@@ -174,6 +175,8 @@ class Settings(BaseSettings):
     def _whole(self) -> Settings:
         if self.database_url is None and self._names_postgres and not self.postgres_user:
             raise ValueError("POSTGRES_USER is missing, though another POSTGRES_ variable is set")
+        if self.follow and self.cache_url is None:
+            raise ValueError("a service that follows needs the Redis of the one that runs the race; set REDIS_URL")
         if self.environment == "production":
             key = "" if self.api_key is None else self.api_key.get_secret_value()
             if len(key) < _SHORTEST_KEY or _is_worthless(key):
@@ -238,6 +241,11 @@ class Settings(BaseSettings):
         if url.startswith("sqlite"):
             return url.partition(":///")[2]
         return "postgresql://" + url.partition("://")[2].rpartition("@")[2].partition("?")[0]
+
+    @property
+    def log_file(self) -> Path:
+        """The log; services that follow, of which several may run in one folder, each have their own."""
+        return self.log_dir / (f"follow-{self.port}.log" if self.follow else "app.log")
 
     @property
     def cache_url(self) -> SecretStr | None:

@@ -185,7 +185,7 @@ async def test_a_run_that_cannot_be_continued_is_told_of_and_a_new_one_is_the_wa
         assert patched.status_code == 409
         for path in ("metrics", "strategies", "settings", "history/trend", "stats", "events", "tasks/5"):
             assert (await client.get(f"/api/{path}")).status_code == 200, "what is stored can be read"
-        shown = json.loads(services_of(client).board.snapshot("greedy"))["update"]["status"]
+        shown = json.loads(services_of(client).screen.snapshot("greedy"))["update"]["status"]
         assert (shown["state"], shown["problem"]) == ("stopped", sentence), "whoever watches sees it, too"
         await post(client, "/api/simulation/start", {"new_run": True})
         now = await until(client, lambda now: now["tasks_processed"] > 3)

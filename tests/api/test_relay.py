@@ -6,7 +6,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from hybrid_ml_scheduler.api.desks.relay import CHANNEL
+from hybrid_ml_scheduler.api.desks.relay import UPDATES
 from hybrid_ml_scheduler.storage import identity, open_cache, open_store, upgrade
 from tests.api.conftest import Opener
 from tests.api.service import PATIENCE_S
@@ -18,7 +18,7 @@ async def test_updates_are_published_for_other_processes(application: Opener, re
     listener.belong_to(await named(url))
     try:
         async with (
-            listener.subscribe(CHANNEL) as subscription,
+            listener.subscribe(UPDATES) as subscription,
             application(redis_url=redis_url, database_url=url) as client,
         ):
             await client.post("/api/simulation/start", json={"speed": 50})

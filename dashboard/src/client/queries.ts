@@ -41,12 +41,17 @@ export function usePresets(): readonly Preset[] {
   );
 }
 
-export function useServiceCard(): ServiceCard | undefined {
-  return useQuery({
-    queryKey: ["settings"],
-    queryFn: () => ask<ServiceCard>("/api/settings"),
-    staleTime: 60_000,
-  }).data;
+/** Whether this service only shows a race that another one runs; then nothing can be steered here. */
+export function useFollows(): boolean {
+  const card = useQuery(
+    {
+      queryKey: ["settings"],
+      queryFn: () => ask<ServiceCard>("/api/settings"),
+      staleTime: 60_000,
+    },
+    queryClient,
+  ).data;
+  return card?.follows ?? false;
 }
 
 export function useStats(window: number, scheduler: string): UseQueryResult<Stats> {

@@ -537,6 +537,11 @@ export interface components {
             default_speed: number;
             /** Environment */
             environment: string;
+            /**
+             * Follows
+             * @description Another service runs the race; this one shows it and changes nothing.
+             */
+            follows: boolean;
             /** Max Body Bytes */
             max_body_bytes: number;
             /** Max Message Bytes */

@@ -1,5 +1,7 @@
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, describe, expect, it } from "vitest";
+import { queryClient } from "@/client/queries";
+import { ControlBar } from "@/features/shell/ControlBar";
 import { Situation } from "@/features/shell/Situation";
 import { START } from "@/live/state";
 import { useLive } from "@/live/store";
@@ -7,6 +9,7 @@ import { last } from "../fixtures";
 
 afterEach(() => {
   cleanup();
+  queryClient.clear();
   useLive.setState(START, true);
 });
 
@@ -18,6 +21,7 @@ describe("what a person must know before reading any number", () => {
       problem: "Run 1 cannot be continued: no file.",
     };
     useLive.setState({ update: { ...last, status } });
+    queryClient.setQueryData(["settings"], { follows: false });
     const asked: unknown[] = [];
     const before = globalThis.fetch;
     globalThis.fetch = (place, init) => {
@@ -30,5 +34,24 @@ describe("what a person must know before reading any number", () => {
     fireEvent.click(screen.getByText("Begin a new run"));
     globalThis.fetch = before;
     expect(asked).toEqual([["/api/simulation/start", JSON.stringify({ new_run: true })]]);
+  });
+
+  it("offers nothing where another service runs the race", () => {
+    const status = { ...last.status, state: "paused" as const };
+    useLive.setState({
+      ...START,
+      update: { ...last, status },
+      connection: { ...START.connection, phase: "live" },
+    });
+    queryClient.setQueryData(["settings"], { follows: true });
+    render(
+      <>
+        <ControlBar />
+        <Situation />
+      </>,
+    );
+    expect(screen.getByText(/it is steered there/)).toBeTruthy();
+    expect(screen.getByRole("status").textContent).toContain("Paused");
+    expect(screen.queryAllByRole("button")).toEqual([]);
   });
 });

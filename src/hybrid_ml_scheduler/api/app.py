@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
@@ -11,15 +10,19 @@ from starlette.types import ASGIApp
 
 from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.api import socket
+from hybrid_ml_scheduler.api.background import going_on
 from hybrid_ml_scheduler.api.board import Board
 from hybrid_ml_scheduler.api.desks.archive import ArchiveDesk
 from hybrid_ml_scheduler.api.desks.casting import Casting
 from hybrid_ml_scheduler.api.desks.catalog import CatalogDesk
+from hybrid_ml_scheduler.api.desks.followed_catalog import FollowedCatalog
+from hybrid_ml_scheduler.api.desks.following import FollowedRace, follow
 from hybrid_ml_scheduler.api.desks.opening import Backstage, open_stage
-from hybrid_ml_scheduler.api.desks.relay import relay_updates
+from hybrid_ml_scheduler.api.desks.relay import hand_out, relay_updates
 from hybrid_ml_scheduler.api.desks.telemetry import Telemetry
 from hybrid_ml_scheduler.api.errors import install_error_handlers
 from hybrid_ml_scheduler.api.middleware import BodyLimit, HeadAsGet, RateLimit, RequestLog, SecurityHeaders
+from hybrid_ml_scheduler.api.mirror import Mirror
 from hybrid_ml_scheduler.api.origins import OriginLimit, Sharing
 from hybrid_ml_scheduler.api.routes import ROUTERS
 from hybrid_ml_scheduler.api.schema import install_openapi
@@ -31,7 +34,7 @@ from hybrid_ml_scheduler.live.hub import Hub
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.schedulers import find
 from hybrid_ml_scheduler.settings import Settings
-from hybrid_ml_scheduler.storage import Cache, identity, open_cache
+from hybrid_ml_scheduler.storage import Cache, identity, open_cache, open_store
 from hybrid_ml_scheduler.workload import preset
 
 __all__ = ["create_app"]
@@ -56,7 +59,11 @@ def create_app(settings: Settings, services: Services | None = None, *, new_run:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(cache.close)
-            opened = services or await stack.enter_async_context(_opened(settings, telemetry, cache, new_run))
+            opened = services or await stack.enter_async_context(
+                _followed(settings, telemetry, cache)
+                if settings.follow
+                else _raced(settings, telemetry, cache, new_run=new_run)
+            )
             app.state.services = opened
             yield
 
@@ -89,26 +96,53 @@ def _install_middleware(app: FastAPI, settings: Settings, telemetry: Telemetry, 
 
 
 @contextlib.asynccontextmanager
-async def _opened(settings: Settings, telemetry: Telemetry, cache: Cache, new_run: bool) -> AsyncIterator[Services]:
-    """Open everything behind the routes."""
+async def _raced(
+    settings: Settings, telemetry: Telemetry, cache: Cache, *, new_run: bool = False
+) -> AsyncIterator[Services]:
+    """Open everything behind the routes, the race included."""
     hub = Hub(settings.max_viewers)
     board = Board(hub)
-    async with open_stage(_backstage(settings, new_run), board) as stage, contextlib.AsyncExitStack() as stack:
+    async with open_stage(_backstage(settings, new_run), board) as stage:
         arena, desk, store, writer = stage.arena, stage.desk, stage.store, stage.writer
         cache.belong_to(await identity(store))
         casting = Casting(settings.schedulers)
-        telemetry.watch(arena, hub, writer, lambda: board.frame)
-        relay = asyncio.create_task(relay_updates(hub, board, cache))
-        stack.callback(relay.cancel)
-        yield Services(
-            race=desk,
-            archive=ArchiveDesk(store, cache, arena, desk),
-            catalog=CatalogDesk(_about(settings), casting, arena, desk, store, cache, writer, telemetry),
-            hub=hub,
-            board=board,
-            telemetry=telemetry,
-            origins=frozenset(settings.origins),
-        )
+        catalog = CatalogDesk(_about(settings), casting, arena, desk, store, cache, writer, telemetry)
+        telemetry.watch(desk, hub, board)
+        telemetry.watch_engine(arena, writer)
+        async with going_on(relay_updates(hub, board, cache), hand_out(board, catalog, cache)):
+            yield Services(
+                race=desk,
+                archive=ArchiveDesk(store, cache, desk),
+                catalog=catalog,
+                hub=hub,
+                screen=board,
+                telemetry=telemetry,
+                origins=frozenset(settings.origins),
+            )
+
+
+@contextlib.asynccontextmanager
+async def _followed(settings: Settings, telemetry: Telemetry, cache: Cache) -> AsyncIterator[Services]:
+    """Open everything behind the routes where another service runs the race."""
+    hub = Hub(settings.max_viewers)
+    mirror = Mirror(hub)
+    race = FollowedRace(mirror)
+    store = await open_store(settings.database.get_secret_value(), timeout_s=settings.connect_timeout_s)
+    try:
+        cache.belong_to(await identity(store))
+        telemetry.watch(race, hub, mirror)
+        async with going_on(follow(mirror, cache)):
+            yield Services(
+                race=race,
+                archive=ArchiveDesk(store, cache, race),
+                catalog=FollowedCatalog(_about(settings), mirror, store, cache, telemetry),
+                hub=hub,
+                screen=mirror,
+                telemetry=telemetry,
+                origins=frozenset(settings.origins),
+            )
+    finally:
+        await store.close()
 
 
 def _backstage(settings: Settings, new_run: bool) -> Backstage:
@@ -143,6 +177,7 @@ def _about(settings: Settings) -> About:
         version=__version__,
         environment=settings.environment,
         needs_api_key=settings.required_api_key is not None,
+        follows=settings.follow,
         update_interval_s=settings.update_interval_s,
         num_gpus=settings.num_gpus,
         retrain_interval=settings.retrain_interval,

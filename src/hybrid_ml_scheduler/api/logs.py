@@ -25,8 +25,8 @@ def get_logger(name: str) -> Any:
     return structlog.get_logger(name)
 
 
-def configure_logs(level: str, folder: Path) -> None:
-    """Send every log line of the process, uvicorn's included, through one formatter."""
+def configure_logs(level: str, path: Path) -> None:
+    """Send every log line of the process, uvicorn's included, through one formatter to stderr and a file."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -44,7 +44,7 @@ def configure_logs(level: str, folder: Path) -> None:
     # Somebody at a terminal reads words; programs, and the file, get JSON.
     shown = _formatter(shared, structlog.dev.ConsoleRenderer()) if sys.stderr.isatty() else lines
     root = logging.getLogger()
-    root.handlers = [_with(shown, logging.StreamHandler(sys.stderr)), _with(lines, _file(folder))]
+    root.handlers = [_with(shown, logging.StreamHandler(sys.stderr)), _with(lines, _file(path))]
     root.setLevel(level)
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
         logging.getLogger(name).handlers = []
@@ -64,10 +64,9 @@ def _with(formatter: logging.Formatter, handler: logging.Handler) -> logging.Han
     return handler
 
 
-def _file(folder: Path) -> logging.Handler:
-    path = folder / "app.log"
+def _file(path: Path) -> logging.Handler:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         return logging.handlers.RotatingFileHandler(path, maxBytes=_FILE_BYTES, backupCount=_FILES_KEPT)
     except OSError as error:
         raise ConfigurationError(f"The log file {path} cannot be written: {error.strerror}.") from error

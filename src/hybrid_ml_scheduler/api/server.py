@@ -49,14 +49,16 @@ class _Server(uvicorn.Server):
             address = sockets[0].getsockname() if sockets else (self.config.host, self.config.port)
             _say(self._settings, url_of(address[0], address[1]))
             status = self._app.state.services.race.status()
-            _say_if_lost(status.problem)
-            _say_if_another_race(self._settings, status.schedulers)
+            if not self._settings.follow:
+                _say_if_lost(status.problem)
+                _say_if_another_race(self._settings, status.schedulers)
 
 
 def run_server(settings: Settings, listener: socket.socket, *, new_run: bool = False) -> None:
     """Serve until told to stop; a start that fails ends with the sentence that says why."""
-    configure_logs(settings.log_level, settings.log_dir)
-    app = create_app(settings.model_copy(update={"port": listener.getsockname()[1]}), new_run=new_run)
+    settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+    configure_logs(settings.log_level, settings.log_file)
+    app = create_app(settings, new_run=new_run)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -107,7 +109,8 @@ def _say(settings: Settings, address: str) -> None:
         f"Hybrid ML Scheduler is at {address}",
         f"  database: {settings.database_words}",
         f"  cache:    {cache}",
-        f"  log:      {settings.log_dir / 'app.log'}",
+        f"  log:      {settings.log_file}",
+        *(["  race:     another service's, through Redis; steer it there"] if settings.follow else []),
         "  stop it with Ctrl+C",
     )
     print("\n".join(lines), file=sys.stdout, flush=True)

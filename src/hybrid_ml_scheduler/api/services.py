@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybrid_ml_scheduler.api.board import Board
 from hybrid_ml_scheduler.api.desks.telemetry import Telemetry
 from hybrid_ml_scheduler.api.ports import Archive, Catalog, Race
+from hybrid_ml_scheduler.api.screen import Screen
 from hybrid_ml_scheduler.live.hub import Hub
 
 __all__ = ["Services"]
@@ -20,6 +20,6 @@ class Services:
     archive: Archive
     catalog: Catalog
     hub: Hub
-    board: Board
+    screen: Screen
     telemetry: Telemetry
     origins: frozenset[str]

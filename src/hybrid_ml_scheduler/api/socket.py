@@ -8,7 +8,7 @@ import time
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
-from hybrid_ml_scheduler.api.board import DEFAULT_FOCUS, Board
+from hybrid_ml_scheduler.api.screen import DEFAULT_FOCUS, Screen
 from hybrid_ml_scheduler.api.services import Services
 from hybrid_ml_scheduler.api.wire.live import Focus
 from hybrid_ml_scheduler.live.hub import Seat
@@ -48,7 +48,7 @@ async def watch(socket: WebSocket) -> None:
 async def _attend(socket: WebSocket, seat: Seat, services: Services) -> None:
     """Speak and listen until either ends; whatever happens to one socket stays with it."""
     speaking = asyncio.create_task(_speak(socket, seat, services))
-    listening = asyncio.create_task(_listen(socket, seat, services.board))
+    listening = asyncio.create_task(_listen(socket, seat, services.screen))
     done, rest = await asyncio.wait((speaking, listening), return_when=asyncio.FIRST_COMPLETED)
     for task in rest:
         task.cancel()
@@ -59,21 +59,21 @@ async def _attend(socket: WebSocket, seat: Seat, services: Services) -> None:
 
 
 async def _speak(socket: WebSocket, seat: Seat, services: Services) -> None:
-    board = services.board
-    shown = (board.seq, seat.focus)
-    await socket.send_text(board.snapshot(seat.focus))
+    screen = services.screen
+    shown = (screen.seq, seat.focus)
+    await socket.send_text(screen.snapshot(seat.focus))
     while True:
         lines, fresh = await seat.news()
         for line in lines:
             await socket.send_text(line)
             services.telemetry.sent()
-        if fresh and shown != (board.seq, seat.focus):  # who was woken late has the newest update already
-            shown = (board.seq, seat.focus)
-            await socket.send_text(board.encoded_update(seat.focus))
+        if fresh and shown != (screen.seq, seat.focus):  # who was woken late has the newest update already
+            shown = (screen.seq, seat.focus)
+            await socket.send_text(screen.encoded_update(seat.focus))
             services.telemetry.sent()
 
 
-async def _listen(socket: WebSocket, seat: Seat, board: Board) -> None:
+async def _listen(socket: WebSocket, seat: Seat, screen: Screen) -> None:
     """Take wishes; anything that is not one, and more than ten a second, ends the connection."""
     allowance, last_s = _BURST, time.monotonic()
     while True:
@@ -84,6 +84,6 @@ async def _listen(socket: WebSocket, seat: Seat, board: Board) -> None:
         if allowance < 0.0:
             raise _Flood
         wish = Focus.model_validate_json(text)
-        if wish.scheduler in board.frame.clusters:
+        if wish.scheduler in screen.strategies:
             seat.focus = wish.scheduler
             seat.refresh()

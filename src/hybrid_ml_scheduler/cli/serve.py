@@ -42,6 +42,13 @@ def serve(
             "--new-run", help="Begin a new run, whatever the stored one was; with --start it races at once. Ids go on."
         ),
     ] = False,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow",
+            help="Show the race that another service runs on the same database and Redis (HMS_FOLLOW); steer it there.",
+        ),
+    ] = False,
     env_file: Annotated[Path | None, typer.Option(help="File with environment variables (.env if there).")] = None,
 ) -> None:
     """Run the live arena with its API and dashboard.
@@ -59,6 +66,7 @@ def serve(
         "database_url": database,
         "speed": speed,
         "autostart": start or None,
+        "follow": follow or None,
     }
     given["schedulers"] = tuple(scheduler) if scheduler else None
     if env_file is not None and not env_file.is_file():
@@ -66,6 +74,10 @@ def serve(
     settings = load_settings(
         env_file or Path(".env"), **{name: value for name, value in given.items() if value is not None}
     )
+    if settings.follow and (start or new_run or scheduler or speed is not None):
+        raise ConfigurationError(
+            "One that follows runs no race; give --start, --new-run, --scheduler and --speed to the one that does."
+        )
     _check(settings)
     from hybrid_ml_scheduler.api.server import run_server
 

@@ -74,24 +74,25 @@ async def _with_results(connection: AsyncConnection, found: Sequence[TaskRow]) -
         return []
     newest, oldest = found[0].task_id, found[-1].task_id
     results: dict[int, dict[str, ResultRow]] = {}
-    for row in await _results(connection, oldest, newest, None):
+    for row in await _results(connection, oldest, newest):
         results.setdefault(row.task_id, {})[row.scheduler_name] = row
     return [TaskHistory(task=task, results=results.get(task.task_id, {})) for task in found]
 
 
 async def results_between(
-    store: Store, first_task: int, last_task: int, *, scheduler: str | None = None
+    store: Store, first_task: int, last_task: int, *, run_id: int | None = None
 ) -> list[ResultRow]:
-    """Return the results of a range of tasks, in order of task; keep the range short."""
+    """Return the results of a range of tasks, of one run or of all, in order of task; keep the range short."""
     async with store.reading() as connection:
-        return await _results(connection, first_task, last_task, scheduler)
+        return await _results(connection, first_task, last_task, run_id)
 
 
-async def _results(connection: AsyncConnection, first: int, last: int, scheduler: str | None) -> list[ResultRow]:
+async def _results(connection: AsyncConnection, first: int, last: int, run_id: int | None = None) -> list[ResultRow]:
     columns = row_columns(scheduler_results, ResultRow)
     query = sa.select(*columns).where(scheduler_results.c.task_id.between(first, last))
-    if scheduler is not None:
-        query = query.where(scheduler_results.c.scheduler_name == scheduler)
+    if run_id is not None:
+        own = sa.select(tasks.c.task_id).where(tasks.c.task_id.between(first, last), tasks.c.run_id == run_id)
+        query = query.where(scheduler_results.c.task_id.in_(own))
     order = query.order_by(scheduler_results.c.task_id, scheduler_results.c.scheduler_name)
     return [ResultRow(*record) for record in await connection.execute(order)]
 

@@ -166,6 +166,13 @@ def test_a_server_without_a_user_is_refused(tmp_path: Path, monkeypatch: pytest.
         loaded(tmp_path, monkeypatch, POSTGRES_HOST="localhost")
 
 
+def test_following_needs_the_redis_of_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigurationError, match="set REDIS_URL"):
+        loaded(tmp_path, monkeypatch, HMS_FOLLOW="true")
+    settings = loaded(tmp_path, monkeypatch, HMS_FOLLOW="true", REDIS_URL="redis://localhost", HMS_PORT="9000")
+    assert settings.log_file.name == "follow-9000.log"
+
+
 def test_a_misspelt_name_is_refused_with_the_nearest_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigurationError, match="HMS_PROT is unknown; did you mean HMS_PORT"):
         loaded(tmp_path, monkeypatch, HMS_PROT="9")

@@ -35,3 +35,14 @@ def test_a_new_run_is_begun_only_if_it_is_asked_for(
     monkeypatch.setattr(server, "run_server", note)
     assert run(["serve", "--port", "0", *flags]) == 0
     assert begun == [("--new-run" in flags, "--start" in flags)]
+
+
+@pytest.mark.parametrize("flags", [["--start"], ["--new-run"], ["--scheduler", "greedy"], ["--speed", "5"]])
+def test_one_that_follows_is_not_told_how_to_race(
+    flags: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1")
+    assert run(["serve", "--follow", *flags]) == 2
+    assert "runs no race" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,6 @@
 import { Trash2 } from "lucide-react";
 import { clearHistory } from "@/client/commands";
-import { useTrend } from "@/client/queries";
+import { useFollows, useTrend } from "@/client/queries";
 import { Confirm } from "@/features/widgets/Confirm";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
@@ -31,6 +31,7 @@ function Clear() {
 /** Data collection: how much is stored, and how to take it along. */
 export function CollectionWidget() {
   const answer = useTrend(160);
+  const follows = useFollows();
   const backlog = useLive((s) => s.update?.status.backlog_rows ?? 0);
   const found = answer.data?.collection;
   const figures: [string, number | undefined, string][] = [
@@ -81,7 +82,7 @@ export function CollectionWidget() {
               >
                 Results Parquet
               </a>
-              <Clear />
+              {!follows && <Clear />}
             </div>
           </div>
         )}

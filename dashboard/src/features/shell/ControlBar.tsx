@@ -1,7 +1,7 @@
-import { Pause, Play, RotateCw, SlidersHorizontal, Square } from "lucide-react";
+import { Eye, Pause, Play, RotateCw, SlidersHorizontal, Square } from "lucide-react";
 import { useState } from "react";
 import { change, start, steer, useCommands } from "@/client/commands";
-import { usePresets } from "@/client/queries";
+import { useFollows, usePresets } from "@/client/queries";
 import { Confirm } from "@/features/widgets/Confirm";
 import { clock, count, digits } from "@/lib/format";
 import { TERMS } from "@/lib/glossary";
@@ -134,47 +134,42 @@ const STATES: Record<string, string> = {
   idle: "Ready",
 };
 
-/** Start, pause, pace, load and shift: everything a person can do to the race while it runs. */
-export function ControlBar() {
+/** Start or pause, stop, begin anew. */
+function Steering() {
   const state = useLive((s) => s.update?.status.state);
-  const run = useLive((s) => s.update?.status.run_id);
   const reached = useReached();
   const active = state === "running" || state === "paused";
-  // On a phone speed, load and shift are folded away, so that the race itself is on the first screen.
+  return (
+    <div className="mt-1 flex items-center gap-1.5">
+      <MainButton />
+      <button
+        type="button"
+        className="icon-press border border-line"
+        aria-label="Stop the race"
+        title="Stop"
+        disabled={!active || !reached}
+        onClick={() => void steer("stop")}
+      >
+        <Square size={14} aria-hidden="true" />
+      </button>
+      <Confirm
+        className="icon-press border border-line"
+        label="Begin a new run"
+        icon={<RotateCw size={14} aria-hidden="true" />}
+        title="Begin a new run?"
+        consequences="The clock goes back to zero and the learners start afresh. The present run stays in the history."
+        yes="Begin"
+        onYes={() => void start({ new_run: true })}
+      />
+    </div>
+  );
+}
+
+/** Speed, load and shift; on a phone they are folded away, so that the race itself is on the first screen. */
+function More() {
   const [open, setOpen] = useState(false);
   return (
-    <section
-      aria-label="Race controls"
-      className="glass grid grid-cols-2 items-start gap-x-6 gap-y-3 px-4 py-3 sm:flex sm:flex-wrap sm:gap-x-5"
-    >
-      <div>
-        <p className="eyebrow">
-          {reached ? (STATES[state ?? ""] ?? "Waiting") : "Not connected"}
-          {reached && run != null && `, run ${run}`}
-        </p>
-        <div className="mt-1 flex items-center gap-1.5">
-          <MainButton />
-          <button
-            type="button"
-            className="icon-press border border-line"
-            aria-label="Stop the race"
-            title="Stop"
-            disabled={!active || !reached}
-            onClick={() => void steer("stop")}
-          >
-            <Square size={14} aria-hidden="true" />
-          </button>
-          <Confirm
-            className="icon-press border border-line"
-            label="Begin a new run"
-            icon={<RotateCw size={14} aria-hidden="true" />}
-            title="Begin a new run?"
-            consequences="The clock goes back to zero and the learners start afresh. The present run stays in the history."
-            yes="Begin"
-            onYes={() => void start({ new_run: true })}
-          />
-        </div>
-      </div>
+    <>
       <button
         type="button"
         className="press self-end justify-self-end sm:hidden"
@@ -192,6 +187,35 @@ export function ControlBar() {
         <LoadSlider />
         <ShiftButtons />
       </div>
+    </>
+  );
+}
+
+/** Start, pause, pace, load and shift: everything a person can do to the race while it runs. */
+export function ControlBar() {
+  const state = useLive((s) => s.update?.status.state);
+  const run = useLive((s) => s.update?.status.run_id);
+  const reached = useReached();
+  const follows = useFollows();
+  return (
+    <section
+      aria-label="Race controls"
+      className="glass grid grid-cols-2 items-start gap-x-6 gap-y-3 px-4 py-3 sm:flex sm:flex-wrap sm:gap-x-5"
+    >
+      <div className={follows ? "col-span-2" : ""}>
+        <p className="eyebrow">
+          {reached ? (STATES[state ?? ""] ?? "Waiting") : "Not connected"}
+          {reached && run != null && `, run ${run}`}
+        </p>
+        {follows ? (
+          <p className="mt-1 flex min-h-8 items-center gap-2 text-sm text-muted">
+            <Eye size={16} aria-hidden="true" /> Another service runs this race; it is steered there.
+          </p>
+        ) : (
+          <Steering />
+        )}
+      </div>
+      {follows ? <Figures /> : <More />}
     </section>
   );
 }

@@ -1,6 +1,7 @@
 import { CircleAlert, CirclePause, Play, PlugZap, ServerOff } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { start, steer } from "@/client/commands";
+import { useFollows } from "@/client/queries";
 import { count, tasksText } from "@/lib/format";
 import { retryNow, useLive } from "@/live/store";
 
@@ -9,7 +10,7 @@ interface BannerProps {
   tone: string;
   title: string;
   children: ReactNode;
-  action?: { text: string; run: () => void };
+  action?: { text: string; run: () => void } | undefined;
 }
 
 function Banner({ icon, tone, title, children, action }: BannerProps) {
@@ -83,6 +84,10 @@ export function Situation() {
   const tasks = useLive((s) => s.update?.tasks_processed ?? 0);
   const backlog = useLive((s) => s.update?.status.backlog_rows ?? 0);
   const problem = useLive((s) => s.update?.status.problem ?? null);
+  const follows = useFollows();
+  // Where another service runs the race, nothing is offered that only that one could do.
+  const offered = (text: string, run: () => unknown) =>
+    follows ? undefined : { text, run: () => void run() };
   if (phase === "reconnecting" || phase === "down") return <Away />;
   if (storage === "down")
     return (
@@ -99,8 +104,8 @@ export function Situation() {
       <Banner
         icon={<CircleAlert size={18} aria-hidden="true" />}
         tone="var(--bad)"
-        title="The race cannot go on"
-        action={{ text: "Begin a new run", run: () => void start({ new_run: true }) }}
+        title={follows ? "The race is out of sight, or cannot go on" : "The race cannot go on"}
+        action={offered("Begin a new run", () => start({ new_run: true }))}
       >
         {problem} What was stored stays in the history.
       </Banner>
@@ -111,7 +116,7 @@ export function Situation() {
         icon={<CirclePause size={18} aria-hidden="true" />}
         tone="var(--warn)"
         title="Paused"
-        action={{ text: "Resume", run: () => void steer("resume") }}
+        action={offered("Resume", () => steer("resume"))}
       >
         The race stands still after {tasksText(tasks)}. Every view can still be explored.
       </Banner>
@@ -122,7 +127,7 @@ export function Situation() {
         icon={<Play size={18} aria-hidden="true" />}
         tone="var(--ml)"
         title={state === "idle" ? "No race yet" : "Stopped"}
-        action={{ text: state === "idle" ? "Start the race" : "Continue", run: () => void start() }}
+        action={offered(state === "idle" ? "Start the race" : "Continue", () => start())}
       >
         {state === "idle"
           ? "All strategies wait at the line for the same stream of tasks."

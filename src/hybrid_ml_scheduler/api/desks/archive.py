@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
+
 from hybrid_ml_scheduler import storage
-from hybrid_ml_scheduler.api.desks.audits import audit_of
-from hybrid_ml_scheduler.api.desks.race import RaceDesk
+from hybrid_ml_scheduler.api.desks.audits import Reasons, audit_of, stored_task
+from hybrid_ml_scheduler.api.desks.courses import stored_plan
 from hybrid_ml_scheduler.api.desks.shelf import Shelf
 from hybrid_ml_scheduler.api.desks.statistics_view import stats_view
 from hybrid_ml_scheduler.api.desks.stored_views import (
@@ -28,26 +31,41 @@ from hybrid_ml_scheduler.api.wire.history import (
     TrainingRecord,
     Trend,
 )
+from hybrid_ml_scheduler.api.wire.simulation import SimulationStatus
 from hybrid_ml_scheduler.api.wire.tasks import LedgerPage, TaskAudit
-from hybrid_ml_scheduler.live.arena import Arena
+from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.storage import Cache, Store
 from hybrid_ml_scheduler.storage import LedgerQuery as StoredQuery
 
-__all__ = ["ArchiveDesk"]
+__all__ = ["ArchiveDesk", "RecordedRace"]
+
+T = TypeVar("T")
 
 _FRESH_S = 1.0
 _USABLE_S = 3.0
 _MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
+class RecordedRace(Protocol):
+    """The race whose history this is, here or in another process."""
+
+    def status(self) -> SimulationStatus:
+        """Say where the race stands."""
+
+    async def reasons(self, task: Task) -> Reasons:
+        """Say why the strategies decided a task as they did."""
+
+    async def clear(self, remove: Callable[[], Awaitable[T]]) -> T:
+        """Have the stored rows removed and begin a new run."""
+
+
 class ArchiveDesk:
     """Reads the store; keeps expensive answers in the cache for a second."""
 
-    def __init__(self, store: Store, cache: Cache, arena: Arena, desk: RaceDesk) -> None:
+    def __init__(self, store: Store, cache: Cache, race: RecordedRace) -> None:
         self._store = store
         self._shelf = Shelf(cache, fresh_s=_FRESH_S, usable_s=_USABLE_S)
-        self._arena = arena
-        self._desk = desk
+        self._race = race
 
     async def full_history(self, limit: int) -> list[TrainingRecord]:
         """Return the latest training records, newest first."""
@@ -66,7 +84,7 @@ class ArchiveDesk:
 
     async def clear(self) -> HistoryCleared:
         """Remove every stored row and begin a new run."""
-        cleared = await self._desk.clear(lambda: storage.clear_history(self._store))
+        cleared = await self._race.clear(lambda: storage.clear_history(self._store))
         return HistoryCleared(tasks=cleared.tasks, results=cleared.results)
 
     async def export(self, table: ExportTable, file_format: ExportFormat) -> Download:
@@ -108,11 +126,15 @@ class ArchiveDesk:
         found = await storage.task_history(self._store, task_id)
         if found is None:
             raise NotFound(f"There is no task {task_id} in the history.")
-        return await audit_of(self._store, self._arena, self._desk.plan.node, found)
+        run = await storage.get_run(self._store, found.task.run_id)
+        if run is None:
+            raise NotFound(f"The run of task {task_id} has been removed from the history.")
+        task = stored_task(found)
+        return await audit_of(self._store, stored_plan(run.plan).node, found, task, await self._race.reasons(task))
 
     async def trend(self, points: int, run_id: int | None) -> Trend:
         """Return the long-term trend with its markers."""
-        wanted = self._arena.status().run_id if run_id is None else run_id
+        wanted = self._race.status().run_id if run_id is None else run_id
         found = await storage.trend(self._store, points=points, run_id=wanted)
         shifts = await storage.event_history(self._store, kind="shift", run_id=wanted)
         models = await storage.model_history(self._store, run_id=wanted)
@@ -155,8 +177,8 @@ class ArchiveDesk:
 
     async def stats(self, window: int, scheduler: str) -> bytes:
         """Return the statistics over the latest tasks as JSON; while the race runs they may be a second or two old."""
-        status = self._arena.status()
-        moment = "running" if status.state == "running" else str(status.next_task_id)
+        status = self._race.status()
+        moment = "running" if status.state == "running" else str(status.tasks_total)
 
         async def made() -> bytes:
             found = await storage.statistics(self._store, window=window, scheduler=scheduler)

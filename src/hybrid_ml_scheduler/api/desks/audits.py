@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hybrid_ml_scheduler.api.desks.asking import asked
@@ -19,7 +20,7 @@ from hybrid_ml_scheduler.physics import CoExecution, Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.oracle import Oracle
 from hybrid_ml_scheduler.storage import ResultRow, Store, TaskHistory, results_between
 
-__all__ = ["audit_of", "gantt_around", "oracle_choice"]
+__all__ = ["Reasons", "audit_of", "gantt_around", "oracle_choice", "reasons_of", "stored_task"]
 
 _TASKS_BEFORE = 80
 _TASKS_AFTER = 20
@@ -28,13 +29,36 @@ _ORACLE_SENTENCE = (
     "The split with the least execution time on a grid of 5 %, as if all devices were free: "
     "it ignores queues, so it is no optimum of latency or makespan."
 )
-_NO_REASON = "This strategy is not in the present race, so it gives no reasons."
 Origin = Literal["at_decision", "now", "none"]
 
 
-async def audit_of(store: Store, arena: Arena, node: Node, found: TaskHistory) -> TaskAudit:
-    """Gather everything about one task."""
-    task = Task(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasons:
+    """Why strategies decided a task as they did: as recorded then, as they say now, or in general."""
+
+    recalled: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    today: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    summaries: Mapping[str, str] = field(default_factory=dict)
+    otherwise: str = "This strategy is not in the present race, so it gives no reasons."
+
+    def of(self, name: str) -> tuple[Mapping[str, Any], str, Origin]:
+        """Return one strategy's reasons, the sentence for people, and where they come from."""
+        reasons = self.recalled.get(name) or self.today.get(name) or {}
+        origin: Origin = "at_decision" if self.recalled.get(name) else "now" if self.today.get(name) else "none"
+        return reasons, str(reasons.get("reason") or self.summaries.get(name, self.otherwise)), origin
+
+
+async def reasons_of(arena: Arena, task: Task) -> Reasons:
+    """Ask the race that runs here about a task that it has decided."""
+    recalled = arena.reasons.recall(task.task_id)
+    today = await asked(arena, lambda: _reasons_today(arena, task, recalled))
+    racers = [] if arena.race is None else arena.race.racers
+    return Reasons(recalled=recalled, today=today, summaries={racer.name: racer.summary for racer in racers})
+
+
+def stored_task(found: TaskHistory) -> Task:
+    """Return a task as it was when it was decided."""
+    return Task(
         task_id=found.task.task_id,
         size=found.task.size,
         compute_intensity=found.task.compute_intensity,
@@ -42,16 +66,14 @@ async def audit_of(store: Store, arena: Arena, node: Node, found: TaskHistory) -
         arrival_time=found.task.arrival_time,
         dependencies=tuple(json.loads(found.task.dependencies)),
     )
-    around = await results_between(store, max(0, task.task_id - _TASKS_BEFORE), task.task_id + _TASKS_AFTER)
-    recalled = arena.reasons.recall(task.task_id)
-    today = await asked(arena, lambda: _reasons_today(arena, task, recalled))
-    racers = [] if arena.race is None else arena.race.racers
-    summaries = {racer.name: racer.summary for racer in racers}
+
+
+async def audit_of(store: Store, node: Node, found: TaskHistory, task: Task, reasons: Reasons) -> TaskAudit:
+    """Gather everything about one task of a run on this node."""
+    begin, end = max(0, task.task_id - _TASKS_BEFORE), task.task_id + _TASKS_AFTER
+    around = await results_between(store, begin, end, run_id=found.task.run_id)  # each run has a clock of its own
     strategies = {
-        name: _strategy(
-            row, _reason(name, summaries.get(name, _NO_REASON), recalled, today), gantt_around(row, around, node)
-        )
-        for name, row in found.results.items()
+        name: _strategy(row, reasons.of(name), gantt_around(row, around, node)) for name, row in found.results.items()
     }
     return TaskAudit(task=task_facts(found.task), oracle=oracle_choice(task, node), strategies=strategies)
 
@@ -86,14 +108,6 @@ def _reason_today(racer: Racer, task: Task) -> Mapping[str, Any]:
         return racer.explained(task)
     except SchedulerError as error:
         return {"reason": str(error)}
-
-
-def _reason(
-    name: str, summary: str, recalled: Mapping[str, Mapping[str, Any]], today: Mapping[str, Mapping[str, Any]]
-) -> tuple[Mapping[str, Any], str, Origin]:
-    reasons = recalled.get(name) or today.get(name) or {}
-    origin: Origin = "at_decision" if recalled.get(name) else "now" if today.get(name) else "none"
-    return reasons, str(reasons.get("reason") or summary), origin
 
 
 def _strategy(row: ResultRow, reason: tuple[Mapping[str, Any], str, Origin], gantt: Gantt) -> StrategyAudit:

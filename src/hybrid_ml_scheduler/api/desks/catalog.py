@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from hybrid_ml_scheduler.api.desks.asking import Pulse
 from hybrid_ml_scheduler.api.desks.casting import Casting
+from hybrid_ml_scheduler.api.desks.checkup import (
+    ANSWER_WITHIN_S,
+    cache_component,
+    milliseconds,
+    store_sign,
+    taken_together,
+)
 from hybrid_ml_scheduler.api.desks.race import RaceDesk
 from hybrid_ml_scheduler.api.desks.telemetry import Telemetry
 from hybrid_ml_scheduler.api.wire.catalog import About, Component, Health, Preset, StrategyCard
@@ -15,14 +21,25 @@ from hybrid_ml_scheduler.core import Explains, Learns
 from hybrid_ml_scheduler.experiments.palette import style_of
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.schedulers import SchedulerEntry
-from hybrid_ml_scheduler.storage import Cache, CacheHealth, Store, StoreHealth, StoreWriter, ping
+from hybrid_ml_scheduler.storage import Cache, Store, StoreWriter
 from hybrid_ml_scheduler.workload import PRESETS
 
-__all__ = ["CatalogDesk"]
+__all__ = ["CatalogDesk", "preset_cards"]
 
-# An answer about health takes at most two seconds, whatever is away or stuck.
-_PING_WITHIN_S = 1.0
-_ANSWER_WITHIN_S = 1.5
+
+def preset_cards() -> list[Preset]:
+    """Return the workload presets."""
+    return [
+        Preset(
+            name=name,
+            description=f"{laws.size_law} sizes, {laws.intensity_law} intensity, memory {laws.memory_law}",
+            arrival_rate=laws.arrival_rate,
+            size_range=laws.size_range,
+            intensity_range=laws.intensity_range,
+            memory_range=laws.memory_range,
+        )
+        for name, laws in PRESETS.items()
+    ]
 
 
 class CatalogDesk:
@@ -82,17 +99,7 @@ class CatalogDesk:
 
     def presets(self) -> list[Preset]:
         """List the workload presets."""
-        return [
-            Preset(
-                name=name,
-                description=f"{laws.size_law} sizes, {laws.intensity_law} intensity, memory {laws.memory_law}",
-                arrival_rate=laws.arrival_rate,
-                size_range=laws.size_range,
-                intensity_range=laws.intensity_range,
-                memory_range=laws.memory_range,
-            )
-            for name, laws in PRESETS.items()
-        ]
+        return preset_cards()
 
     def card(self) -> About:
         """Say what a client should know."""
@@ -102,16 +109,11 @@ class CatalogDesk:
 
     async def health(self) -> Health:
         """Ask every part how it is, all at once, and wait for none of them longer than a client would."""
-        database, cache, engine = await asyncio.gather(self._database(), self._cached(), self._engine())
-        if database.status == "down":
-            status = "down"
-        else:
-            status = "ok" if {database.status, cache.status, engine.status} == {"ok"} else "degraded"
-        return Health.model_validate({"status": status, "database": database, "cache": cache, "engine": engine})
+        return taken_together(*await asyncio.gather(self._database(), cache_component(self._cache), self._engine()))
 
     async def _database(self) -> Component:
-        found = await _sign(ping(self._store, timeout_s=_PING_WITHIN_S), self._store.name)
-        writer, latency_ms = self._writer.health(), _milliseconds(found.latency_s)
+        found = await store_sign(self._store)
+        writer, latency_ms = self._writer.health(), milliseconds(found.latency_s)
         if not found.ok:
             detail = f"{found.sentence} {writer.backlog_rows} rows wait for it."
             return Component(status="down", latency_ms=latency_ms, detail=detail)
@@ -122,19 +124,14 @@ class CatalogDesk:
         detail = f"{found.sentence} Storing: {writer.last_error} {writer.backlog_rows} rows wait."
         return Component(status="degraded", latency_ms=latency_ms, detail=detail)
 
-    async def _cached(self) -> Component:
-        found = await _sign(self._cache.ping(timeout_s=_PING_WITHIN_S), "The cache")
-        latency_ms = _milliseconds(found.latency_s)
-        return Component(status="ok" if found.ok else "degraded", latency_ms=latency_ms, detail=found.sentence)
-
     async def _engine(self) -> Component:
         """Say how the arena is; it answers between two turns, which take well under a second on a busy machine too."""
         if not self._arena.is_alive:
             return Component(status="down", latency_ms=None, detail="The arena's thread has ended.")
-        latency_s, silence = await self._pulse.feel(within_s=_ANSWER_WITHIN_S)
+        latency_s, silence = await self._pulse.feel(within_s=ANSWER_WITHIN_S)
         if latency_s is None:
             return Component(status="down", latency_ms=None, detail=silence)
-        status, problem, latency_ms = self._arena.status(), self._arena.problem, _milliseconds(latency_s)
+        status, problem, latency_ms = self._arena.status(), self._arena.problem, milliseconds(latency_s)
         if problem is not None:
             return Component(status="degraded", latency_ms=latency_ms, detail=problem)
         detail = f"{status.state}, {status.tasks_processed} tasks in this run."
@@ -145,17 +142,3 @@ class CatalogDesk:
     async def metrics(self) -> bytes:
         """Return the Prometheus text."""
         return self._telemetry.text()
-
-
-async def _sign(asked: Coroutine[Any, Any, StoreHealth | CacheHealth], name: str) -> StoreHealth | CacheHealth:
-    """Return a sign of life; a driver that does not even let itself be interrupted is not waited for."""
-    asking = asyncio.create_task(asked)
-    done, _ = await asyncio.wait({asking}, timeout=_ANSWER_WITHIN_S)
-    if done:
-        return asking.result()
-    asking.cancel()
-    return StoreHealth(ok=False, latency_s=None, sentence=f"{name} did not answer within {_ANSWER_WITHIN_S:g} s.")
-
-
-def _milliseconds(seconds: float | None) -> float | None:
-    return None if seconds is None else 1000.0 * seconds

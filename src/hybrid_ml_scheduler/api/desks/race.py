@@ -13,11 +13,13 @@ from typing import Any, TypeVar
 from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.api.desks.advice import advice
 from hybrid_ml_scheduler.api.desks.asking import asked
+from hybrid_ml_scheduler.api.desks.audits import Reasons, reasons_of
 from hybrid_ml_scheduler.api.desks.courses import RunDefaults, course_of, plan_for, shifted
 from hybrid_ml_scheduler.api.problems import Conflict, Unavailable
 from hybrid_ml_scheduler.api.views import status_view
 from hybrid_ml_scheduler.api.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
 from hybrid_ml_scheduler.api.wire.tasks import NewTask, TaskAdvice
+from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.experiments.plans import Plan
 from hybrid_ml_scheduler.live.arena import Arena, HaltedError
 from hybrid_ml_scheduler.live.frames import RaceState
@@ -59,6 +61,10 @@ class RaceDesk:
     def status(self) -> SimulationStatus:
         """Say where the race stands."""
         return status_view(self._arena.status())
+
+    async def reasons(self, task: Task) -> Reasons:
+        """Say why the strategies decided a task as they did."""
+        return await reasons_of(self._arena, task)
 
     async def start(self, request: StartRequest) -> SimulationStatus:
         """Begin, continue or begin anew."""

@@ -42,6 +42,7 @@ class About(Answer):
     version: str
     environment: str
     needs_api_key: bool = Field(description="Changing calls need the header `X-API-Key`.")
+    follows: bool = Field(description="Another service runs the race; this one shows it and changes nothing.")
     update_interval_s: float
     num_gpus: int
     retrain_interval: int
