@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
+
 from tests.api.conftest import Opener
 from tests.api.test_new_runs import post, until
 
@@ -21,3 +24,26 @@ async def test_a_task_is_shown_on_the_node_and_among_the_tasks_of_its_own_run(ap
             assert gantt["devices"] == ["cpu", *(f"gpu_{gpu}" for gpu in range(gpus))]
             assert {part["task_id"] for part in gantt["intervals"]} <= set(own)
             assert gantt["intervals"]
+
+
+async def test_every_part_is_drawn_where_it_is_stored(application: Opener, tmp_path: Path) -> None:
+    async with application(schedulers=("random",)) as client:
+        await post(client, "/api/simulation/start", {"speed": 400, "arrival_rate": 40})
+        await until(client, lambda now: now["tasks_processed"] > 120)
+        last = (await post(client, "/api/simulation/stop"))["last_task_id"]
+        gantt = (await client.get(f"/api/tasks/{last - 30}")).json()["strategies"]["random"]["gantt"]
+        whole = (await client.get("/api/tasks/20")).json()["strategies"]["random"]["gantt"]
+    drawn = {(part["task_id"], part["device"]): (part["begin"], part["end"]) for part in gantt["intervals"]}
+    with sqlite3.connect(tmp_path / "data" / "hybrid_scheduler.db") as connection:
+        rows = connection.execute(
+            "SELECT task_id, gpu_id, cpu_start, cpu_part, gpu_start, gpu_part FROM scheduler_results"
+        ).fetchall()
+    stored = {}
+    for task_id, gpu, *times in rows:
+        for device, start, seconds in (("cpu", *times[:2]), (f"gpu_{gpu}", *times[2:])):
+            if start is not None:
+                stored[task_id, device] = (start, start + seconds)
+    assert drawn == {key: stored[key] for key in drawn}
+    assert sum(device == "cpu" for _, device in drawn) > 3
+    assert len({task_id for task_id, _ in drawn}) < len(drawn), "splits have two parts"
+    assert whole["is_complete"]

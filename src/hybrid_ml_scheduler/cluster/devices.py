@@ -130,11 +130,6 @@ class Device:
             busy += now_s - max(self._queue[0][START], begin)
         return min(1.0, busy / (now_s - begin))
 
-    def intervals(self, now_s: float) -> list[tuple[float, float, int]]:
-        """Recent and promised parts as (start, finish, task id), for pictures."""
-        self.settle(now_s)
-        return [(start_s, finish_s, task_id) for start_s, finish_s, *_, task_id in (*self._recent, *self._queue)]
-
     def capture(self, now_s: float) -> Mapping[str, Any]:
         """The whole state as plain values, settled: how parts came to be queued leaves no trace."""
         self.settle(now_s)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 
 import pytest
 
 from hybrid_ml_scheduler.cluster import Cluster
 from hybrid_ml_scheduler.core import Decision, Task
-from hybrid_ml_scheduler.live.gantt import PlacedTask, device_intervals
 from hybrid_ml_scheduler.live.hub import Hub
 from hybrid_ml_scheduler.live.numbering import Numbering
 from hybrid_ml_scheduler.live.pace import Pace, Speedometer
 from hybrid_ml_scheduler.live.tally import Tally
-from hybrid_ml_scheduler.physics import CoExecution, Node
+from hybrid_ml_scheduler.physics import Node
 
 
 def test_pace_gives_the_first_task_at_once_and_then_one_every_interval() -> None:
@@ -58,31 +56,6 @@ def test_numbering_moves_ids_and_parents_along() -> None:
     again = Numbering()
     again.restore(numbering.capture())
     assert again.renumbered(task) == moved
-
-
-@pytest.mark.parametrize("co_execution", [CoExecution.PARALLEL, CoExecution.SERIAL])
-def test_device_intervals_are_rebuilt_exactly_from_what_is_stored(co_execution: CoExecution) -> None:
-    node = Node(co_execution=co_execution)
-    cluster = Cluster(node)
-    placed, expected = [], []
-    for number in range(60):
-        task = Task(
-            task_id=number, size=300.0 + 37 * (number % 7), compute_intensity=0.1 * (number % 10),
-            memory_required=10.0, arrival_time=0.05 * number,
-        )  # fmt: skip
-        decision = Decision(gpu_fraction=(number % 5) / 4, gpu=number % 4)
-        outcome = cluster.place(task, decision, cluster.view(task.arrival_time))
-        placed.append(
-            PlacedTask(number, outcome.gpu_fraction, outcome.gpu, outcome.ready_s, outcome.start_s, outcome.finish_s,
-                       outcome.cpu_s, outcome.gpu_s)
-        )  # fmt: skip
-        if not math.isnan(outcome.cpu_start_s):
-            expected.append(("cpu", number, outcome.cpu_start_s))
-        if not math.isnan(outcome.gpu_start_s):
-            expected.append((f"gpu_{outcome.gpu}", number, outcome.gpu_start_s))
-    found = [(one.device, one.task_id, one.begin_s) for one in device_intervals(placed, serial=bool(co_execution))]
-    assert [one[:2] for one in found] == [one[:2] for one in expected]
-    assert [one[2] for one in found] == pytest.approx([one[2] for one in expected], abs=1e-12)
 
 
 def test_a_tally_counts_failed_tasks_apart_and_survives_a_checkpoint() -> None:

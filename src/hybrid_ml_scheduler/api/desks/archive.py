@@ -7,7 +7,6 @@ from typing import Protocol, TypeVar
 
 from hybrid_ml_scheduler import storage
 from hybrid_ml_scheduler.api.desks.audits import Reasons, audit_of, stored_task
-from hybrid_ml_scheduler.api.desks.courses import stored_plan
 from hybrid_ml_scheduler.api.desks.shelf import Shelf
 from hybrid_ml_scheduler.api.desks.statistics_view import stats_view
 from hybrid_ml_scheduler.api.desks.stored_views import (
@@ -130,7 +129,7 @@ class ArchiveDesk:
         if run is None:
             raise NotFound(f"The run of task {task_id} has been removed from the history.")
         task = stored_task(found)
-        return await audit_of(self._store, stored_plan(run.plan).node, found, task, await self._race.reasons(task))
+        return await audit_of(self._store, run, found, task, await self._race.reasons(task))
 
     async def trend(self, points: int, run_id: int | None) -> Trend:
         """Return the long-term trend with its markers."""

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hybrid_ml_scheduler.api.desks.asking import asked
+from hybrid_ml_scheduler.api.desks.courses import stored_plan
+from hybrid_ml_scheduler.api.desks.gantt import gantt_around
 from hybrid_ml_scheduler.api.desks.stored_views import task_facts
-from hybrid_ml_scheduler.api.wire.tasks import DeviceInterval, Gantt, OracleChoice, StrategyAudit, TaskAudit
+from hybrid_ml_scheduler.api.wire.tasks import Gantt, OracleChoice, StrategyAudit, TaskAudit
 from hybrid_ml_scheduler.cluster import BacklogView
 from hybrid_ml_scheduler.core import NO_GPU, Task, device_name
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.live.arena import Arena
-from hybrid_ml_scheduler.live.gantt import PlacedTask, device_intervals
 from hybrid_ml_scheduler.live.racer import Racer
-from hybrid_ml_scheduler.physics import CoExecution, Node, PhysicsEstimator
+from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.oracle import Oracle
-from hybrid_ml_scheduler.storage import ResultRow, Store, TaskHistory, results_between
+from hybrid_ml_scheduler.storage import ResultRow, RunRecord, Store, TaskHistory, results_between
 
-__all__ = ["Reasons", "audit_of", "gantt_around", "oracle_choice", "reasons_of", "stored_task"]
+__all__ = ["Reasons", "audit_of", "oracle_choice", "reasons_of", "stored_task"]
 
 _TASKS_BEFORE = 80
 _TASKS_AFTER = 20
-_LEAST_MARGIN_S = 2.0
 _ORACLE_SENTENCE = (
     "The split with the least execution time on a grid of 5 %, as if all devices were free: "
     "it ignores queues, so it is no optimum of latency or makespan."
@@ -68,12 +68,15 @@ def stored_task(found: TaskHistory) -> Task:
     )
 
 
-async def audit_of(store: Store, node: Node, found: TaskHistory, task: Task, reasons: Reasons) -> TaskAudit:
-    """Gather everything about one task of a run on this node."""
-    begin, end = max(0, task.task_id - _TASKS_BEFORE), task.task_id + _TASKS_AFTER
-    around = await results_between(store, begin, end, run_id=found.task.run_id)  # each run has a clock of its own
+async def audit_of(store: Store, run: RunRecord, found: TaskHistory, task: Task, reasons: Reasons) -> TaskAudit:
+    """Gather everything about one task of a run."""
+    node = stored_plan(run.plan).node
+    first, last = task.task_id - _TASKS_BEFORE, task.task_id + _TASKS_AFTER
+    around = await results_between(store, first, last, run_id=run.run_id)  # each run has a clock of its own
+    is_whole = first <= int(run.controls["first_task_id"])
     strategies = {
-        name: _strategy(row, reasons.of(name), gantt_around(row, around, node)) for name, row in found.results.items()
+        name: _strategy(row, reasons.of(name), gantt_around(row, around, node, is_whole=is_whole))
+        for name, row in found.results.items()
     }
     return TaskAudit(task=task_facts(found.task), oracle=oracle_choice(task, node), strategies=strategies)
 
@@ -126,45 +129,4 @@ def _strategy(row: ResultRow, reason: tuple[Mapping[str, Any], str, Origin], gan
         reason_text=reason[1],
         reason_origin=reason[2],
         gantt=gantt,
-    )
-
-
-def gantt_around(row: ResultRow, around: Sequence[ResultRow], node: Node) -> Gantt:
-    """Return the devices of one strategy from the task's arrival to its finish, with a margin."""
-    placed = [_placed(one) for one in around if one.scheduler_name == row.scheduler_name and not one.failed]
-    if row.start_time is None or row.finish_time is None or row.ready_time is None:
-        return Gantt(begin=0.0, end=0.0, devices=list(node.device_names), intervals=[], is_complete=True)
-    margin = max(_LEAST_MARGIN_S, 0.5 * (row.finish_time - row.ready_time))
-    begin, end = max(0.0, row.ready_time - margin), row.finish_time + margin
-    found = device_intervals(placed, serial=node.co_execution == CoExecution.SERIAL)
-    shown = [one for one in found if one.end_s > begin and one.begin_s < end]
-    oldest = min((one.ready_s for one in placed), default=0.0)
-    return Gantt(
-        begin=begin,
-        end=end,
-        devices=list(node.device_names),
-        intervals=[
-            DeviceInterval(
-                device=one.device,
-                task_id=one.task_id,
-                begin=one.begin_s,
-                end=one.end_s,
-                gpu_fraction=one.gpu_fraction,
-            )
-            for one in shown
-        ],
-        is_complete=oldest <= begin or len(placed) < _TASKS_BEFORE,
-    )
-
-
-def _placed(row: ResultRow) -> PlacedTask:
-    return PlacedTask(
-        task_id=row.task_id,
-        gpu_fraction=row.gpu_fraction,
-        gpu=row.gpu_id,
-        ready_s=row.ready_time or 0.0,
-        start_s=row.start_time or 0.0,
-        finish_s=row.finish_time or 0.0,
-        cpu_s=row.cpu_part or 0.0,
-        gpu_s=row.gpu_part or 0.0,
     )
