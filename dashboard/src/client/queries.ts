@@ -21,12 +21,15 @@ function usePace(everyMs: number): number | false {
   return moving ? everyMs : false;
 }
 
+/** The strategies, asked for anew with every run: another one may race others. */
 export function useStrategies(): readonly StrategyCard[] {
+  const run = useLive((s) => s.update?.status.run_id ?? null);
   return (
     useQuery({
-      queryKey: ["strategies"],
+      queryKey: ["strategies", run],
       queryFn: () => ask<StrategyCard[]>("/api/strategies"),
       staleTime: 60_000,
+      placeholderData: keepPreviousData,
     }).data ?? []
   );
 }

@@ -197,6 +197,8 @@ export function ControlBar() {
   const run = useLive((s) => s.update?.status.run_id);
   const reached = useReached();
   const follows = useFollows();
+  const lost = useLive((s) => follows && s.update?.status.problem != null);
+  const known = lost && state === "running" ? "Out of sight" : (STATES[state ?? ""] ?? "Waiting");
   return (
     <section
       aria-label="Race controls"
@@ -204,7 +206,7 @@ export function ControlBar() {
     >
       <div className={follows ? "col-span-2" : ""}>
         <p className="eyebrow">
-          {reached ? (STATES[state ?? ""] ?? "Waiting") : "Not connected"}
+          {reached ? known : "Not connected"}
           {reached && run != null && `, run ${run}`}
         </p>
         {follows ? (

@@ -104,7 +104,7 @@ export function Situation() {
       <Banner
         icon={<CircleAlert size={18} aria-hidden="true" />}
         tone="var(--bad)"
-        title={follows ? "The race is out of sight, or cannot go on" : "The race cannot go on"}
+        title={follows && state !== "stopped" ? "The race is out of sight" : "The race cannot go on"}
         action={offered("Begin a new run", () => start({ new_run: true }))}
       >
         {problem} What was stored stays in the history.
