@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
+import pytest
 
-from hybrid_ml_scheduler.storage import integrity, open_store
+from hybrid_ml_scheduler.storage import StoreWriter, WriterHealth, integrity, open_store
+from hybrid_ml_scheduler.storage import writer as writing
 from tests.api.conftest import Opener
 from tests.api.service import PATIENCE_S
 
@@ -50,3 +53,41 @@ async def test_a_new_run_is_stored_after_one_that_was_refused(application: Opene
         await store.close()
         assert found.whole, found
         assert found.tasks >= ended["tasks_processed"]
+
+
+async def test_a_row_that_no_driver_can_take_halts_its_run_and_is_said(
+    application: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object) -> None:
+        raise ValueError("odd \ud800 row")
+
+    async with application(database_url=f"sqlite:///{tmp_path / 'history.db'}") as client:
+        await client.post("/api/simulation/start", json={"speed": 200})
+        with monkeypatch.context() as patch:
+            patch.setattr(writing, "write_batch", broken)
+            async with asyncio.timeout(PATIENCE_S):
+                while (halted := await status(client))["problem"] is None:
+                    await asyncio.sleep(0.01)
+        health = (await client.get("/api/health")).json()
+        assert "Storing was halted by ValueError: odd \\ud800 row." in str(halted["problem"])
+        assert health["database"]["status"] == "degraded"
+        assert "Nothing more is stored: Storing was halted" in health["database"]["detail"]
+        begun = await client.post("/api/simulation/start", json={"new_run": True, "speed": 200})
+        assert begun.status_code == 200, begun.text
+        assert (await client.get("/api/health")).json()["database"]["status"] == "ok"
+
+
+async def test_a_writer_that_has_ended_is_a_fault_while_the_service_is_up(
+    application: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    healthy = StoreWriter.health
+
+    def ended(self: StoreWriter) -> WriterHealth:
+        return replace(healthy(self), state="closed")
+
+    async with application() as client:
+        with monkeypatch.context() as patch:
+            patch.setattr(StoreWriter, "health", ended)
+            health = (await client.get("/api/health")).json()
+    assert (health["status"], health["database"]["status"]) == ("degraded", "degraded")
+    assert "the writer has ended" in health["database"]["detail"]

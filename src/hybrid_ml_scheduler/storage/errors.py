@@ -74,10 +74,11 @@ def is_refusal(problem: BaseException) -> bool:
 
 
 def spoken(problem: BaseException) -> str:
-    """Return the innermost reason as one short line."""
+    """Return the innermost reason as one short line that every encoder and every database takes."""
     innermost = list(_links(problem))[-1]
     silent = "no answer in time" if isinstance(innermost, asyncio.TimeoutError) else type(innermost).__name__
-    text = " ".join(str(innermost).split()) or silent
+    said = str(innermost).replace("\0", " ").encode(errors="backslashreplace").decode()
+    text = " ".join(said.split()) or silent
     return text if len(text) <= 200 else text[:197] + "..."
 
 

@@ -266,7 +266,7 @@ class StoreHealth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriterHealth:
-    """The state of the writer: `ok`, `down` (retrying), `failed` (a row was refused) or `closed`."""
+    """The state of the writer: `ok`, `down` (retrying), `failed` (a row could not be stored) or `closed`."""
 
     state: Literal["ok", "down", "failed", "closed"]
     backlog_rows: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Sequence
@@ -10,12 +11,14 @@ from dataclasses import replace
 
 from hybrid_ml_scheduler.storage.backlog import Backlog
 from hybrid_ml_scheduler.storage.batches import RowBatch
-from hybrid_ml_scheduler.storage.errors import StorageError, StoreUnavailableError
+from hybrid_ml_scheduler.storage.errors import StorageError, StoreUnavailableError, spoken
 from hybrid_ml_scheduler.storage.records import WriteReport, WriterHealth
 from hybrid_ml_scheduler.storage.store import Store, open_store, ping
 from hybrid_ml_scheduler.storage.write import write_batch
 
 __all__ = ["StoreWriter"]
+
+_log = logging.getLogger(__name__)
 
 _ROWS_PER_TRANSACTION = 20_000
 _IDLE_CHECK_S = 1.0
@@ -63,7 +66,7 @@ class StoreWriter:
             self._thread.start()
 
     def put(self, batch: RowBatch, timeout_s: float | None = None) -> None:
-        """Hand over a batch, waiting for room; raises `StorageError` once closed or after a refused row."""
+        """Hand over a batch, waiting for room; raises `StorageError` once closed or after a row that failed."""
         self._backlog.put(batch, timeout_s)
 
     def flush(self, timeout_s: float = 10.0) -> bool:
@@ -71,7 +74,7 @@ class StoreWriter:
         return self._backlog.wait_empty(timeout_s)
 
     def renew(self) -> bool:
-        """After a refused row, forget it with all that waited behind it and take rows again; say whether that was so.
+        """After a row that failed, forget it with all behind it and take rows again; say whether that was so.
 
         Whoever calls this must not hand over later rows of the same run: they would leave a gap.
         """
@@ -106,6 +109,12 @@ class StoreWriter:
         loop = asyncio.new_event_loop()
         try:
             self._work(loop)
+        except StorageError as problem:
+            self._fail(str(problem))
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - see below
+            # A row may hold what no driver foresees; were the thread just gone, nobody would hear that nothing is kept.
+            _log.exception("storing was halted")
+            self._fail(f"Storing was halted by {type(error).__name__}: {spoken(error).rstrip('.')}.")
         finally:
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
@@ -127,7 +136,7 @@ class StoreWriter:
             loop.run_until_complete(link.close())
 
     def _store(self, loop: asyncio.AbstractEventLoop, link: _Link, batches: Sequence[RowBatch]) -> None:
-        """Try until it is stored; give up only when the database refuses or the writer must end."""
+        """Try until it is stored or the writer must end; anything but an absent database is raised."""
         batch, pause_s = RowBatch.merged(batches), _FIRST_PAUSE_S
         while not self._stopping.is_set():
             begin_s = self._waiting_since_s = time.monotonic()
@@ -137,10 +146,6 @@ class StoreWriter:
                 self._mark_down(str(problem))
                 self._stopping.wait(pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-            except StorageError as problem:
-                self._change(state="failed", last_error=str(problem))
-                self._backlog.give_up(str(problem))
-                self._stopping.set()
             else:
                 self._mark_written(report, time.monotonic() - begin_s)
                 self._backlog.stored(sum(map(len, batches)))
@@ -155,6 +160,12 @@ class StoreWriter:
             self._change(state="ok", down_since=None)
         else:
             self._mark_down(problem)
+
+    def _fail(self, sentence: str) -> None:
+        """Take nothing more, and let everybody who hands over rows know why."""
+        self._waiting_since_s = None
+        self._change(state="failed", last_error=sentence)
+        self._backlog.give_up(sentence)
 
     def _mark_down(self, sentence: str) -> None:
         with self._lock:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from hybrid_ml_scheduler.storage import (
+    NotificationRow,
     RowBatch,
     StorageError,
     Store,
@@ -95,6 +96,25 @@ async def test_after_a_refused_row_a_new_run_can_be_stored(store: Store, store_u
     found = await integrity(store)
     assert (found.whole, found.tasks) == (True, 10)
     assert await next_task_id(store) == 10
+
+
+async def test_text_that_no_database_can_hold_fails_its_run_and_not_the_writer(store: Store, store_url: str) -> None:
+    broken, sound = await samples.new_run(store), await samples.new_run(store)
+    writer = StoreWriter(store_url)
+    writer.start()
+    odd = NotificationRow(broken, "halt-1", "error", "The file \ud800 is broken.", 1.0)
+    writer.put(replace(samples.batch(broken, 0, 10), notifications=[odd]))
+    assert not writer.flush(PATIENCE_S)
+    with pytest.raises(StorageError):
+        writer.put(samples.batch(broken, 10, 10))
+    health = writer.health()
+    assert health.state == "failed"
+    assert str(health.last_error).encode(), "it can be shown"
+    assert writer.renew()
+    writer.put(samples.batch(sound, 0, 10))
+    assert writer.close(PATIENCE_S)
+    found = await integrity(store)
+    assert (found.whole, found.tasks) == (True, 10)
 
 
 async def test_a_closed_writer_takes_nothing_more_and_wakes_who_waits(store: Store, store_url: str) -> None:

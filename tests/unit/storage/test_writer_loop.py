@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from hybrid_ml_scheduler.storage import RowBatch, StoreUnavailableError, StoreWriter
+from hybrid_ml_scheduler.storage import RowBatch, StorageError, StoreUnavailableError, StoreWriter
 from hybrid_ml_scheduler.storage import writer as writing
 from hybrid_ml_scheduler.storage.backlog import Backlog
 from hybrid_ml_scheduler.storage.records import WriteReport
@@ -110,3 +110,69 @@ def test_a_question_without_an_answer_counts_as_down_within_two_seconds(monkeypa
     loop.close()
     assert seen == ["ok", "ok", "down"]
     assert writer.health().state == "ok", "it answered in the end"
+
+
+class Astonished(writing._Link):
+    """Raises what no driver should while something is broken; then it stores."""
+
+    def __init__(self, error: BaseException, *, idle: bool) -> None:
+        super().__init__("sqlite://")
+        self.error: BaseException | None = error
+        self.idle = idle
+
+    async def write(self, batch: RowBatch) -> WriteReport:
+        if self.error is not None:
+            raise self.error
+        return WriteReport(inserted=len(batch), repeated=0, differences=())
+
+    async def problem(self) -> str | None:
+        if self.idle and self.error is not None:
+            raise self.error
+        return None
+
+
+@pytest.mark.parametrize("idle", [False, True], ids=["while it writes", "while it looks"])
+@pytest.mark.parametrize(
+    "error",
+    [ValueError("odd \ud800\0 text"), KeyError("row"), asyncio.CancelledError()],
+    ids=lambda one: type(one).__name__,
+)
+def test_whatever_happens_to_the_writer_is_said_and_can_be_mended(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, idle: bool
+) -> None:
+    link = Astonished(error, idle=idle)
+    monkeypatch.setattr(writing, "_Link", lambda url, owner: link)
+    monkeypatch.setattr(writing, "_IDLE_CHECK_S", 0.01)
+    writer = StoreWriter("sqlite://")
+    if not idle:
+        writer.put(samples.batch(1, 0, 2))
+    writer.start()
+    writer._thread.join(60.0)
+    health = writer.health()
+    assert health.state == "failed"
+    assert type(error).__name__ in str(health.last_error)
+    assert str(health.last_error).encode().count(b"\0") == 0
+    with pytest.raises(StorageError, match="Storing was halted by"):
+        writer.put(samples.batch(1, 2, 2))
+    link.error = None
+    assert writer.renew()
+    assert (writer.health().state, writer.health().last_error) == ("ok", None)
+    writer.put(samples.batch(1, 4, 2))
+    assert writer.close(60.0)
+
+
+def test_a_writer_that_was_mended_is_not_blamed_for_its_silence_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, writer = Clock(), StoreWriter("sqlite://")
+    monkeypatch.setattr(writing, "time", clock)
+    monkeypatch.setattr(writer, "start", lambda: None)
+    loop = asyncio.new_event_loop()
+    writer.put(samples.batch(1, 0, 2))
+    with pytest.raises(ValueError, match="row"):
+        writer._store(loop, Astonished(ValueError("row"), idle=False), writer._backlog.take(100, 0.0))
+    loop.close()
+    writer._fail("The row was refused.")
+    writer._thread = threading.Thread(target=lambda: None)
+    writer._thread.start()
+    clock.now_s += 100.0
+    assert writer.renew()
+    assert writer.health().state == "ok"

@@ -119,9 +119,12 @@ class CatalogDesk:
             return Component(status="down", latency_ms=latency_ms, detail=detail)
         if writer.differences:
             return Component(status="degraded", latency_ms=latency_ms, detail=writer.differences[0])
-        if writer.state in ("ok", "closed"):
+        if writer.state == "ok":
             return Component(status="ok", latency_ms=latency_ms, detail=found.sentence)
-        detail = f"{found.sentence} Storing: {writer.last_error} {writer.backlog_rows} rows wait."
+        if writer.state == "down":
+            detail = f"{found.sentence} Storing: {writer.last_error} {writer.backlog_rows} rows wait."
+        else:  # a writer that has ended is a fault, too, as long as somebody can ask
+            detail = f"{found.sentence} Nothing more is stored: {writer.last_error or 'the writer has ended.'}"
         return Component(status="degraded", latency_ms=latency_ms, detail=detail)
 
     async def _engine(self) -> Component:
