@@ -131,8 +131,21 @@ async def test_own_listed_and_no_origins_may_change_something(application: Opene
     async with application(allowed_origins=("https://lab.example",)) as client:
         for headers in ({}, {"Origin": "https://lab.example"}, {"Origin": "http://127.0.0.1:8000"}):
             assert (await client.post("/api/pause", headers=headers)).status_code == 200
-        behind_a_proxy = {"Origin": "https://scheduler.example", "Host": "scheduler.example"}
-        assert (await client.post("/api/pause", headers=behind_a_proxy)).status_code == 200
+        by_number = {"Origin": "http://192.168.7.7:8000", "Host": "192.168.7.7:8000"}
+        assert (await client.post("/api/pause", headers=by_number)).status_code == 200
+
+
+async def test_a_name_that_may_be_made_to_point_here_is_our_own_only_where_a_key_is_needed(application: Opener) -> None:
+    """A page loaded from elsewhere whose name then points here sends an origin and a host that are the same."""
+    named = {"Origin": "http://scheduler.example:8000", "Host": "scheduler.example:8000"}
+    async with application() as client:
+        assert (await client.post("/api/pause", headers=named)).status_code == 403
+        local = {"Origin": "http://localhost:9000", "Host": "localhost:9000"}
+        assert (await client.post("/api/pause", headers=local)).status_code == 200
+    key = "a-key-of-our-own-1234"
+    async with application(api_key=key) as client:
+        assert (await client.post("/api/pause", headers={**named, "X-API-Key": key})).status_code == 200
+        assert (await client.post("/api/pause", headers=named)).status_code == 401
 
 
 async def test_a_refused_question_of_a_browser_is_a_problem_like_any_other(application: Opener) -> None:
@@ -153,6 +166,13 @@ async def test_a_foreign_origin_is_refused_at_the_socket(shared: LiveService) ->
         async with websockets.connect(address, origin="http://evil.example"):  # type: ignore[arg-type]
             pass
     assert refusal.value.response.status_code == 403
+    with pytest.raises(websockets.InvalidStatus):
+        async with websockets.connect(
+            address,
+            origin="http://evil.example:80",  # type: ignore[arg-type]
+            additional_headers={"Host": "evil.example:80"},
+        ):
+            pass
     async with websockets.connect(address, origin=shared.url) as socket:  # type: ignore[arg-type]
         assert '"snapshot"' in str(await socket.recv())[:40]
 

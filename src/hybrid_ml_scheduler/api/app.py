@@ -84,7 +84,7 @@ def _install_middleware(app: FastAPI, settings: Settings, telemetry: Telemetry, 
     """The last one added is the first to see a request."""
     app.add_middleware(RateLimit, rate=settings.rate, cache=cache)
     app.add_middleware(BodyLimit, limit_bytes=settings.max_body_bytes)
-    app.add_middleware(OriginLimit, origins=settings.origins)
+    app.add_middleware(OriginLimit, origins=settings.origins, needs_key=settings.required_api_key is not None)
     app.add_middleware(HeadAsGet)
     inner = app.build_middleware_stack
 

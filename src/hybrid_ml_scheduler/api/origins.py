@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ipaddress
+from collections.abc import Collection, Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -12,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hybrid_ml_scheduler.api.errors import problem_response
 
-__all__ = ["OriginLimit", "Sharing"]
+__all__ = ["OriginLimit", "Sharing", "is_welcome"]
 
 _READING = ("GET", "HEAD", "OPTIONS")
 
@@ -44,9 +45,10 @@ class Sharing(CORSMiddleware):
 class OriginLimit:
     """Refuses a changing call that a browser sends for a page from elsewhere: no script of another site may steer."""
 
-    def __init__(self, app: ASGIApp, origins: Sequence[str]) -> None:
+    def __init__(self, app: ASGIApp, origins: Sequence[str], *, needs_key: bool) -> None:
         self._app = app
         self._origins = frozenset(origins)
+        self._needs_key = needs_key
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request; whoever is no browser sends no origin."""
@@ -57,11 +59,31 @@ class OriginLimit:
         await problem_response(403, sentence, scope)(scope, receive, send)
 
     def _is_welcome(self, headers: Headers) -> bool:
-        origin = headers.get("origin")
-        if origin is None or origin in self._origins:
-            return True
-        try:
-            place = urlsplit(origin).netloc
-        except ValueError:
-            return False
-        return bool(place) and place.lower() == headers.get("host", "").lower()
+        return is_welcome(headers, self._origins, by_any_name=self._needs_key)
+
+
+def is_welcome(headers: Headers, origins: Collection[str], *, by_any_name: bool = False) -> bool:
+    """Whether a page may change or watch: one of a listed origin, this service's own, or no page at all.
+
+    A page is our own where its origin is the very place that was asked, by number or as `localhost`. Any other name
+    could be made to point here by whoever owns it, after the page was loaded from elsewhere; with `by_any_name` it
+    counts, since a key is needed anyway.
+    """
+    origin = headers.get("origin")
+    if origin is None or origin in origins:
+        return True
+    try:
+        place = urlsplit(origin)
+        name = place.hostname
+    except ValueError:
+        return False
+    is_same_place = place.netloc.lower() == headers.get("host", "").lower()
+    return name is not None and is_same_place and (by_any_name or _is_ours(name))
+
+
+def _is_ours(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return name == "localhost"
+    return True

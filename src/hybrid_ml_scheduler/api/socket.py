@@ -8,6 +8,7 @@ import time
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
+from hybrid_ml_scheduler.api.origins import is_welcome
 from hybrid_ml_scheduler.api.screen import DEFAULT_FOCUS, Screen
 from hybrid_ml_scheduler.api.services import Services
 from hybrid_ml_scheduler.api.wire.live import Focus
@@ -31,8 +32,7 @@ class _Flood(Exception):
 async def watch(socket: WebSocket) -> None:
     """Seat a viewer, unless its origin is foreign or the house is full."""
     services: Services = socket.app.state.services
-    origin = socket.headers.get("origin")
-    if origin is not None and origin not in services.origins:
+    if not is_welcome(socket.headers, services.origins):
         services.telemetry.refused("origin")
         await socket.close(_POLICY_VIOLATION)
         return

@@ -124,5 +124,6 @@ def _listener(host: str, port: int) -> socket.socket:
         listener.close()
         reason = error.strerror or str(error)
         hint = "; is the service running already? Another port: --port 9000" if error.errno == errno.EADDRINUSE else ""
-        raise ConfigurationError(f"{host}:{port} cannot be listened on: {reason}{hint}.") from error
+        place = f"[{host}]" if ":" in host else host
+        raise ConfigurationError(f"{place}:{port} cannot be listened on: {reason}{hint}.") from error
     return listener
