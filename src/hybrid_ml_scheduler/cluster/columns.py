@@ -134,7 +134,14 @@ class RunColumns:
 
     def last(self) -> RunColumns:
         """Return the last row alone."""
-        columns = {field.name: getattr(self, field.name)[-1:] for field in fields(self) if field.name != "node"}
+        return self._part(slice(-1, None))
+
+    def first(self, count: int) -> RunColumns:
+        """Return the first rows alone, down to none."""
+        return self._part(slice(count))
+
+    def _part(self, rows: slice) -> RunColumns:
+        columns = {field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name != "node"}
         return RunColumns(node=self.node, **columns)
 
     def busy_s(self) -> FloatColumn:

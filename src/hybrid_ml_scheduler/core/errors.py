@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hybrid_ml_scheduler.core.text import plain_text
+
 __all__ = [
     "ConfigurationError",
     "HmsError",
@@ -16,7 +18,13 @@ __all__ = [
 
 
 class HmsError(Exception):
-    """Anything wrong that the user can mend; the message is one sentence naming the culprit."""
+    """Anything wrong that the user can mend; the message is one sentence naming the culprit.
+
+    It is told, sent and stored, and may quote anything: here it becomes text that can be.
+    """
+
+    def __init__(self, sentence: object = "") -> None:
+        super().__init__(plain_text(sentence))
 
 
 class PlanError(HmsError):

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hybrid_ml_scheduler.cluster import BacklogView
-from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.cluster import BacklogView, RunColumns
+from hybrid_ml_scheduler.core import HmsError, Task
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.live.course import Course
 from hybrid_ml_scheduler.live.frames import Mark
@@ -91,8 +91,7 @@ class Race:
         """Take the next task of the stream through every strategy."""
         drawn, luck = self.stream.next_task_and_luck()
         task = self._numbering.renumbered(drawn)
-        self.now_s = task.arrival_time
-        self._enter(task, luck, explain=explain)
+        self._enter(task, luck, until_s=task.arrival_time, explain=explain)
         self.rows.activations += self.learners.after_task(self.next_task_id)
         return task
 
@@ -100,23 +99,49 @@ class Race:
         """Take up to `most` tasks of the stream through every strategy, the rows being those of single steps.
 
         Independent tasks without luck go through each strategy together; everything else is taken step by step.
+        Where a strategy breaks, the tasks before that one have been taken, and no other.
         """
         if most < _LEAST_STRETCH or not self._may_stretch():
             self.step()
             return 1
         batch = self._numbering.renumbered_stretch(self.stream.next_stretch(most))
         stretch = Stretch.of(batch, self._estimator)
-        runs = {racer.name: racer.run(stretch) for racer in self.racers}
+        runs, problem = self._met(stretch)
+        if problem is not None:
+            whole = min(map(len, runs.values()))
+            stretch, runs = stretch.first(whole), {name: columns.first(whole) for name, columns in runs.items()}
+        if stretch.tasks:
+            self._take(stretch, runs)
+        if problem is not None:
+            raise problem
+        return len(stretch.tasks)
+
+    def _met(self, stretch: Stretch) -> tuple[dict[str, RunColumns], HmsError | None]:
+        """Let every strategy meet the tasks; where one breaks, those behind it go no further than it came."""
+        runs: dict[str, RunColumns] = {}
+        problem: HmsError | None = None
+        for racer in self.racers:
+            columns, broken = racer.run(stretch)
+            runs[racer.name] = columns
+            if broken is not None:
+                problem, stretch = broken, stretch.first(len(columns))
+            if not stretch.tasks:
+                break
+        return runs, problem
+
+    def _take(self, stretch: Stretch, runs: Mapping[str, RunColumns]) -> None:
+        """Count and hand on tasks that every strategy has decided."""
+        for racer in self.racers:
+            racer.count_all(stretch.batch, runs[racer.name])
         fractions, fastest_s = stretch.labels(self._estimator, self._oracle.points)
         self.rows.stretches.append(
-            RacedStretch(batch=batch, label_fraction=fractions, label_s=fastest_s, runs=runs),
+            RacedStretch(batch=stretch.batch, label_fraction=fractions, label_s=fastest_s, runs=runs),
         )
         for task, seconds in zip(stretch.tasks, fastest_s.tolist(), strict=True):
             self.oracle_s += seconds
             self.proof.add(task, 1.0)
         self.recent += stretch.tasks
         self.now_s, self.next_task_id = stretch.tasks[-1].arrival_time, stretch.tasks[-1].task_id + 1
-        return len(stretch.tasks)
 
     def _may_stretch(self) -> bool:
         """Whether every strategy would decide the next tasks as they arrive, with nothing to be done in between."""
@@ -192,7 +217,7 @@ class Race:
 
     def _admitted(self, task: Task) -> None:
         self._numbering.insert(self.stream.next_task_id)
-        self._enter(task, 1.0, explain=task.arrival_time <= self.now_s)
+        self._enter(task, 1.0, until_s=self.now_s, explain=task.arrival_time <= self.now_s)
         self.rows.activations += self.learners.after_task(self.next_task_id)
 
     def _note(self, kind: EventKind, payload: Mapping[str, Any], at: float) -> RaceEvent:
@@ -203,21 +228,23 @@ class Race:
         self.rows.events.append(event)
         return event
 
-    def _enter(self, task: Task, luck: float, *, explain: bool) -> None:
-        """The one way into the race: the oracle labels the task and every strategy meets it."""
-        seconds = self._estimator.seconds(task)
-        rows, now_s = self.rows, self.now_s
-        rows.tasks.append(task)
+    def _enter(self, task: Task, luck: float, *, until_s: float, explain: bool) -> None:
+        """The way of a single task into the race: the oracle labels it, and every strategy meets it."""
+        seconds, rows = self._estimator.seconds(task), self.rows
         label = self._label(task)
+        met = [racer.step(task, luck, seconds, until_s=until_s, explain=explain) for racer in self.racers]
+        # Only what all have met counts: where one breaks, the totals are those of the rows that are kept.
+        rows.tasks.append(task)
         rows.labels.append(label)
         self.oracle_s += label.execution_s * luck
-        for racer in self.racers:
+        for racer, outcomes in zip(self.racers, met, strict=True):
             name = racer.name
-            for outcome in racer.step(task, luck, seconds, until_s=now_s, explain=explain):
+            racer.count(outcomes)
+            for outcome in outcomes:
                 rows.outcomes.append((name, outcome))
         self.proof.add(task, luck)
         self.recent.append(task)
-        self.next_task_id = task.task_id + 1
+        self.now_s, self.next_task_id = until_s, task.task_id + 1
 
     def _label(self, task: Task) -> Label:
         choice = self._oracle.decide(task, self._empty)

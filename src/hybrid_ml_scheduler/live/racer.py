@@ -23,6 +23,7 @@ from hybrid_ml_scheduler.core import (
     TaskBatch,
 )
 from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.core.text import plain_text
 from hybrid_ml_scheduler.live.frames import DeviceState
 from hybrid_ml_scheduler.live.reasons import plain_reasons
 from hybrid_ml_scheduler.live.stretch import Stretch
@@ -42,7 +43,7 @@ class Racer:
         self, node: Node, scheduler: Scheduler, *, seed: int, options: Mapping[str, Any], summary: str = ""
     ) -> None:
         self.name = scheduler.name
-        self.summary = summary
+        self.summary = plain_text(summary)
         self.scheduler = scheduler
         self.tally = Tally()
         self._latest: Outcome | tuple[TaskBatch, RunColumns] | None = None
@@ -54,32 +55,54 @@ class Racer:
         self._tariff = self.simulation.cluster.estimator.tariff
 
     def step(self, task: Task, luck: float, seconds: TaskSeconds, *, until_s: float, explain: bool) -> list[Outcome]:
-        """Let a task arrive and take every decision that is due by `until_s`."""
+        """Let a task arrive and take every decision that is due by `until_s`; `count` is for when all have met it."""
         simulation = self.simulation
         begin = time.perf_counter()
-        with self._blamed(task):
+        with self._blamed(f"task {task.task_id}"):
             outcomes = self._explain(task) if explain else []
             simulation.offer(task, luck, seconds)
             outcomes += simulation.advance(math.nextafter(until_s, math.inf))
         self._took(time.perf_counter() - begin, 1)
-        return self._counted(outcomes)
+        return outcomes
 
-    def run(self, stretch: Stretch) -> RunColumns:
-        """Let several independent tasks arrive and decide each as it comes, at once where the strategy can."""
+    def run(self, stretch: Stretch) -> tuple[RunColumns, HmsError | None]:
+        """Let several independent tasks arrive and decide each as it comes, at once where the strategy can.
+
+        Where the strategy breaks, the rows end before the task that broke it, and the error says why.
+        """
         begin = time.perf_counter()
-        with self._blamed(stretch.tasks[0]):
-            columns = self.simulation.run_stretch(stretch.batch, stretch.durations)
-        if columns is not None:
-            self._took(time.perf_counter() - begin, len(columns))
-            self.tally.add_all(columns, self._tariff)
-            self._latest = stretch.batch, columns
-            return columns
-        outcomes = [
-            outcome
-            for task, seconds in zip(stretch.tasks, stretch.seconds, strict=True)
-            for outcome in self.step(task, 1.0, seconds, until_s=task.arrival_time, explain=False)
-        ]
+        try:
+            with self._blamed(stretch.words):
+                columns = self.simulation.run_stretch(stretch.batch, stretch.durations)
+        except HmsError as error:
+            return self._columns(stretch.first(0), []), error
+        if columns is None:
+            return self._run_one_by_one(stretch)
+        self._took(time.perf_counter() - begin, len(columns))
+        return columns, None
+
+    def _run_one_by_one(self, stretch: Stretch) -> tuple[RunColumns, HmsError | None]:
+        outcomes: list[Outcome] = []  # one for each step, since nothing holds these tasks back
+        try:
+            for task, seconds in zip(stretch.tasks, stretch.seconds, strict=True):
+                outcomes += self.step(task, 1.0, seconds, until_s=task.arrival_time, explain=False)
+        except HmsError as error:
+            return self._columns(stretch.first(len(outcomes)), outcomes), error
+        return self._columns(stretch, outcomes), None
+
+    def _columns(self, stretch: Stretch, outcomes: list[Outcome]) -> RunColumns:
         return RunColumns.from_outcomes(stretch.batch, self.simulation.cluster.node, outcomes)
+
+    def count(self, outcomes: list[Outcome]) -> None:
+        """Add outcomes of a step to the totals."""
+        for outcome in outcomes:
+            self.tally.add(outcome)
+            self._latest = outcome
+
+    def count_all(self, batch: TaskBatch, columns: RunColumns) -> None:
+        """Add the outcomes of a stretch to the totals."""
+        self.tally.add_all(columns, self._tariff)
+        self._latest = batch, columns
 
     @property
     def latest(self) -> Outcome | None:
@@ -91,7 +114,7 @@ class Racer:
         return self._latest
 
     @contextmanager
-    def _blamed(self, task: Task) -> Iterator[None]:
+    def _blamed(self, what: str) -> Iterator[None]:
         """Say whose fault it is when a strategy's own code fails."""
         try:
             yield
@@ -99,14 +122,8 @@ class Racer:
             raise
         except Exception as error:
             raise SchedulerError(
-                f"The strategy {self.name} failed at task {task.task_id}: {type(error).__name__}: {error}."
+                f"The strategy {self.name} failed at {what}: {type(error).__name__}: {error}."
             ) from error
-
-    def _counted(self, outcomes: list[Outcome]) -> list[Outcome]:
-        for outcome in outcomes:
-            self.tally.add(outcome)
-            self._latest = outcome
-        return outcomes
 
     def _took(self, elapsed_s: float, decisions: int) -> None:
         self.decision_s += elapsed_s
@@ -126,7 +143,7 @@ class Racer:
         reasons = self.explained(task)
         cluster = self.simulation.cluster
         view = cluster.foreseen_view(max(task.arrival_time, self.simulation.now_s))
-        with self._blamed(task):
+        with self._blamed(f"task {task.task_id}"):
             decision = self._foreseen(task, view)
             try:
                 cluster.chosen_gpu(task, decision, view)
@@ -152,7 +169,7 @@ class Racer:
         if not isinstance(self.scheduler, Explains):
             return {}
         view = self.simulation.cluster.foreseen_view(max(task.arrival_time, self.simulation.now_s))
-        with self._blamed(task):
+        with self._blamed(f"task {task.task_id}"):
             return plain_reasons(self.scheduler.explain(task, view))
 
     def devices(self, now_s: float) -> dict[str, DeviceState]:

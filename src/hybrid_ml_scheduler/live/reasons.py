@@ -8,6 +8,8 @@ from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hybrid_ml_scheduler.core.text import plain_text
+
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.live.racer import Racer
 
@@ -19,7 +21,7 @@ _DEEPEST = 8
 
 def plain_reasons(said: Mapping[str, Any]) -> dict[str, Any]:
     """Return a strategy's reasons as JSON can hold them: its author may say them with sets, arrays or own classes."""
-    return {_text(name): _plain(value, 1) for name, value in dict(said).items()}
+    return {plain_text(name): _plain(value, 1) for name, value in dict(said).items()}
 
 
 def _plain(value: Any, depth: int) -> Any:
@@ -30,16 +32,11 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if depth < _DEEPEST and isinstance(value, Mapping):
-        return {_text(name): _plain(one, depth + 1) for name, one in value.items()}
+        return {plain_text(name): _plain(one, depth + 1) for name, one in value.items()}
     if depth < _DEEPEST and isinstance(value, Collection) and not isinstance(value, (str, bytes, bytearray)):
         ordered = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
         return [_plain(one, depth + 1) for one in ordered]
-    return _text(value)
-
-
-def _text(value: Any) -> str:
-    """Return something as text that every encoder takes, half of a surrogate pair replaced."""
-    return str(value).encode(errors="replace").decode()
+    return plain_text(value)
 
 
 class ReasonMemory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,21 @@ class Stretch:
         paged = map(tuple, known.paged_s.tolist()) if len(known.paged_s) else [()] * len(batch)
         seconds = list(map(TaskSeconds, known.cpu_s.tolist(), map(tuple, known.gpu_s.tolist()), paged))
         return cls(batch=batch, tasks=list(batch), durations=known, seconds=seconds)
+
+    def first(self, count: int) -> Stretch:
+        """Return the first tasks alone, down to none."""
+        known = self.durations
+        return Stretch(
+            batch=self.batch.take(slice(count)),
+            tasks=self.tasks[:count],
+            durations=replace(known, **{name: getattr(known, name)[:count] for name in ("cpu_s", "gpu_s", "paged_s")}),
+            seconds=self.seconds[:count],
+        )
+
+    @property
+    def words(self) -> str:
+        """Which tasks these are: one that decides them together does not say which of them it failed at."""
+        return f"one of the tasks {self.tasks[0].task_id} to {self.tasks[-1].task_id}"
 
     def labels(self, estimator: PhysicsEstimator, grid: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
         """The fastest split of every task on the grid, and its execution time."""

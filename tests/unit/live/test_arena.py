@@ -6,16 +6,10 @@ import time
 
 import pytest
 
-from hybrid_ml_scheduler.core import ClusterView, Decision, Task
-from hybrid_ml_scheduler.core.errors import SchedulerError, StorageError
 from hybrid_ml_scheduler.live.arena import HaltedError
 from hybrid_ml_scheduler.live.clerk import _TASKS_AT_ONCE
 from hybrid_ml_scheduler.live.frames import RaceState
-from hybrid_ml_scheduler.live.race import Race
-from hybrid_ml_scheduler.live.racer import Racer
-from hybrid_ml_scheduler.live.records import Rows
-from hybrid_ml_scheduler.workload import preset
-from tests.unit.live.house import House, house, mixed_course
+from tests.unit.live.house import House, house
 
 
 def go_to(place: House, state: RaceState) -> None:
@@ -190,139 +184,6 @@ def test_no_strategy_beats_the_proven_bound() -> None:
             assert standing.makespan_gap >= 0.0
             assert standing.time_gap is not None
             assert standing.time_gap >= 0.0
-
-
-def test_a_strategy_that_breaks_halts_the_race_with_a_sentence() -> None:
-    with house() as place:
-        race = place.enter("greedy")
-        place.arena.ask(lambda: setattr(race.racers[0].scheduler, "decide", lambda task, cluster: 1 / 0)).result()
-        place.wait(lambda: any(notice.level == "error" for notice in place.viewers.notices))
-        assert place.arena.state == "stopped"
-        assert "greedy failed at task" in str(place.arena.problem)
-
-
-@pytest.mark.parametrize("speed", [0.0, 500.0])
-def test_of_a_race_that_broke_within_a_task_only_whole_tasks_are_kept(speed: float) -> None:
-    with house(speed=speed) as place:
-        race = place.enter("greedy", "random")
-        place.wait(lambda: race.tasks_processed > 200)
-        place.arena.ask(lambda: setattr(race.racers[1].scheduler, "decide", lambda task, cluster: 1 / 0)).result()
-        place.arena.ask(lambda: setattr(race.racers[1].scheduler, "rule_ahead", lambda batch: 1 / 0)).result()
-        place.wait(lambda: place.arena.problem is not None)
-        kept_checkpoints = sum(rows.checkpoint is not None for rows in place.keeper.kept)
-        place.arena.ask(lambda: place.arena.clerk.hand_over(race, 0.0, checkpoint=True)).result()
-    assert sum(rows.checkpoint is not None for rows in place.keeper.kept) == kept_checkpoints
-    assert any(notice.event == "race_halted" for notice in place.keeper.notices)
-    ids = place.keeper.task_ids
-    assert ids == list(range(ids[0], ids[0] + len(ids)))
-    for racer in race.racers:
-        outcomes = [one.task_id for rows in place.keeper.kept for name, one in rows.outcomes if name == racer.name]
-        assert outcomes == ids
-
-
-def test_a_task_from_outside_that_breaks_a_strategy_halts_the_race() -> None:
-    with house(speed=1.0) as place:
-        race = place.enter("greedy")
-        task = Task(task_id=0, size=900.0, compute_intensity=0.5, memory_required=50.0, arrival_time=0.0)
-        place.arena.ask(lambda: setattr(race.racers[0].scheduler, "decide", lambda task, cluster: 1 / 0)).result()
-        with pytest.raises(SchedulerError, match="greedy failed at task"):
-            place.arena.ask(lambda: place.arena.admit(task, 1.0)).result()
-        assert place.arena.state == "stopped"
-        assert "greedy failed at task" in str(place.arena.problem)
-
-
-class Moody:
-    """Fails at one task, on whatever way it is asked."""
-
-    name = "moody"
-
-    def __init__(self, fails_at: int) -> None:
-        self._fails_at = fails_at
-
-    def decide(self, task: Task, cluster: ClusterView) -> Decision:
-        if task.task_id == self._fails_at:
-            raise RuntimeError("no")
-        return Decision(gpu_fraction=0.0)
-
-
-def moody_race(fails_at: int) -> Race:
-    """A race whose second strategy fails at one task, after the first one has decided it."""
-    race = Race(mixed_course(("greedy", "random")), run_id=1, first_task_id=0)
-    node = race.course.node
-    race.racers[1] = Racer(node, Moody(fails_at), seed=1, options={})
-    return race
-
-
-def test_a_race_that_broke_keeps_every_task_before_the_one_that_broke_it() -> None:
-    with house(speed=200.0) as place:
-        race = moody_race(30)
-        place.arena.ask(lambda: place.arena.enter(race, "running")).result()
-        place.wait(lambda: place.arena.problem is not None)
-        place.wait(lambda: len(place.keeper.task_ids) == 30)
-        assert race.tasks_processed == 30
-    assert place.keeper.task_ids == list(range(30))
-    for racer in race.racers:
-        found = [one.task_id for rows in place.keeper.kept for name, one in rows.outcomes if name == racer.name]
-        assert found == list(range(30))
-
-
-def test_a_race_that_broke_while_its_keeper_had_no_room_keeps_its_tasks_until_there_is_room() -> None:
-    with house(speed=200.0) as place:
-        place.keeper.shut()
-        race = moody_race(30)
-        place.arena.ask(lambda: place.arena.enter(race, "running")).result()
-        place.wait(lambda: place.arena.problem is not None)
-        assert place.keeper.task_ids == []
-        assert place.arena.status().backlog_rows >= 30 * 4, "what waits is shown"
-        place.keeper.reopen()
-        place.wait(lambda: len(place.keeper.task_ids) == 30)
-        place.wait(lambda: place.arena.status().backlog_rows == 0)
-
-
-def test_a_race_that_broke_takes_no_task_no_shift_and_no_start() -> None:
-    with house(speed=200.0) as place:
-        race = moody_race(5)
-        arena = place.arena
-        arena.ask(lambda: arena.enter(race, "running")).result()
-        place.wait(lambda: arena.problem is not None)
-        task = Task(task_id=0, size=900.0, compute_intensity=0.5, memory_required=50.0, arrival_time=0.0)
-        for command in (
-            lambda: arena.admit(task, 1.0),
-            lambda: arena.shift("light", preset("light")),
-            lambda: arena.change_state("running"),
-        ):
-            with pytest.raises(HaltedError, match="moody failed at task 5"):
-                arena.ask(command).result()
-        arena.ask(lambda: arena.set_speed(0.0)).result()
-    assert (race.next_task_id, arena.state) == (5, "stopped")
-    events = [event for rows in place.keeper.kept for event in rows.events]
-    assert events == [], "an event after the last stored task could never be replayed"
-
-
-def test_a_task_from_outside_that_broke_the_race_is_not_stored() -> None:
-    with house(speed=0.001) as place:
-        race, arena = moody_race(1), place.arena
-        arena.ask(lambda: arena.enter(race, "running")).result()
-        place.wait(lambda: race.tasks_processed == 1)
-        task = Task(task_id=0, size=900.0, compute_intensity=0.5, memory_required=50.0, arrival_time=0.0)
-        with pytest.raises(SchedulerError, match="moody failed at task 1"):
-            arena.ask(lambda: arena.admit(task, 1.0)).result()
-    assert place.keeper.task_ids == [0]
-    assert [event for rows in place.keeper.kept for event in rows.events] == []
-
-
-def test_a_keeper_that_refuses_for_good_is_told_of_once() -> None:
-    with house(speed=200.0) as place:
-        race = place.enter("greedy")
-        place.wait(lambda: race.tasks_processed > 5)
-
-        def refuse(rows: Rows) -> None:
-            raise StorageError("The row is refused.")
-
-        place.keeper.keep = refuse  # type: ignore[method-assign]
-        place.wait(lambda: place.arena.problem is not None)
-        time.sleep(0.3)
-        assert [notice.message for notice in place.viewers.notices].count("The row is refused.") == 1
 
 
 def test_a_model_that_took_over_is_announced_even_if_a_command_hands_it_over() -> None:
