@@ -35,6 +35,8 @@ async def test_a_new_run_is_stored_after_one_that_was_refused(application: Opene
         async with asyncio.timeout(PATIENCE_S):
             while (await status(client))["state"] != "stopped":
                 await asyncio.sleep(0.01)
+        halted = await status(client)
+        assert (halted["storage"], "refused: no such table" in str(halted["problem"])) == ("refused", True)
         refused = await client.post("/api/simulation/start", json={})
         assert refused.status_code == 409, refused.text
         stopped = await client.post("/api/simulation/stop")
@@ -53,6 +55,27 @@ async def test_a_new_run_is_stored_after_one_that_was_refused(application: Opene
         await store.close()
         assert found.whole, found
         assert found.tasks >= ended["tasks_processed"]
+        assert ended["storage"] == "ok"
+        told = (await client.get("/api/events")).json()["notifications"]
+        assert "store_down" not in {one["event"] for one in told}, "it was never away"
+
+
+async def test_a_race_that_stands_still_is_halted_when_its_last_rows_are_refused(
+    application: Opener, tmp_path: Path
+) -> None:
+    path = tmp_path / "history.db"
+    async with application(database_url=f"sqlite:///{path}") as client:
+        await client.post("/api/simulation/start", json={"speed": 200})
+        await client.post("/api/simulation/pause")
+        rename(path, "events", "hidden")
+        await client.patch("/api/simulation", json={"workload": "light"})
+        async with asyncio.timeout(PATIENCE_S):
+            while (halted := await status(client))["problem"] is None:
+                await asyncio.sleep(0.01)
+        assert (halted["state"], halted["storage"]) == ("stopped", "refused")
+        rename(path, "hidden", "events")
+        begun = await client.post("/api/simulation/start", json={"new_run": True, "speed": 200})
+        assert (begun.status_code, begun.json()["run_id"]) == (200, 2), begun.text
 
 
 async def test_a_row_that_no_driver_can_take_halts_its_run_and_is_said(

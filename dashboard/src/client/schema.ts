@@ -1495,10 +1495,10 @@ export interface components {
             state: "idle" | "running" | "paused" | "stopped";
             /**
              * Storage
-             * @description `waiting`: the store slows the race.
+             * @description `waiting`: the store slows the race; `refused`: it takes no more rows of this run, see `problem`.
              * @enum {string}
              */
-            storage: "ok" | "waiting" | "down";
+            storage: "ok" | "waiting" | "down" | "refused";
             /**
              * Tasks Processed
              * @description Tasks of this run.
@@ -3783,7 +3783,7 @@ export const notificationLevelValues: ReadonlyArray<FlattenedDeepRequired<compon
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["type"]> = ["notification"];
 export const simulationStatusRetrainingValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["retraining"]> = ["background", "synchronous"];
 export const simulationStatusStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["state"]> = ["idle", "running", "paused", "stopped"];
-export const simulationStatusStorageValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["storage"]> = ["ok", "waiting", "down"];
+export const simulationStatusStorageValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["storage"]> = ["ok", "waiting", "down", "refused"];
 export const simulationUpdateTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationUpdate"]["type"]> = ["simulation_update"];
 export const snapshotTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Snapshot"]["type"]> = ["snapshot"];
 export const strategyAuditReason_originValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["StrategyAudit"]["reason_origin"]> = ["at_decision", "now", "none"];

@@ -36,6 +36,30 @@ describe("what a person must know before reading any number", () => {
     expect(asked).toEqual([["/api/simulation/start", JSON.stringify({ new_run: true })]]);
   });
 
+  it.each(["refused", "down"] as const)(
+    "why the race cannot go on, also while the store is %s",
+    (storage) => {
+      const problem = "SQLite history.db refused: no such table.";
+      const status = { ...last.status, state: "stopped" as const, storage, problem, backlog_rows: 215 };
+      useLive.setState({ update: { ...last, status } });
+      queryClient.setQueryData(["settings"], { follows: false });
+      render(<Situation />);
+      const said = screen.getByRole("status").textContent;
+      expect(said).toContain("refused: no such table");
+      expect(said).not.toContain("nothing is lost");
+      expect(screen.getByText("Begin a new run")).toBeTruthy();
+    },
+  );
+
+  it("that rows wait for a store that is away", () => {
+    const status = { ...last.status, storage: "down" as const, problem: null, backlog_rows: 215 };
+    useLive.setState({ update: { ...last, status } });
+    render(<Situation />);
+    expect(screen.getByRole("status").textContent).toContain(
+      "keeps 215 rows until it is back; nothing is lost",
+    );
+  });
+
   it("offers nothing where another service runs the race", () => {
     const status = { ...last.status, state: "paused" as const };
     useLive.setState({

@@ -295,6 +295,11 @@ class Arena:
             self._viewers.show(self._framer.frame(self.status(), time.time()))
 
     def _tell_if_store_changed(self) -> None:
+        """Tell when the store goes away or comes back; what it refuses does not wait for it and halts the race."""
+        if (refusal := self.clerk.refusal) is not None:
+            if self.problem is None:
+                raise StorageError(refusal)
+            return
         is_down = self.clerk.store_state == "down"
         if is_down != self._store_was_down:
             self._store_was_down = is_down

@@ -53,8 +53,15 @@ class Clerk:
         return self._keeper.backlog
 
     @property
+    def refusal(self) -> str | None:
+        """Why the keeper takes no more rows."""
+        return self._keeper.refusal
+
+    @property
     def store_state(self) -> StoreState:
         """How storing goes."""
+        if self.refusal is not None:
+            return "refused"
         if not self._keeper.is_up:
             return "down"
         return "waiting" if self._is_waiting else "ok"

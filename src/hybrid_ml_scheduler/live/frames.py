@@ -71,7 +71,7 @@ class Status:
     num_gpus: int
     retrain_interval: int
     retraining: Literal["background", "synchronous"]
-    storage: Literal["ok", "waiting", "down"]
+    storage: Literal["ok", "waiting", "down", "refused"]
     backlog_rows: int
     learning: Mapping[str, Learning] = field(default_factory=dict)
     problem: str | None = None

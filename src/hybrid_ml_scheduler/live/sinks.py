@@ -9,7 +9,7 @@ from hybrid_ml_scheduler.live.records import Notice, Rows
 
 __all__ = ["Keeper", "StoreState", "Viewers"]
 
-StoreState = Literal["ok", "waiting", "down"]
+StoreState = Literal["ok", "waiting", "down", "refused"]
 
 
 class Keeper(Protocol):
@@ -28,6 +28,10 @@ class Keeper(Protocol):
     @property
     def is_up(self) -> bool:
         """Whether rows are being stored at the moment."""
+
+    @property
+    def refusal(self) -> str | None:
+        """Why no more rows are taken, in one sentence; None as long as they are, or wait for a store that is away."""
 
 
 class Viewers(Protocol):

@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from hybrid_ml_scheduler.api.desks.keeper import stored_rows
-from hybrid_ml_scheduler.storage import RowBatch
+from hybrid_ml_scheduler.api.desks.keeper import StoreKeeper, stored_rows
+from hybrid_ml_scheduler.core.errors import StorageError
+from hybrid_ml_scheduler.live.clerk import Clerk
+from hybrid_ml_scheduler.live.records import Rows
+from hybrid_ml_scheduler.storage import RowBatch, StoreWriter
 from hybrid_ml_scheduler.workload import preset
 from tests.unit.live.test_stretch import NODES, go, new_race
 
@@ -42,3 +45,17 @@ def test_tasks_taken_together_are_stored_with_the_very_rows_of_single_steps(name
 
 def test_the_comparison_above_meets_failures() -> None:
     assert any(row.failed for row in raced("small memory, failing", 32).spelled_out().results)
+
+
+def test_a_keeper_that_was_refused_says_so_at_once_however_much_it_holds() -> None:
+    writer = StoreWriter("sqlite://", capacity_rows=10)
+    keeper = StoreKeeper(writer)
+    clerk = Clerk(keeper)
+    writer.put(raced("small memory, failing", 1))
+    assert (keeper.has_room(1), keeper.refusal, clerk.store_state) == (False, None, "ok")
+    writer._fail("The store refused: no such table.")
+    assert (keeper.has_room(1), keeper.is_up, keeper.refusal) == (True, False, "The store refused: no such table.")
+    assert clerk.store_state == "refused"
+    with pytest.raises(StorageError, match="no such table"):
+        keeper.keep(Rows(run_id=1))
+    clerk.close()

@@ -39,6 +39,7 @@ class MemoryKeeper:
     def __init__(self) -> None:
         self.kept: list[Rows] = []
         self.is_up = True
+        self.refusal: str | None = None
         self.backlog = 0
         self._open = threading.Event()
         self._open.set()

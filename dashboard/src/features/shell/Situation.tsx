@@ -89,16 +89,7 @@ export function Situation() {
   const offered = (text: string, run: () => unknown) =>
     follows ? undefined : { text, run: () => void run() };
   if (phase === "reconnecting" || phase === "down") return <Away />;
-  if (storage === "down")
-    return (
-      <Banner
-        icon={<ServerOff size={18} aria-hidden="true" />}
-        tone="var(--bad)"
-        title="The database does not answer"
-      >
-        The race keeps {count(backlog)} rows until it is back; nothing is lost.
-      </Banner>
-    );
+  // Before storage trouble: what was refused does not wait, and a new run is the only way on.
   if (problem !== null)
     return (
       <Banner
@@ -108,6 +99,16 @@ export function Situation() {
         action={offered("Begin a new run", () => start({ new_run: true }))}
       >
         {problem} What was stored stays in the history.
+      </Banner>
+    );
+  if (storage === "down")
+    return (
+      <Banner
+        icon={<ServerOff size={18} aria-hidden="true" />}
+        tone="var(--bad)"
+        title="The database does not answer"
+      >
+        The race keeps {count(backlog)} rows until it is back; nothing is lost.
       </Banner>
     );
   if (state === "paused")

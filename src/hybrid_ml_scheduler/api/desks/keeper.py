@@ -37,8 +37,10 @@ class StoreKeeper:
         self._writer = writer
 
     def has_room(self, rows: int) -> bool:
-        """Say whether this many rows can be taken without waiting."""
+        """Say whether this many rows can be taken, or are refused, without waiting."""
         health = self._writer.health()
+        if health.state == "failed":
+            return True
         return health.backlog_rows == 0 or health.backlog_rows + rows <= health.capacity_rows
 
     def keep(self, rows: Rows) -> None:
@@ -54,6 +56,12 @@ class StoreKeeper:
     def is_up(self) -> bool:
         """Whether rows are being stored at the moment."""
         return self._writer.health().state == "ok"
+
+    @property
+    def refusal(self) -> str | None:
+        """Why no more rows are taken, in one sentence."""
+        health = self._writer.health()
+        return health.last_error if health.state == "failed" else None
 
 
 def stored_rows(rows: Rows) -> RowBatch:

@@ -103,7 +103,9 @@ class SimulationStatus(Answer):
     num_gpus: int
     retrain_interval: int
     retraining: Literal["background", "synchronous"]
-    storage: Literal["ok", "waiting", "down"] = Field(description="`waiting`: the store slows the race.")
+    storage: Literal["ok", "waiting", "down", "refused"] = Field(
+        description="`waiting`: the store slows the race; `refused`: it takes no more rows of this run, see `problem`."
+    )
     backlog_rows: int = Field(description="Rows accepted and not yet stored; 0 after a stop: everything is stored.")
     problem: str | None = Field(description="Why the race cannot go on, in one sentence; a new run is the way out.")
     learning: dict[str, LearningState]
