@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 # A first race compiles its kernels, for some ten seconds where the machine has nothing else to do.
 _OBEYED_WITHIN_S = 60.0
-_STUCK = "The engine has not answered for {:.0f} s; a strategy may be stuck in its own code."
+_STUCK = "The engine has not answered for {:.0f} s; a strategy may be stuck in its own code, or be compiled just now."
 
 
 async def asked(arena: Arena, command: Callable[[], T], *, within_s: float = _OBEYED_WITHIN_S) -> T:
