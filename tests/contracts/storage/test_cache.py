@@ -173,6 +173,56 @@ async def test_without_redis_each_process_helps_itself_and_redis_is_found_again(
         await cache.close()
 
 
+@contextlib.asynccontextmanager
+async def deaf_server() -> AsyncIterator[str]:
+    """A server that takes every connection and never says a word."""
+    connections: list[asyncio.StreamWriter] = []
+
+    async def take(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(writer)
+
+    server = await asyncio.start_server(take, "127.0.0.1", 0)
+    try:
+        yield f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0"
+    finally:
+        for writer in connections:
+            writer.transport.abort()
+        server.close()
+
+
+async def test_a_redis_that_hangs_keeps_nobody_waiting_once_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybrid_ml_scheduler.storage.cache.redis._TIMEOUT_S", 0.5)
+    monkeypatch.setattr("hybrid_ml_scheduler.storage.cache.redis._RETRY_S", 0.01)
+    loop = asyncio.get_running_loop()
+    async with deaf_server() as url:
+        cache = open_cache(url)
+        begin_s = loop.time()
+        assert (await cache.count("c", window_s=PATIENCE_S)).value == 1
+        assert loop.time() - begin_s < 0.9, "one that hangs is not asked a second time"
+        waits_s = []
+        for number in range(60):  # long enough for several more tries
+            begin_s = loop.time()
+            assert (await cache.count("c", window_s=PATIENCE_S)).value == number + 2
+            waits_s.append(loop.time() - begin_s)
+            await asyncio.sleep(0.02)
+        assert max(waits_s) < 0.4
+        await cache.close()
+
+
+async def test_redis_is_found_again_without_anybody_asking_for_its_health(key: str) -> None:
+    with services.redis() as server:
+        cache, another = open_cache(server.url), open_cache(server.url)
+        server.kill()
+        await cache.set(key, b"local", ttl_s=PATIENCE_S)
+        server.start()
+        await another.set(key, b"shared", ttl_s=PATIENCE_S)
+        async with asyncio.timeout(PATIENCE_S):
+            while await cache.get(key) != b"shared":
+                await asyncio.sleep(0.01)
+        await cache.close()
+        await another.close()
+
+
 async def heard_from_another(url: str, listener: Subscription) -> None:
     """Speak through another connection until the listener, which subscribes again by itself, hears it."""
     another = open_cache(url)

@@ -11,6 +11,7 @@ from typing import TypeVar
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from hybrid_ml_scheduler.core.errors import ConfigurationError
@@ -43,7 +44,8 @@ class RedisCache:
                 url,
                 socket_timeout=_TIMEOUT_S,
                 socket_connect_timeout=_TIMEOUT_S,
-                retry=Retry(NoBackoff(), 1),  # one more for a connection that went stale; an outage is ours to handle
+                # One more for a connection that went stale; an outage, or one that hangs, is ours to handle.
+                retry=Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,)),
             )
         except ValueError:
             raise ConfigurationError(
@@ -54,8 +56,8 @@ class RedisCache:
         self._prefix = _PREFIX
         self._local = LocalCache()
         self._down_since_s: float | None = None
-        self._next_try_s = 0.0
         self._reason = ""
+        self._lookout: asyncio.Task[None] | None = None
 
     def belong_to(self, name: str) -> None:
         """Keep everything under a name: several services with different databases may use one Redis."""
@@ -156,13 +158,18 @@ class RedisCache:
 
     async def close(self) -> None:
         """Give back every connection."""
+        if self._lookout is not None:
+            self._lookout.cancel()
+            await asyncio.gather(self._lookout, return_exceptions=True)
         await self._redis.aclose()
 
     async def _either(
         self, remote: Callable[[], Awaitable[_Answer]], local: Callable[[], Awaitable[_Answer]]
     ) -> _Answer:
-        """Ask Redis; while it is away ask the local cache, and try Redis again twice a second at most."""
-        if self._down_since_s is not None and time.monotonic() < self._next_try_s:
+        """Ask Redis; while it is away ask the local cache at once: a Redis that hangs must keep nobody waiting."""
+        if self._down_since_s is not None:
+            if self._lookout is None or self._lookout.done():
+                self._lookout = asyncio.create_task(self._look_out())
             return await local()
         try:
             answer = await remote()
@@ -172,13 +179,18 @@ class RedisCache:
         self._mark_up()
         return answer
 
+    async def _look_out(self) -> None:
+        """Try Redis again and again until it is back: nobody else waits for that."""
+        while self._down_since_s is not None:
+            await asyncio.sleep(_RETRY_S)
+            await self.ping(timeout_s=_TIMEOUT_S)
+
     def _mark_up(self) -> None:
         self._down_since_s = None
 
     def _mark_down(self, problem: BaseException) -> None:
         now_s = time.monotonic()
         self._down_since_s = now_s if self._down_since_s is None else self._down_since_s
-        self._next_try_s = now_s + _RETRY_S
         self._reason = " ".join(str(problem).split()) or type(problem).__name__
 
     def _sentence(self) -> str:
