@@ -100,6 +100,14 @@ async def test_a_client_may_ask_for_another_focus(running: LiveService) -> None:
     assert update["utilization"] == update["clusters"]["greedy"]
 
 
+@pytest.mark.parametrize("name", ["größe", "../../etc", "", "no_such_strategy", "n" * 1000])
+async def test_a_focus_that_is_not_in_the_race_is_ignored(running: LiveService, name: str) -> None:
+    async with watching(running) as socket:
+        await socket.send(json.dumps({"type": "focus", "scheduler": name}))
+        await socket.send(json.dumps({"type": "focus", "scheduler": "greedy"}))
+        await next_of(socket, "simulation_update", lambda one: one["focus"] == "greedy")
+
+
 async def test_a_shift_is_announced_and_marked(running: LiveService) -> None:
     async with watching(running) as socket:
         await socket.recv()
@@ -125,7 +133,7 @@ async def test_the_log_speaks_while_the_race_runs(running: LiveService) -> None:
         "[1,2,3]",
         '{"type": "focus"}',
         '{"type": "focus", "scheduler": "greedy", "more": 1}',
-        '{"type": "focus", "scheduler": "../../etc"}',
+        '{"type": "focus", "scheduler": 7}',
         '{"type": "simulation_update"}',
         "\x00\x01\x02",
         b"\xff\xfe\xfd",

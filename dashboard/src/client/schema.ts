@@ -865,7 +865,7 @@ export interface components {
         };
         /**
          * Focus
-         * @description A client's wish to see one strategy's utilisation.
+         * @description A client's wish to see one strategy's utilisation; one that is not in the race changes nothing.
          */
         Focus: {
             /** Scheduler */

@@ -74,7 +74,7 @@ async def _speak(socket: WebSocket, seat: Seat, services: Services) -> None:
 
 
 async def _listen(socket: WebSocket, seat: Seat, screen: Screen) -> None:
-    """Take wishes; anything that is not one, and more than ten a second, ends the connection."""
+    """Take wishes, also for what is not there; anything else, and more than ten a second, ends the connection."""
     allowance, last_s = _BURST, time.monotonic()
     while True:
         text = await socket.receive_text()

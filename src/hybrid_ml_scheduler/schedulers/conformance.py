@@ -32,6 +32,7 @@ from hybrid_ml_scheduler.core import (
 )
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
+from hybrid_ml_scheduler.schedulers.naming import require_name
 from hybrid_ml_scheduler.schedulers.rule_choice import rule_choice
 
 __all__ = ["check_scheduler"]
@@ -66,8 +67,7 @@ def check_scheduler(make: Callable[[], Scheduler]) -> None:
     decide like `decide`, `rule_ahead` also leaving the state that `decide` leaves.
     """
     first = make()
-    if not isinstance(getattr(first, "name", None), str) or not first.name.isidentifier():
-        raise SchedulerError("A strategy needs a `name` that is an identifier, such as my_rule.")
+    require_name(type(first).__name__, getattr(first, "name", None))
     for num_gpus in (1, 2, 4):
         decisions = _decisions(make(), num_gpus)
         if decisions != _decisions(make(), num_gpus):

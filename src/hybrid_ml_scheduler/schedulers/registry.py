@@ -23,12 +23,12 @@ from typing import Any, cast
 from hybrid_ml_scheduler.core.errors import HmsError, SchedulerError
 from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.protocols import Scheduler
+from hybrid_ml_scheduler.schedulers.naming import is_name, require_name
 
 __all__ = ["DEFAULT_RACE", "ENTRY_POINT_GROUP", "SchedulerEntry", "available", "blamed", "create", "find", "located"]
 
 ENTRY_POINT_GROUP = "hybrid_ml_scheduler.schedulers"
 _PACKAGE = "hybrid_ml_scheduler.schedulers"
-_LONGEST_NAME = 64  # what a table of the history holds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,8 @@ def available() -> dict[str, SchedulerEntry]:
     """Every strategy that can be named, built-ins first, then entry points."""
     entries = {entry.name: entry for entry in _BUILT_IN}
     for entry in _installed(tuple(sys.path)):
-        entries.setdefault(entry.name, entry)
+        if is_name(entry.name):  # of any other, whoever asks for it is told what is wrong with it
+            entries.setdefault(entry.name, entry)
     return entries
 
 
@@ -104,6 +105,9 @@ def find(spec: str) -> SchedulerEntry:
     entries = available()
     if spec in entries:
         return entries[spec]
+    for entry in _installed(tuple(sys.path)):
+        if entry.name == spec:
+            require_name(f"The entry point of {entry.target}", spec)
     raise SchedulerError(f"There is no strategy called {spec!r}{nearest_hint(spec, entries)}")
 
 
@@ -141,15 +145,8 @@ def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
         raise SchedulerError(f"The strategy {spec!r} cannot be made: {error}.") from error
     if not isinstance(getattr(scheduler, "name", None), str) or not callable(getattr(scheduler, "decide", None)):
         raise SchedulerError(f"{spec!r} is no strategy: it needs a `name` and a method `decide(task, cluster)`.")
-    _check_length(spec, scheduler.name)
+    require_name(spec, scheduler.name)
     return scheduler
-
-
-def _check_length(where: str, name: str) -> None:
-    if len(name) > _LONGEST_NAME:
-        raise SchedulerError(
-            f"{where}: the name {name[:20]}... has {len(name)} characters; at most {_LONGEST_NAME} can be stored."
-        )
 
 
 def _check_options(entry: SchedulerEntry, factory: Callable[..., Scheduler], options: Mapping[str, Any]) -> None:
@@ -185,9 +182,9 @@ def _from_file(path: Path, attribute: str) -> SchedulerEntry:
     if not isinstance(strategy, type):
         raise SchedulerError(f"{path} has no class {attribute!r}.")
     name = getattr(strategy, "name", None)
-    if not isinstance(name, str) or not name.isidentifier():
-        raise SchedulerError(f"{path}: class {attribute} needs a class attribute `name` that is an identifier.")
-    _check_length(f"{path}:{attribute}", name)
+    if not isinstance(name, str):
+        raise SchedulerError(f"{path}: class {attribute} needs a class attribute `name`, such as my_rule.")
+    require_name(f"{path}:{attribute}", name)
     if any(name == entry.name for entry in _BUILT_IN):
         raise SchedulerError(f"{path}: class {attribute} is called {name!r}, which is a built-in strategy's name.")
     summary = (inspect.getdoc(strategy) or f"from {path.name}").splitlines()[0]

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
+from hybrid_ml_scheduler.api.wire.common import StrategyName
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError, SchedulerError
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE, available, check_scheduler, create, find
+from hybrid_ml_scheduler.schedulers.naming import is_name
 
 PLUGIN = '''
 """A strategy in one file."""
@@ -63,6 +66,33 @@ class Renamed(Half):
 
 class JustFits(Half):
     name = "n" * 64
+
+
+class Odd(Half):
+    name = "größe"
+
+
+class Spaced(Half):
+    name = "my rule"
+
+
+class Lined(Half):
+    name = "line\\n"
+
+
+class Numbered(Half):
+    name = "2nd"
+
+
+class Later(Half):
+    name = "later"
+
+    def __init__(self):
+        self.name = "später"
+
+
+class Dashed(Half):
+    name = "half-and.half_2"
 
 
 share = 3
@@ -180,6 +210,22 @@ class TestFiles:
             create(f"{plugin}:Renamed")
         assert create(f"{plugin}:JustFits").name == "n" * 64
 
+    @pytest.mark.parametrize("attribute", ["Odd", "Spaced", "Lined", "Numbered", "Later"])
+    def test_a_name_that_could_not_be_asked_for_is_refused_with_its_place(self, plugin: Path, attribute: str) -> None:
+        sentence = refusal(f"{plugin}:{attribute}")
+        assert sentence.startswith(f"{plugin}:{attribute}: ")
+        assert "cannot be a strategy's `name`; it is made of the letters A to Z" in sentence
+        assert sentence.isascii()
+
+    def test_what_is_accepted_can_be_asked_for_over_the_wire(self, plugin: Path) -> None:
+        name = create(f"{plugin}:Dashed").name
+        for taken in (name, "n" * 64, *available()):
+            assert TypeAdapter(StrategyName).validate_python(taken) == taken
+        for refused in ("größe", "", "n" * 65, "line\n", "2nd", "a b"):
+            assert not is_name(refused)
+            with pytest.raises(ValidationError):
+                TypeAdapter(StrategyName).validate_python(refused)
+
     def test_a_class_that_cannot_be_made_is_refused(self, plugin: Path) -> None:
         assert "cannot be made: no licence" in refusal(f"{plugin}:Broken")
 
@@ -232,6 +278,16 @@ class TestEntryPoints:
         monkeypatch.syspath_prepend(str(tmp_path))
         assert "absent" in available()
         assert "'absent' cannot be loaded" in refusal("absent")
+
+    def test_one_with_a_name_that_could_not_be_asked_for_harms_nobody_and_is_explained(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.install(tmp_path, "their_strategies:Half", name="größe")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        assert "größe" not in available()
+        assert create("greedy").name == "greedy"
+        sentence = refusal("größe")
+        assert sentence.startswith("The entry point of their_strategies:Half: 'gr\\xf6\\xdfe' cannot be")
 
     def test_it_cannot_take_the_name_of_a_built_in(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.install(tmp_path, "their_strategies:Greedy", name="greedy")

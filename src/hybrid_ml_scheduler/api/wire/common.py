@@ -6,9 +6,13 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["Answer", "Demand", "FieldProblem", "Problem", "Share", "StrategyName"]
+from hybrid_ml_scheduler.schedulers.naming import NAME_PATTERN
 
-StrategyName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.:\-]+$")]
+__all__ = ["Answer", "Demand", "FieldProblem", "Problem", "Share", "StrategyChoice", "StrategyName"]
+
+StrategyName = Annotated[str, Field(pattern=NAME_PATTERN)]
+# A name, or a file and the class in it as whoever started the service has written them.
+StrategyChoice = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.:\-]+$")]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 

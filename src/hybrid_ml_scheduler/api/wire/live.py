@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from hybrid_ml_scheduler.api.wire.common import Answer, Demand, StrategyName
+from hybrid_ml_scheduler.api.wire.common import Answer, Demand
 from hybrid_ml_scheduler.api.wire.simulation import Shift, SimulationStatus
 
 __all__ = [
@@ -172,10 +172,10 @@ class Snapshot(Answer):
 
 
 class Focus(Demand):
-    """A client's wish to see one strategy's utilisation."""
+    """A client's wish to see one strategy's utilisation; one that is not in the race changes nothing."""
 
     type: Literal["focus"]
-    scheduler: StrategyName
+    scheduler: str
 
 
 ServerMessage = Annotated[Snapshot | SimulationUpdate | Notification | LogLine, Field(discriminator="type")]

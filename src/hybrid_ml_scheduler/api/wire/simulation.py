@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from hybrid_ml_scheduler.api.wire.common import Answer, Demand, StrategyName
+from hybrid_ml_scheduler.api.wire.common import Answer, Demand, StrategyChoice
 
 __all__ = ["LearningState", "Shift", "SimulationPatch", "SimulationStatus", "StartRequest", "WorkloadState"]
 
@@ -37,7 +37,7 @@ class StartRequest(Demand):
     workload: Preset | None = None
     arrival_rate: ArrivalRate | None = None
     speed: Speed | None = None
-    schedulers: Annotated[list[StrategyName], Field(min_length=1, max_length=64)] | None = Field(
+    schedulers: Annotated[list[StrategyChoice], Field(min_length=1, max_length=64)] | None = Field(
         default=None, description="The strategies of the new run, as `/api/strategies` names them; only with `new_run`."
     )
 
