@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.storage.history import end_tasks
 from hybrid_ml_scheduler.storage.records import METRICS, Trend, TrendPoint
 from hybrid_ml_scheduler.storage.rollup import BUCKET_TASKS
 from hybrid_ml_scheduler.storage.store import Store
-from hybrid_ml_scheduler.storage.tables import rollups, scheduler_results, tasks
+from hybrid_ml_scheduler.storage.tables import rollups, runs, scheduler_results, tasks
 
 __all__ = ["trend"]
 
@@ -29,26 +29,29 @@ async def trend(store: Store, *, points: int = 100, run_id: int | None = None) -
             return Trend(bucket_tasks=1, points=())
         count = last - first + 1
         if count <= _MOST_TASKS_FROM_ROWS and await _all_rows_kept(connection, first):
-            width = -(-count // points)
-            query = _from_rows(first, width, run_id)
+            width, origin = -(-count // points), first
+            query = _from_rows(origin, width, run_id)
         else:
             width = -(-count // (points * BUCKET_TASKS)) * BUCKET_TASKS
-            first = first // BUCKET_TASKS * BUCKET_TASKS
-            query = _from_rollups(first, width, run_id)
+            origin = first // BUCKET_TASKS * BUCKET_TASKS
+            query = _from_rollups(origin, width, run_id)
         records = (await connection.execute(query)).mappings().all()
-    return Trend(bucket_tasks=width, points=list(_points(records, first, last, width)))
+    return Trend(bucket_tasks=width, points=list(_points(records, origin, (first, last), width)))
 
 
 async def _ends(connection: AsyncConnection, run_id: int | None) -> tuple[int | None, int]:
     """Return the range of tasks that the rollups cover: the rows may reach less far back, never further."""
-    rolled = sa.select(sa.func.min(rollups.c.bucket))
+    rolled = sa.select(sa.func.min(rollups.c.bucket), sa.func.min(rollups.c.run_id))
     if run_id is not None:
         rolled = rolled.where(rollups.c.run_id == run_id)
-    bucket = (await connection.execute(rolled)).scalar_one()
+    bucket, oldest_run = (await connection.execute(rolled)).one()
     first, last = (await connection.execute(end_tasks(run_id))).one()
     if bucket is None or first is None or last is None:
         return None, 0
-    return (first if first // BUCKET_TASKS == bucket else bucket * BUCKET_TASKS), last
+    if first // BUCKET_TASKS == bucket:
+        return first, last
+    controls = (await connection.execute(sa.select(runs.c.controls).where(runs.c.run_id == oldest_run))).scalar_one()
+    return max(bucket * BUCKET_TASKS, int(controls.get("first_task_id", 0))), last
 
 
 async def _all_rows_kept(connection: AsyncConnection, first: int) -> bool:
@@ -56,9 +59,9 @@ async def _all_rows_kept(connection: AsyncConnection, first: int) -> bool:
     return (await connection.execute(query)).first() is not None
 
 
-def _from_rows(first: int, width: int, run_id: int | None) -> sa.Select[Any]:
+def _from_rows(origin: int, width: int, run_id: int | None) -> sa.Select[Any]:
     results = scheduler_results.c
-    offset = results.task_id - first
+    offset = results.task_id - origin
     step = (offset - offset % width).label("step")
     joined = scheduler_results.join(tasks, tasks.c.task_id == results.task_id)
     query = sa.select(
@@ -69,14 +72,14 @@ def _from_rows(first: int, width: int, run_id: int | None) -> sa.Select[Any]:
         sa.func.max(tasks.c.arrival_time).label("last_arrival"),
         *(sa.func.sum(results[name]).filter(results.latency.is_not(None)).label(name) for name in METRICS),
     )
-    query = query.select_from(joined).where(results.task_id >= first)
+    query = query.select_from(joined).where(results.task_id >= origin)
     if run_id is not None:
         query = query.where(tasks.c.run_id == run_id)
     return query.group_by(step, results.scheduler_name).order_by(step, results.scheduler_name)
 
 
-def _from_rollups(first: int, width: int, run_id: int | None) -> sa.Select[Any]:
-    offset = rollups.c.bucket * BUCKET_TASKS - first
+def _from_rollups(origin: int, width: int, run_id: int | None) -> sa.Select[Any]:
+    offset = rollups.c.bucket * BUCKET_TASKS - origin
     step = (offset - offset % width).label("step")
     names = ("results", "finished", *METRICS)
     query = sa.select(
@@ -90,12 +93,14 @@ def _from_rollups(first: int, width: int, run_id: int | None) -> sa.Select[Any]:
     return query.group_by(step, rollups.c.scheduler_name).order_by(step, rollups.c.scheduler_name)
 
 
-def _points(records: Iterable[Any], first: int, last: int, width: int) -> Iterator[TrendPoint]:
+def _points(records: Iterable[Any], origin: int, ends: tuple[int, int], width: int) -> Iterator[TrendPoint]:
+    """Yield a point for every step from the origin; the tasks begin within the first one and end within the last."""
+    first, last = ends
     for step, members in groupby(records, key=lambda record: int(record["step"])):
         mine = list(members)
         yield TrendPoint(
-            first_task=first + step,
-            last_task=min(last, first + step + width - 1),
+            first_task=max(first, origin + step),
+            last_task=min(last, origin + step + width - 1),
             tasks=max(int(record["results"]) for record in mine),
             simulated_time_s=max(float(record["last_arrival"] or 0.0) for record in mine),
             averages={name: {record["scheduler_name"]: _average(record, name) for record in mine} for name in METRICS},

@@ -16,6 +16,7 @@ from hybrid_ml_scheduler.storage import (
     RowBatch,
     StorageError,
     Store,
+    apply_retention,
     comparative_history,
     create_run,
     data_counts,
@@ -214,6 +215,20 @@ async def test_the_trend_of_a_long_history_comes_from_rollups_and_agrees_with_th
         assert point.averages["latency"]["greedy"] == pytest.approx(fmean(row.latency or math.nan for row in mine))
     of_run = await trend(store, points=3, run_id=run_id)
     assert sum(point.tasks for point in of_run.points) == 2100
+
+
+async def test_the_trend_of_a_run_begins_with_the_run_whatever_was_removed_since(store: Store) -> None:
+    begin, end = 130, 5600
+    before = await samples.new_run(store)
+    await write_batch(store, samples.batch(before, 0, begin, schedulers=("greedy",)))
+    run_id = await create_run(store, plan={}, seed=1, versions={}, controls={"first_task_id": begin})
+    for first in range(begin, end, 547):
+        await write_batch(store, samples.batch(run_id, first, min(547, end - first), schedulers=("greedy",)))
+    for kept in (end, 4900):
+        await apply_retention(store, keep_tasks=kept)
+        points = (await trend(store, points=10, run_id=run_id)).points
+        assert (points[0].first_task, points[0].last_task, points[-1].last_task) == (begin, 749, end - 1)
+        assert all(point.tasks == point.last_task - point.first_task + 1 for point in points), points
 
 
 async def test_counts_and_histories_add_up(store: Store, filled: RowBatch) -> None:
