@@ -13,6 +13,7 @@ from urllib.parse import quote
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from hybrid_ml_scheduler.core.database_urls import DRIVERS
 from hybrid_ml_scheduler.core.errors import ConfigurationError
 from hybrid_ml_scheduler.core.limits import MOST_GPUS, MOST_SEED
 from hybrid_ml_scheduler.core.nearest import nearest
@@ -31,15 +32,10 @@ _WORTHLESS_WORDS = re.compile(
 )
 _SHORTEST_KEY = 16
 _LONGEST_REPEATED = 7
+# What a header carries as it is, whoever sends it: others are bytes that each client and server reads its own way.
+_SENDABLE = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _RATE = re.compile(r"([1-9][0-9]{0,8})/(second|minute|hour)")
 _SECONDS = {"second": 1.0, "minute": 60.0, "hour": 3600.0}
-_DRIVERS = {
-    "sqlite": "sqlite+aiosqlite",
-    "sqlite+aiosqlite": "sqlite+aiosqlite",
-    "postgres": "postgresql+asyncpg",
-    "postgresql": "postgresql+asyncpg",
-    "postgresql+asyncpg": "postgresql+asyncpg",
-}
 Names = Annotated[tuple[str, ...], NoDecode]
 
 
@@ -160,8 +156,15 @@ class Settings(BaseSettings):
     @classmethod
     def _known_database(cls, value: SecretStr | None) -> SecretStr | None:
         scheme = value.get_secret_value().partition("://") if value is not None else ("sqlite", "://", "")
-        if scheme[0] not in _DRIVERS or not scheme[1]:
+        if scheme[0] not in DRIVERS or not scheme[1]:
             raise ValueError("a URL beginning with postgresql:// or sqlite:/// is expected")
+        return value
+
+    @field_validator("api_key")
+    @classmethod
+    def _sendable(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and _SENDABLE.fullmatch(value.get_secret_value()) is None:
+            raise ValueError("must be letters A to Z and a to z, digits and ASCII punctuation, for a header carries it")
         return value
 
     @field_validator("redis_url")
@@ -225,7 +228,7 @@ class Settings(BaseSettings):
         """The database as an SQLAlchemy URL with an asynchronous driver."""
         if self.database_url is not None:
             scheme, _, rest = self.database_url.get_secret_value().partition("://")
-            return SecretStr(f"{_DRIVERS[scheme]}://{rest}")
+            return SecretStr(f"{DRIVERS[scheme]}://{rest}")
         if not self._names_postgres:
             return SecretStr(f"sqlite+aiosqlite:///{self.database_file}")
         login = quote(self.postgres_user or "", safe="")

@@ -7,17 +7,11 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.engine import URL
 
+from hybrid_ml_scheduler.core.database_urls import DRIVERS
 from hybrid_ml_scheduler.core.errors import ConfigurationError
 
 __all__ = ["parsed", "shown"]
 
-_DRIVERS = {
-    "sqlite": "sqlite+aiosqlite",
-    "sqlite+aiosqlite": "sqlite+aiosqlite",
-    "postgres": "postgresql+asyncpg",
-    "postgresql": "postgresql+asyncpg",
-    "postgresql+asyncpg": "postgresql+asyncpg",
-}
 _FORMS = "sqlite:///file.db or postgresql://user:password@host:5432/database"
 
 
@@ -27,7 +21,7 @@ def parsed(url: str) -> URL:
         address = sa.make_url(url)
     except (sa.exc.ArgumentError, ValueError):
         raise ConfigurationError(f"The database URL cannot be read; it should look like {_FORMS}.") from None
-    driver = _DRIVERS.get(address.drivername)
+    driver = DRIVERS.get(address.drivername)
     if driver is None:
         raise ConfigurationError(f"The database URL begins with {address.drivername!r}; it should look like {_FORMS}.")
     address = address.set(drivername=driver)

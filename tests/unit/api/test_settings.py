@@ -99,6 +99,27 @@ def test_production_refuses_a_missing_or_worthless_key(
         loaded(tmp_path, monkeypatch, ENVIRONMENT="production", API_KEY=key)
 
 
+@pytest.mark.parametrize("environment", ["development", "production"])
+@pytest.mark.parametrize(
+    "key", ["schlüssel-für-uns-alle-2026", "ключ-который-никто-не-знает", "9f3c1e7a55d0\t4b12aa", " 9f3c1e7a55d04b12aa"]
+)
+def test_a_key_that_no_client_could_send_is_refused_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: str, key: str
+) -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"^API_KEY: must be letters A to Z .* a header carries it\.$"
+    ) as refusal:
+        loaded(tmp_path, monkeypatch, ENVIRONMENT=environment, API_KEY=key)
+    assert key not in str(refusal.value)
+
+
+def test_a_key_may_hold_every_visible_character_and_spaces_between_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "".join(map(chr, range(33, 127))) + " and more"
+    assert loaded(tmp_path, monkeypatch, API_KEY=key).required_api_key == key
+
+
 def test_proxies_are_addresses_networks_or_everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for given, used in (("10.0.0.5, 10.1.0.0/16,::1", "10.0.0.5,10.1.0.0/16,::1"), ("*", "*"), ("", "")):
         assert loaded(tmp_path, monkeypatch, HMS_TRUSTED_PROXIES=given).trusted_proxies == used
