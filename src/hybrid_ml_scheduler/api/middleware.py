@@ -37,12 +37,6 @@ _HEADERS = {
 _UNLIMITED = ("/api/health", "/api/metrics")
 
 
-def request_id(scope: Scope) -> str | None:
-    """Return the id that `RequestLog` gave to a request."""
-    found: str | None = scope.get("state", {}).get("request_id")
-    return found
-
-
 class RequestLog:
     """Gives a request its id, counts and times it, and logs it: changes and errors always, reading at level DEBUG."""
 
