@@ -8,15 +8,17 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 from hybrid_ml_scheduler.core import HmsError, Task
-from hybrid_ml_scheduler.core.errors import InternalError, SchedulerError, StorageError
+from hybrid_ml_scheduler.core.errors import InternalError, StorageError
+from hybrid_ml_scheduler.core.text import plain_text
 from hybrid_ml_scheduler.live.clerk import Clerk
 from hybrid_ml_scheduler.live.frames import RaceState, Status, idle_frame
 from hybrid_ml_scheduler.live.framing import Framer
-from hybrid_ml_scheduler.live.pace import Pace, Speedometer
+from hybrid_ml_scheduler.live.pace import TURN_S, Pace, Speedometer
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.reasons import ReasonMemory
 from hybrid_ml_scheduler.live.records import Activation, Level, Notice
@@ -74,16 +76,21 @@ class Arena:
 
     def close(self, within_s: float = _CLOSED_WITHIN_S) -> None:
         """Hand over everything, with a checkpoint, and end the thread; one that is stuck ends with the process."""
-        if self._thread.is_alive():
-            answer = self.ask(self._finish)
-            if wait([answer], timeout=within_s).done:
-                answer.result()
-                self._thread.join()
-            else:
-                self._closing = True
-                _log.error("the engine does not answer; the run continues from its last checkpoint")
-        self._worker.close()
-        self.clerk.close()
+        try:
+            if self._thread.is_alive():
+                self._end(within_s)
+        finally:
+            self._worker.close(within_s)
+            self.clerk.close()
+
+    def _end(self, within_s: float) -> None:
+        answer = self.ask(self._finish)
+        if wait([answer], timeout=within_s).done:
+            answer.result()
+            self._thread.join()
+        else:
+            self._closing = True
+            _log.error("the engine does not answer; the run continues from its last checkpoint")
 
     @property
     def is_alive(self) -> bool:
@@ -93,10 +100,9 @@ class Arena:
     def ask(self, command: Callable[[], T]) -> Future[T]:
         """Have a command carried out in the arena's thread, between two tasks."""
         answer: Future[T] = Future()
+        self._commands.put((command, answer))
         if self._is_over:
-            answer.set_exception(InternalError("The arena has ended."))
-        else:
-            self._commands.put((command, answer))
+            self._refuse_commands()
         return answer
 
     def enter(self, race: Race, state: RaceState) -> None:
@@ -134,7 +140,8 @@ class Arena:
         self._speedometer.reset()
         self._next_frame_s = 0.0
         if wanted != "running":
-            self._hand_over(self.race, checkpoint=wanted == "stopped")
+            with suppress(HmsError):  # it stands, as was wanted, and the status says that it will not go on, and why
+                self._or_halt(lambda: self._hand_over_all(checkpoint=wanted == "stopped"))
 
     def set_speed(self, speed: float) -> None:
         """Change the pace (in the arena's thread)."""
@@ -153,28 +160,29 @@ class Arena:
     def admit(self, task: Task, at: float) -> Task | None:
         """Let a task from outside into the race (in the arena's thread)."""
         self.refuse_if_halted()
-        if self.race is None:
+        race = self.race
+        if race is None:
             return None
-        try:
-            entered = self.race.admit(task, at)
-        except SchedulerError as error:
-            self._halt(str(error))
-            raise
-        self.reasons.remember(entered.task_id, self.race.racers)
+        checked = race.foreign(task)  # one that cannot enter is refused, and the race goes on
+        entered = self._or_halt(lambda: race.admit(checked, at))
+        self.reasons.remember(entered.task_id, race.racers)
         return entered
 
     def hand_over(self) -> bool:
         """Hand over what there is (in the arena's thread); say whether there was room for it."""
-        return self.race is None or self._hand_over(self.race, checkpoint=False)
+        return self._hand_over_all(checkpoint=False)
 
-    def _hand_over(self, race: Race, *, checkpoint: bool) -> bool:
+    def _hand_over_all(self, *, checkpoint: bool) -> bool:
         """Hand over between two turns; models that took over are announced first, and their notices go along."""
-        self._announce_new(race)
-        return self.clerk.hand_over(race, time.time(), checkpoint=checkpoint)
+        if self.race is None:
+            return True
+        self._announce_new(self.race)
+        return self.clerk.hand_over(self.race, time.time(), checkpoint=checkpoint)
 
     def tell(self, level: Level, message: str, *, key: str, event: str, data: dict[str, Any] | None = None) -> None:
         """Notify people, and keep the notice with the run (in the arena's thread)."""
-        notice = Notice(key=key, level=level, message=message, at=time.time(), event=event, data=data or {})
+        said = plain_text(message)
+        notice = Notice(key=key, level=level, message=said, at=time.time(), event=event, data=data or {})
         if self.race is not None:
             self.race.rows.notices.append(notice)
         self._viewers.tell(notice)
@@ -193,21 +201,31 @@ class Arena:
 
     def _live(self) -> float:
         try:
-            return self._turn()
+            return self._or_halt(self._turn)
+        except HmsError:
+            return 0.0
+
+    def _or_halt(self, action: Callable[[], T]) -> T:
+        """Do something with the race; whatever goes wrong halts it, and becomes an error with a sentence."""
+        try:
+            return action()
         except HmsError as error:
             self._halt(str(error))
-        except Exception as error:  # noqa: BLE001 - see below
+            raise
+        except Exception as error:
             # A strategy's own code may raise anything, also while its state is captured; the thread must outlive it.
-            _log.exception("the race was halted")
-            self._halt(f"The race was halted by {type(error).__name__}: {error}.")
-        return 0.0
+            broken = HaltedError(f"The race was halted by {type(error).__name__}: {error}.")
+            self._halt(str(broken), error)
+            raise broken from error
 
     def _refuse_commands(self) -> None:
         """Answer commands that nobody will carry out any more, so that nobody waits for them."""
         self._is_over = True
-        while not self._commands.empty():
-            _, answer = self._commands.get()
-            answer.set_exception(InternalError("The arena has ended."))
+        with suppress(queue.Empty):
+            while True:
+                _, answer = self._commands.get_nowait()
+                if answer.set_running_or_notify_cancel():  # else whoever asked has gone
+                    answer.set_exception(InternalError("The arena has ended."))
 
     def _turn(self) -> float:
         """Do what is due now, one thing at a time, since commands wait meanwhile; return how long nothing will be."""
@@ -229,7 +247,9 @@ class Arena:
         if time.monotonic() - now_s > _PATIENCE_S:
             return 0.0
         count = self.pace.due(now_s)
-        self._step(race, count)
+        if count:
+            taken = self._step(race, count, now_s + TURN_S)
+            self.pace.took(count, taken, time.monotonic() - now_s)
         return 0.0 if count else max(0.0, min(self.pace.wait_s(now_s), rest_s))
 
     def _tend_store(self, race: Race) -> bool:
@@ -240,15 +260,18 @@ class Arena:
                 raise
             return False  # people have been told, and the race stands anyway
 
-    def _step(self, race: Race, count: int) -> None:
+    def _step(self, race: Race, count: int, until_s: float) -> int:
+        """Take the tasks that are due, one at least and then as long as there is time; return how many."""
         explain_all = 0.0 < self.pace.speed <= _EXPLAIN_ALL_UP_TO
-        while count > 0:
+        taken = 0
+        while taken < count and (taken == 0 or time.monotonic() < until_s):
             if explain_all or self._explain_next:
                 self._explain_next = False
                 self.reasons.remember(race.step(explain=True).task_id, race.racers)
-                count -= 1
+                taken += 1
             else:
-                count -= race.advance(count)
+                taken += race.advance(count - taken)
+        return taken
 
     def _tend_training(self, race: Race) -> None:
         """Take over a model that has been trained, and have the next one trained from the newest window.
@@ -261,7 +284,7 @@ class Arena:
             race.learners.pending = None
             if isinstance(result, BaseException):
                 key = f"training-{job.scheduler}-{job.requested_at}"
-                self.tell("error", f"Training of {job.scheduler} failed: {result}.", key=key, event="training_failed")
+                self.tell("error", str(result), key=key, event="training_failed")
             else:
                 race.activate(job, result, time.time())
         if self.state == "running" and self._worker.may_begin(time.monotonic()):
@@ -307,8 +330,11 @@ class Arena:
             level: Level = "warning" if is_down else "success"
             self.tell(level, message, key=f"store-{time.time_ns()}", event="store_down" if is_down else "store_up")
 
-    def _halt(self, sentence: str) -> None:
-        """Stop because something is wrong that going on would not mend."""
+    def _halt(self, sentence: str, cause: Exception | None = None) -> None:
+        """Stop because something is wrong that going on would not mend; what comes after that is of no interest."""
+        if self.problem is not None:
+            return
+        _log.error("the race was halted: %s", sentence, exc_info=cause)
         self.state, self.problem = "stopped", sentence
         if self.race is not None:
             self.clerk.abandon(self.race)
@@ -334,13 +360,11 @@ class Arena:
 
     def _finish(self) -> None:
         self._closing = True
-        if self.race is None:
+        with suppress(HmsError):
+            self._or_halt(lambda: self._hand_over_all(checkpoint=True))
             return
-        try:
-            self._hand_over(self.race, checkpoint=True)
-        except StorageError:
-            if self.problem is None:
-                raise
+        with suppress(StorageError):  # the sentence that says why it was halted is worth another try
+            self._hand_over_all(checkpoint=False)
 
     def status(self) -> Status:
         """Say where the race stands; may be called from any thread."""

@@ -85,12 +85,19 @@ class Clerk:
         """Give the keeper all rows, and with `checkpoint` the present state; say whether it had room."""
         if not self._keeper.has_room(len(race.rows) + 1):
             return False
-        if checkpoint and not self._is_abandoned:
-            self._capture(race, at)
-            state = self._packed(wait=True)
-        else:
-            state = self._packed(wait=False)
-        rows = race.take_rows()  # last of all: a state that cannot be taken must not cost rows
+        state: Checkpoint | None = None
+        try:
+            if checkpoint and not self._is_abandoned:
+                self._capture(race, at)
+                state = self._packed(wait=True)
+            else:
+                state = self._packed(wait=False)
+        finally:  # the rows are handed over even where the state cannot be taken
+            self._give(race, state)
+        return True
+
+    def _give(self, race: Race, state: Checkpoint | None) -> None:
+        rows = race.take_rows()
         rows.checkpoint = state
         if len(rows):
             try:
@@ -100,7 +107,6 @@ class Clerk:
                 raise
         self._handed_over_s = time.monotonic()
         self._announced = 0
-        return True
 
     def _capture(self, race: Race, at: float) -> None:
         """Take the state now; it is packed beside the race and handed over when that is done.

@@ -18,6 +18,7 @@ from hybrid_ml_scheduler.live.course import Course
 from hybrid_ml_scheduler.live.frames import Learning
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.live.records import Activation
+from hybrid_ml_scheduler.schedulers import blamed
 
 __all__ = ["Learners", "TrainedModel", "TrainingJob", "TrainsApart", "UpdatesAlong"]
 
@@ -76,19 +77,20 @@ class TrainingJob:
         return self.scheduler, self.requested_at
 
     def run(self) -> TrainedModel:
-        """Train; may run in any thread."""
+        """Train; may run in any thread. Whatever the strategy's own code raises is an `HmsError` that says so."""
         begin = time.perf_counter()
-        model = self.strategy.fit(self.data)
-        seconds = time.perf_counter() - begin
-        error = self.data.recent_error
-        return TrainedModel(
-            model=model,
-            data=self.data,
-            samples=model.samples,
-            error=model.fit_error if error is None else error,
-            duration_s=seconds,
-            digest=digest_of(model.payload()),
-        )
+        with blamed(self.scheduler, "trained"):
+            model = self.strategy.fit(self.data)
+            seconds = time.perf_counter() - begin
+            error = self.data.recent_error
+            return TrainedModel(
+                model=model,
+                data=self.data,
+                samples=model.samples,
+                error=model.fit_error if error is None else error,
+                duration_s=seconds,
+                digest=digest_of(model.payload()),
+            )
 
 
 def digest_of(payload: Mapping[str, Any]) -> str:
@@ -122,26 +124,32 @@ class Learners:
         done: list[Activation] = []
         if self.is_synchronous:
             for name, strategy in self._apart.items():
-                if strategy.training_due():
-                    trained = self.job(name, boundary).run()
-                    done.append(self.take_over(name, trained, boundary, time.time()))
+                with blamed(name, "trained"):
+                    if strategy.training_due():
+                        trained = self.job(name, boundary).run()
+                        done.append(self.take_over(name, trained, boundary, time.time()))
         return done
 
     def request(self, boundary: int) -> TrainingJob | None:
-        """Return a job for the newest window if one is due, and remember it as pending."""
+        """Return a job for the newest window if one is due, and remember it as pending.
+
+        Of several that are due, the one that has waited longest is next: at full speed all are, again and again.
+        """
         if self.is_synchronous:
             return None
-        for name, strategy in self._apart.items():
-            if strategy.training_due():
-                since = boundary - self._requested_at.get(name, boundary - self._interval)
-                self._coalesced[name] += max(0, since // self._interval - 1)
-                self.pending = self.job(name, boundary)
-                return self.pending
-        return None
+        due = [name for name, strategy in self._apart.items() if strategy.training_due()]
+        if not due:
+            return None
+        longest = min(due, key=lambda name: self._requested_at.get(name, -1))
+        self.pending = self.job(longest, boundary)
+        return self.pending
 
     def job(self, name: str, boundary: int) -> TrainingJob:
-        """Take the data as they are now."""
+        """Take the data as they are now; a replay comes by here, too, and counts the same as merged into this one."""
         strategy = self._apart[name]
+        if not self.is_synchronous:
+            since = boundary - self._requested_at.get(name, boundary - self._interval)
+            self._coalesced[name] += max(0, since // self._interval - 1)
         self._requested_at[name] = boundary
         return TrainingJob(scheduler=name, requested_at=boundary, strategy=strategy, data=strategy.training_data())
 

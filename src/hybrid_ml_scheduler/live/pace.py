@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections import deque
 
-__all__ = ["Pace", "Speedometer"]
+__all__ = ["TURN_S", "Pace", "Speedometer"]
 
 _BURST = 4
 _AT_FULL_SPEED = 24
 _PATIENCE_S = 0.25
+# Commands and viewers wait for as long as one turn takes.
+TURN_S = 0.05
 
 
 class Pace:
@@ -18,6 +20,7 @@ class Pace:
     def __init__(self, speed: float) -> None:
         self._speed = speed
         self._owed_since = math.nan
+        self._at_once = 1
 
     @property
     def speed(self) -> float:
@@ -36,7 +39,7 @@ class Pace:
     def due(self, now: float) -> int:
         """Return how many tasks to take now, and count them as taken."""
         if self._speed == 0.0:
-            return _AT_FULL_SPEED
+            return self._at_once
         if math.isnan(self._owed_since):
             self._owed_since = now - 1.0 / self._speed  # the first task is due at once
         # A stall is not made up for by a burst: beyond the patience the schedule moves along.
@@ -44,6 +47,17 @@ class Pace:
         count = min(_BURST, math.floor((now - self._owed_since) * self._speed + 1e-9))
         self._owed_since += count / self._speed
         return count
+
+    def took(self, due: int, taken: int, elapsed_s: float) -> None:
+        """Note how many of those that were due could be taken, and how long that took.
+
+        What was not taken is still owed. At full speed, as many are due next time as a turn has time for.
+        """
+        if self._speed:
+            self._owed_since -= (due - taken) / self._speed
+        else:
+            most = _AT_FULL_SPEED if elapsed_s <= 0.0 else math.floor(taken * TURN_S / elapsed_s)
+            self._at_once = max(1, min(most, 2 * taken, _AT_FULL_SPEED))
 
     def wait_s(self, now: float) -> float:
         """Return the seconds until the next task is due."""

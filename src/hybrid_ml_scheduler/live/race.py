@@ -281,7 +281,7 @@ class Race:
             "preset": self.preset,
             "stream": self.stream.capture(),
             "numbering": self._numbering.capture(),
-            "racers": {racer.name: racer.capture() for racer in self.racers},
+            "racers": {racer.name: _captured(racer) for racer in self.racers},
             "learners": self.learners.capture(),
             "proof": self.proof.capture(),
             "marks": list(self.marks),
@@ -302,3 +302,8 @@ class Race:
         self.proof.restore(state["proof"])
         self.marks.extend(state["marks"])
         self.recent.extend(state["recent"])
+
+
+def _captured(racer: Racer) -> Mapping[str, Any]:
+    with blamed(racer.name, "captured"):
+        return racer.capture()

@@ -11,7 +11,7 @@ from numba import njit
 
 from hybrid_ml_scheduler.cluster import RunColumns
 from hybrid_ml_scheduler.core import NO_GPU, FloatColumn, Outcome
-from hybrid_ml_scheduler.physics import CoExecution, Tariff
+from hybrid_ml_scheduler.physics import CoExecution, Tariff, formulas
 
 __all__ = ["Tally"]
 
@@ -42,7 +42,7 @@ def _added(
 ) -> tuple[float, int, int, int]:
     """Add finished tasks to the sums (in the order of `_SUMS`) one by one; return makespan and places."""
     for row in range(len(finish_s)):
-        execution_s = cpu_s[row] + gpu_s[row] if serial else max(cpu_s[row], gpu_s[row])
+        execution_s = formulas.execution_s(cpu_s[row], gpu_s[row], serial)
         recent[(tasks + row) % _RECENT] = finish_s[row] - arrival_s[row]
         sums[0] += execution_s
         sums[1] += finish_s[row] - arrival_s[row]

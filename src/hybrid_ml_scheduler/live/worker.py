@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 
+from hybrid_ml_scheduler.core import HmsError
+from hybrid_ml_scheduler.core.errors import InternalError
 from hybrid_ml_scheduler.live.learners import TrainedModel, TrainingJob
 
 __all__ = ["TrainingWorker"]
 
+_log = logging.getLogger(__name__)
+
 _REST = 3.0
 _NICENESS = 10
+_CLOSED_WITHIN_S = 10.0
 
 
 def _stand_back() -> None:
@@ -23,26 +29,26 @@ def _stand_back() -> None:
 
 
 class TrainingWorker:
-    """Runs training jobs beside the race; the race asks now and then whether one is done."""
+    """Runs training jobs beside the race; the race asks now and then whether one is done.
+
+    Nobody waits for ever for a job, at the end of the process neither: a strategy may be stuck in its own training.
+    """
 
     def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="training", initializer=_stand_back)
+        self._thread: threading.Thread | None = None
         self._job: TrainingJob | None = None
         self._future: Future[TrainedModel] | None = None
         self._rested_s = 0.0
-
-    @property
-    def busy(self) -> bool:
-        """Whether a job has been begun and not been collected."""
-        return self._future is not None
 
     def may_begin(self, now_s: float) -> bool:
         """Whether there is time for a job: training takes a quarter of the time at most, the race has the rest."""
         return self._future is None and now_s >= self._rested_s
 
     def begin(self, job: TrainingJob) -> None:
-        """Start a job; only while not busy."""
-        self._job, self._future = job, self._thread.submit(job.run)
+        """Start a job; only while there is none."""
+        self._job, self._future = job, Future()
+        self._thread = threading.Thread(target=_train, args=(job, self._future), name="training", daemon=True)
+        self._thread.start()
 
     def finished(self) -> tuple[TrainingJob, TrainedModel | BaseException] | None:
         """Return a finished job with its model (or what went wrong), if there is one."""
@@ -61,6 +67,20 @@ class TrainingWorker:
         """Drop the running job: its race is over."""
         self._job = self._future = None
 
-    def close(self) -> None:
-        """End the thread after the job it has."""
-        self._thread.shutdown(wait=True)
+    def close(self, within_s: float = _CLOSED_WITHIN_S) -> None:
+        """Wait for the job that is there; one that takes longer ends with the process."""
+        if self._thread is not None:
+            self._thread.join(within_s)
+            if self._thread.is_alive():
+                _log.warning("a training does not end; it is given up with the process")
+
+
+def _train(job: TrainingJob, future: Future[TrainedModel]) -> None:
+    _stand_back()
+    try:
+        future.set_result(job.run())
+    except HmsError as error:
+        future.set_exception(error)
+    finally:
+        if not future.done():
+            future.set_exception(InternalError(f"The training of {job.scheduler} ended without a model."))

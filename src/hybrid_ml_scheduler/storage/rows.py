@@ -141,14 +141,14 @@ def task_row(run_id: int, task: Task) -> TaskRow:
 def result_row(scheduler_name: str, outcome: Outcome) -> ResultRow:
     """Return the row of one outcome; not-a-number becomes `None`, which both databases know."""
     (
-        task_id, gpu_fraction, gpu, arrival_s, ready_s, cpu_start_s, gpu_start_s, finish_s,
+        task_id, gpu_fraction, gpu, _, ready_s, cpu_start_s, gpu_start_s, finish_s,
         execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, failed,
     ) = outcome  # fmt: skip
     if failed or finish_s != finish_s:
         return _failed_row(scheduler_name, outcome)
     return ResultRow(
-        task_id, scheduler_name, gpu_fraction, outcome.device, gpu, execution_s, finish_s - arrival_s,
-        finish_s - ready_s - execution_s, energy_j, cost_usd, ready_s, outcome.start_s, finish_s, cpu_s, gpu_s,
+        task_id, scheduler_name, gpu_fraction, outcome.device, gpu, execution_s, outcome.latency_s,
+        outcome.wait_s, energy_j, cost_usd, ready_s, outcome.start_s, finish_s, cpu_s, gpu_s,
         cpu_start_s if cpu_start_s == cpu_start_s else None, gpu_start_s if gpu_start_s == gpu_start_s else None,
         out_of_memory, False,
     )  # fmt: skip

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from heapq import merge
+from itertools import chain
 
 from hybrid_ml_scheduler.core import Outcome
 from hybrid_ml_scheduler.live.records import Label, RacedStretch, Rows
@@ -10,27 +12,33 @@ from hybrid_ml_scheduler.physics import Tariff
 
 
 def spelled_out(rows: Rows) -> Rows:
-    """The same rows in the order of their tasks, with nothing left in stretches."""
-    tasks, outcomes, labels = list(rows.tasks), list(rows.outcomes), list(rows.labels)
-    for stretch in rows.stretches:
-        tasks += list(stretch.batch)
-        outcomes += outcomes_of(stretch)
-        found = zip(stretch.batch, stretch.label_fraction.tolist(), stretch.label_s.tolist(), strict=True)
-        labels += [Label(*one) for one in found]
+    """The same rows with nothing left in stretches: these are put where their tasks came, and nothing is sorted.
+
+    What came one by one, and what came in stretches, stays in its order: were that wrong, it would be seen.
+    """
+    tasks = chain.from_iterable(one.batch for one in rows.stretches)
+    outcomes = chain.from_iterable(map(outcomes_of, rows.stretches))
+    labels = chain.from_iterable(map(labels_of, rows.stretches))
     return replace(
         rows,
-        tasks=sorted(tasks, key=lambda task: task.task_id),
-        outcomes=sorted(outcomes, key=lambda one: one[1].task_id),
-        labels=sorted(labels, key=lambda label: label.task.task_id),
+        tasks=list(merge(rows.tasks, tasks, key=lambda task: task.task_id)),
+        outcomes=list(merge(rows.outcomes, outcomes, key=lambda one: one[1].task_id)),
+        labels=list(merge(rows.labels, labels, key=lambda label: label.task.task_id)),
         stretches=[],
     )
 
 
+def labels_of(stretch: RacedStretch) -> list[Label]:
+    """What the oracle said, task by task."""
+    return list(map(Label, stretch.batch, stretch.label_fraction.tolist(), stretch.label_s.tolist()))
+
+
 def outcomes_of(stretch: RacedStretch) -> list[tuple[str, Outcome]]:
-    """What every strategy did, strategy by strategy."""
+    """What every strategy did, task by task, as single steps tell it."""
     ids = stretch.batch.task_id
+    columns = [columns.outcomes(ids, Tariff(columns.node)) for columns in stretch.runs.values()]
     return [
-        (name, outcome)
-        for name, columns in stretch.runs.items()
-        for outcome in columns.outcomes(ids, Tariff(columns.node))
+        (name, one)
+        for of_a_task in zip(*columns, strict=True)
+        for name, one in zip(stretch.runs, of_a_task, strict=True)
     ]

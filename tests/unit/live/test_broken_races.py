@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.core import BatchRule, ClusterView, Decision, RuleKind, Task, TaskBatch
-from hybrid_ml_scheduler.core.errors import SchedulerError, StorageError
-from hybrid_ml_scheduler.live.arena import HaltedError
+from hybrid_ml_scheduler.core.errors import InternalError, PlanError, SchedulerError, StorageError
+from hybrid_ml_scheduler.live.arena import Arena, HaltedError
+from hybrid_ml_scheduler.live.frames import RaceState
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.live.records import Rows
 from hybrid_ml_scheduler.workload import preset
-from tests.unit.live.house import house, mixed_course
+from tests.unit.live.house import MemoryKeeper, MemoryViewers, house, mixed_course
 
 
 def test_a_strategy_that_breaks_halts_the_race_with_a_sentence() -> None:
@@ -205,3 +208,102 @@ def test_a_keeper_that_refuses_for_good_is_told_of_once() -> None:
         place.wait(lambda: place.arena.problem is not None)
         time.sleep(0.3)
         assert [notice.message for notice in place.viewers.notices].count("The row is refused.") == 1
+
+
+class Secretive(Moody):
+    """Decides everything, and has a state that cannot be taken."""
+
+    name = "secretive"
+
+    def __init__(self, *, says_so: bool) -> None:
+        super().__init__(-1)
+        self._says_so = says_so
+
+    def capture(self) -> Mapping[str, Any]:
+        if self._says_so:
+            raise RuntimeError("not \ud800 this")
+        return {"own": lambda: 1}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        pass
+
+
+@pytest.mark.parametrize("says_so", [True, False])
+@pytest.mark.parametrize("state", ["stopped", "paused"])
+def test_a_state_that_cannot_be_taken_costs_no_row_and_is_told_to_whoever_looks(
+    says_so: bool, state: RaceState
+) -> None:
+    with house(speed=500.0) as place:
+        race, arena = broken_race(Secretive(says_so=says_so)), place.arena
+        arena.ask(lambda: arena.enter(race, "running")).result()
+        place.wait(lambda: race.tasks_processed > 20)
+        arena.ask(lambda: arena.change_state(state)).result()
+        assert arena.state == state
+        assert (arena.problem is not None) == (state == "stopped")
+        assert place.keeper.task_ids == list(range(race.tasks_processed))
+        if state == "stopped":
+            reason = "'secretive' cannot be captured: RuntimeError: not ? this" if says_so else "AttributeError: Can't"
+            assert reason in str(arena.problem)
+            with pytest.raises(HaltedError):
+                arena.ask(lambda: arena.change_state("running")).result()
+    assert arena.problem is not None, "at the end at the latest"
+    assert not arena.is_alive
+    assert place.keeper.task_ids == list(range(race.tasks_processed))
+    assert [notice.message for notice in place.keeper.notices] == [arena.problem]
+
+
+def test_a_keeper_that_refuses_at_the_end_keeps_nobody_from_ending() -> None:
+    with house(speed=200.0) as place:
+        race = place.enter("greedy")
+        place.wait(lambda: race.tasks_processed > 5)
+
+        def refuse(rows: Rows) -> None:
+            raise StorageError("The row is refused.")
+
+        def end() -> None:
+            place.keeper.keep = refuse  # type: ignore[method-assign]
+            place.arena._finish()
+
+        place.arena.ask(end).result()
+        place.wait(lambda: not place.arena.is_alive)
+        assert place.arena.problem == "The row is refused."
+
+
+def test_whatever_a_task_from_outside_sets_off_halts_the_race_like_a_task_of_the_stream() -> None:
+    with house(speed=0.001) as place:
+        race, arena = place.enter("hybrid_ml", retraining="synchronous", retrain_interval=2), place.arena
+        place.wait(lambda: race.tasks_processed == 1)
+        strategy = race.racers[0].scheduler
+        arena.ask(lambda: setattr(strategy, "fit", lambda data: 1 / 0)).result()
+        task = Task(task_id=0, size=900.0, compute_intensity=0.5, memory_required=50.0, arrival_time=0.0)
+        with pytest.raises(SchedulerError, match="'hybrid_ml' cannot be trained: ZeroDivisionError"):
+            arena.ask(lambda: arena.admit(task, 1.0)).result()
+        assert arena.state == "stopped"
+        assert "ZeroDivisionError" in str(arena.problem)
+    assert place.keeper.task_ids == [0, 1], "the task itself was decided"
+    assert [event.boundary for rows in place.keeper.kept for event in rows.events if event.kind == "task"] == [1]
+
+
+def test_an_error_of_any_kind_on_the_way_in_halts_the_race_and_a_refused_task_does_not() -> None:
+    with house(speed=0.001) as place:
+        race, arena = place.enter("greedy"), place.arena
+        place.wait(lambda: race.tasks_processed == 1)
+        task = Task(task_id=0, size=900.0, compute_intensity=0.5, memory_required=50.0, arrival_time=1e9)
+        with pytest.raises(PlanError, match="more than an hour ahead"):
+            arena.ask(lambda: arena.admit(task, 1.0)).result()
+        assert arena.problem is None
+        arena.ask(lambda: setattr(race.proof, "add", lambda task, luck: 1 / 0)).result()
+        with pytest.raises(HaltedError, match="ZeroDivisionError"):
+            arena.ask(lambda: arena.admit(task._replace(arrival_time=0.0), 1.0)).result()
+        assert "ZeroDivisionError" in str(arena.problem)
+
+
+def test_a_command_that_was_taken_back_leaves_those_behind_it_answered_at_the_end() -> None:
+    arena = Arena(MemoryKeeper(), MemoryViewers(), speed=1.0, frame_every_s=0.05)  # its thread does not run
+    taken_back, behind = arena.ask(lambda: 1), arena.ask(lambda: 2)
+    assert taken_back.cancel()
+    arena._refuse_commands()
+    for answer in (behind, arena.ask(lambda: 3)):
+        with pytest.raises(InternalError, match="The arena has ended"):
+            answer.result(timeout=0.0)
+    arena.close()

@@ -36,6 +36,26 @@ def test_as_fast_as_possible_is_always_due() -> None:
     assert pace.wait_s(1.0) == 0.0
 
 
+def test_at_full_speed_as_many_are_due_as_a_turn_has_time_for() -> None:
+    pace, taken = Pace(0.0), []
+    for _ in range(7):
+        taken.append(pace.due(1.0))
+        pace.took(taken[-1], taken[-1], 0.0004 * taken[-1])
+    assert taken == [1, 2, 4, 8, 16, 24, 24]
+    for seconds, expected in ((0.005, 10), (0.07, 1), (0.001, 2)):
+        due = pace.due(1.0)
+        pace.took(due, due, seconds * due)
+        assert pace.due(1.0) == expected
+
+
+def test_what_there_was_no_time_for_is_still_owed() -> None:
+    pace = Pace(100.0)
+    pace.due(0.0)
+    assert pace.due(0.04) == 4
+    pace.took(4, 1, 0.07)
+    assert pace.due(0.04) == 3
+
+
 def test_speedometer_measures_over_its_window() -> None:
     meter = Speedometer(window_s=5.0)
     for second in range(20):

@@ -15,6 +15,7 @@ from hybrid_ml_scheduler.api.desks.recovery import LostRunError, recover
 from hybrid_ml_scheduler.api.logs import get_logger
 from hybrid_ml_scheduler.api.wire.simulation import StartRequest
 from hybrid_ml_scheduler.core import HmsError
+from hybrid_ml_scheduler.core.errors import StorageError
 from hybrid_ml_scheduler.experiments.plans import Plan
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.course import Retraining
@@ -73,27 +74,37 @@ async def open_stage(backstage: Backstage, board: Board) -> AsyncIterator[Stage]
 
 @contextlib.asynccontextmanager
 async def _staged(backstage: Backstage, board: Board, owner: str) -> AsyncIterator[Stage]:
-    """Open the store, start the arena and bring the race back; at the end store everything and close."""
+    """Open the store, start the arena and bring the race back; at the end store everything and close.
+
+    Each part is closed in its turn, the last one opened first, whatever happened while others were.
+    """
     url, patience_s = backstage.database_url, backstage.connect_timeout_s
-    store = await open_store(url, timeout_s=patience_s, owner=owner)
-    writer = StoreWriter(url, capacity_rows=_BACKLOG_ROWS, owner=owner)
-    writer.start()
-    keeper = StoreKeeper(writer)
-    arena = Arena(keeper, board, speed=backstage.speed, frame_every_s=backstage.update_interval_s)
-    defaults = RunDefaults(plan=backstage.plan, retraining=backstage.retraining, speed=backstage.speed)
-    desk = RaceDesk(defaults, arena, store, writer)
-    housework = asyncio.create_task(_keep_house(store, backstage.retention_tasks))
-    try:
+    async with contextlib.AsyncExitStack() as ends:
+        store = await open_store(url, timeout_s=patience_s, owner=owner)
+        ends.push_async_callback(store.close)
+        writer = StoreWriter(url, capacity_rows=_BACKLOG_ROWS, owner=owner)
+        ends.push_async_callback(_end_writing, writer)
+        writer.start()
+        keeper = StoreKeeper(writer)
+        arena = Arena(keeper, board, speed=backstage.speed, frame_every_s=backstage.update_interval_s)
+        ends.push_async_callback(asyncio.to_thread, arena.close)
         arena.start()
+        defaults = RunDefaults(plan=backstage.plan, retraining=backstage.retraining, speed=backstage.speed)
+        desk = RaceDesk(defaults, arena, store, writer)
+        housework = asyncio.create_task(_keep_house(store, backstage.retention_tasks))
+        ends.push_async_callback(_end_housework, housework)
         await _come_back(backstage, arena, desk, store, keeper)
         yield Stage(arena=arena, store=store, writer=writer, desk=desk)
-    finally:
-        housework.cancel()
-        await asyncio.gather(housework, return_exceptions=True)
-        await asyncio.to_thread(arena.close)
-        if not await asyncio.to_thread(writer.close, _LAST_WRITE_S):
-            _log.error("not everything could be stored; the run continues from its last checkpoint")
-        await store.close()
+
+
+async def _end_writing(writer: StoreWriter) -> None:
+    if not await asyncio.to_thread(writer.close, _LAST_WRITE_S):
+        _log.error("not everything could be stored; the run continues from its last checkpoint")
+
+
+async def _end_housework(housework: asyncio.Task[None]) -> None:
+    housework.cancel()
+    await asyncio.gather(housework, return_exceptions=True)
 
 
 async def _come_back(backstage: Backstage, arena: Arena, desk: RaceDesk, store: Store, keeper: StoreKeeper) -> None:
@@ -131,3 +142,5 @@ async def _keep_house(store: Store, keep_tasks: int) -> None:
             _log.info("retention", removed_tasks=removed, kept_tasks=keep_tasks)
         except StoreUnavailableError as problem:
             _log.warning("retention waits for the store", problem=str(problem))
+        except StorageError as problem:
+            _log.error("retention was refused and is tried again", problem=str(problem))

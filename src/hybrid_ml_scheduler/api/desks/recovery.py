@@ -50,7 +50,6 @@ class Recovered:
     plan: Plan
     state: RaceState
     speed: float
-    retraining: Retraining
     replayed: int
 
 
@@ -88,7 +87,6 @@ def _rebuilt(
         plan=plan,
         state=cast("RaceState", run.state),
         speed=float(run.controls["speed"]),
-        retraining=retraining,
         replayed=race.next_task_id - begin,
     )
 
