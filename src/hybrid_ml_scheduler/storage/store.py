@@ -78,15 +78,18 @@ class Store:
                 async with connection.begin():
                     await self._require_mark(connection)
                     yield connection
-                    await self._require_mark(connection)  # who holds the line of totals now is the last to look
         except DRIVER_ERRORS as problem:
             raise translated(problem, self.name) from problem
 
     async def _require_mark(self, connection: AsyncConnection) -> None:
-        """On SQLite the lock alone is enough: it cannot be lost."""
+        """Hold the mark until the end of the transaction: whoever signs next waits for it and sees what it has written.
+
+        All who write lock this line first, so none of them waits for another crosswise. On SQLite the lock on the file
+        is enough: it cannot be lost.
+        """
         if self.owner is None or not self.is_postgres:
             return
-        if (await connection.execute(sa.text("SELECT owner FROM totals"))).scalar_one() != self.owner:
+        if (await connection.execute(sa.text("SELECT owner FROM totals FOR UPDATE"))).scalar_one() != self.owner:
             raise NotOwnerError(f"{self.name} was taken over by another service; this one writes nothing more.")
 
     async def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -13,11 +14,13 @@ from hybrid_ml_scheduler.storage import (
     StorageError,
     Store,
     StoreWriter,
+    apply_retention,
     check,
     integrity,
     next_task_id,
     open_store,
     owned,
+    set_run_state,
     upgrade,
     write_batch,
 )
@@ -137,21 +140,61 @@ async def test_who_was_followed_by_another_writes_nothing_more_even_when_that_on
         await mine.close()
 
 
-async def test_a_batch_that_was_begun_before_another_took_over_is_not_committed_after_it(
-    migrated_postgres_url: str,
-) -> None:
+async def test_what_was_begun_before_another_takes_over_is_finished_before_it(migrated_postgres_url: str) -> None:
     url = migrated_postgres_url
     async with owned(url, patience_s=PATIENCE_S) as first:
         mine = await open_store(url, owner=first)
         run_id = await samples.new_run(mine)
-
-        async def overtaken() -> None:
-            async with mine.writing() as connection:
-                administer(url, "UPDATE totals SET owner = 'another'")
-                await connection.exec_driver_sql(f"UPDATE runs SET seed = 99 WHERE run_id = {run_id}")
-
-        with pytest.raises(NotOwnerError):
-            await overtaken()
+        async with mine.writing() as connection:
+            signing = asyncio.create_task(owning._sign(url, "another", PATIENCE_S))
+            async with asyncio.timeout(PATIENCE_S):
+                while not await waiting_for_locks(mine):
+                    await asyncio.sleep(0.01)
+            await connection.exec_driver_sql(f"UPDATE runs SET seed = 99 WHERE run_id = {run_id}")
+            assert not signing.done(), "nobody takes over between a look at the mark and the commit"
+        await signing
         async with mine.reading() as connection:
-            assert (await connection.exec_driver_sql("SELECT seed FROM runs")).scalar_one() == 7
+            assert (await connection.exec_driver_sql("SELECT seed FROM runs")).scalar_one() == 99
+        for late in (
+            samples.new_run(mine),
+            set_run_state(mine, run_id, "paused"),
+            apply_retention(mine, keep_tasks=1),
+            write_batch(mine, samples.batch(run_id, 0, 5)),
+        ):
+            with pytest.raises(NotOwnerError):
+                await late
         await mine.close()
+
+
+async def waiting_for_locks(store: Store) -> int:
+    """How many sessions wait for somebody else's transaction."""
+    async with store.reading() as connection:
+        waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+        return int((await connection.exec_driver_sql(waiting)).scalar_one())
+
+
+async def test_writers_of_every_kind_take_turns_without_a_deadlock(migrated_postgres_url: str) -> None:
+    url = migrated_postgres_url
+    async with owned(url, patience_s=PATIENCE_S) as mark:
+        mine, other = await open_store(url, owner=mark), await open_store(url, owner=mark)
+        run_id = await samples.new_run(mine)
+
+        async def batches() -> None:
+            for first in range(0, 400, 10):
+                part = samples.batch(run_id, first, 10)
+                await write_batch(mine, replace(part, checkpoint=samples.checkpoint(run_id, first + 10)))
+
+        async def states() -> None:
+            for number in range(80):
+                await set_run_state(other, run_id, "paused" if number % 2 else "running", {"speed": number})
+
+        async def retention() -> None:
+            for _ in range(10):
+                await apply_retention(other, keep_tasks=50, chunk_tasks=20)
+
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.gather(batches(), states(), retention())
+        assert (await integrity(mine)).whole
+        assert await next_task_id(mine) == 400
+        for store in (mine, other):
+            await store.close()
