@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from hybrid_ml_scheduler.api.desks.asking import Pulse, asked
 from hybrid_ml_scheduler.api.problems import Unavailable
 from tests.api.conftest import Opener
-from tests.api.service import PATIENCE_S
+from tests.api.service import PATIENCE_S, service
 from tests.unit.live.house import house
 
 STUCK = """
@@ -28,6 +29,36 @@ class Stuck:
         while not Path("{}").exists():
             time.sleep(0.01)
         return Decision(gpu_fraction=1.0)
+"""
+
+
+UNTEACHABLE = """
+import time
+from pathlib import Path
+
+from hybrid_ml_scheduler import Decision
+
+
+class Unteachable:
+    name = "unteachable"
+    last_training = {{}}
+
+    def decide(self, task, cluster):
+        return Decision(gpu_fraction=1.0)
+
+    def training_due(self):
+        return True
+
+    def training_data(self):
+        return None
+
+    def fit(self, data):
+        Path("{0}.begun").touch()
+        while not Path("{0}").exists():
+            time.sleep(0.01)
+
+    def activate(self, model, data):
+        pass
 """
 
 
@@ -84,3 +115,27 @@ def test_the_end_does_not_wait_for_an_engine_that_hangs(tmp_path: Path) -> None:
         assert place.arena.is_alive
         go.touch()
         place.wait(lambda: not place.arena.is_alive)
+
+
+def test_the_end_does_not_wait_for_a_training_that_hangs(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    (tmp_path / "unteachable.py").write_text(UNTEACHABLE.format(go))
+    with house() as place:
+        race = place.enter(f"{tmp_path / 'unteachable.py'}:Unteachable")
+        place.wait(lambda: (tmp_path / "go.begun").exists())
+        place.arena.close(within_s=0.5)
+        assert not place.arena.is_alive
+        assert place.keeper.task_ids == list(range(race.tasks_processed)), "the race itself has ended in order"
+        hanging = [thread for thread in threading.enumerate() if thread.name == "training"]
+        assert [thread.daemon for thread in hanging] == [True], "the process does not wait for it"
+        go.touch()
+        hanging[0].join(PATIENCE_S)
+
+
+def test_a_service_ends_although_a_training_hangs(tmp_path: Path) -> None:
+    (tmp_path / "unteachable.py").write_text(UNTEACHABLE.format(tmp_path / "go"))
+    environment = {"HMS_SCHEDULERS": f"greedy,{tmp_path / 'unteachable.py'}:Unteachable"}
+    with service(tmp_path, environment) as live:
+        live.post("/api/simulation/start", {"speed": 100})
+        live.wait(lambda status: (tmp_path / "go.begun").exists() and status["tasks_processed"] > 5)
+        assert live.stop() == 0

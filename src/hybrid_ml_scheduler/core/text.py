@@ -6,5 +6,5 @@ __all__ = ["plain_text"]
 
 
 def plain_text(value: object) -> str:
-    """Return something as text that every encoder and database takes: half a surrogate pair becomes `?`, NUL goes."""
-    return str(value).encode(errors="replace").decode().replace("\0", "")
+    """Return something as text that every encoder and every database takes: half a surrogate pair is spelled out."""
+    return str(value).replace("\0", " ").encode(errors="backslashreplace").decode()

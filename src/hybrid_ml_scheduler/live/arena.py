@@ -80,7 +80,7 @@ class Arena:
             if self._thread.is_alive():
                 self._end(within_s)
         finally:
-            self._worker.close(within_s)
+            self._worker.close()
             self.clerk.close()
 
     def _end(self, within_s: float) -> None:

@@ -19,7 +19,8 @@ _log = logging.getLogger(__name__)
 
 _REST = 3.0
 _NICENESS = 10
-_CLOSED_WITHIN_S = 10.0
+# What it would give is dropped anyway, and rows still wait to be stored.
+_CLOSED_WITHIN_S = 2.0
 
 
 def _stand_back() -> None:

@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import inspect
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from typing import Any, cast
 from hybrid_ml_scheduler.core.errors import HmsError, SchedulerError
 from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.protocols import Scheduler
+from hybrid_ml_scheduler.core.text import plain_text
 from hybrid_ml_scheduler.schedulers.naming import is_name, require_name
 
 __all__ = ["DEFAULT_RACE", "ENTRY_POINT_GROUP", "SchedulerEntry", "available", "blamed", "create", "find", "located"]
@@ -190,7 +192,11 @@ def _from_file(path: Path, attribute: str) -> SchedulerEntry:
     summary = (inspect.getdoc(strategy) or f"from {path.name}").splitlines()[0]
     label = getattr(strategy, "label", name.replace("_", " ").capitalize())
     return SchedulerEntry(
-        name=name, label=label, kind="plugin", summary=summary, target=f"{module.__name__}:{attribute}"
+        name=name,
+        label=plain_text(label),
+        kind="plugin",
+        summary=plain_text(summary),
+        target=f"{module.__name__}:{attribute}",
     )
 
 
@@ -198,7 +204,7 @@ def _load_file(path: Path) -> ModuleType:
     resolved = path.resolve()
     if not resolved.is_file():
         raise SchedulerError(f"There is no file {path}.")
-    name = f"hms_plugin_{hashlib.sha256(str(resolved).encode()).hexdigest()[:16]}"
+    name = f"hms_plugin_{hashlib.sha256(os.fsencode(resolved)).hexdigest()[:16]}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, resolved)

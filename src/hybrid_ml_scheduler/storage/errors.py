@@ -10,6 +10,7 @@ import asyncpg
 import sqlalchemy.exc
 
 from hybrid_ml_scheduler.core.errors import StorageError
+from hybrid_ml_scheduler.core.text import plain_text
 
 __all__ = [
     "DRIVER_ERRORS",
@@ -77,8 +78,7 @@ def spoken(problem: BaseException) -> str:
     """Return the innermost reason as one short line that every encoder and every database takes."""
     innermost = list(_links(problem))[-1]
     silent = "no answer in time" if isinstance(innermost, asyncio.TimeoutError) else type(innermost).__name__
-    said = str(innermost).replace("\0", " ").encode(errors="backslashreplace").decode()
-    text = " ".join(said.split()) or silent
+    text = " ".join(plain_text(innermost).split()) or silent
     return text if len(text) <= 200 else text[:197] + "..."
 
 
