@@ -11,10 +11,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from hybrid_ml_scheduler.storage import StoreWriter, WriterHealth, integrity, open_store
+from hybrid_ml_scheduler.api.desks import race
+from hybrid_ml_scheduler.api.problems import Unavailable
+from hybrid_ml_scheduler.live.arena import Arena
+from hybrid_ml_scheduler.storage import StoreWriter, WriterHealth, create_run, integrity, open_store
 from hybrid_ml_scheduler.storage import writer as writing
 from tests.api.conftest import Opener
 from tests.api.service import PATIENCE_S
+from tests.api.test_new_runs import desk_of
 
 
 def rename(path: Path, old: str, new: str) -> None:
@@ -114,3 +118,58 @@ async def test_a_writer_that_has_ended_is_a_fault_while_the_service_is_up(
             health = (await client.get("/api/health")).json()
     assert (health["status"], health["database"]["status"]) == ("degraded", "degraded")
     assert "the writer has ended" in health["database"]["detail"]
+
+
+async def racing(client: httpx.AsyncClient, tasks: int = 20) -> dict[str, object]:
+    """Wait until the present run has so many tasks."""
+    async with asyncio.timeout(PATIENCE_S):
+        while int(str((found := await status(client))["tasks_processed"])) < tasks:
+            await asyncio.sleep(0.01)
+    return found
+
+
+async def test_late_notices_that_are_refused_do_not_keep_an_ended_run_racing(
+    application: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with application() as client:
+        await client.post("/api/simulation/start", json={"speed": 200})
+        await racing(client)
+        arena, writer = desk_of(client)._arena, desk_of(client)._writer
+
+        async def spoiled(*given: object, **named: object) -> int:
+            run_id = await create_run(*given, **named)  # type: ignore[arg-type]
+            writer._fail("The store refused: no such table.")
+            await asyncio.wrap_future(arena.ask(lambda: arena.tell("info", "Late.", key="late", event="message")))
+            return run_id
+
+        with monkeypatch.context() as patch:
+            patch.setattr(race, "create_run", spoiled)
+            await client.post("/api/simulation/start", json={"new_run": True, "speed": 200})
+        async with asyncio.timeout(PATIENCE_S):
+            while (found := await status(client))["problem"] is None:
+                await asyncio.sleep(0.01)
+        assert (found["run_id"], found["state"]) == (2, "stopped"), found
+        begun = await client.post("/api/simulation/start", json={"new_run": True, "speed": 200})
+        assert (begun.status_code, begun.json()["run_id"]) == (200, 3), begun.text
+        await racing(client)
+
+
+async def test_a_run_that_could_not_be_entered_leaves_none_racing_that_has_ended(
+    application: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise Unavailable("Not today.")
+
+    async with application() as client:
+        await client.post("/api/simulation/start", json={"speed": 200})
+        await racing(client)
+        with monkeypatch.context() as patch:
+            patch.setattr(Arena, "enter", refuse)
+            answer = await client.post("/api/simulation/start", json={"new_run": True})
+        assert (answer.status_code, answer.json()["detail"]) == (503, "Not today.")
+        found = await status(client)
+        assert (found["state"], found["problem"]) == ("stopped", "Run 2 was begun and could not be entered.")
+        assert (await client.post("/api/simulation/start", json={})).status_code == 409
+        begun = await client.post("/api/simulation/start", json={"new_run": True, "speed": 200})
+        assert (begun.status_code, begun.json()["run_id"]) == (200, 3), begun.text
+        assert (await racing(client))["problem"] is None

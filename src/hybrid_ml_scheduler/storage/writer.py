@@ -162,10 +162,11 @@ class StoreWriter:
             self._mark_down(problem)
 
     def _fail(self, sentence: str) -> None:
-        """Take nothing more, and let everybody who hands over rows know why."""
+        """End without taking anything more, and let everybody who hands over rows know why."""
         self._waiting_since_s = None
         self._change(state="failed", last_error=sentence)
         self._backlog.give_up(sentence)
+        self._stopping.set()
 
     def _mark_down(self, sentence: str) -> None:
         with self._lock:

@@ -20,6 +20,7 @@ from hybrid_ml_scheduler.api.views import status_view
 from hybrid_ml_scheduler.api.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
 from hybrid_ml_scheduler.api.wire.tasks import NewTask, TaskAdvice
 from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.core.errors import StorageError
 from hybrid_ml_scheduler.experiments.plans import Plan
 from hybrid_ml_scheduler.live.arena import Arena, HaltedError
 from hybrid_ml_scheduler.live.frames import RaceState
@@ -174,11 +175,15 @@ class RaceDesk:
 
     async def _settled(self) -> None:
         """Stop and have every row stored; refuse if the store takes too long, since a new race would drop the rest."""
-        await self._in_arena(self._give_up_refused)
-        await self._in_arena(lambda: self._arena.change_state("stopped"))
+
+        def settle() -> bool:
+            self._arena.change_state("stopped")
+            self._give_up_refused()
+            return self._arena.hand_over()
+
         deadline_s = time.monotonic() + _STORED_WITHIN_S
         while True:
-            is_handed_over = await self._in_arena(self._arena.hand_over)
+            is_handed_over = await self._in_arena(settle)
             left_s = deadline_s - time.monotonic()
             is_stored = await asyncio.to_thread(self._writer.flush, max(0.0, left_s))
             if is_handed_over and is_stored:
@@ -207,15 +212,24 @@ class RaceDesk:
             controls={"speed": speed, "retraining": race.course.retraining, "first_task_id": first},
         )
         race.take_place(run_id, first)
+        self.plan, self.named = plan, ()
+        self._defaults = replace(self._defaults, plan=plan, speed=None)
+        before = self._arena.race
 
         def enter() -> None:
-            self._arena.hand_over()  # notices that came up meanwhile
+            with contextlib.suppress(StorageError):  # notices that came up meanwhile are no reason to stay behind
+                self._arena.hand_over()
             self._arena.enter(race, state)
             self._arena.set_speed(speed)
 
-        await self._in_arena(enter)
-        self.plan, self.named = plan, ()
-        self._defaults = replace(self._defaults, plan=plan, speed=None)
+        def stay_behind() -> None:
+            if self._arena.race is before:  # it has ended, and nothing brings it back after a restart
+                self._arena.stand(f"Run {run_id} was begun and could not be entered.", first)
+
+        try:
+            await self._in_arena(enter)
+        finally:
+            self._arena.ask(stay_behind)
 
     async def _apply(self, patch: SimulationPatch) -> None:
         """Change all of it or, where a part is refused, nothing."""
