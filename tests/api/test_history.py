@@ -76,6 +76,13 @@ def test_the_win_matrix_counts_lower_values_and_equal_ones_for_nobody(paused: Li
                 assert matrix["share"][i][j] == pytest.approx(fmean(wins))
 
 
+def test_statistics_say_how_many_tasks_they_are_made_of(paused: LiveService) -> None:
+    stats = paused.get("/api/stats", window=100)
+    assert (stats["tasks"], stats["win_loss"]["time"]["tasks"], stats["correlations"]["tasks"]) == (100, 100, 100)
+    nobody = paused.get("/api/stats", window=100, scheduler="rl_agent")["correlations"]
+    assert (nobody["scheduler"], nobody["tasks"]) == ("rl_agent", 0), "it is not in the race"
+
+
 def test_trend_covers_the_run_and_counts_what_is_collected(paused: LiveService) -> None:
     trend = paused.get("/api/history/trend", points=20)
     status = paused.status()

@@ -771,7 +771,10 @@ export interface components {
             names: string[];
             /** Scheduler */
             scheduler: string;
-            /** Tasks */
+            /**
+             * Tasks
+             * @description Tasks that this strategy finished: the coefficients are over these.
+             */
             tasks: number;
             /** Values */
             values: (number | null)[][];
@@ -1844,7 +1847,10 @@ export interface components {
              * @description Row by column; null on the diagonal and without tasks.
              */
             share: (number | null)[][];
-            /** Tasks */
+            /**
+             * Tasks
+             * @description Tasks that two strategies at least finished; a pair is compared on those of both.
+             */
             tasks: number;
         };
         /**

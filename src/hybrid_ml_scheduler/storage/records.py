@@ -152,7 +152,8 @@ class Statistics:
     """Statistics over the newest tasks. Matrices are row by row, in the order of their names.
 
     `win_loss[metric][i][j]` is the share of tasks where strategy i's value is lower than strategy j's: `None` on the
-    diagonal and without a common task. Correlations of constant columns are `None`.
+    diagonal and without a common task; `compared[metric]` tasks have that value of two strategies at least.
+    Correlations are over `correlated` tasks, those with every value; of constant columns they are `None`.
     """
 
     tasks: int
@@ -160,7 +161,9 @@ class Statistics:
     last_task: int | None
     schedulers: Sequence[str]
     win_loss: Mapping[Metric, Sequence[Sequence[float | None]]]
+    compared: Mapping[Metric, int]
     correlation_scheduler: str
+    correlated: int
     correlation_names: Sequence[str]
     correlations: Sequence[Sequence[float | None]]
     size_bounds: Sequence[float]

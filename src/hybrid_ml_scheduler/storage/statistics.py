@@ -25,6 +25,7 @@ _LARGEST_WINDOW = 10_000
 _HISTOGRAM_STEPS = 20
 _FEATURES = ("size", "compute_intensity", "memory_required")
 _OUTCOMES = ("gpu_fraction", *METRICS)
+_CORRELATED = (*_FEATURES, *_OUTCOMES)
 
 Matrix = list[list[float | None]]
 
@@ -50,7 +51,7 @@ async def statistics(store: Store, *, window: int = 1000, scheduler: str = "hybr
 
 def _summary(found_tasks: Sequence[Any], results: Sequence[Any], scheduler: str) -> Statistics:
     found = _columns(found_tasks, results)
-    names, correlations = _correlations(found, scheduler)
+    complete = _complete(found, scheduler)
     sizes = found.features["size"]
     histogram = size_bounds(sizes, _HISTOGRAM_STEPS)
     return Statistics(
@@ -59,9 +60,11 @@ def _summary(found_tasks: Sequence[Any], results: Sequence[Any], scheduler: str)
         last_task=int(found.task_id[-1]) if len(found.task_id) else None,
         schedulers=found.schedulers,
         win_loss={metric: _win_loss(found.outcomes[metric]) for metric in METRICS},
+        compared={metric: _compared(found.outcomes[metric]) for metric in METRICS},
         correlation_scheduler=scheduler,
-        correlation_names=names,
-        correlations=correlations,
+        correlated=complete.shape[1],
+        correlation_names=_CORRELATED,
+        correlations=_correlations(complete),
         size_bounds=size_bounds(sizes, SIZE_STEPS),
         intensity_bounds=INTENSITY_BOUNDS,
         heat_map=heat_cells(sizes, found.features["compute_intensity"], found.optimal),
@@ -124,15 +127,22 @@ def _share(wins: np.int64, common: np.int64) -> float | None:
     return float(wins / common) if common else None
 
 
-def _correlations(found: _Window, scheduler: str) -> tuple[Sequence[str], Matrix]:
-    names = (*_FEATURES, *_OUTCOMES)
-    unknown: Matrix = [[None] * len(names) for _ in names]
+def _compared(values: np.ndarray) -> int:
+    """Return how many tasks two strategies at least have a value of: no other task is in the matrix."""
+    return int((np.isfinite(values).sum(axis=0) > 1).sum())
+
+
+def _complete(found: _Window, scheduler: str) -> np.ndarray:
+    """Return features and one strategy's outcomes, row by row, of the tasks that have them all."""
     if scheduler not in found.schedulers:
-        return names, unknown
+        return np.empty((len(_CORRELATED), 0))
     place = found.schedulers.index(scheduler)
     columns = np.array([*found.features.values(), *(found.outcomes[name][place] for name in _OUTCOMES)])
-    columns = columns[:, np.isfinite(columns).all(axis=0)]
-    return names, _pearson(columns) if columns.shape[1] > 1 else unknown
+    return columns[:, np.isfinite(columns).all(axis=0)]
+
+
+def _correlations(complete: np.ndarray) -> Matrix:
+    return _pearson(complete) if complete.shape[1] > 1 else [[None] * len(complete) for _ in complete]
 
 
 def _pearson(columns: np.ndarray) -> Matrix:

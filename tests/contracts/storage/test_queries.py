@@ -158,6 +158,18 @@ async def test_win_loss_counts_lower_values_and_equal_ones_for_nobody(store: Sto
     assert (await statistics(store, window=1)).win_loss["latency"] == [[None, 0.0], [0.0, None]]
 
 
+async def test_figures_say_how_many_tasks_they_are_made_of(store: Store, filled: RowBatch) -> None:
+    greedy, oracle = [await statistics(store, window=60, scheduler=name) for name in ("greedy", "oracle")]
+    assert (oracle.tasks, oracle.correlated, greedy.correlated) == (60, 60, 59), "one task failed with greedy"
+    assert (await statistics(store, window=60, scheduler="nobody")).correlated == 0
+    assert set(greedy.compared.values()) == {60}, "all the others finished it"
+    run_id, name = filled.tasks[0].run_id, filled.results[0].scheduler_name
+    alone = [samples.result(60, name), samples.failed(60, "greedy")]
+    await write_batch(store, RowBatch(tasks=[samples.task(run_id, 60)], results=alone))
+    found = await statistics(store, window=60)
+    assert (found.tasks, found.compared["latency"]) == (60, 59), "one strategy alone is compared with nobody"
+
+
 async def test_correlations_agree_with_numpy(store: Store, filled: RowBatch) -> None:
     found = await statistics(store, window=60, scheduler="oracle")
     names = list(found.correlation_names)

@@ -39,7 +39,7 @@ def stats_view(found: Statistics, window: int) -> Stats:
                 metric=metric,
                 schedulers=schedulers,
                 share=[list(row) for row in found.win_loss[_stored(metric)]],  # type: ignore[index]
-                tasks=found.tasks,
+                tasks=found.compared[_stored(metric)],  # type: ignore[index]
             )
             for metric in Metric
         },
@@ -47,7 +47,7 @@ def stats_view(found: Statistics, window: int) -> Stats:
             names=names,
             values=[list(row) for row in found.correlations],
             scheduler=found.correlation_scheduler,
-            tasks=found.tasks,
+            tasks=found.correlated,
         ),
         heat_map=HeatMap(
             size_bounds=list(found.size_bounds),

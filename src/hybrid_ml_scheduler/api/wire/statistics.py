@@ -26,7 +26,7 @@ class WinMatrix(Answer):
     metric: Metric
     schedulers: list[str]
     share: list[list[float | None]] = Field(description="Row by column; null on the diagonal and without tasks.")
-    tasks: int
+    tasks: int = Field(description="Tasks that two strategies at least finished; a pair is compared on those of both.")
 
 
 class Correlations(Answer):
@@ -35,7 +35,7 @@ class Correlations(Answer):
     names: list[str]
     values: list[list[float | None]]
     scheduler: str
-    tasks: int
+    tasks: int = Field(description="Tasks that this strategy finished: the coefficients are over these.")
 
 
 class HeatCell(Answer):
