@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from statistics import fmean
 
 import pytest
+from starlette.types import Message
 
+from hybrid_ml_scheduler.api.downloads import DownloadResponse
 from hybrid_ml_scheduler.storage import (
     EventRow,
     RowBatch,
+    StoreUnavailableError,
     integrity,
     latest_checkpoint,
     list_runs,
@@ -21,6 +25,7 @@ from hybrid_ml_scheduler.storage import (
 )
 from tests.api.conftest import Opener
 from tests.api.service import LiveService
+from tests.api.test_refused_rows import rename
 
 
 @pytest.fixture
@@ -172,3 +177,32 @@ def test_clearing_empties_the_history_and_ids_go_on(paused: LiveService) -> None
     assert oldest == before + 1
     paused.post("/api/simulation/start", {"speed": 400})
     paused.wait(lambda now: now["last_task_id"] > before + 300)
+
+
+async def test_a_download_that_cannot_begin_is_an_error_and_no_empty_file(application: Opener, tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    async with application(database_url=f"sqlite:///{path}") as client:
+        rename(path, "scheduler_results", "hidden")
+        answers = [await client.get("/api/history/export", params={"format": kind}) for kind in ("csv", "parquet")]
+        rename(path, "hidden", "scheduler_results")
+        whole = await client.get("/api/history/export")
+    for answer in answers:
+        assert answer.status_code == 503, answer.text
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert "no such table" in answer.json()["detail"]
+    assert (whole.status_code, whole.text.count("\n")) == (200, 1), "only its names: there are no rows yet"
+
+
+async def test_a_download_that_breaks_off_is_seen_to_be_unfinished() -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"task_id\n"
+        raise StoreUnavailableError("The database is away.")
+
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await DownloadResponse(pieces(), media_type="text/csv").stream_response(send)
+    assert [message.get("body") for message in sent] == [None, b"task_id\n"]
+    assert sent[-1]["more_body"], "its end was never sent, so the server breaks the connection"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol, TypeVar
 
 from hybrid_ml_scheduler import storage
@@ -43,6 +43,13 @@ T = TypeVar("T")
 _FRESH_S = 1.0
 _USABLE_S = 3.0
 _MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+
+
+async def _again(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield a piece that has been taken, then the others."""
+    yield first
+    async for piece in rest:
+        yield piece
 
 
 class RecordedRace(Protocol):
@@ -88,8 +95,8 @@ class ArchiveDesk:
 
     async def export(self, table: ExportTable, file_format: ExportFormat) -> Download:
         """Return a whole table as a file; the first piece is made here, so that a missing store is an error."""
-        await storage.data_counts(self._store)
-        chunks = storage.export_bytes(self._store, format=file_format, table=table)
+        pieces = storage.export_bytes(self._store, format=file_format, table=table)
+        chunks = _again(await anext(pieces), pieces)
         return Download(filename=f"{table}.{file_format}", media_type=_MEDIA_TYPES[file_format], chunks=chunks)
 
     async def ledger(self, query: LedgerQuery) -> LedgerPage:

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import StreamingResponse
 
 from hybrid_ml_scheduler.api.dependencies import ArchiveDep
+from hybrid_ml_scheduler.api.downloads import DownloadResponse
 from hybrid_ml_scheduler.api.ports import ExportFormat, ExportTable, LedgerQuery, LedgerSort, Order
 from hybrid_ml_scheduler.api.problems import problem_responses
 from hybrid_ml_scheduler.api.security import require_api_key
@@ -66,7 +67,7 @@ async def export(
     """Download a whole table."""
     download = await archive.export(table, file_format)
     disposition = {"Content-Disposition": f'attachment; filename="{download.filename}"'}
-    return StreamingResponse(download.chunks, media_type=download.media_type, headers=disposition)
+    return DownloadResponse(download.chunks, media_type=download.media_type, headers=disposition)
 
 
 async def _ledger_query(  # one parameter for each filter a person can set
