@@ -1249,9 +1249,16 @@ export interface components {
             event: string;
             /**
              * Id
+             * @description Counts what one service says on its socket; 0 in the history.
              * @default 0
              */
             id: number;
+            /**
+             * Key
+             * @description With `at` it names a notice, on the socket and in the history alike.
+             * @default
+             */
+            key: string;
             /**
              * Level
              * @enum {string}

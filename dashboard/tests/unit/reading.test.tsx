@@ -173,6 +173,7 @@ describe("news", () => {
     const notice = SNAPSHOT.notifications[0] ?? {
       type: "notification" as const,
       id: 1,
+      key: "",
       level: "info" as const,
       message: "",
       at: "",

@@ -38,6 +38,7 @@ def notice_view(notice: Notice, number: int) -> live.Notification:
     """Return a notice as a message."""
     return live.Notification(
         id=number,
+        key=notice.key,
         level=notice.level,
         message=notice.message,
         at=moment(notice.at),

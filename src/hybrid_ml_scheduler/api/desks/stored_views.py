@@ -119,14 +119,14 @@ def stored_notifications(
     facts = {_shift_key(row): _shift_facts(row) for row in shifts} | {_model_key(row): _facts(row) for row in models}
     return [
         Notification(
-            id=len(notices) - place,
+            key=row.key,
             level=cast("Level", row.level if row.level in get_args(Level) else "info"),
             message=row.message,
             at=moment(row.created_at),
             event=_event(row),
             data=facts.get((row.run_id, row.key), {}),
         )
-        for place, row in enumerate(notices)
+        for row in notices
     ]
 
 

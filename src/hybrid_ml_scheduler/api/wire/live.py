@@ -119,7 +119,8 @@ class Notification(Answer):
     """Something a person should notice."""
 
     type: Literal["notification"] = "notification"
-    id: int = 0
+    id: int = Field(default=0, description="Counts what one service says on its socket; 0 in the history.")
+    key: str = Field(default="", description="With `at` it names a notice, on the socket and in the history alike.")
     level: Literal["info", "success", "warning", "error"]
     message: str
     at: datetime
