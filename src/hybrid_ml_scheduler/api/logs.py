@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import logging.handlers
 import sys
@@ -81,4 +82,7 @@ def _hidden_secrets(_logger: object, _method: str, event: dict[str, Any]) -> dic
 
 
 def _as_json(event: dict[str, Any], **_options: object) -> str:
-    return orjson.dumps(event, default=str).decode()
+    try:
+        return orjson.dumps(event, default=str).decode()
+    except TypeError:  # half a surrogate pair, as in the traceback of a strategy that was given an odd file's name
+        return json.dumps(event, default=str)
