@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Coroutine
 
 from hybrid_ml_scheduler.api.logs import get_logger
+from hybrid_ml_scheduler.core.ending import ended
 
 __all__ = ["going_on"]
 
@@ -22,9 +23,7 @@ async def going_on(*work: Coroutine[object, object, None]) -> AsyncIterator[None
     try:
         yield
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await ended(*tasks)
 
 
 def _looked_at(task: asyncio.Task[None]) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from hybrid_ml_scheduler.core.ending import ended
 from hybrid_ml_scheduler.storage.address import parsed, shown
 from hybrid_ml_scheduler.storage.errors import DRIVER_ERRORS, StorageError, translated
 from hybrid_ml_scheduler.storage.schema import upgrade
@@ -120,8 +121,7 @@ async def _locked_session(url: str, mark: str, timeout_s: float, patience_s: flo
         try:
             yield
         finally:
-            watch.cancel()
-            await asyncio.gather(watch, return_exceptions=True)
+            await ended(watch)
     finally:
         await session.drop()
         await store.close()

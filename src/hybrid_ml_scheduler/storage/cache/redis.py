@@ -14,6 +14,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
+from hybrid_ml_scheduler.core.ending import ended
 from hybrid_ml_scheduler.core.errors import ConfigurationError
 from hybrid_ml_scheduler.storage.cache.contract import CacheHealth, Count, Subscription
 from hybrid_ml_scheduler.storage.cache.local import LocalCache
@@ -118,9 +119,7 @@ class RedisCache:
                     await asyncio.wait_for(listening.wait(), _TIMEOUT_S)
                 yield subscription
             finally:
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
+                await ended(task)
 
     async def _listen(self, channel: str, subscription: Subscription, listening: asyncio.Event) -> None:
         """Pass messages on; after an outage subscribe again."""
@@ -159,8 +158,7 @@ class RedisCache:
     async def close(self) -> None:
         """Give back every connection."""
         if self._lookout is not None:
-            self._lookout.cancel()
-            await asyncio.gather(self._lookout, return_exceptions=True)
+            await ended(self._lookout)
         await self._redis.aclose()
 
     async def _either(
