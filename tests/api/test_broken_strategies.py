@@ -16,7 +16,7 @@ from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.storage import Store, StoreWriter, integrity, open_store
 from tests.api.conftest import Opener
 from tests.api.service import PATIENCE_S
-from tests.api.test_new_runs import post, services_of, status_of, stored, until
+from tests.api.test_new_runs import checked, post, services_of, status_of, stored, until
 from tests.api.test_refused_rows import rename
 
 OWN = """
@@ -110,14 +110,20 @@ async def test_stopping_a_race_whose_state_cannot_be_taken_says_so_and_loses_not
         again = await post(client, "/api/simulation/start", {"new_run": True})
         assert (again["run_id"], again["problem"]) == (2, None), "which can be raced, though not be stopped"
         await until(client, lambda now: now["tasks_processed"] > 20)
+        third = await post(client, "/api/simulation/start", {"new_run": True})
+        assert (third["run_id"], third["problem"]) == (3, None), "another run may take its place at any time"
+        await until(client, lambda now: now["tasks_processed"] > 20)
         writer = writer_of(client)
     assert (writer.health().state, writer.health().backlog_rows) == ("closed", 0)
     async with application(new_run=True) as client:
         status = await status_of(client)
-        assert (status["run_id"], status["problem"]) == (3, None)
-    ((tasks,),) = stored(database, "SELECT COUNT(*) FROM tasks WHERE run_id = 2")
-    assert tasks > 20
-    assert stored(database, "SELECT COUNT(*) FROM notifications WHERE key LIKE 'halt-%'") == [(2,)]
+        assert (status["run_id"], status["problem"]) == (4, None)
+    counts = stored(database, "SELECT run_id, COUNT(*) FROM tasks GROUP BY run_id ORDER BY run_id")
+    assert [(run_id, tasks > 20) for run_id, tasks in counts] == [(1, True), (2, True), (3, True)]
+    told = stored(database, "SELECT run_id FROM notifications WHERE key LIKE 'halt-%' ORDER BY run_id")
+    assert told == [(1,), (2,), (3,)], "each run says why it ended"
+    found = await checked(database)
+    assert found.whole, found
 
 
 def writer_of(client: Any) -> StoreWriter:
