@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.api.conftest import Opener
+from tests.api.test_new_runs import post, until
 
 OWN = """
 from pathlib import Path
@@ -27,10 +28,13 @@ async def test_a_file_that_nobody_named_at_the_start_is_refused_and_not_run(
 ) -> None:
     (tmp_path / "own.py").write_text(OWN)
     async with application() as client:
-        for asked in ("own.py:Own", "own.py"):
+        for asked in ("own.py:Own", "own.py", f"{tmp_path}/own.py:Own", f"{tmp_path}/süß/../own.py:Own"):
             answer = await client.post("/api/simulation/start", json={"new_run": True, "schedulers": [asked]})
             assert answer.status_code == 422
-            assert "hms serve --scheduler own.py" in answer.json()["detail"]
+            assert f"hms serve --scheduler {asked}" in answer.json()["detail"]
+        for asked in ("/dev/null:Own", "a/b/c", "x" * 1000, "..", ":", "own.py\0:Own"):
+            answer = await client.post("/api/simulation/start", json={"new_run": True, "schedulers": [asked]})
+            assert answer.status_code == 422, asked
         unknown = await client.post("/api/simulation/start", json={"new_run": True, "schedulers": ["greddy"]})
         assert (unknown.status_code, "greedy" in unknown.json()["detail"]) == (422, True)
         assert (await client.get("/api/status")).json()["run_id"] is None
@@ -60,3 +64,17 @@ async def test_whatever_is_listed_may_be_asked_for(application: Opener) -> None:
         answer = await client.post("/api/simulation/start", json={"new_run": True, "schedulers": names})
         assert answer.status_code == 200, answer.text
         assert answer.json()["schedulers"] == names
+
+
+async def test_statistics_compare_those_of_the_present_run_alone(application: Opener) -> None:
+    """Strategies of different runs met different tasks."""
+    async with application(schedulers=("greedy", "random")) as client:
+        await post(client, "/api/simulation/start", {"speed": 200})
+        await until(client, lambda now: now["tasks_processed"] > 20)
+        await post(client, "/api/simulation/start", {"new_run": True, "schedulers": ["greedy", "oracle"], "speed": 200})
+        await until(client, lambda now: now["tasks_processed"] > 20)
+        status = await post(client, "/api/simulation/stop")
+        stats = (await client.get("/api/stats")).json()
+    assert stats["win_loss"]["latency"]["schedulers"] == ["greedy", "oracle"]
+    assert stats["tasks"] == status["tasks_processed"]
+    assert stats["first_task_id"] == status["tasks_total"] - status["tasks_processed"]

@@ -1636,7 +1636,7 @@ export interface components {
         };
         /**
          * Stats
-         * @description Everything the statistics widgets show, over the latest `window` tasks.
+         * @description Everything the statistics widgets show, over the latest `window` tasks of the present run.
          */
         Stats: {
             correlations: components["schemas"]["Correlations"];
@@ -3420,7 +3420,7 @@ export interface operations {
             query?: {
                 /** @description Whose outcomes are correlated. */
                 scheduler?: string;
-                /** @description How many of the latest tasks. */
+                /** @description How many of the run's latest tasks. */
                 window?: number;
             };
             header?: never;

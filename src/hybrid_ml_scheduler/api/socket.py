@@ -53,9 +53,11 @@ async def _attend(socket: WebSocket, seat: Seat, services: Services) -> None:
     for task in rest:
         task.cancel()
     await asyncio.gather(*rest, return_exceptions=True)
-    problem = next((task.exception() for task in done if task.exception() is not None), None)
-    if socket.application_state is WebSocketState.CONNECTED and not isinstance(problem, WebSocketDisconnect):
-        await socket.close(_POLICY_VIOLATION if problem is not None else 1000)
+    # Both may end together, when a viewer leaves while it is being spoken to: each is looked at, or the log complains.
+    problems = [task.exception() for task in done]
+    is_gone = any(isinstance(problem, WebSocketDisconnect) for problem in problems)
+    if socket.application_state is WebSocketState.CONNECTED and not is_gone:
+        await socket.close(_POLICY_VIOLATION if any(problems) else 1000)
 
 
 async def _speak(socket: WebSocket, seat: Seat, services: Services) -> None:

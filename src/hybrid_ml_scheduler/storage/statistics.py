@@ -41,11 +41,13 @@ class _Window:
     outcomes: Mapping[str, np.ndarray]
 
 
-async def statistics(store: Store, *, window: int = 1000, scheduler: str = "hybrid_ml") -> Statistics:
-    """Return the statistics over the newest `window` tasks; correlations are those of one strategy."""
+async def statistics(
+    store: Store, *, window: int = 1000, scheduler: str = "hybrid_ml", run_id: int | None = None
+) -> Statistics:
+    """Return the statistics over the newest `window` tasks of a run, or of all; correlations are of one strategy."""
     if not 0 < window <= _LARGEST_WINDOW:
         raise StorageError(f"Statistics look at 1 to {_LARGEST_WINDOW} tasks.")
-    rows = await _read(store, window)
+    rows = await _read(store, window, run_id)
     return await asyncio.to_thread(_summary, *rows, scheduler)  # the event loop has better things to do
 
 
@@ -74,11 +76,13 @@ def _summary(found_tasks: Sequence[Any], results: Sequence[Any], scheduler: str)
     )
 
 
-async def _read(store: Store, window: int) -> tuple[Sequence[Any], Sequence[Any]]:
+async def _read(store: Store, window: int, run_id: int | None) -> tuple[Sequence[Any], Sequence[Any]]:
     """Return the newest tasks, oldest first, and their results."""
     joined = tasks.outerjoin(training_data, training_data.c.task_id == tasks.c.task_id)
     columns = (tasks.c.task_id, *(tasks.c[name] for name in _FEATURES), training_data.c.optimal_gpu_fraction)
     newest = sa.select(*columns).select_from(joined).order_by(tasks.c.task_id.desc()).limit(window)
+    if run_id is not None:
+        newest = newest.where(tasks.c.run_id == run_id)
     results = scheduler_results.c
     async with store.reading() as connection:
         found = (await connection.execute(newest)).all()[::-1]

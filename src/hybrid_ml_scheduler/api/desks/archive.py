@@ -182,12 +182,15 @@ class ArchiveDesk:
         )
 
     async def stats(self, window: int, scheduler: str) -> bytes:
-        """Return the statistics over the latest tasks as JSON; while the race runs they may be a second or two old."""
+        """Return the statistics over the latest tasks of the present run as JSON, in a race a second or two old.
+
+        Strategies of different runs met different tasks, so that nothing could be said about one against the other.
+        """
         status = self._race.status()
         moment = "running" if status.state == "running" else str(status.tasks_total)
 
         async def made() -> bytes:
-            found = await storage.statistics(self._store, window=window, scheduler=scheduler)
+            found = await storage.statistics(self._store, window=window, scheduler=scheduler, run_id=status.run_id)
             return stats_view(found, window).model_dump_json().encode()
 
         return await self._shelf.get(f"stats:{window}:{scheduler}:{status.run_id}:{moment}", made)

@@ -111,7 +111,7 @@ async def trend(archive: ArchiveDep, points: Annotated[int, Query(ge=2, le=1000)
 @router.get("/stats", response_model=Stats)
 async def stats(
     archive: ArchiveDep,
-    window: Annotated[int, Query(ge=10, le=10_000, description="How many of the latest tasks.")] = 1000,
+    window: Annotated[int, Query(ge=10, le=10_000, description="How many of the run's latest tasks.")] = 1000,
     scheduler: Annotated[StrategyName, Query(description="Whose outcomes are correlated.")] = "hybrid_ml",
 ) -> Response:
     """Return win/loss matrix, correlations, heat map, histogram and percentiles."""

@@ -12,7 +12,7 @@ __all__ = ["Answer", "Demand", "FieldProblem", "Problem", "Share", "StrategyChoi
 
 StrategyName = Annotated[str, Field(pattern=NAME_PATTERN)]
 # A name, or a file and the class in it as whoever started the service has written them.
-StrategyChoice = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.:\-]+$")]
+StrategyChoice = Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 

@@ -78,7 +78,7 @@ class Percentiles(Answer):
 
 
 class Stats(Answer):
-    """Everything the statistics widgets show, over the latest `window` tasks."""
+    """Everything the statistics widgets show, over the latest `window` tasks of the present run."""
 
     window: int
     tasks: int
