@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
+from hybrid_ml_scheduler.api.background import going_on
 from hybrid_ml_scheduler.api.board import Board
 from hybrid_ml_scheduler.api.desks.courses import RunDefaults
 from hybrid_ml_scheduler.api.desks.keeper import StoreKeeper
@@ -91,8 +92,7 @@ async def _staged(backstage: Backstage, board: Board, owner: str) -> AsyncIterat
         arena.start()
         defaults = RunDefaults(plan=backstage.plan, retraining=backstage.retraining, speed=backstage.speed)
         desk = RaceDesk(defaults, arena, store, writer)
-        housework = asyncio.create_task(_keep_house(store, backstage.retention_tasks))
-        ends.push_async_callback(_end_housework, housework)
+        await ends.enter_async_context(going_on(_keep_house(store, backstage.retention_tasks)))
         await _come_back(backstage, arena, desk, store, keeper)
         yield Stage(arena=arena, store=store, writer=writer, desk=desk)
 
@@ -100,11 +100,6 @@ async def _staged(backstage: Backstage, board: Board, owner: str) -> AsyncIterat
 async def _end_writing(writer: StoreWriter) -> None:
     if not await asyncio.to_thread(writer.close, _LAST_WRITE_S):
         _log.error("not everything could be stored; the run continues from its last checkpoint")
-
-
-async def _end_housework(housework: asyncio.Task[None]) -> None:
-    housework.cancel()
-    await asyncio.gather(housework, return_exceptions=True)
 
 
 async def _come_back(backstage: Backstage, arena: Arena, desk: RaceDesk, store: Store, keeper: StoreKeeper) -> None:
