@@ -1,5 +1,6 @@
-/** What is read over HTTP, each with its own pace; nothing is asked again while the race stands still. */
+/** What is read over HTTP, each with its own pace; once more when the race comes to a stand, and then no more. */
 import { keepPreviousData, QueryClient, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { isMoving } from "@/live/stand";
 import { useLive } from "@/live/store";
 import { ask, ServiceProblem } from "./http";
 import type { LedgerPage, Models, Preset, ServiceCard, Stats, StrategyCard, TaskAudit, Trend } from "./types";
@@ -17,11 +18,11 @@ export const queryClient = new QueryClient({
 
 /** A pace that stops when the race is paused or the connection is gone. */
 function usePace(everyMs: number): number | false {
-  const moving = useLive((s) => s.connection.phase === "live" && s.update?.status.state === "running");
+  const moving = useLive((s) => s.connection.phase === "live" && s.update !== null && isMoving(s.update));
   return moving ? everyMs : false;
 }
 
-/** The strategies, asked for anew with every run: another one may race others. */
+/** The strategies, asked for anew with every run: another one may race others. Empty until they are known. */
 export function useStrategies(): readonly StrategyCard[] {
   const run = useLive((s) => s.update?.status.run_id ?? null);
   return (

@@ -3,6 +3,7 @@ import { create } from "zustand";
 import { coalescer } from "./coalesce";
 import { type LiveEvent, reduceAll } from "./reducer";
 import { LiveSocket } from "./socket";
+import { cameToStand } from "./stand";
 import { type LiveState, START } from "./state";
 
 /** At most this often is anything drawn, however fast messages come. */
@@ -13,11 +14,13 @@ const DOWN_AFTER = 3;
 
 export const useLive = create<LiveState>(() => START);
 
-let onSnapshot: () => void = () => undefined;
+let refresh: () => void = () => undefined;
 
 const events = coalescer<LiveEvent>((items) => {
+  const before = useLive.getState().update;
   useLive.setState((state) => reduceAll(state, items));
-  if (items.some((item) => item.kind === "message" && item.message.type === "snapshot")) onSnapshot();
+  const isSnapshot = items.some((item) => item.kind === "message" && item.message.type === "snapshot");
+  if (isSnapshot || cameToStand(before, useLive.getState().update)) refresh();
 }, DRAW_EVERY_MS);
 
 /** Hand an event to the store; it is drawn with the next slot. */
@@ -37,9 +40,9 @@ const socket = new LiveSocket({
   },
 });
 
-/** Connect; `refresh` is called after every snapshot so that what came over HTTP is read again. */
-export function connect(refresh: () => void): void {
-  onSnapshot = refresh;
+/** Connect; after every snapshot and at every stand `readAgain` is called, for what came over HTTP may be behind. */
+export function connect(readAgain: () => void): void {
+  refresh = readAgain;
   socket.open();
 }
 

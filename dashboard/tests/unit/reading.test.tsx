@@ -5,13 +5,14 @@ import { grades } from "@/charts/race";
 import { spanOf, wordsBeside } from "@/charts/series";
 import { logBounds, valueTicks } from "@/charts/trendAxis";
 import { pathsApiHistoryLedgerGetParametersQuerySortValues as SORTABLE } from "@/client/schema";
-import { scaleEnd } from "@/features/audit/LatencyBars";
+import type { Notification } from "@/client/types";
+import { latencyScale, scaleEnd } from "@/features/audit/latencyScale";
 import { knownReasons, REASON_WORDS } from "@/features/audit/reasonWords";
 import { measured, shapesOf } from "@/features/audit/shapes";
 import { soonestFirst } from "@/features/audit/soonest";
 import { ordered } from "@/features/race/SummaryWidget";
 import { bestFirst } from "@/features/race/wins";
-import { isNews, type Last } from "@/features/shell/news";
+import { newestOf } from "@/features/shell/news";
 import { rankOf } from "@/features/strategy/standing";
 import { askOf } from "@/features/tasks/ledger";
 import { About } from "@/features/widgets/About";
@@ -168,29 +169,59 @@ describe("every word can be explained", () => {
   });
 });
 
+describe("everybody's latency for one task", () => {
+  const among = (latencies: readonly number[]) => latencyScale(latencies, [0.02]);
+
+  it("is linear where all bars can be seen, cut where one is far away, and log where many are", () => {
+    const near = among([1, 2, 4]);
+    expect([near.isLog, near.end, near.at(2)]).toEqual([false, 4, 0.5]);
+    const one = among([1, 2, 400]);
+    expect([one.isLog, one.end, one.at(400)]).toEqual([false, 2, 1]);
+    const wide = among([0.03, 0.05, 0.1, 90, 138]);
+    expect([wide.isLog, wide.end, wide.at(138), wide.at(0)]).toEqual([true, 138, 1, 0]);
+    expect(wide.at(0.02)).toBeGreaterThan(0.03);
+    expect(wide.at(0.03)).toBeGreaterThan(0.05);
+    expect(wide.at(0.1)).toBeGreaterThan(wide.at(0.05));
+  });
+});
+
 describe("news", () => {
+  const notice = SNAPSHOT.notifications[0] ?? {
+    type: "notification" as const,
+    id: 1,
+    key: "",
+    level: "info" as const,
+    message: "",
+    at: "",
+    event: "",
+    data: {},
+  };
+  const at = (seconds: number, event: string) => ({
+    ...notice,
+    event,
+    at: new Date(1e12 + seconds * 1000).toISOString(),
+  });
+
   it("a retraining is told once in a while, and always after a shift", () => {
-    const notice = SNAPSHOT.notifications[0] ?? {
-      type: "notification" as const,
-      id: 1,
-      key: "",
-      level: "info" as const,
-      message: "",
-      at: "",
-      event: "",
-      data: {},
+    const told = (...notices: readonly [number, string][]): number => {
+      const list = notices.map(([seconds, event]) => at(seconds, event));
+      return list.indexOf(newestOf(list) as Notification);
     };
-    const at = (seconds: number, event: string) => ({
-      ...notice,
-      event,
-      at: new Date(1e12 + seconds * 1000).toISOString(),
-    });
-    const memory: Last = { retrained: 0, shifted: 0 };
-    expect(isNews(at(0, "model_retrained"), memory)).toBe(true);
-    expect(isNews(at(5, "model_retrained"), memory)).toBe(false);
-    expect(isNews(at(6, "workload_shifted"), memory)).toBe(true);
-    expect(isNews(at(9, "model_retrained"), memory)).toBe(true);
-    expect(isNews(at(40, "model_retrained"), memory)).toBe(false);
-    expect(isNews(at(60, "model_retrained"), memory)).toBe(true);
+    const [retrained, shifted] = ["model_retrained", "workload_shifted"];
+    // 1e12 ms lies 10 s after the beginning of a stretch of 45 s.
+    expect(told([0, "race_started"], [3, retrained])).toBe(1);
+    expect(told([0, "race_started"], [3, retrained], [5, retrained])).toBe(1);
+    expect(told([0, "race_started"], [3, retrained], [5, retrained], [36, retrained])).toBe(3);
+    expect(told([3, retrained], [6, shifted], [6.5, retrained])).toBe(1);
+    expect(told([3, retrained], [6, shifted], [6.5, retrained], [9, retrained])).toBe(3);
+    expect(told([3, retrained], [6, shifted], [9, retrained], [30, retrained])).toBe(2);
+  });
+
+  it("the same is news however much of the past a tab has seen", () => {
+    const list = Array.from({ length: 40 }, (_, i) => at(3 * i, "model_retrained"));
+    expect([0, 3, 7, 11].map((from) => newestOf(list.slice(from))?.at)).toEqual(
+      Array(4).fill(newestOf(list)?.at),
+    );
+    expect(newestOf([])).toBeNull();
   });
 });

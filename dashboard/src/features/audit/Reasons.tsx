@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { deviceLabel } from "@/live/devices";
 import { REASON_WORDS } from "./reasonWords";
 import { type Bars, type Curve, type Fact, measured, shapesOf, spokenKey } from "./shapes";
@@ -41,7 +42,7 @@ function BarList({ shape, colour }: Drawn<Bars>) {
     <figure className="mt-3">
       <figcaption className="mb-1 text-[0.6875rem] text-muted" title={REASON_WORDS[shape.key]?.meaning}>
         <span className="eyebrow">{spokenKey(shape.key)}</span>
-        {close && ", from least to most"}
+        {close && ": the dot of the least is at the left end, of the most at the right"}
       </figcaption>
       <ul className="space-y-1">
         {shape.entries.map((entry) => (
@@ -124,11 +125,17 @@ function Facts({ facts }: { facts: readonly Fact[] }) {
   );
 }
 
+export interface ReasonsProps {
+  reason: Readonly<Record<string, unknown>>;
+  colour: string;
+  /** What is said where there is nothing to draw. */
+  none?: ReactNode;
+}
+
 /** A strategy's own reasons, whatever they are: facts as figures, tables of numbers as bars, grids as curves. */
-export function Reasons({ reason, colour }: { reason: Readonly<Record<string, unknown>>; colour: string }) {
+export function Reasons({ reason, colour, none = "This strategy gives no further reasons." }: ReasonsProps) {
   const shapes = shapesOf(reason);
-  if (shapes.length === 0)
-    return <p className="mt-3 text-xs text-muted">This strategy gives no further reasons.</p>;
+  if (shapes.length === 0) return none && <div className="mt-3 text-xs text-muted">{none}</div>;
   return (
     <div data-reasons={shapes.length}>
       <Facts facts={shapes.filter((shape) => shape.kind === "fact")} />

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { GanttStrip } from "@/charts/GanttStrip";
 import { shiftLabel } from "@/charts/series";
-import type { StrategyAudit, TaskAudit } from "@/client/types";
+import type { StrategyAudit, StrategyCard, TaskAudit } from "@/client/types";
 import { dollars, joules, seconds } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 import { useFaces } from "@/lib/useStrategy";
@@ -22,8 +22,15 @@ export interface StrategyPanelProps {
 const ORIGINS: Record<StrategyAudit["reason_origin"], string> = {
   at_decision: "Recorded at the decision.",
   now: "What the strategy says about this task today; its model may have changed since.",
-  none: "This strategy gives no reasons.",
+  none: "Its reasons for this task are not known here.",
 };
+
+/** Where the reasons come from; of one that races and never explains itself, that it does not. */
+function originOf(strategy: StrategyAudit, card: StrategyCard | undefined): string {
+  if (strategy.reason_origin === "none" && card?.in_race && !card.explains)
+    return "This strategy gives no reasons.";
+  return ORIGINS[strategy.reason_origin];
+}
 
 function Outcome({ strategy, oracle }: Pick<StrategyPanelProps, "strategy" | "oracle">) {
   const slower = strategy.time === null ? null : strategy.time / oracle.time;
@@ -89,8 +96,12 @@ export function StrategyPanel({ strategy, oracle, taskId, zoom, onPick }: Strate
       )}
       <details className="mt-1" open={shapesOf(strategy.reason).length > 4}>
         <summary className="text-xs text-ml">Why: {strategy.reason_text || "no reason given"}</summary>
-        <p className="mt-1 text-[0.6875rem] text-muted">{ORIGINS[strategy.reason_origin]}</p>
-        <Reasons reason={strategy.reason} colour={face.colour} />
+        <p className="mt-1 text-[0.6875rem] text-muted">{originOf(strategy, face.card)}</p>
+        <Reasons
+          reason={strategy.reason}
+          colour={face.colour}
+          {...(strategy.reason_origin === "none" ? { none: null } : {})}
+        />
       </details>
     </li>
   );

@@ -5,7 +5,7 @@ import { useStatsScope } from "@/features/tasks/scope";
 import { Choice } from "@/features/widgets/Choice";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count, percent, tasksText } from "@/lib/format";
+import { latestTasks, percent } from "@/lib/format";
 import { isTaskMetric, metricCard, TASK_METRICS } from "@/lib/metrics";
 import { useView } from "@/lib/url";
 import { useFaces } from "@/lib/useStrategy";
@@ -38,8 +38,8 @@ export function WinWidget() {
           onChange={(key) => change({ wins: key })}
         />
       }
-      meaning={`In per cent of the latest ${count(matrix?.tasks)} tasks: how often the row's value was lower than the column's. Equal values count for nobody, so two cells facing each other need not sum to 100. The order is by how much more a strategy wins than it loses.`}
-      foot={`Per cent of the latest ${tasksText(matrix?.tasks)} where the row beats the column. Green: the row wins; equal values count for nobody.`}
+      meaning={`In per cent of ${latestTasks(matrix?.tasks)}: how often the row's value was lower than the column's. Equal values count for nobody, so two cells facing each other need not sum to 100. The order is by how much more a strategy wins than it loses.`}
+      foot={`Per cent of ${latestTasks(matrix?.tasks)} where the row beats the column. Green: the row wins; equal values count for nobody.`}
     >
       <Answer data={matrix} error={answer.error} isEmpty={(m) => m.tasks === 0} empty="No finished tasks yet">
         {(found) => {

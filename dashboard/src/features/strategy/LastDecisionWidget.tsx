@@ -1,3 +1,4 @@
+import { useFollows } from "@/client/queries";
 import { GpuShare } from "@/features/audit/GpuShare";
 import { Reasons } from "@/features/audit/Reasons";
 import { knownReasons } from "@/features/audit/reasonWords";
@@ -11,11 +12,30 @@ import { deviceLabel } from "@/live/devices";
 import { useLive } from "@/live/store";
 import { LearningNote } from "./LearningNote";
 
+/** A fast race explains a few tasks of each second; the reasons of any other can still be asked for. */
+function Unexplained({ onAsk }: { onAsk: (() => void) | undefined }) {
+  return (
+    <p className="flex flex-wrap items-center gap-x-3 gap-y-2">
+      This task was not explained at this speed.
+      {onAsk && (
+        <button type="button" className="press" onClick={onAsk}>
+          Ask for the reasons now
+        </button>
+      )}
+    </p>
+  );
+}
+
 /** Decision audit: why the last decision was taken as it was. */
 export function LastDecisionWidget({ name }: { name: string }) {
   const audit = useLive((s) => s.update?.audit[name]);
   const [, change] = useView();
   const face = useFaces();
+  const { card } = face(name);
+  const follows = useFollows();
+  const open = (): void => {
+    if (audit) change({ task: audit.task_id }, true);
+  };
   const table = () => ({
     columns: ["scheduler", "task_id", "device", "gpu_fraction", "confidence", "reason_text", "reason"],
     rows: audit
@@ -46,7 +66,7 @@ export function LastDecisionWidget({ name }: { name: string }) {
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
         <section aria-label="Why the latest decision" className="h-full overflow-auto" tabIndex={0}>
           <div className="flex flex-wrap items-center gap-2 text-sm">
-            <button type="button" className="press" onClick={() => change({ task: audit.task_id }, true)}>
+            <button type="button" className="press" onClick={open}>
               Task {taskNumber(audit.task_id)}
             </button>
             <span className="font-semibold">{deviceLabel(audit.device)}</span>
@@ -58,7 +78,11 @@ export function LastDecisionWidget({ name }: { name: string }) {
             )}
           </div>
           <p className="mt-2 text-sm leading-relaxed">{audit.reason_text}</p>
-          <Reasons reason={audit.reason} colour={face(name).colour} />
+          <Reasons
+            reason={audit.reason}
+            colour={face(name).colour}
+            none={card?.explains && <Unexplained onAsk={follows ? undefined : open} />}
+          />
         </section>
       )}
     </Widget>

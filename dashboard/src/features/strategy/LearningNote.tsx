@@ -1,5 +1,6 @@
-import type { LearningState } from "@/client/types";
+import type { LearningState, StrategyCard } from "@/client/types";
 import { count, digits, percent } from "@/lib/format";
+import { useFaces } from "@/lib/useStrategy";
 import { useLive } from "@/live/store";
 
 function sentence(state: LearningState): string {
@@ -14,11 +15,19 @@ function sentence(state: LearningState): string {
   return `${parts.join("; ")}.`;
 }
 
-/** How a learning strategy is getting on; silent for one that does not learn. */
+/** What is true of a strategy without figures of its learning; of one that nobody knows, nothing is said. */
+export function learningWords(card: StrategyCard | undefined): string | null {
+  if (card?.learns) return "This strategy learns, and gives no figures of how it is getting on.";
+  // Whether one from elsewhere is told what came of its decisions is known once it races.
+  if (card === undefined || (card.kind === "plugin" && !card.in_race)) return null;
+  return "This strategy does not learn: what came of its decisions is not told to it.";
+}
+
+/** How a learning strategy is getting on, or that it does not learn. */
 export function LearningNote({ name }: { name: string }) {
   const state = useLive((s) => s.update?.status.learning[name]);
-  if (!state)
-    return <p>This strategy does not learn: the same task in the same situation always goes the same way.</p>;
+  const words = learningWords(useFaces()(name).card);
+  if (!state) return words === null ? null : <p>{words}</p>;
   return (
     <p data-learning={name}>
       {sentence(state)} {state.is_training && <span className="text-ml">Training now.</span>}

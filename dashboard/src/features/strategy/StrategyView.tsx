@@ -1,5 +1,6 @@
 import { useEffect } from "react";
-import { NavLink, useNavigate, useNavigation, useParams } from "react-router";
+import { Link, NavLink, useNavigate, useNavigation, useParams } from "react-router";
+import { useStrategies } from "@/client/queries";
 import { Loading } from "@/features/widgets/States";
 import { WidgetGrid, type WidgetSpec } from "@/features/widgets/WidgetGrid";
 import { type StrategyFace, useFaces, useRacers } from "@/lib/useStrategy";
@@ -69,6 +70,22 @@ function Portrait({ face }: { face: StrategyFace }) {
   );
 }
 
+/** A strategy that neither races nor could be asked for here. */
+function Unknown({ name }: { name: string }) {
+  return (
+    <div className="glass mx-auto mt-12 max-w-md p-8 text-center">
+      <title>No such strategy · Hybrid ML Scheduler</title>
+      <p className="text-lg font-semibold break-words">{`There is no strategy ${name} here`}</p>
+      <p className="mt-2 text-sm text-muted">
+        It may have raced in an earlier run: what it did then is in the ledger.
+      </p>
+      <Link className="press mt-4" to={`/tasks?by=${encodeURIComponent(name)}`}>
+        Look in the ledger
+      </Link>
+    </div>
+  );
+}
+
 function widgetsOf(name: string): readonly WidgetSpec[] {
   return [
     {
@@ -114,7 +131,15 @@ export function StrategyView() {
     if (settled && name && !params.name)
       navigate(`/strategies/${name}${window.location.search}`, { replace: true });
   }, [settled, name, params.name, navigate]);
+  const known = useStrategies().length > 0 && racers.length > 0;
   if (!name) return <Loading title="Waiting for the race" />;
+  if (known && !racers.includes(name) && face(name).card === undefined)
+    return (
+      <>
+        <Tabs names={racers} chosen="" />
+        <Unknown name={name} />
+      </>
+    );
   return (
     <>
       <title>{`${face(name).label} · Hybrid ML Scheduler`}</title>

@@ -2,7 +2,7 @@ import { BestDeviceMap } from "@/charts/BestDeviceMap";
 import { useStats } from "@/client/queries";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count } from "@/lib/format";
+import { latestTasks } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 import { useStatsScope } from "./scope";
 import { WindowPick } from "./WindowPick";
@@ -39,7 +39,7 @@ export function HeatWidget() {
       meaning="For each range of size and intensity: where the oracle sent most of the tasks (least execution time, queues ignored), and the mean share it gave to a GPU. Empty cells had no task."
       table={table}
       controls={<WindowPick />}
-      foot={`The oracle's choice for most tasks; the number is the mean GPU share in %. ${count(answer.data?.tasks)} tasks; stronger colour, more tasks.`}
+      foot={`The oracle's choice for most tasks; the number is the mean GPU share in %, over ${latestTasks(answer.data?.tasks)}; stronger colour, more tasks.`}
     >
       <Answer
         data={answer.data}

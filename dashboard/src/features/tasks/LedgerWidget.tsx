@@ -6,7 +6,7 @@ import { termsOf } from "@/lib/glossary";
 import { useView } from "@/lib/url";
 import { LedgerFilters } from "./LedgerFilters";
 import { LedgerTable } from "./LedgerTable";
-import { askOf, PAGE_ROWS, queryOf, SORTS, sortedBy } from "./ledger";
+import { askOf, isFiltered, PAGE_ROWS, queryOf, SORTS, sortedBy } from "./ledger";
 
 /** What the CSV of a page holds: everything that can be sorted by, and the numbers of row and run. */
 const COLUMNS = ["result_id", "run_id", ...SORTS] as const;
@@ -29,7 +29,7 @@ export function LedgerWidget() {
   const foot = (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
       <span className="figure" data-ledger-total={page?.total ?? ""}>
-        Rows {count(first)}–{count(last)} of {total}.{" "}
+        {last < first ? "No rows." : `Rows ${count(first)}–${count(last)} of ${total}.`}{" "}
         {newestFirst
           ? "Follows the race."
           : "Stands still while sorted or turned; press Task to follow again."}
@@ -74,7 +74,7 @@ export function LedgerWidget() {
         data={page}
         error={answer.error}
         isEmpty={(p) => p.rows.length === 0}
-        empty="No decision matches"
+        empty={isFiltered(ask) ? "No decision matches" : "No decision yet"}
       >
         {(p) => (
           <LedgerTable

@@ -2,7 +2,7 @@ import { SizeHistogram } from "@/charts/SizeHistogram";
 import { useStats } from "@/client/queries";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count } from "@/lib/format";
+import { latestTasks } from "@/lib/format";
 import { useStatsScope } from "./scope";
 import { WindowPick } from "./WindowPick";
 
@@ -21,7 +21,7 @@ export function SizesWidget() {
       meaning="How many of the latest tasks had which size. The ranges are equally wide on a log scale, so the bars to the right cover more sizes; point at a bar for its range. Size has no unit."
       table={table}
       controls={<WindowPick />}
-      foot={`How often each size came up among the latest ${count(answer.data?.tasks)} tasks.`}
+      foot={`How often each size came up among ${latestTasks(answer.data?.tasks)}.`}
     >
       <Answer
         data={answer.data}

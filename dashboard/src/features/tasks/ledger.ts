@@ -33,6 +33,10 @@ export function askOf(params: URLSearchParams): LedgerAsk {
   };
 }
 
+/** Whether only some of all rows are asked for. */
+export const isFiltered = (ask: LedgerAsk): boolean =>
+  ask.scheduler !== "" || ask.device !== "" || ask.task !== "" || ask.page > 1;
+
 /** The question as the API takes it. */
 export function queryOf(ask: LedgerAsk): string {
   const query = new URLSearchParams({
