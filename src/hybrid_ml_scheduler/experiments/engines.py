@@ -20,7 +20,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from hybrid_ml_scheduler.core.errors import HmsError
 
-__all__ = ["Engine", "Failure", "LocalEngine"]
+__all__ = ["PARENT", "Engine", "Failure", "LocalEngine"]
+
+PARENT = "HMS_FORK_SERVER_OF"  # the environment variable that tells the server process whose it is
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -131,20 +133,32 @@ def _context() -> multiprocessing.context.BaseContext:
     """A server process that has the imports done and forks clean workers, where the system can do that."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
-    from multiprocessing import forkserver
-
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["hybrid_ml_scheduler.experiments.trials"])
+    context.set_forkserver_preload(["hybrid_ml_scheduler.experiments.fork_server"])
     # One thread a library, since the workers take the cores; libraries read this when they are loaded.
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update({name: value or "1" for name, value in before.items()})
     try:
-        forkserver.ensure_running()
+        _start_server()
     finally:
         for name, value in before.items():
             if value is None:
                 del os.environ[name]
     return context
+
+
+def _start_server() -> None:
+    """Start the server process deaf to Ctrl-C until it can die of it silently; here the signal is only late."""
+    from multiprocessing import forkserver, resource_tracker
+
+    resource_tracker.ensure_running()  # its start would unblock the signal again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    os.environ[PARENT] = str(os.getpid())
+    try:
+        forkserver.ensure_running()
+    finally:
+        del os.environ[PARENT]
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

@@ -102,3 +102,40 @@ def test_an_interrupted_sweep_is_marked_and_resumes_to_the_same_bytes(
     for name in ("sweep.parquet", "sweep.csv", "intervals.csv"):
         assert (tmp_path / "out/tables" / name).read_bytes() == (plan.parent / "out/tables" / name).read_bytes()
     assert ResultsFolder.open(tmp_path / "out").is_complete
+
+
+@pytest.mark.parametrize("everyone", [True, False], ids=["as a terminal sends it", "to the command alone"])
+def test_ctrl_c_while_the_server_process_still_imports_says_one_sentence(
+    tmp_path: Path, undisturbed: Path, temporary: str, everyone: bool
+) -> None:
+    process = subprocess.Popen(
+        command(undisturbed, tmp_path / "out"),
+        env={**os.environ, "TMPDIR": temporary},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        wait_for_the_server(process)
+        (os.killpg if everyone else os.kill)(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=PATIENCE_S)  # until the last process of the command has ended
+    finally:
+        process.kill()
+    assert errors.decode().splitlines()[-1:] == ["hms: Interrupted."]
+    assert b"Traceback" not in errors
+    assert process.returncode == 130
+
+
+def wait_for_the_server(process: subprocess.Popen[bytes]) -> None:
+    """Wait until the server process is in the midst of its imports: NumPy is there, the rest is to come."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not any(map(is_importing_server, psutil.Process(process.pid).children())):
+        assert process.poll() is None, "it ended before it could be interrupted"
+        assert time.monotonic() < deadline, "no server process was ever started"
+        time.sleep(0.005)
+
+
+def is_importing_server(child: psutil.Process) -> bool:
+    if not any("forkserver" in word for word in child.cmdline()):
+        return False
+    return any("numpy" in mapped.path for mapped in child.memory_maps())
