@@ -125,8 +125,8 @@ async def test_it_says_when_the_other_is_gone_and_goes_on_when_it_is_back(
     async with watching(follower) as socket:
         before = await next_of(socket, "simulation_update")
         leader.kill()
-        silent = await next_of(socket, "simulation_update", lambda one: one["status"]["problem"] is not None)
-        assert "has not been heard since" in silent["status"]["problem"]
+        silent = await next_of(socket, "simulation_update", lambda one: one["status"]["out_of_sight"] is not None)
+        assert "has not been heard since" in silent["status"]["out_of_sight"]
         health = follower.health("down", "engine").json()
         assert (health["status"], health["database"]["status"]) == ("degraded", "ok")
         assert follower.get("/api/history/ledger")["rows"], "what is stored can still be read"
@@ -134,7 +134,7 @@ async def test_it_says_when_the_other_is_gone_and_goes_on_when_it_is_back(
         after = await next_of(
             socket,
             "simulation_update",
-            lambda one: one["status"]["problem"] is None and one["tasks_processed"] > silent["tasks_processed"],
+            lambda one: one["status"]["out_of_sight"] is None and one["tasks_processed"] > silent["tasks_processed"],
         )
         assert before["seq"] < silent["seq"] < after["seq"]
     follower.health("ok")
@@ -146,11 +146,11 @@ async def test_it_outlives_an_outage_of_redis(
     leader, follower = pair
     async with watching(follower) as socket:
         cache.stop()
-        await next_of(socket, "simulation_update", lambda one: one["status"]["problem"] is not None)
+        await next_of(socket, "simulation_update", lambda one: one["status"]["out_of_sight"] is not None)
         assert follower.health("degraded", "cache").status_code == 200
         assert follower.get("/api/stats")["tasks"] > 0
         cache.start()
-        await next_of(socket, "simulation_update", lambda one: one["status"]["problem"] is None)
+        await next_of(socket, "simulation_update", lambda one: one["status"]["out_of_sight"] is None)
     follower.health("ok")
     leader.health("ok")
 

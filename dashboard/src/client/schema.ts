@@ -1477,6 +1477,11 @@ export interface components {
             /** Num Gpus */
             num_gpus: number;
             /**
+             * Out Of Sight
+             * @description Why a service that follows does not hear the race; all else is then the last it heard.
+             */
+            out_of_sight: string | null;
+            /**
              * Problem
              * @description Why the race cannot go on, in one sentence; a new run is the way out.
              */

@@ -49,10 +49,10 @@ class Mirror(Screen):
         return time.monotonic() - self._heard_s
 
     def update(self, focus: str) -> SimulationUpdate:
-        """Return the newest update for a focus; a problem of our own goes before one of the race."""
+        """Return the newest update for a focus; a problem of our own stands beside one of the race."""
         latest, status = self._latest, self._latest.status
         if self.problem is not None:
-            status = status.model_copy(update={"problem": self.problem})
+            status = status.model_copy(update={"out_of_sight": self.problem})
         load = latest.clusters.get(focus) or load_view({})
         changed = {"seq": self.seq, "focus": focus, "utilization": load, "status": status}
         return latest.model_copy(update=changed)

@@ -11,6 +11,7 @@ from typing import Any
 from hybrid_ml_scheduler.api import mirror as mirrors
 from hybrid_ml_scheduler.api.board import Board
 from hybrid_ml_scheduler.api.mirror import Mirror
+from hybrid_ml_scheduler.api.wire.live import SimulationUpdate
 from hybrid_ml_scheduler.api.wire.relay import Handout
 from hybrid_ml_scheduler.live.frames import Frame, idle_frame
 from hybrid_ml_scheduler.live.hub import Hub
@@ -100,15 +101,27 @@ async def test_another_run_makes_it_ask_who_races_now() -> None:
 async def test_viewers_are_told_once_of_a_silence_and_of_its_end(monkeypatch: Any) -> None:
     speaker, mirror = Speaker("a"), Mirror(Hub(capacity=1))
     heard_well = await heard(mirror, speaker.update(), speaker.handout())
-    assert heard_well["update"]["status"]["problem"] is None
+    assert heard_well["update"]["status"]["out_of_sight"] is None
     monkeypatch.setattr(mirrors, "_SILENT_S", -1.0)
     mirror.miss()
     silent = await heard(mirror)
     mirror.miss()
     assert (await heard(mirror))["seq"] == silent["seq"] == heard_well["seq"] + 1
-    assert "not been heard since" in silent["update"]["status"]["problem"]
+    assert "not been heard since" in silent["update"]["status"]["out_of_sight"]
     assert silent["update"]["status"]["state"] == "running", "as it was last heard"
-    assert (await heard(mirror, speaker.handout()))["update"]["status"]["problem"] is None
+    assert (await heard(mirror, speaker.handout()))["update"]["status"]["out_of_sight"] is None
+
+
+async def test_a_silence_does_not_hide_why_the_race_itself_cannot_go_on(monkeypatch: Any) -> None:
+    speaker, mirror = Speaker("a"), Mirror(Hub(capacity=1))
+    said = SimulationUpdate.model_validate_json(speaker.update())
+    halted = said.model_copy(update={"status": said.status.model_copy(update={"problem": "boom failed."})})
+    await heard(mirror, halted.model_dump_json().encode())
+    monkeypatch.setattr(mirrors, "_SILENT_S", -1.0)
+    mirror.miss()
+    status = (await heard(mirror))["update"]["status"]
+    assert status["problem"] == "boom failed."
+    assert "has not been heard" in status["out_of_sight"]
 
 
 async def test_what_it_does_not_understand_is_said_and_changes_nothing_else() -> None:
@@ -116,6 +129,6 @@ async def test_what_it_does_not_understand_is_said_and_changes_nothing_else() ->
     before = await heard(mirror, speaker.update(), speaker.handout())
     for garbage in (b"", b"\xff\xfe", b"[]", b'{"type": "simulation_update", "seq": 9}', b'{"type": "who"}'):
         after = await heard(mirror, garbage)
-        assert "same version" in after["update"]["status"]["problem"]
+        assert "same version" in after["update"]["status"]["out_of_sight"]
         assert after["update"]["tasks_processed"] == before["update"]["tasks_processed"]
-    assert (await heard(mirror, speaker.update()))["update"]["status"]["problem"] is None
+    assert (await heard(mirror, speaker.update()))["update"]["status"]["out_of_sight"] is None

@@ -108,4 +108,8 @@ class SimulationStatus(Answer):
     )
     backlog_rows: int = Field(description="Rows accepted and not yet stored; 0 after a stop: everything is stored.")
     problem: str | None = Field(description="Why the race cannot go on, in one sentence; a new run is the way out.")
+    out_of_sight: str | None = Field(
+        default=None,
+        description="Why a service that follows does not hear the race; all else is then the last it heard.",
+    )
     learning: dict[str, LearningState]
