@@ -1,7 +1,10 @@
+import { QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, describe, expect, it } from "vitest";
 import { queryClient } from "@/client/queries";
+import { ConnectionPill } from "@/features/shell/ConnectionPill";
 import { ControlBar } from "@/features/shell/ControlBar";
+import { forgetNewRun, useNewRun } from "@/features/shell/newRun";
 import { Situation } from "@/features/shell/Situation";
 import { START } from "@/live/state";
 import { useLive } from "@/live/store";
@@ -10,6 +13,7 @@ import { last } from "../fixtures";
 afterEach(() => {
   cleanup();
   queryClient.clear();
+  forgetNewRun();
   useLive.setState(START, true);
 });
 
@@ -22,18 +26,11 @@ describe("what a person must know before reading any number", () => {
     };
     useLive.setState({ update: { ...last, status } });
     queryClient.setQueryData(["settings"], { follows: false });
-    const asked: unknown[] = [];
-    const before = globalThis.fetch;
-    globalThis.fetch = (place, init) => {
-      asked.push([place, init?.body]);
-      return Promise.resolve(new Response(JSON.stringify(status)));
-    };
     render(<Situation />);
     expect(screen.getByRole("status").textContent).toContain("Run 1 cannot be continued: no file.");
     expect(screen.queryByText("Continue")).toBeNull();
     fireEvent.click(screen.getByText("Begin a new run"));
-    globalThis.fetch = before;
-    expect(asked).toEqual([["/api/simulation/start", JSON.stringify({ new_run: true })]]);
+    expect(useNewRun.getState().isAsked).toBe(true);
   });
 
   it.each(["refused", "down"] as const)(
@@ -58,6 +55,50 @@ describe("what a person must know before reading any number", () => {
     expect(screen.getByRole("status").textContent).toContain(
       "keeps 215 rows until it is back; nothing is lost",
     );
+  });
+
+  it("that a service which follows does not hear the race, whatever it heard last", () => {
+    queryClient.setQueryData(["settings"], { follows: true });
+    for (const state of ["running", "paused", "stopped", "idle"] as const) {
+      const unheard = "The service that runs the race has not been heard since 04:05:42 UTC.";
+      const status = { ...last.status, state, out_of_sight: unheard, problem: "boom failed." };
+      const connection = { ...START.connection, phase: "live" as const };
+      useLive.setState({ ...START, update: { ...last, status }, connection });
+      render(
+        <>
+          <ConnectionPill />
+          <ControlBar />
+          <Situation />
+        </>,
+      );
+      const said = document.body.textContent;
+      expect(said).toContain("The race is out of sight");
+      expect(said).toContain("not been heard since 04:05:42 UTC.");
+      expect(said).toContain("boom failed.");
+      expect(said).not.toContain("Live");
+      expect(screen.queryAllByRole("button")).toEqual([]);
+      cleanup();
+    }
+  });
+
+  it("nothing can be pressed that a race which cannot go on would refuse", () => {
+    const status = { ...last.status, state: "stopped" as const, problem: "boom failed.", out_of_sight: null };
+    const connection = { ...START.connection, phase: "live" as const };
+    useLive.setState({ ...START, update: { ...last, status }, connection });
+    queryClient.setQueryData(["settings"], { follows: false });
+    queryClient.setQueryData(["presets"], [{ name: "mixed", description: "" }]);
+    render(
+      <QueryClientProvider client={queryClient}>
+        <ControlBar />
+      </QueryClientProvider>,
+    );
+    const enabled = [...document.querySelectorAll<HTMLButtonElement>("button, input, select")].filter(
+      (one) => !one.disabled,
+    );
+    expect(enabled.map((one) => one.ariaLabel ?? one.textContent.trim())).toEqual([
+      "Begin a new run",
+      "Steer",
+    ]);
   });
 
   it("offers nothing where another service runs the race", () => {

@@ -1,6 +1,7 @@
 import { count } from "@/lib/format";
 import type { Phase } from "@/live/state";
 import { useLive } from "@/live/store";
+import { useOutOfSight } from "./useSight";
 
 /** The last word alone is what a phone has room for. */
 const WORDS: Record<Phase, { text: string; short: string; tone: string }> = {
@@ -10,6 +11,8 @@ const WORDS: Record<Phase, { text: string; short: string; tone: string }> = {
   down: { text: "Service down", short: "Down", tone: "var(--bad)" },
 };
 
+const BLIND = { text: "Out of sight", short: "Lost", tone: "var(--warn)" };
+
 /** How the tab is connected, and how many updates it did not get. */
 export function ConnectionPill() {
   const phase = useLive((s) => s.connection.phase);
@@ -17,7 +20,9 @@ export function ConnectionPill() {
   const missed = useLive((s) => s.missed);
   const state = useLive((s) => s.update?.status.state);
   const still = phase === "live" && state !== undefined && state !== "running";
-  const { text, short, tone } = WORDS[phase];
+  // The service answers and hears nothing itself: that is not live.
+  const blind = useOutOfSight() !== null && phase === "live";
+  const { text, short, tone } = blind ? BLIND : WORDS[phase];
   const details = [
     missed > 0
       ? `${count(missed)} updates were skipped because this tab was slower than the service`
@@ -27,7 +32,7 @@ export function ConnectionPill() {
   return (
     <span className="chip" role="status" title={details.join(", ")} data-phase={phase} data-missed={missed}>
       <span className="relative flex size-2" aria-hidden="true">
-        {phase === "live" && !still && (
+        {phase === "live" && !still && !blind && (
           <span
             className="absolute inset-0 animate-ping rounded-full opacity-60"
             style={{ background: tone }}

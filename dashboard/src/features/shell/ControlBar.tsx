@@ -2,12 +2,13 @@ import { Eye, Pause, Play, RotateCw, SlidersHorizontal, Square } from "lucide-re
 import { useState } from "react";
 import { change, start, steer, useCommands } from "@/client/commands";
 import { useFollows, usePresets } from "@/client/queries";
-import { Confirm } from "@/features/widgets/Confirm";
 import { clock, count, digits } from "@/lib/format";
 import { TERMS } from "@/lib/glossary";
 import { spoken } from "@/lib/useStrategy";
 import { useLive } from "@/live/store";
 import { LoadSlider } from "./LoadSlider";
+import { askForNewRun } from "./newRun";
+import { useOutOfSight, useReached, useSteerable } from "./useSight";
 
 const SPEEDS: readonly { value: number; label: string }[] = [
   { value: 1, label: "1 task/s" },
@@ -19,11 +20,8 @@ const SPEEDS: readonly { value: number; label: string }[] = [
   { value: 0, label: "Full speed" },
 ];
 
-/** Whether a command would be heard at all. */
-const useReached = (): boolean => useLive((s) => s.connection.phase === "live");
-
 function MainButton() {
-  const reached = useReached();
+  const steerable = useSteerable();
   const state = useLive((s) => s.update?.status.state);
   const busy = useCommands((s) => s.busy);
   const [icon, text, run] =
@@ -41,7 +39,7 @@ function MainButton() {
       type="button"
       className="press min-w-24 font-semibold"
       data-on={state !== "running"}
-      disabled={busy || state === undefined || !reached}
+      disabled={busy || state === undefined || !steerable}
       onClick={() => void run()}
     >
       {icon} {text}
@@ -75,7 +73,7 @@ function Figures() {
 function SpeedPick() {
   // Before the first race there is no speed yet: it comes with the plan.
   const speed = useLive((s) => (s.update?.status.state === "idle" ? undefined : s.update?.status.speed));
-  const reached = useReached();
+  const steerable = useSteerable();
   const known = SPEEDS.some((entry) => entry.value === speed);
   return (
     <label className="block" title={TERMS.speed.meaning}>
@@ -83,7 +81,7 @@ function SpeedPick() {
       <select
         className="field mt-1 h-8 w-full"
         value={speed ?? ""}
-        disabled={speed === undefined || !reached}
+        disabled={speed === undefined || !steerable}
         onChange={(event) => void change({ speed: Number(event.target.value) })}
       >
         {speed === undefined && <option value="">–</option>}
@@ -104,7 +102,7 @@ function ShiftButtons() {
   const presets = usePresets();
   const now = useLive((s) => s.update?.status.workload.preset);
   const racing = useLive((s) => s.update !== null && s.update.status.state !== "idle");
-  const reached = useReached();
+  const steerable = useSteerable();
   return (
     <fieldset className="col-span-2 min-w-0 xl:ml-auto">
       <legend className="eyebrow">Shift the workload to</legend>
@@ -116,7 +114,7 @@ function ShiftButtons() {
             className="press shrink-0 px-2.5"
             title={preset.description}
             aria-pressed={preset.name === now}
-            disabled={now === undefined || !racing || !reached}
+            disabled={now === undefined || !racing || !steerable}
             onClick={() => void change({ workload: preset.name })}
           >
             {spoken(preset.name).replace("PU friendly", "PU-friendly")}
@@ -137,6 +135,7 @@ const STATES: Record<string, string> = {
 /** Start or pause, stop, begin anew. */
 function Steering() {
   const state = useLive((s) => s.update?.status.state);
+  const busy = useCommands((s) => s.busy);
   const reached = useReached();
   const active = state === "running" || state === "paused";
   return (
@@ -152,15 +151,17 @@ function Steering() {
       >
         <Square size={14} aria-hidden="true" />
       </button>
-      <Confirm
+      <button
+        type="button"
         className="icon-press border border-line"
-        label="Begin a new run"
-        icon={<RotateCw size={14} aria-hidden="true" />}
-        title="Begin a new run?"
-        consequences="The clock goes back to zero and the learners start afresh. The present run stays in the history."
-        yes="Begin"
-        onYes={() => void start({ new_run: true })}
-      />
+        aria-label="Begin a new run"
+        title="Begin a new run"
+        aria-haspopup="dialog"
+        disabled={busy || !reached}
+        onClick={askForNewRun}
+      >
+        <RotateCw size={14} aria-hidden="true" />
+      </button>
     </div>
   );
 }
@@ -197,8 +198,7 @@ export function ControlBar() {
   const run = useLive((s) => s.update?.status.run_id);
   const reached = useReached();
   const follows = useFollows();
-  const lost = useLive((s) => follows && s.update?.status.problem != null);
-  const known = lost && state === "running" ? "Out of sight" : (STATES[state ?? ""] ?? "Waiting");
+  const known = useOutOfSight() === null ? (STATES[state ?? ""] ?? "Waiting") : "Out of sight";
   return (
     <section
       aria-label="Race controls"

@@ -2,6 +2,7 @@ import { useState } from "react";
 import { change } from "@/client/commands";
 import { TERMS } from "@/lib/glossary";
 import { useLive } from "@/live/store";
+import { useSteerable } from "./useSight";
 
 const LOW = 0.2;
 const HIGH = 400;
@@ -14,7 +15,7 @@ export const fromSlider = (at: number): number => Number((LOW * (HIGH / LOW) ** 
 export function LoadSlider() {
   // Before the first race no load is known: it comes with the plan.
   const rate = useLive((s) => s.update?.status.workload.arrival_rate || undefined);
-  const reached = useLive((s) => s.connection.phase === "live");
+  const steerable = useSteerable();
   const [held, setHeld] = useState<number | null>(null);
   const shown = held ?? rate;
   const send = (): void => {
@@ -40,7 +41,7 @@ export function LoadSlider() {
             : `${Number(shown.toPrecision(3))} tasks arrive in a simulated second`
         }
         value={shown === undefined ? 0 : Math.min(100, Math.max(0, toSlider(shown)))}
-        disabled={rate === undefined || !reached}
+        disabled={rate === undefined || !steerable}
         onChange={(event) => setHeld(fromSlider(Number(event.target.value)))}
         onPointerUp={send}
         onKeyUp={send}

@@ -4,11 +4,13 @@ import { useView } from "@/lib/url";
 import { ControlBar } from "./ControlBar";
 import { Header } from "./Header";
 import { KeyPrompt } from "./KeyPrompt";
+import { useNewRun } from "./newRun";
 import { Situation } from "./Situation";
 
 const AuditDrawer = lazy(async () => ({
   default: (await import("@/features/audit/AuditDrawer")).AuditDrawer,
 }));
+const NewRunDialog = lazy(async () => ({ default: (await import("./NewRunDialog")).NewRunDialog }));
 const Tour = lazy(async () => ({ default: (await import("@/features/tour/Tour")).Tour }));
 
 const TOUR_SEEN = "hms.tour-seen";
@@ -23,6 +25,7 @@ export function Shell() {
   const [params, change] = useView();
   const navigation = useNavigation();
   const [touring, setTouring] = useState(() => localStorage.getItem(TOUR_SEEN) === null);
+  const isAsked = useNewRun((s) => s.isAsked);
   const task = taskOf(params);
   const endTour = (): void => {
     localStorage.setItem(TOUR_SEEN, "yes");
@@ -45,6 +48,7 @@ export function Shell() {
       </main>
       <Suspense fallback={null}>
         {task !== null && <AuditDrawer taskId={task} onClose={() => change({ task: null })} />}
+        {isAsked && <NewRunDialog />}
         {touring && <Tour onEnd={endTour} />}
       </Suspense>
       <ScrollRestoration getKey={(location) => location.pathname} />

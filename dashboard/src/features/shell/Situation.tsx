@@ -1,9 +1,11 @@
-import { CircleAlert, CirclePause, Play, PlugZap, ServerOff } from "lucide-react";
+import { CircleAlert, CirclePause, EyeOff, Play, PlugZap, ServerOff } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { start, steer } from "@/client/commands";
 import { useFollows } from "@/client/queries";
 import { count, tasksText } from "@/lib/format";
 import { retryNow, useLive } from "@/live/store";
+import { askForNewRun } from "./newRun";
+import { useOutOfSight, useProblem } from "./useSight";
 
 interface BannerProps {
   icon: ReactNode;
@@ -83,20 +85,31 @@ export function Situation() {
   const storage = useLive((s) => s.update?.status.storage);
   const tasks = useLive((s) => s.update?.tasks_processed ?? 0);
   const backlog = useLive((s) => s.update?.status.backlog_rows ?? 0);
-  const problem = useLive((s) => s.update?.status.problem ?? null);
+  const problem = useProblem();
+  const unheard = useOutOfSight();
   const follows = useFollows();
   // Where another service runs the race, nothing is offered that only that one could do.
   const offered = (text: string, run: () => unknown) =>
     follows ? undefined : { text, run: () => void run() };
   if (phase === "reconnecting" || phase === "down") return <Away />;
+  if (unheard !== null)
+    return (
+      <Banner
+        icon={<EyeOff size={18} aria-hidden="true" />}
+        tone="var(--warn)"
+        title="The race is out of sight"
+      >
+        {unheard} {problem !== null && `Then it could not go on: ${problem}`}
+      </Banner>
+    );
   // Before storage trouble: what was refused does not wait, and a new run is the only way on.
   if (problem !== null)
     return (
       <Banner
         icon={<CircleAlert size={18} aria-hidden="true" />}
         tone="var(--bad)"
-        title={follows && state !== "stopped" ? "The race is out of sight" : "The race cannot go on"}
-        action={offered("Begin a new run", () => start({ new_run: true }))}
+        title="The race cannot go on"
+        action={offered("Begin a new run", askForNewRun)}
       >
         {problem} What was stored stays in the history.
       </Banner>

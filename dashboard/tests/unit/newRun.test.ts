@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { requestOf, seedOf, type Wish } from "@/features/shell/newRun";
+import { STRATEGIES } from "../fixtures";
+
+const cards = STRATEGIES.map((card, i) => ({ ...card, in_race: i < 3 }));
+const racers = cards.slice(0, 3).map((card) => card.name);
+const wish: Wish = { cards, chosen: new Set(racers), racers, seed: 42, wishedSeed: null };
+
+describe("a new run", () => {
+  it("names nothing that stays as it is", () => {
+    expect(requestOf(wish)).toEqual({ new_run: true });
+    expect(requestOf({ ...wish, wishedSeed: 42 })).toEqual({ new_run: true });
+  });
+
+  it("names the strategies where others were chosen, in the order of the list", () => {
+    const [first, , third, fourth] = cards.map((card) => card.name) as [string, string, string, string];
+    expect(requestOf({ ...wish, chosen: new Set([fourth, third, first]) })).toEqual({
+      new_run: true,
+      schedulers: [first, third, fourth],
+    });
+    expect(requestOf({ ...wish, chosen: new Set([first]) }).schedulers).toEqual([first]);
+  });
+
+  it("names the rest where one that raced cannot be asked for any more", () => {
+    expect(requestOf({ ...wish, racers: [...racers, "gone"] }).schedulers).toEqual(racers);
+  });
+
+  it("takes another seed, if it is one", () => {
+    expect(requestOf({ ...wish, wishedSeed: 7 })).toEqual({ new_run: true, seed: 7 });
+    expect(["7", " 12 ", "0"].map(seedOf)).toEqual([7, 12, 0]);
+    expect(["", "-1", "1.5", "x", "99999999999999999999"].map(seedOf)).toEqual(Array(5).fill(null));
+  });
+});
