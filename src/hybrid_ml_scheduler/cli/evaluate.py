@@ -69,7 +69,7 @@ def _figures(verdicts: Sequence[Verdict]) -> dict[str, Any]:
 
     figures: dict[str, Any] = {}
     for verdict in verdicts:
-        figures[verdict.key], figures[f"{verdict.key}_ci"] = summary(verdict.ratios)
+        figures[verdict.key], figures[f"{verdict.key}_ci"] = summary(verdict.ratios, verdict.rival)
     return figures
 
 
@@ -79,7 +79,7 @@ def _table(title: str, verdicts: Sequence[Verdict], plot: Path | None) -> str:
 
     rows = [["figure", "mean", "95 % interval"]]
     for verdict in verdicts:
-        mean, (low, high) = summary(verdict.ratios)
+        mean, (low, high) = summary(verdict.ratios, verdict.rival)
         rows.append([verdict.label, f"{mean:.4f}", f"[{low:.4f}, {high:.4f}]"])
     lines = [title, "", aligned(rows), ""]
     lines.append("Below 1 the model is the better one; nothing can be below the optimum or the bound.")

@@ -25,6 +25,6 @@ def report(
     from hybrid_ml_scheduler.experiments.plots import plots_for
 
     found = ResultsFolder.open(folder)
-    with progress_bar("drawing", len(plots_for(found.tables())) + 1, unit="files") as advance:
+    with progress_bar("drawing", len(plots_for(found.tables(), found.read_table)) + 1, unit="files") as advance:
         remake(found, engine=LocalEngine(workers), step=lambda _: advance(1))
     typer.echo(f"Plots and report.pdf in {folder} are new.")

@@ -21,7 +21,7 @@ def forest_result(trained: ForestTraining) -> dict[str, Any]:
     from hybrid_ml_scheduler.experiments.judging import summary
 
     def point(ratios: Sequence[float]) -> dict[str, Any]:
-        mean, interval = summary(ratios)
+        mean, interval = summary(ratios, "optimum")
         return {"execution_time_vs_optimum": mean, "execution_time_vs_optimum_ci": interval}
 
     return {
@@ -42,7 +42,7 @@ def forest_table(trained: ForestTraining, workload: str, out: Path, plot: Path |
 
     rows = [["samples", "time / optimum", "95 % interval"]]
     for size, ratios in trained.curve.items():
-        mean, (low, high) = summary(ratios)
+        mean, (low, high) = summary(ratios, "optimum")
         rows.append([f"{size:,}", f"{mean:.4f}", f"[{low:.4f}, {high:.4f}]"])
     weights = sorted(trained.importance.items(), key=lambda item: -item[1])
     lines = [
@@ -64,7 +64,7 @@ def forest_frames(trained: ForestTraining, workload: str) -> dict[str, pd.DataFr
 
     from hybrid_ml_scheduler.experiments.judging import summary
 
-    curve = [(size, *_flat(summary(ratios))) for size, ratios in trained.curve.items()]
+    curve = [(size, *_flat(summary(ratios, "optimum"))) for size, ratios in trained.curve.items()]
     return {
         "forest_shares": pd.DataFrame({"best": trained.best, "predicted": trained.predicted, "workload": workload}),
         "forest_curve": pd.DataFrame(curve, columns=["samples", "mean", "low", "high"]),

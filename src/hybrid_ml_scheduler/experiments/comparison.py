@@ -125,7 +125,7 @@ def draw_plots(folder: ResultsFolder, *, engine: Engine | None = None, step: Ste
 
     forget_trials(folder)  # once more: an interrupt may have come just after the simulation was marked as done
     with folder.phase("plots"):
-        names = plots_for(folder.tables())
+        names = plots_for(folder.tables(), folder.read_table)
         jobs = [(folder.path, name) for name in names]
         for index, outcome in (engine or LocalEngine()).results(_drawn, jobs):
             if isinstance(outcome, Failure):

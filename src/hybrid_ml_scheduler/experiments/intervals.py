@@ -11,9 +11,18 @@ import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 
-__all__ = ["DEFAULT_LEVEL", "Interval", "bootstrap_interval", "bounded_interval", "share_interval", "t_interval"]
+__all__ = [
+    "DEFAULT_LEVEL",
+    "Interval",
+    "bootstrap_interval",
+    "bounded_interval",
+    "ratio_interval",
+    "share_interval",
+    "t_interval",
+]
 
 DEFAULT_LEVEL = 0.95
+PROVEN = ("bound", "optimum")  # the rivals that nobody can beat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,3 +119,8 @@ def bounded_interval(
 def share_interval(shares: Sequence[float] | FloatColumn, level: float = DEFAULT_LEVEL) -> Interval:
     """Interval of a mean share over seeds, kept within [0, 1]."""
     return bounded_interval(shares, most=1.0, level=level)
+
+
+def ratio_interval(ratios: Sequence[float] | FloatColumn, rival: str) -> Interval:
+    """Interval of a mean ratio to a rival: never below zero, and to what is proven unbeatable never below 1."""
+    return bounded_interval(ratios, least=1.0 if rival in PROVEN else 0.0)

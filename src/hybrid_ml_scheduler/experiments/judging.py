@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hybrid_ml_scheduler.cluster import Simulation, certificate, run_batch
 from hybrid_ml_scheduler.core import BatchRule, FloatColumn, RuleKind
-from hybrid_ml_scheduler.experiments.intervals import t_interval
+from hybrid_ml_scheduler.experiments.intervals import ratio_interval
 from hybrid_ml_scheduler.experiments.loads import LoadedTasks, at_load, at_once
 from hybrid_ml_scheduler.experiments.rollouts import AgentRun, mean_latency, run_agent, run_value_charge
 from hybrid_ml_scheduler.learning.features import feature_matrix
@@ -45,9 +45,9 @@ Singles = npt.NDArray[np.float32]
 HIDDEN = 256
 
 
-def summary(values: Sequence[float]) -> tuple[float, list[float]]:
-    """Mean and 95 % interval over seeds."""
-    interval = t_interval(values)
+def summary(ratios: Sequence[float], rival: str) -> tuple[float, list[float]]:
+    """Mean ratio to a rival over seeds, and its 95 % interval."""
+    interval = ratio_interval(ratios, rival)
     return interval.mean, [interval.low, interval.high]
 
 

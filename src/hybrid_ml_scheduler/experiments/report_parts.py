@@ -70,7 +70,7 @@ def _turned(low: float, high: float, forward: bool) -> tuple[float, float]:
 def plots(page: Page, folder: ResultsFolder) -> None:
     """Every plot of the folder with its caption."""
     page.heading("Plots")
-    for name in plots_for(folder.tables()):
+    for name in plots_for(folder.tables(), folder.read_table):
         path = folder.path / "plots" / f"{name}.png"
         if path.is_file():
             page.picture(path.read_bytes(), CAPTIONS[name])

@@ -125,6 +125,16 @@ def test_the_shipped_agents_can_be_judged_by_name(tmp_path: Path, capsys: pytest
     assert ratio < 1.0
 
 
+def test_the_interval_of_a_verdict_keeps_to_what_is_possible(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plot = tmp_path / "split.svg"
+    words = ["evaluate", "rl_split", "--load", "0.8", "--seeds", "2", "--tasks", "300", "--plot", str(plot)]
+    judged = _asked(words, capsys)
+    assert judged["latency_vs_earliest_finish_at_0.8_ci"][0] == 0.0  # type: ignore[index]
+    assert judged["makespan_vs_bound_ci"][0] == 1.0  # type: ignore[index]
+
+
 def test_a_bad_model_ends_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("bad.joblib", "bad.pth", "bad.npy", "bad.json", "bad.txt"):
         (tmp_path / name).write_text("no model")

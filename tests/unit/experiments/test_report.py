@@ -18,7 +18,8 @@ from hybrid_ml_scheduler.experiments.engines import LocalEngine
 from hybrid_ml_scheduler.experiments.folder import ResultsFolder
 from hybrid_ml_scheduler.experiments.metrics import figure, figure_with_interval
 from hybrid_ml_scheduler.experiments.palette import label_of
-from hybrid_ml_scheduler.experiments.plots import COMPARISON_PLOTS, draw
+from hybrid_ml_scheduler.experiments.plots import COMPARISON_PLOTS, draw, plots_for
+from hybrid_ml_scheduler.experiments.plots.bars import cost_comparison
 from hybrid_ml_scheduler.experiments.words import executive_summary, standing
 from tests.unit.experiments.conftest import STRATEGIES
 
@@ -158,7 +159,20 @@ def test_many_ties_are_counted_and_named_in_the_table_of_leaders(compared: Resul
     assert ", ".join(label_of(name) for name in found.ties) in text
 
 
-def test_without_round_robin_the_speed_up_says_so(compared: ResultsFolder) -> None:
+def test_without_round_robin_there_is_no_picture_of_a_speed_up(compared: ResultsFolder) -> None:
     intervals = compared.read_table("intervals")
     unknown = intervals.assign(mean=intervals["mean"].where(~intervals["metric"].str.startswith("speedup")))
-    assert draw("speedup_comparison", lambda _: unknown)["png"].startswith(b"\x89PNG")
+    every = plots_for(compared.tables(), lambda _: intervals)
+    assert "speedup_comparison" in every
+    assert plots_for(compared.tables(), lambda _: unknown) == [name for name in every if name != "speedup_comparison"]
+
+
+def test_small_sums_have_whole_numbers_at_their_axis(compared: ResultsFolder) -> None:
+    intervals = compared.read_table("intervals")
+    small = intervals.assign(**{name: intervals[name] * 1e-6 for name in ("mean", "low", "high")})
+    figure = cost_comparison(lambda _: small)
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        shown = [label.get_text().replace("\N{MINUS SIGN}", "-") for label in axes.get_xticklabels()]
+        assert [float(text) for text in shown] == pytest.approx(list(axes.get_xticks()))
+        assert axes.xaxis.get_offset_text().get_text() == ""

@@ -10,7 +10,13 @@ from scipy import stats
 
 from hybrid_ml_scheduler.core import stream
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.experiments.intervals import bootstrap_interval, bounded_interval, share_interval, t_interval
+from hybrid_ml_scheduler.experiments.intervals import (
+    bootstrap_interval,
+    bounded_interval,
+    ratio_interval,
+    share_interval,
+    t_interval,
+)
 from hybrid_ml_scheduler.experiments.sequential import is_decided, looks_until_decided, planned_looks, spent_level
 from hybrid_ml_scheduler.experiments.statistics import Verdict, compare_all, holm, paired_p_value
 
@@ -158,3 +164,11 @@ def test_the_interval_of_all_pairs_is_wider_than_that_of_one() -> None:
     rng = stream(9, "pairs")
     for one in compare_all("latency", {name: rng.normal(1.0, 0.1, 6) for name in "abcd"}):
         assert one.simultaneous.low < one.difference.low < one.difference.high < one.simultaneous.high
+
+
+def test_a_ratio_is_not_negative_and_one_to_a_proven_bound_not_below_one() -> None:
+    ratios = [1.07, 1.70]
+    assert t_interval(ratios).low < 0.0 == ratio_interval(ratios, "earliest_finish").low
+    for rival in ("bound", "optimum"):
+        found = ratio_interval(ratios, rival)
+        assert (found.low, found.high) == (1.0, t_interval(ratios).high)

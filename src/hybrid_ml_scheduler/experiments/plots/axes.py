@@ -120,8 +120,11 @@ def bars(axes: Axes, rows: pd.DataFrame, unit: str, *, ascending: bool = True) -
     axes.set_yticks(places, labels(names))
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(unit)
-    # Small numbers are long ones: fewer of them fit side by side.
-    axes.locator_params(axis="x", nbins=3 if len(mean) and np.nanmax(np.abs(mean)) < 1e-3 else 6)
+    # Small numbers are long ones: fewer of them fit side by side, each with its own power of ten.
+    small = bool(len(mean)) and np.nanmax(np.abs(mean)) < 1e-3
+    axes.locator_params(axis="x", nbins=3 if small else 6)
+    if small:
+        axes.xaxis.set_major_formatter("{x:.3g}")
     return names[::-1]
 
 

@@ -29,6 +29,7 @@ _COMPARISON = {
     "workload": ("workload", "workload", ("workload",)),
     "gantt": ("gantt", "gantt", ("tasks",)),
 }
+_SPEEDUP = "speedup_comparison"
 _TRAINING = {
     "forest_training": ("training", "forest_training", ("forest_shares", "forest_curve", "forest_importance")),
     "rl_agent_training": ("training", "rl_agent_training", ("rl_agent_curves",)),
@@ -85,9 +86,16 @@ CAPTIONS = {
 }
 
 
-def plots_for(tables: Collection[str]) -> list[str]:
-    """The plots that can be drawn from these tables."""
-    return [name for name, (_, _, needed) in _PLOTS.items() if set(needed) <= set(tables)]
+def plots_for(tables: Collection[str], read: Read) -> list[str]:
+    """The plots that can be drawn from these tables: no speed-up where there is no round robin to compare with."""
+    found = [name for name, (_, _, needed) in _PLOTS.items() if set(needed) <= set(tables)]
+    if _SPEEDUP in found and not _has_speedup(read("intervals")):
+        found.remove(_SPEEDUP)
+    return found
+
+
+def _has_speedup(intervals: pd.DataFrame) -> bool:
+    return bool(intervals.loc[intervals["metric"] == "speedup_makespan", "mean"].notna().any())
 
 
 def draw(name: str, read: Read) -> dict[str, bytes]:

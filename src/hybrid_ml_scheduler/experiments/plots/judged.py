@@ -20,7 +20,7 @@ _WIDE = 1.6  # from this ratio of largest to smallest on, a linear axis would cr
 
 def model_judged(read: Read) -> Figure:
     """Horizontal whiskers, the first verdict on top; single seeds as faint dots behind them."""
-    from hybrid_ml_scheduler.experiments.intervals import t_interval
+    from hybrid_ml_scheduler.experiments.intervals import ratio_interval
 
     frame = read("verdicts")
     labels = [str(label) for label in frame["label"].unique()]
@@ -28,14 +28,17 @@ def model_judged(read: Read) -> Figure:
     style = style_of(str(frame["strategy"].iloc[0]))
     low, high = 1.0, 1.0
     for place, label in enumerate(labels):
-        ratios = frame.loc[frame["label"] == label, "ratio"].to_numpy(dtype=float)
-        found = t_interval(ratios)
+        rows = frame[frame["label"] == label]
+        ratios = rows["ratio"].to_numpy(dtype=float)
+        found = ratio_interval(ratios, str(rows["rival"].iloc[0]))
+        # Rounding may put a ratio that is exactly 1 a hair below the limit of its interval.
+        reach = [[max(0.0, found.mean - found.low)], [max(0.0, found.high - found.mean)]]
         # A whisker may leave the picture: over two seeds it is many times as long as they are apart.
         low = min(low, ratios.min(), max(found.low, ratios.min() / 3.0))
         high = max(high, ratios.max(), min(found.high, ratios.max() * 3.0))
         axes.scatter(ratios, [place - 0.26] * len(ratios), s=14, color=style.colour, alpha=0.6, linewidths=0)
         axes.errorbar(
-            found.mean, place, xerr=[[found.mean - found.low], [found.high - found.mean]], fmt=style.marker, ms=7,
+            found.mean, place, xerr=reach, fmt=style.marker, ms=7,
             color=style.colour, mec=NEUTRAL, ecolor="#0f172a", elinewidth=1.4, capsize=4, zorder=3,
         )  # fmt: skip
         text = f"{found.mean:.4f}  [{found.low:.4f}, {found.high:.4f}] "

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["win_matrix"]
 
+_TITLE = 5.4  # inches
+
 
 def win_matrix(read: Read) -> Figure:
     """Share of tasks on which the row has the lower latency, with the reach of its interval."""
@@ -22,13 +24,12 @@ def win_matrix(read: Read) -> Figure:
     wins = wins[wins["metric"] == "latency_s"]
     names = ordered(wins, "row")
     shares = np.full((len(names), len(names)), np.nan)
-    figure, axes = one_axes(1.9 + 0.62 * len(names), 1.5 + 0.4 * len(names))
+    # Few strategies need little room, the title needs its own.
+    figure, axes = one_axes(max(_TITLE, 1.9 + 0.62 * len(names)), 1.5 + 0.4 * len(names))
     for row, column, mean, low, high in wins[["row", "column", "mean", "low", "high"]].itertuples(index=False):
         place = names.index(row), names.index(column)
         shares[place] = mean
-        # Cut off at 0 and 100 %, an interval need not be even: the longer side is told.
-        spread = "" if np.isnan(low) else f"\n±{100 * max(high - mean, mean - low):.1f}"
-        text = f"{100 * mean:.0f}{spread}"
+        text = f"{100 * mean:.0f}{_spread(mean, low, high)}"
         axes.text(place[1], place[0], text, ha="center", va="center", fontsize=6.5)
     axes.imshow(shares, cmap="PRGn", vmin=-0.35, vmax=1.35, aspect="auto")
     axes.set_xticks(range(len(names)), labels(names), rotation=40, ha="right", rotation_mode="anchor")
@@ -37,3 +38,12 @@ def win_matrix(read: Read) -> Figure:
     axes.tick_params(length=0)
     axes.set_title("Row has the lower latency (% of tasks)")
     return figure
+
+
+def _spread(mean: float, low: float, high: float) -> str:
+    """The reach of an interval below its share: both ends where 0 or 100 % cut it off, so that it is not even."""
+    if np.isnan(low):
+        return ""
+    if (low == 0.0 or high == 1.0) and low < high:
+        return f"\n{100 * low:.0f}–{100 * high:.0f}"
+    return f"\n±{100 * (high - mean):.1f}"
