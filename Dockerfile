@@ -5,7 +5,7 @@ WORKDIR /build/dashboard
 COPY dashboard/package.json dashboard/package-lock.json ./
 RUN npm ci
 COPY dashboard/ ./
-COPY src/hybrid_ml_scheduler/experiments/palette.json /build/src/hybrid_ml_scheduler/experiments/palette.json
+COPY src/hybrid_ml_scheduler/experiments/palette*.json /build/src/hybrid_ml_scheduler/experiments/
 RUN npm run build
 
 FROM python:3.11-slim-bookworm AS wheel

@@ -1,13 +1,18 @@
 /** Colours of strategies and devices. Cyan is the forest, purple the agent, gold the oracle, everywhere. */
 
 import shared from "../../../src/hybrid_ml_scheduler/experiments/palette.json";
+import spares from "../../../src/hybrid_ml_scheduler/experiments/palette_spare.json";
 import { parseHex, type Rgb, readable, toHex } from "./colour";
 import type { Theme } from "./theme";
 
-/** The very table that plots and reports use; a Python test holds it apart for every kind of colour blindness. */
-const STYLES: Readonly<Record<string, { colour: string; dash: string }>> = shared;
+export interface Style {
+  colour: string;
+  dash: string;
+}
 
-const SPARE = ["#0ea5e9", "#84cc16", "#f97316", "#14b8a6", "#8b5cf6", "#eab308", "#64748b", "#ec4899"];
+/** The very tables that plots and reports use; a Python test holds them apart, also for eyes that see fewer colours. */
+const STYLES: Readonly<Record<string, Style>> = shared;
+const SPARES: readonly Style[] = spares;
 
 const DEVICES = [
   "#ffb347",
@@ -34,19 +39,25 @@ function fitted(hex: string, theme: Theme): string {
   return rgb ? toHex(readable(rgb, GROUNDS[theme], theme === "light" ? 3.6 : 3)) : hex;
 }
 
-/** A strategy's colour: its own, the one the service names for a plugin, or one derived from its name. */
-export function strategyColour(name: string, theme: Theme, offered?: string): string {
-  const known = STYLES[name]?.colour;
-  const own = offered && parseHex(offered) ? offered : undefined;
-  return fitted(known ?? own ?? (SPARE[hashed(name) % SPARE.length] as string), theme);
+const NOBODY: ReadonlySet<string> = new Set();
+
+/** A strategy's style: its own, the one the service gave it, or, where no service knows it, a spare that nobody wears. */
+export function strategyStyle(name: string, offered?: string, worn: ReadonlySet<string> = NOBODY): Style {
+  const known = STYLES[name];
+  if (known) return known;
+  if (offered && parseHex(offered))
+    return SPARES.find((spare) => spare.colour === offered) ?? { colour: offered, dash: "solid" };
+  const place = hashed(name) % SPARES.length;
+  const order = [...SPARES.slice(place), ...SPARES.slice(0, place)];
+  return order.find((spare) => !worn.has(spare.colour)) ?? (order[0] as Style);
 }
+
+export const strategyColour = (style: Style, theme: Theme): string => fitted(style.colour, theme);
 
 const DASHES: Readonly<Record<string, string>> = { dashed: "7 4", dotted: "2 4", dashdot: "8 4 2 4" };
 
 /** The dash of a strategy's line, so that lines can be told apart without colour; undefined is a full line. */
-export function strategyDash(name: string): string | undefined {
-  return DASHES[STYLES[name]?.dash ?? "solid"];
-}
+export const strategyDash = (style: Style): string | undefined => DASHES[style.dash];
 
 /** A device's colour by its place: the CPU first, then the GPUs. */
 export function deviceColour(index: number, theme: Theme): string {

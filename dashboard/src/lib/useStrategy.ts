@@ -3,13 +3,15 @@ import { useMemo } from "react";
 import { useStrategies } from "@/client/queries";
 import type { StrategyCard } from "@/client/types";
 import { useLive } from "@/live/store";
-import { strategyColour } from "./palette";
+import { strategyColour, strategyDash, strategyStyle } from "./palette";
 import { useTheme } from "./theme";
 
 export interface StrategyFace {
   name: string;
   label: string;
   colour: string;
+  /** The dash of its lines; undefined is a full line. */
+  dash: string | undefined;
   card: StrategyCard | undefined;
 }
 
@@ -26,14 +28,18 @@ export function useFaces(): FaceOf {
   const theme = useTheme((s) => s.theme);
   return useMemo(() => {
     const known = new Map(cards.map((card) => [card.name, card]));
+    const worn = new Set(cards.map((card) => card.color));
+    const faces = new Map<string, StrategyFace>();
     return (name: string) => {
+      const found = faces.get(name);
+      if (found) return found;
       const card = known.get(name);
-      return {
-        name,
-        label: card?.label ?? spoken(name),
-        colour: strategyColour(name, theme, card?.color),
-        card,
-      };
+      const style = strategyStyle(name, card?.color, worn);
+      worn.add(style.colour);
+      const [colour, dash] = [strategyColour(style, theme), strategyDash(style)];
+      const face = { name, label: card?.label ?? spoken(name), colour, dash, card };
+      faces.set(name, face);
+      return face;
     };
   }, [cards, theme]);
 }

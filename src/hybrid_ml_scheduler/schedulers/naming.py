@@ -6,11 +6,18 @@ import re
 
 from hybrid_ml_scheduler.core.errors import SchedulerError
 
-__all__ = ["NAME_PATTERN", "is_name", "require_name"]
+__all__ = ["NAME_PATTERN", "is_name", "require_name", "spoken"]
 
 _LONGEST = 64  # what a table of the history holds
 NAME_PATTERN = rf"^[A-Za-z_][A-Za-z0-9_.\-]{{0,{_LONGEST - 1}}}$"
 _NAME = re.compile(NAME_PATTERN.removesuffix("$") + r"\Z")
+_ABBREVIATION = re.compile(r"\b(cpu|gpu|ml|rl)\b")
+
+
+def spoken(name: str) -> str:
+    """A name as people read it, for a strategy that brings no label: `short_to_cpu` is `Short to CPU`."""
+    words = _ABBREVIATION.sub(lambda found: found[0].upper(), name.replace("_", " "))
+    return words[:1].upper() + words[1:]
 
 
 def is_name(name: object) -> bool:

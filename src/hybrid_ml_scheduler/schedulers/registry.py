@@ -25,7 +25,7 @@ from hybrid_ml_scheduler.core.errors import HmsError, SchedulerError
 from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.core.text import plain_text
-from hybrid_ml_scheduler.schedulers.naming import is_name, require_name
+from hybrid_ml_scheduler.schedulers.naming import is_name, require_name, spoken
 
 __all__ = ["DEFAULT_RACE", "ENTRY_POINT_GROUP", "SchedulerEntry", "available", "blamed", "create", "find", "located"]
 
@@ -88,7 +88,7 @@ def _installed(_places: tuple[str, ...]) -> tuple[SchedulerEntry, ...]:
     return tuple(
         SchedulerEntry(
             name=point.name,
-            label=point.name.replace("_", " ").capitalize(),
+            label=spoken(point.name),
             kind="plugin",
             summary=f"entry point {point.value}",
             target=point.value,
@@ -190,7 +190,7 @@ def _from_file(path: Path, attribute: str) -> SchedulerEntry:
     if any(name == entry.name for entry in _BUILT_IN):
         raise SchedulerError(f"{path}: class {attribute} is called {name!r}, which is a built-in strategy's name.")
     summary = (inspect.getdoc(strategy) or f"from {path.name}").splitlines()[0]
-    label = getattr(strategy, "label", name.replace("_", " ").capitalize())
+    label = getattr(strategy, "label", spoken(name))
     return SchedulerEntry(
         name=name,
         label=plain_text(label),

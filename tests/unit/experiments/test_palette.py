@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 
-from hybrid_ml_scheduler.experiments.palette import palette, style_of
+from hybrid_ml_scheduler.experiments import palette as palettes
+from hybrid_ml_scheduler.experiments.palette import label_of, palette, spares, style_of
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE, available
 
 # What a person sees (Machado, Oliveira and Fernandes 2009, severity 1), on linear RGB.
@@ -52,6 +53,31 @@ def test_the_default_race_can_be_told_apart_by_every_eye(sight: str) -> None:
     assert min(close.values()) >= 15, close
 
 
-def test_a_strategy_from_elsewhere_always_gets_the_same_spare_style() -> None:
+def test_a_strategy_from_elsewhere_keeps_its_spare_style() -> None:
     assert style_of("my_rule") == style_of("my_rule")
-    assert style_of("my_rule").colour not in {style.colour for style in palette().values()}
+    assert style_of("my_rule") in spares()
+
+
+def test_no_spare_style_looks_like_that_of_another_strategy() -> None:
+    full = SIGHT["full"]
+    built_in = [style.colour for style in palette().values()]
+    spare = [style.colour for style in spares()]
+    pairs = [*combinations(spare, 2), *product(spare, built_in)]
+    close = {(a, b): float(np.linalg.norm(lab(a, full) - lab(b, full))) for a, b in pairs}
+    assert min(close.values()) >= 28, min(close, key=lambda pair: close[pair])
+    markers = [style.marker for style in (*spares(), *palette().values())]
+    assert len(set(markers)) == len(markers)
+
+
+def test_strategies_from_elsewhere_get_different_styles_while_there_are_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(palettes, "_given", {})
+    names = [f"rule_{number}" for number in range(len(spares()))]
+    assert len({style_of(name) for name in ["boom", "coin"]}) == 2
+    monkeypatch.setattr(palettes, "_given", {})
+    assert {style_of(name) for name in names} == set(spares())
+    assert style_of("one_too_many") in spares()
+
+
+@pytest.mark.parametrize(("name", "label"), [("short_to_cpu", "Short to CPU"), ("rl_cpuish", "RL cpuish"), ("x", "X")])
+def test_a_strategy_without_a_label_is_called_by_its_name(name: str, label: str) -> None:
+    assert label_of(name) == label

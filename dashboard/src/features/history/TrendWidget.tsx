@@ -10,7 +10,6 @@ import { Widget } from "@/features/widgets/Widget";
 import { count } from "@/lib/format";
 import { TERMS } from "@/lib/glossary";
 import { isTaskMetric, metricCard, TASK_METRICS } from "@/lib/metrics";
-import { strategyDash } from "@/lib/palette";
 import { useView } from "@/lib/url";
 import { useHidden } from "@/lib/useHidden";
 import { useFaces, useRacers } from "@/lib/useStrategy";
@@ -45,7 +44,7 @@ export function TrendWidget() {
   const names = useMemo(() => {
     const found = trend ? strategiesOf(trend) : [];
     return [...racers.filter((n) => found.includes(n)), ...found.filter((n) => !racers.includes(n))].map(
-      (key) => ({ key, label: face(key).label, colour: face(key).colour, dash: strategyDash(key) }),
+      (key) => ({ key, label: face(key).label, colour: face(key).colour, dash: face(key).dash }),
     );
   }, [trend, racers, face]);
   const keys = useMemo(() => names.map((name) => name.key), [names]);

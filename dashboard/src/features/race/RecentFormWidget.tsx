@@ -6,7 +6,6 @@ import { Empty, Watching } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { seconds } from "@/lib/format";
 import { TERMS } from "@/lib/glossary";
-import { strategyDash } from "@/lib/palette";
 import { useTheme } from "@/lib/theme";
 import { useView } from "@/lib/url";
 import { useHidden } from "@/lib/useHidden";
@@ -51,7 +50,7 @@ export function RecentFormWidget() {
         key: name,
         label: face(name).label,
         colour: face(name).colour,
-        dash: strategyDash(name),
+        dash: face(name).dash,
       })),
     [racers, face],
   );
