@@ -33,6 +33,7 @@ from hybrid_ml_scheduler.core import (
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.naming import require_name
+from hybrid_ml_scheduler.schedulers.registry import blamed
 from hybrid_ml_scheduler.schedulers.rule_choice import rule_choice
 
 __all__ = ["check_scheduler"]
@@ -62,12 +63,14 @@ class _View:
 def check_scheduler(make: Callable[[], Scheduler]) -> None:
     """Raise `SchedulerError` with one sentence if the strategies that `make` returns break the contract.
 
+    `make` is the strategy's class, or a function without arguments that returns a new strategy; silence is praise.
+
     Checked on nodes of 1, 2 and 4 GPUs: a name, valid decisions, no change of what it was shown, the same
     decisions for the same seed, a captured state that continues exactly, and a `rule` and a `rule_ahead` that
     decide like `decide`, `rule_ahead` also leaving the state that `decide` leaves.
     """
+    make = _careful(make)
     first = make()
-    require_name(type(first).__name__, getattr(first, "name", None))
     for num_gpus in (1, 2, 4):
         decisions = _decisions(make(), num_gpus)
         if decisions != _decisions(make(), num_gpus):
@@ -79,6 +82,29 @@ def check_scheduler(make: Callable[[], Scheduler]) -> None:
             _check_rule(ruled, make(), num_gpus)
         if ahead is not None:
             _check_ahead(ahead, make(), num_gpus)
+
+
+def _careful(make: Callable[[], Scheduler]) -> Callable[[], Scheduler]:
+    """The maker itself, but what it cannot make, or what is no strategy, becomes a sentence."""
+    given: Any = make  # an author may well hand over something else
+    called = getattr(given, "__name__", type(given).__name__)
+    if not callable(given) or (hasattr(given, "decide") and not isinstance(given, type)):
+        raise SchedulerError(f"check_scheduler takes the class {called} itself, not a strategy made of it.")
+
+    def made() -> Scheduler:
+        with blamed(called, "made without arguments"):
+            scheduler = make()
+        if not callable(getattr(scheduler, "decide", None)):
+            raise SchedulerError(f"{called} is no strategy: it needs a `name` and a method `decide(task, cluster)`.")
+        require_name(type(scheduler).__name__, getattr(scheduler, "name", None))
+        return scheduler
+
+    return made
+
+
+def _decide(scheduler: Scheduler, task: Task, view: _View) -> Decision:
+    with blamed(scheduler.name, f"asked about task {task.task_id}"):
+        return scheduler.decide(task, view)
 
 
 def _decisions(
@@ -94,20 +120,23 @@ def _decisions(
             scheduler = again()
             _prepare(scheduler, estimator)
             if isinstance(scheduler, Remembers):
-                scheduler.restore(state)
+                with blamed(scheduler.name, "restored"):
+                    scheduler.restore(state)
         decision = _checked(scheduler, task, view, num_gpus)
         decisions.append((decision.gpu_fraction, decision.gpu))
         if isinstance(scheduler, Learns):
-            scheduler.observe(task, _outcome(task, decision, view))
+            with blamed(scheduler.name, f"told the outcome of task {task.task_id}"):
+                scheduler.observe(task, _outcome(task, decision, view))
     return decisions
 
 
 def _copied(scheduler: Remembers) -> Mapping[str, Any]:
     """The captured state, through bytes and back, as a checkpoint would have it."""
+    name = getattr(scheduler, "name", "strategy")
     try:
-        state: Mapping[str, Any] = pickle.loads(pickle.dumps(dict(scheduler.capture())))
+        with blamed(name, "captured", pickle.PickleError, AttributeError, TypeError, ValueError):
+            state: Mapping[str, Any] = pickle.loads(pickle.dumps(dict(scheduler.capture())))
     except (pickle.PickleError, AttributeError, TypeError, ValueError) as error:
-        name = getattr(scheduler, "name", "strategy")
         raise SchedulerError(f"{name}: the captured state cannot be stored: {error}.") from error
     return state
 
@@ -115,7 +144,8 @@ def _copied(scheduler: Remembers) -> Mapping[str, Any]:
 def _check_rule(ruled: HasRule, deciding: Scheduler, num_gpus: int) -> None:
     """Compare what the compiled form decides with what `decide` decides, task by task."""
     moments = _prepared(num_gpus, cast(Scheduler, ruled), deciding)
-    rule = ruled.rule(_batch(moments))
+    with blamed(deciding.name, "asked for its rule"):
+        rule = ruled.rule(_batch(moments))
     _compare("rule", rule, deciding, moments)
 
 
@@ -126,12 +156,13 @@ def _check_ahead(ahead: Foresees, deciding: Scheduler, num_gpus: int) -> None:
     third = _TASKS // 3
     for begin in range(0, _TASKS, third):
         part = moments[begin : begin + third]
-        rule = None if begin == third else ahead.rule_ahead(_batch(part))
+        with blamed(deciding.name, "asked for its rule ahead"):
+            rule = None if begin == third else ahead.rule_ahead(_batch(part))
         if rule is not None:
             _compare("rule_ahead", rule, deciding, part)
             continue
         for task, view in part:
-            found, expected = other.decide(task, view), deciding.decide(task, view)
+            found, expected = _decide(other, task, view), _decide(deciding, task, view)
             if (found.gpu_fraction, found.gpu) != (expected.gpu_fraction, expected.gpu):
                 raise SchedulerError(f"{deciding.name}: after rule_ahead, task {task.task_id} is decided differently.")
     if _memory(other) != _memory(deciding):
@@ -153,7 +184,7 @@ def _batch(moments: list[tuple[Task, _View]]) -> TaskBatch:
 def _compare(form: str, rule: BatchRule, deciding: Scheduler, moments: list[tuple[Task, _View]]) -> None:
     for place, (task, view) in enumerate(moments):
         fraction, gpu = rule_choice(rule, place, task, view)
-        decision = deciding.decide(task, view)
+        decision = _decide(deciding, task, view)
         other_gpu = decision.gpu not in (None, gpu) or (decision.gpu is None and gpu != view.least_loaded_gpu)
         if fraction != decision.gpu_fraction or (fraction > 0.0 and other_gpu):
             raise SchedulerError(f"{deciding.name}: {form} and decide differ for task {task.task_id}.")
@@ -178,7 +209,8 @@ def _plain(value: Any) -> Any:
 
 def _prepare(scheduler: Scheduler, estimator: PhysicsEstimator) -> None:
     if isinstance(scheduler, Prepares):
-        scheduler.prepare(RaceContext(estimator=estimator, seed=_SEED))
+        with blamed(scheduler.name, "prepared"):
+            scheduler.prepare(RaceContext(estimator=estimator, seed=_SEED))
 
 
 def _stream(estimator: PhysicsEstimator) -> Iterator[tuple[Task, _View]]:
@@ -200,7 +232,7 @@ def _stream(estimator: PhysicsEstimator) -> Iterator[tuple[Task, _View]]:
 
 def _checked(scheduler: Scheduler, task: Task, view: _View, num_gpus: int) -> Decision:
     before = copy.deepcopy((task, view.now_s, view.cpu_backlog_s, view.gpu_backlogs_s))
-    decision = scheduler.decide(task, view)
+    decision = _decide(scheduler, task, view)
     if not isinstance(decision, Decision):
         raise SchedulerError(f"{scheduler.name}: decide must return a Decision, not {type(decision).__name__}.")
     if not (isinstance(decision.gpu_fraction, Real) and 0.0 <= decision.gpu_fraction <= 1.0):

@@ -15,6 +15,7 @@ from hybrid_ml_scheduler.core import (
     BatchRule,
     ClusterView,
     Decision,
+    Outcome,
     RaceContext,
     RuleKind,
     Scheduler,
@@ -193,7 +194,66 @@ class Miscounting(Turns):
         return rule
 
 
+class NoDecide:
+    """Not a strategy at all."""
+
+    name = "no_decide"
+
+
+class Demanding(Honest):
+    """Needs what nobody gives it."""
+
+    def __init__(self, price: float) -> None:
+        self.price = price
+
+
+class Crashing(Honest):
+    """Raises in the place it is told to."""
+
+    name = "crashing"
+    where = "decide"
+
+    def _pass(self, place: str) -> None:
+        if self.where == place:
+            raise KeyError("boom")
+
+    def prepare(self, context: RaceContext) -> None:
+        self._pass("prepare")
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        if task.task_id == 3:
+            self._pass("decide")
+        return Decision(gpu_fraction=0.5)
+
+    def observe(self, task: Task, outcome: Outcome) -> None:
+        self._pass("observe")
+
+    def capture(self) -> Mapping[str, Any]:
+        self._pass("capture")
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._pass("restore")
+
+    def rule(self, batch: TaskBatch) -> BatchRule:
+        self._pass("rule")
+        return BatchRule(kind=RuleKind.PRESCRIBED, fractions=np.full(len(batch), 0.5))
+
+
+def crashing(place: str) -> type[Crashing]:
+    return type("Crashing", (Crashing,), {"where": place})
+
+
 CHEATERS: list[tuple[Callable[[], Any], str]] = [
+    (NoDecide, r"NoDecide is no strategy: it needs a `name` and a method `decide\(task, cluster\)`"),
+    (Honest(), "takes the class Honest itself"),  # type: ignore[list-item]
+    (Demanding, "'Demanding' cannot be made without arguments: TypeError.*'price'"),  # type: ignore[list-item]
+    (crashing("prepare"), "'crashing' cannot be prepared: KeyError: 'boom'"),
+    (crashing("decide"), "'crashing' cannot be asked about task 3: KeyError: 'boom'"),
+    (crashing("observe"), "'crashing' cannot be told the outcome of task 0: KeyError: 'boom'"),
+    (crashing("capture"), "'crashing' cannot be captured: KeyError: 'boom'"),
+    (crashing("restore"), "'crashing' cannot be restored: KeyError: 'boom'"),
+    (crashing("rule"), "'crashing' cannot be asked for its rule: KeyError: 'boom'"),
     (Nameless, "name"),
     (Spaced, "name"),
     (Numbered, "name"),
