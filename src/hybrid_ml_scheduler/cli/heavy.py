@@ -79,7 +79,7 @@ def _compared(plan: Plan, out: Path, workers: int | None) -> ResultsFolder:
     plan.workload.tasks(plan.seed)  # a file that cannot be read must not begin a folder
     folder = ResultsFolder.create(out, kind="heavy", plan=plan.to_mapping(), inputs=inputs_of(plan))
     say_if_compiling()
-    with progress_bar("heavy", steps_of(plan, strategies), unit="steps") as advance:
+    with folder, progress_bar("heavy", steps_of(plan, strategies), unit="steps") as advance:
         engine = LocalEngine(workers)
         compare(folder, plan, strategies, report_name=REPORT_NAME, engine=engine, step=lambda _: advance(1))
     return folder

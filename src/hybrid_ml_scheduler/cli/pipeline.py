@@ -100,7 +100,8 @@ def _run(
     what = Pipeline(plan=plan, training_tasks=training_tasks, agent_tasks=agent_tasks, engine=LocalEngine(workers))
     folder = ResultsFolder.create(out, kind="pipeline", plan=what.to_mapping(), inputs=inputs_of(plan))
     say_if_compiling()
-    _watched(what, folder, phase)
+    with folder:
+        _watched(what, folder, phase)
     return folder
 
 

@@ -128,7 +128,7 @@ def _raced(
     folder = None if out is None else race_folder(out, plan, until)
     say_if_compiling()
     look: Look | None = None
-    with TraceWriter(trace) if trace is not None else nullcontext() as writer:
+    with folder or nullcontext(), TraceWriter(trace) if trace is not None else nullcontext() as writer:
 
         def watch(entrant: Entrant, seed: int, batch: Any, columns: Any) -> None:
             if writer is not None and seed == plan.seed:

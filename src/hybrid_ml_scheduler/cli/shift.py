@@ -56,7 +56,7 @@ def _studied(study: ShiftStudy, out: Path, workers: int | None) -> tuple[Results
 
     folder = ResultsFolder.create(out, kind=KIND, plan=study.to_mapping(), inputs=study.inputs())
     say_if_compiling()
-    with progress_bar("shift", study_steps(study), unit="steps") as advance:
+    with folder, progress_bar("shift", study_steps(study), unit="steps") as advance:
         result = run_study(folder, study, engine=LocalEngine(workers), step=lambda _: advance(1))
     return folder, result
 

@@ -63,7 +63,7 @@ def sweep(
     found = load_sweep(file)
     folder = ResultsFolder.create(out, kind=KIND, plan=found.source, inputs=found.inputs())
     chosen = _engine(engine, address, workers)
-    with progress_bar("sweeping", study_steps(found), unit="steps") as advance:
+    with folder, progress_bar("sweeping", study_steps(found), unit="steps") as advance:
         failures = study_sweep(found, folder, chosen, local=LocalEngine(workers), step=lambda _: advance(1))
     _tell(found, folder, failures, chosen, output)
     if failures:

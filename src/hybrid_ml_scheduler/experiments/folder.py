@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 
@@ -28,12 +28,16 @@ _PLAN = "plan.json"
 
 
 class ResultsFolder:
-    """One folder of results, written by phases."""
+    """One folder of results, written by phases.
+
+    `with` a new folder, work that is refused before it has a result leaves nothing behind, so that the folder is free.
+    """
 
     def __init__(self, path: Path, status: dict[str, Any]) -> None:
         self.path = path
         self._status = status
         self._written: dict[str, str] = {}
+        self._made: list[Path] | None = None  # the folders that were not there before; None: it is not new
 
     @classmethod
     def create(
@@ -49,6 +53,7 @@ class ResultsFolder:
             folder._refuse_unless(digest, inputs or {})
             return folder
         _refuse_foreign(path)
+        missing = [place for place in (path, *path.parents) if not place.exists()]
         folder = cls(path, {"kind": kind, "plan_hash": digest, "state": "incomplete", "phases": {}})
         folder._status["inputs"] = dict(inputs or {})
         try:
@@ -58,7 +63,26 @@ class ResultsFolder:
             raise HmsError(f"The results folder {path} cannot be written ({reason}).") from error
         folder.write_json(_PLAN, plan)
         folder._save()
+        folder._made = missing
         return folder
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if self._made is not None and isinstance(error, HmsError):
+            self._take_back(self._made)
+
+    def _take_back(self, made: Sequence[Path]) -> None:
+        """Remove what was begun, unless there is anything in the folder that took work."""
+        own = {self.path / name for name in (INCOMPLETE, _PLAN, _STATUS)}
+        if any(item.is_file() and item not in own for item in self.path.rglob("*")):
+            return
+        for item in own:
+            item.unlink(missing_ok=True)
+        for place in made:
+            with suppress(OSError):  # somebody else put something there meanwhile
+                place.rmdir()
 
     @classmethod
     def open(cls, path: Path) -> ResultsFolder:

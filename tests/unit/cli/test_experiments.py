@@ -62,8 +62,7 @@ def test_a_mistake_is_one_sentence_and_nothing_is_left_behind(
     told = capsys.readouterr().err
     assert sentence in told
     assert "Traceback" not in told
-    if words[0] != "pipeline":
-        assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_address_without_ray_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,3 +70,19 @@ def test_an_address_without_ray_is_refused(tmp_path: Path, capsys: pytest.Captur
     plan.write_text(SWEEP)
     assert run(["sweep", str(plan), "--address", "127.0.0.1:1", "--out", str(tmp_path / "out")]) == 2
     assert "--engine ray" in capsys.readouterr().err
+
+
+def test_a_command_that_ran_nothing_leaves_the_folder_to_another_plan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, out = tmp_path / "s.toml", tmp_path / "results" / "out"
+    plan.write_text(SWEEP)
+    assert run(["sweep", str(plan), "--engine", "ray", "--address", "127.0.0.1:1", "--out", str(out)]) == 2
+    assert "No Ray cluster answers" in capsys.readouterr().err
+    assert [item.name for item in tmp_path.iterdir()] == ["s.toml"]
+    sad = "class Sad:\n    name = 'sad'\n    def decide(self, task, cluster):\n        raise ValueError\n"
+    (tmp_path / "sad.py").write_text(sad)
+    for command in (["race"], ["heavy", "--workers", "1"]):
+        words = [*command, "--tasks", "20", "--seeds", "1", "--scheduler", f"{tmp_path / 'sad.py'}:Sad"]
+        assert run([*words, "--out", str(out)]) == 2
+        assert not out.exists()

@@ -130,3 +130,27 @@ def test_a_plan_that_this_program_did_not_put_there_is_left_alone(tmp_path: Path
     with pytest.raises(PlanError, match="not empty"):
         make(tmp_path)
     assert os.listdir(tmp_path) == ["plan.json"]
+
+
+def test_work_that_is_refused_before_it_has_a_result_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    for path in (tmp_path / "new" / "r", tmp_path / "mine"):
+        with pytest.raises(PlanError), make(path):
+            raise PlanError("There is no cluster.")
+    assert [item.name for item in tmp_path.iterdir()] == ["mine"]
+    assert list((tmp_path / "mine").iterdir()) == []
+    ResultsFolder.create(tmp_path / "mine", kind="heavy", plan={"simulation": {"seed": 2}})
+
+
+def test_results_and_what_an_interrupt_leaves_are_kept(tmp_path: Path) -> None:
+    folder = make(tmp_path / "some")
+    folder.write_json("cells/1.json", {"took": "hours"})
+    with pytest.raises(PlanError), folder:
+        raise PlanError("Another cell is wrong.")
+    with pytest.raises(KeyboardInterrupt), make(tmp_path / "stopped"):
+        raise KeyboardInterrupt
+    with pytest.raises(PlanError), make(tmp_path / "stopped"):
+        raise PlanError("It is not this command that began the folder.")
+    for path in (tmp_path / "some", tmp_path / "stopped"):
+        assert (path / INCOMPLETE).is_file()
+        assert ResultsFolder.open(path).plan == PLAN
