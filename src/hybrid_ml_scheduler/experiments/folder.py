@@ -70,7 +70,7 @@ class ResultsFolder:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if self._made is not None and isinstance(error, HmsError):
+        if self._made is not None and isinstance(error, Exception):
             self._take_back(self._made)
 
     def _take_back(self, made: Sequence[Path]) -> None:
