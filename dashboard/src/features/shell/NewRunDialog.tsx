@@ -17,7 +17,7 @@ function Strategies({ cards, chosen, onToggle }: StrategiesProps) {
   return (
     <fieldset className="mt-4">
       <legend className="eyebrow">Strategies</legend>
-      <ul className="mt-1.5 grid grid-cols-[repeat(auto-fill,minmax(9.5rem,1fr))] gap-x-3">
+      <ul className="mt-1.5 grid grid-cols-[repeat(auto-fill,minmax(8.5rem,1fr))] gap-x-3">
         {cards.map((card) => (
           <li key={card.name}>
             <label

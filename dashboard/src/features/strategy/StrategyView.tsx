@@ -4,7 +4,7 @@ import { useStrategies } from "@/client/queries";
 import { Loading } from "@/features/widgets/States";
 import { WidgetGrid, type WidgetSpec } from "@/features/widgets/WidgetGrid";
 import { type StrategyFace, useFaces, useRacers } from "@/lib/useStrategy";
-import { focusOn } from "@/live/store";
+import { focusOn, useLive } from "@/live/store";
 import { ClusterLoadWidget } from "./ClusterLoadWidget";
 import { DevicesWidget } from "./DevicesWidget";
 import { EfficiencyWidget } from "./EfficiencyWidget";
@@ -131,7 +131,8 @@ export function StrategyView() {
     if (settled && name && !params.name)
       navigate(`/strategies/${name}${window.location.search}`, { replace: true });
   }, [settled, name, params.name, navigate]);
-  const known = useStrategies().length > 0 && racers.length > 0;
+  const isHeard = useLive((s) => s.update !== null);
+  const known = useStrategies().length > 0 && isHeard;
   if (!name) return <Loading title="Waiting for the race" />;
   if (known && !racers.includes(name) && face(name).card === undefined)
     return (
