@@ -24,6 +24,17 @@ def test_pause_stops_the_counter_and_resume_lets_it_run(watcher: Tab, running: L
     expect(page.locator("[data-figure='tasks-processed']")).not_to_have_text(f"{before:,}")
 
 
+def test_what_was_read_before_a_pause_is_read_once_more(watcher: Tab, running: LiveService) -> None:
+    page = watcher.open("/?window=10000")
+    running.client.patch("/api/simulation", json={"speed": 100})
+    matrix = page.locator("section", has=page.get_by_role("heading", name="Win/loss matrix"))
+    expect(matrix).to_contain_text(re.compile(r"Per cent of the latest [\d,]+ tasks"))
+    page.wait_for_timeout(1500)
+    running.held("pause")
+    tasks = running.get("/api/stats", window=10_000)["win_loss"]["latency"]["tasks"]
+    expect(matrix).to_contain_text(f"Per cent of the latest {tasks:,} tasks")
+
+
 def test_speed_and_load_reach_the_service(watcher: Tab, running: LiveService) -> None:
     page = watcher.open("/")
     page.get_by_label("Speed").select_option(label="50 tasks/s")

@@ -135,7 +135,6 @@ const STATES: Record<string, string> = {
 /** Start or pause, stop, begin anew. */
 function Steering() {
   const state = useLive((s) => s.update?.status.state);
-  const busy = useCommands((s) => s.busy);
   const reached = useReached();
   const active = state === "running" || state === "paused";
   return (
@@ -157,7 +156,7 @@ function Steering() {
         aria-label="Begin a new run"
         title="Begin a new run"
         aria-haspopup="dialog"
-        disabled={busy || !reached}
+        disabled={!reached}
         onClick={askForNewRun}
       >
         <RotateCw size={14} aria-hidden="true" />
