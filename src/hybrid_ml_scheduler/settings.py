@@ -179,7 +179,7 @@ class Settings(BaseSettings):
         if self.database_url is None and self._names_postgres and not self.postgres_user:
             raise ValueError("POSTGRES_USER is missing, though another POSTGRES_ variable is set")
         if self.follow and self.cache_url is None:
-            raise ValueError("a service that follows needs the Redis of the one that runs the race; set REDIS_URL")
+            raise ValueError("A service that follows needs the Redis of the one that runs the race; set REDIS_URL")
         if self.environment == "production":
             key = "" if self.api_key is None else self.api_key.get_secret_value()
             if len(key) < _SHORTEST_KEY or _is_worthless(key):

@@ -20,7 +20,7 @@ __all__ = ["app", "main", "run"]
 # name -> (module, attribute, one line for the overview); the order is that of the overview.
 _COMMANDS: dict[str, tuple[str, str, str]] = {
     "race": ("race", "race", "Race strategies on one workload and print who did what."),
-    "schedulers": ("race", "schedulers", "List every strategy that can race."),
+    "schedulers": ("race", "schedulers", "List every strategy that can race, or check your own."),
     "workload": ("workload", "app", "Make tasks, look at them, and convert traces."),
     "train": ("train", "train", "Train the forest or the agent and save the model."),
     "evaluate": ("evaluate", "evaluate", "Judge a saved model on seeds it never saw."),
@@ -36,7 +36,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
 
 _EXAMPLES = {
     "race": "Example: `hms race --workload heavy --seeds 10 --scheduler greedy --scheduler mine.py:Mine`",
-    "schedulers": "Example: `hms schedulers --format json`",
+    "schedulers": "Example: `hms schedulers --format json`, or `hms schedulers --check mine.py:Mine`",
     "evaluate": "Example: `hms evaluate rl_split --load 0.8 --seeds 10 --plot rl_split.png`",
     "shift": "Example: `hms shift --seeds 10 --out results/shift`, then `hms report results/shift`",
     "heavy": "Example: `hms heavy --tasks 2000 --seeds 5 --out results/heavy`",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
+from hybrid_ml_scheduler.cli.show import page
 from hybrid_ml_scheduler.hardware import DeviceProfile, Profile, Series
 
 __all__ = ["show"]
@@ -14,7 +14,7 @@ __all__ = ["show"]
 
 def show(profile: Profile, out: Path) -> None:
     """Print what was measured: work over sizes, transfers, single readings, notes."""
-    console = Console()
+    console = page()
     console.print(_work(profile))
     if profile.gpu is not None:
         console.print(_transfers(profile.gpu))

@@ -18,21 +18,46 @@ if TYPE_CHECKING:
 
 __all__ = ["race", "schedulers"]
 
+_MAX_SEEDS = 80
+
 
 def schedulers(
+    check: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="See whether this strategy, a name or file.py:Class, keeps the contract."),
+    ] = None,
     output: Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")] = Format.TABLE,
 ) -> None:
-    """List every strategy: built in, installed by a plugin, or (with `race --scheduler file.py:Class`) your own."""
+    """List every strategy: built in, installed by a plugin, or (with `race --scheduler file.py:Class`) your own.
+
+    With `--check`, try one strategy on small nodes instead: valid decisions, the same ones for the same seed, a state
+    that continues exactly, and compiled forms that decide alike.
+    """
     from dataclasses import asdict
 
     from hybrid_ml_scheduler.cli.show import print_json, print_schedulers
     from hybrid_ml_scheduler.schedulers import available
 
+    if check is not None:
+        _check(check, output)
+        return
     entries = [asdict(entry) for entry in available().values()]
     if output is Format.JSON:
         print_json({"schedulers": entries})
     else:
         print_schedulers(entries)
+
+
+def _check(spec: str, output: Format) -> None:
+    from hybrid_ml_scheduler.cli.show import print_json
+    from hybrid_ml_scheduler.schedulers import check_scheduler, create
+
+    name = create(spec).name
+    check_scheduler(lambda: create(spec))
+    if output is Format.JSON:
+        print_json({"name": name, "keeps_the_contract": True})
+    else:
+        typer.echo(f"{name} keeps the contract.")
 
 
 def race(
@@ -42,7 +67,9 @@ def race(
     until_decided: Annotated[
         bool, typer.Option("--until-decided", help="Add seeds until every latency comparison is decided.")
     ] = False,
-    max_seeds: Annotated[int, typer.Option(min=1, help="With --until-decided: give up after this many seeds.")] = 80,
+    max_seeds: Annotated[
+        int | None, typer.Option(min=1, help="With --until-decided: give up after this many seeds (default 80).")
+    ] = None,
     workload: Annotated[
         str | None,
         typer.Option(metavar="PRESET|FILE", help="mixed, gpu_friendly, cpu_friendly, heavy, light, or a trace file."),
@@ -76,6 +103,7 @@ def race(
     """
     from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
 
+    until = _until(until_decided, seeds, max_seeds)
     if trace is not None:
         check_place("--trace", trace)
     chosen = plan_of(
@@ -95,15 +123,32 @@ def race(
             hardware=hardware,
         )
     )
-    until = max_seeds if until_decided else None
     folder, strategies, races, look = _raced(chosen, trace, until, out)
     result = _told(chosen, strategies, races, look, output)
     if folder is not None:
         from hybrid_ml_scheduler.experiments.race_files import write_race
 
         write_race(folder, chosen, result, races)
-        if output is not Format.JSON:
-            typer.echo(f"Plan, results and tables are in {out}; `hms report {out}` draws plots and a PDF.")
+    if output is not Format.JSON:
+        _tell_files(out, trace)
+
+
+def _until(until_decided: bool, seeds: int | None, max_seeds: int | None) -> int | None:
+    """After how many seeds to give up, or None where their number is fixed; what cannot go together is refused."""
+    from hybrid_ml_scheduler.core.errors import PlanError
+
+    if until_decided and seeds is not None:
+        raise PlanError("--seeds does not go with --until-decided, which adds seeds itself, up to --max-seeds.")
+    if max_seeds is not None and not until_decided:
+        raise PlanError("--max-seeds goes with --until-decided; a fixed number of seeds is --seeds.")
+    return (max_seeds or _MAX_SEEDS) if until_decided else None
+
+
+def _tell_files(out: Path | None, trace: Path | None) -> None:
+    if out is not None:
+        typer.echo(f"Plan, results and tables are in {out}; `hms report {out}` draws plots and a PDF.")
+    if trace is not None:
+        typer.echo(f"The trace of the first seed is {trace}; ui.perfetto.dev and chrome://tracing show it.")
 
 
 def _raced(

@@ -24,6 +24,7 @@ _FLAG_OF_KEY = {
 }
 # Settings that `hms serve` takes as flags too.
 _FLAG_OF_SETTING = {"HOST": "--host", "PORT": "--port", "SPEED": "--speed", "DATABASE_URL": "--database"}
+_LIMIT = re.compile(r"must be (at least|at most) ")
 _NO_COMMAND = re.compile(r"No such command '([^']*)'")
 
 
@@ -61,7 +62,10 @@ def _value_sentence(error: Any, words: Sequence[str]) -> str:
 
     flag = next((name for name in error.param.opts if name.startswith("--")), error.param.opts[0])
     demand = plain_demand(str(error.message))
-    given = ", ".join(repr(value) for value in _values(flag, words))
+    values = list(_values(flag, words))
+    if _LIMIT.match(demand) and any(value.strip().lower() == "nan" for value in values):
+        demand = "must be a number"  # what is no number is neither above nor below a limit
+    given = ", ".join(repr(value) for value in values)
     return _with_full_stop(f"{flag} = {given} {demand}" if given else f"{flag}: {demand}")
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["print_json", "print_race", "print_schedulers"]
+__all__ = ["page", "print_json", "print_race", "print_schedulers"]
 
 _MOST_NAMES = 3
+_ENDLESS = 10_000
 
 _COLUMNS = (
     ("time", "mean_time_s", "s"),
@@ -39,7 +40,7 @@ def print_schedulers(entries: Sequence[Mapping[str, Any]]) -> None:
         table.add_column(name)
     for entry in entries:
         table.add_row(entry["name"], entry["kind"], entry["summary"])
-    _console().print(table)
+    page().print(table)
 
 
 def print_race(result: Mapping[str, Any]) -> None:
@@ -65,17 +66,17 @@ def print_race(result: Mapping[str, Any]) -> None:
     known = [bound["mean_time_s"], None, None, bound["makespan_s"], None, None, None]
     table.add_section()
     table.add_row("proven bound", *("" if value is None else _number(value) for value in known), style="dim")
-    console = _console()
+    console = page()
     console.print(table)
     _explain(console, result)
 
 
-def _console() -> Console:
-    """The terminal, or a page wide enough for the table where there is none."""
+def page() -> Console:
+    """The terminal, or where there is none a page so wide that no table is cut and no sentence broken."""
     from rich.console import Console
 
     console = Console()
-    return console if console.is_terminal else Console(width=140)
+    return console if console.is_terminal else Console(width=_ENDLESS)
 
 
 def _verdicts(result: Mapping[str, Any]) -> list[str]:

@@ -21,6 +21,7 @@ __all__ = ["app"]
 app = typer.Typer(
     name="workload",
     help="Make tasks, look at them, and convert traces.",
+    epilog="Start with: `hms workload describe mixed`",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",

@@ -60,7 +60,7 @@ class Simulation:
         `seconds` hands over durations that were computed for a whole batch.
         """
         if task.arrival_time < self.now_s:
-            raise WorkloadError(f"task {task.task_id} arrives at {task.arrival_time:g} s, before the clock.")
+            raise WorkloadError(f"Task {task.task_id} arrives at {task.arrival_time:g} s, before the clock.")
         if task.dependencies or self._precedence.active:
             if not self._precedence.active:
                 self._precedence.begin(entry[1] for entry in self._ready)
@@ -115,7 +115,7 @@ class Simulation:
         outcomes = self.advance()
         stuck = self._precedence.stuck()
         if stuck is not None:
-            raise WorkloadError(f"task {stuck} waits for a parent that never arrived.")
+            raise WorkloadError(f"Task {stuck} waits for a parent that never arrived.")
         return outcomes
 
     def run(self, tasks: Iterable[tuple[Task, float]]) -> list[Outcome]:

@@ -29,7 +29,7 @@ def demonstrated_action(lesson: Demonstration, order: np.ndarray) -> int:
     decision = lesson.decision
     if decision.gpu_fraction not in (0.0, 1.0):
         raise SchedulerError(
-            f"task {lesson.task.task_id}: the teacher split it ({decision.gpu_fraction:g} on a GPU), but rl_agent uses "
+            f"Task {lesson.task.task_id}: the teacher split it ({decision.gpu_fraction:g} on a GPU), but rl_agent uses "
             "whole devices; let earliest_device or an oracle with step = 1 demonstrate."
         )
     device = 0 if decision.gpu_fraction == 0.0 or decision.gpu is None else decision.gpu + 1

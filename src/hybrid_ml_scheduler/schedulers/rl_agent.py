@@ -227,13 +227,13 @@ class RlAgent:
         try:
             shape = tuple(state["dqn"]["shape"])
             if shape != self.dqn.shape:
-                raise ModelError(f"the stored agent has the shape {shape}, this one needs {self.dqn.shape}.")
+                raise ModelError(f"The stored agent has the shape {shape}, this one needs {self.dqn.shape}.")
             if len(state["dqn"]["weights"]) != len(self.dqn.weights):
-                raise ModelError("the stored agent has another number of weights than its shape says.")
+                raise ModelError("The stored agent has another number of weights than its shape says.")
             self.restore(state)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             self.restore(before)
-            raise ModelError(f"the stored agent lacks a part or holds a wrong one: {error}.") from error
+            raise ModelError(f"The stored agent lacks a part or holds a wrong one: {error}.") from error
 
     def _log(self) -> None:
         if self._tensorboard is None or self.dqn.updates % 100:

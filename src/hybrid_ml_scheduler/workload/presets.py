@@ -56,5 +56,5 @@ PRESETS: Mapping[str, WorkloadParameters] = MappingProxyType(
 def preset(name: str) -> WorkloadParameters:
     """Return a preset by name; a name that does not exist is refused with the nearest one."""
     if name not in PRESETS:
-        raise WorkloadError(f"there is no workload preset '{name}'{nearest_hint(name, PRESETS)}")
+        raise WorkloadError(f"There is no workload preset '{name}'{nearest_hint(name, PRESETS)}")
     return PRESETS[name]

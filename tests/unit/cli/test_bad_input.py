@@ -56,6 +56,16 @@ HINTS = [
     (["race", "--tasks=many"], "--tasks = 'many' must be a whole number."),
     (["race", "--workload="], "The value of --workload is empty."),
     (["workload", "desribe", "mixed"], "did you mean 'describe'?"),
+    (["race", "--max-seeds", "3", "--seeds", "4"], "--max-seeds goes with --until-decided"),
+    (["race", "--until-decided", "--seeds", "2"], "--seeds does not go with --until-decided"),
+    (["evaluate", "rl_split", "--load", "nan"], "--load = 'nan' must be a number."),
+    (["train", "agent", "--effort", "nan"], "--effort = 'nan' must be a number."),
+    (["db", "check", "--timeout", "nan"], "--timeout = 'nan' must be a number."),
+    (["db", "upgrade", "--database", "sqlite:///no/such/a.db"], "no/such does not exist."),
+    (["race", "--workload", "nope"], "hms: There is no workload preset 'nope'"),
+    (["workload", "convert", __file__, "o.csv", "--dialect", "phily"], "hms: There is no trace dialect 'phily'"),
+    (["workload", "describe", __file__, "--option", "no=1", "--dialect", "swf"], "hms: There is no trace option 'no'"),
+    (["serve", "--follow"], "hms: A service that follows needs"),
 ]
 
 
@@ -66,6 +76,7 @@ def test_a_refusal_says_how_to_go_on(
     monkeypatch.chdir(tmp_path)
     assert run(words) == 2
     assert hint in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 WRONG_PLANS = [

@@ -34,6 +34,7 @@ FILES_TO_READ = ("missing.toml", "empty_folder", "noise.bin", "")
 BAD: dict[str, tuple[str, ...]] = {
     "--scheduler": ("gredy", "missing.py:Mine", "missing.py", "empty_folder", ""),
     "--workload": ("mixd", "missing.csv", "empty_folder", "noise.bin", ""),
+    "--check": ("gredy", "missing.py:Mine", "missing.py", "empty_folder", ""),
     "--dialect": ("phily", ""),
     "--option": ("x", "bogus=1", "=1", ""),
     "--database": ("oracle://x", "nowhere", "sqlite:///empty_folder", ""),

@@ -45,6 +45,13 @@ def test_every_flag_with_a_value_names_it_and_no_other_does(
             assert takes == (flag in taking), row
 
 
+@pytest.mark.parametrize("name", GROUPS)
+def test_every_group_says_what_to_begin_with(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Start with: hms" in help_of(name, capsys, monkeypatch)
+
+
 def test_a_range_is_told_in_words_and_still_holds(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

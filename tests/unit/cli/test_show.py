@@ -1,13 +1,16 @@
-"""Numbers for people: nothing is below zero that is only rounding."""
+"""What commands print for people: numbers whole and without the signs of rounding, and which files were written."""
 
 from __future__ import annotations
 
 import io
+import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from pypdf import PdfReader
 
+from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.cli.show import print_race
 from hybrid_ml_scheduler.experiments.metrics import fixed
 from hybrid_ml_scheduler.experiments.plans import Plan, WorkloadChoice
@@ -26,6 +29,52 @@ def test_a_table_of_a_race_shows_no_zero_with_a_sign(capsys: pytest.CaptureFixtu
     said = capsys.readouterr().out
     rows = [line.split() for line in said.splitlines() if line.split()[:1] in (["greedy"], ["earliest_finish"])]
     assert [row[-3:] for row in rows] == [["0.00", "0", "0"]] * 2
+
+
+def test_no_number_is_cut_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert run(["race", "--seeds", "4", "--tasks", "10", "--scheduler", "greedy"]) == 0
+    said = capsys.readouterr().out
+    (row,) = (line for line in said.splitlines() if line.split()[:1] == ["greedy"])
+    assert "…" not in said
+    assert row.count("[0, ") == row.count("]") > 1
+
+
+def test_the_file_of_a_trace_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["race", "--tasks", "5", "--scheduler", "greedy", "--trace", str(tmp_path / "t.json")]
+    assert run(words) == 0
+    assert f"The trace of the first seed is {tmp_path / 't.json'}" in capsys.readouterr().out
+    assert run([*words, "--format", "json"]) == 0
+    json.loads(capsys.readouterr().out)
+
+
+def test_a_strategy_of_ones_own_can_be_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text(STRATEGY)
+    assert run(["schedulers", "--check", f"{mine}:Mine"]) == 0
+    assert capsys.readouterr().out == "mine keeps the contract.\n"
+    assert run(["schedulers", "--check", f"{mine}:Mine", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"name": "mine", "keeps_the_contract": True}
+    assert run(["schedulers", "--check", f"{mine}:Lucky"]) == 2
+    assert capsys.readouterr().err == "hms: lucky: two runs with the same seed decide differently.\n"
+
+
+STRATEGY = """
+import random
+from hybrid_ml_scheduler import Decision
+
+class Mine:
+    name = "mine"
+    def decide(self, task, cluster):
+        return Decision(gpu_fraction=0.5)
+
+class Lucky(Mine):
+    name = "lucky"
+    def decide(self, task, cluster):
+        return Decision(gpu_fraction=random.random())
+"""
 
 
 @pytest.mark.parametrize(("best", "other"), [("greedy", "oracle"), ("oracle", "greedy")])

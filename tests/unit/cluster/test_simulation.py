@@ -150,13 +150,13 @@ def test_a_decision_outside_the_contract_is_refused(decision: Decision, sentence
 def test_a_task_from_the_past_is_refused() -> None:
     simulation = Simulation(Node(), create("cpu_only"))
     simulation.run(tasks(5.0))
-    with pytest.raises(WorkloadError, match="task 9 arrives at 1 s, before the clock"):
+    with pytest.raises(WorkloadError, match="Task 9 arrives at 1 s, before the clock"):
         simulation.offer(SECOND._replace(task_id=9, arrival_time=1.0))
 
 
 def test_a_parent_that_never_comes_is_named_at_the_end() -> None:
     simulation = Simulation(Node(), create("cpu_only"))
-    with pytest.raises(WorkloadError, match="task 1 waits for a parent that never arrived"):
+    with pytest.raises(WorkloadError, match="Task 1 waits for a parent that never arrived"):
         simulation.run([(SECOND, 1.0), (SECOND._replace(task_id=1, dependencies=(77,)), 1.0)])
 
 

@@ -76,7 +76,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for di
 def dialect_named(name: str) -> Dialect:
     """Return a dialect by name; a name that does not exist is refused with the nearest one."""
     if name not in DIALECTS:
-        raise WorkloadError(f"there is no trace dialect '{name}'{nearest_hint(name, DIALECTS)}")
+        raise WorkloadError(f"There is no trace dialect '{name}'{nearest_hint(name, DIALECTS)}")
     return DIALECTS[name]
 
 

@@ -174,7 +174,7 @@ def _arrival(records: Records, gpu_s: FloatColumn, options: TraceOptions) -> Fil
     asked = options.arrival_scale is not None or options.target_load is not None
     if span == 0.0:
         if asked:
-            raise PlanError("trace options arrival_scale and target_load need tasks that arrive at different times.")
+            raise PlanError("Trace options arrival_scale and target_load need tasks that arrive at different times.")
         return arrival, []
     factor, why = _arrival_factor(records, gpu_s, span, options)
     text = f"arrival times are {why}; the last task arrives at {span * factor:,.6g} s."

@@ -43,10 +43,10 @@ class TraceOptions:
         for item in fields(self):
             _check(item.name, getattr(self, item.name))
         if self.arrival_scale is not None and self.target_load is not None:
-            raise PlanError("trace option arrival_scale cannot be given together with target_load.")
+            raise PlanError("Trace option arrival_scale cannot be given together with target_load.")
         if self.memory_low_mb > self.memory_high_mb:
             raise PlanError(
-                f"trace option memory_low_mb = {self.memory_low_mb:g} must not exceed "
+                f"Trace option memory_low_mb = {self.memory_low_mb:g} must not exceed "
                 f"memory_high_mb = {self.memory_high_mb:g}."
             )
 
@@ -56,7 +56,7 @@ class TraceOptions:
         known = [item.name for item in fields(cls)]
         for name in values or {}:
             if name not in known:
-                raise PlanError(f"there is no trace option '{name}'{nearest_hint(name, known)}")
+                raise PlanError(f"There is no trace option '{name}'{nearest_hint(name, known)}")
         numbers: dict[str, Any] = {name: _number(name, value) for name, value in (values or {}).items()}
         return cls(**numbers)
 
@@ -69,7 +69,7 @@ def _number(name: str, value: object) -> float | None:
     try:
         return float(str(value))
     except ValueError as error:
-        raise PlanError(f"trace option {name} = {value!r} must be a number.") from error
+        raise PlanError(f"Trace option {name} = {value!r} must be a number.") from error
 
 
 def _check(name: str, value: float | None) -> None:
@@ -77,4 +77,4 @@ def _check(name: str, value: float | None) -> None:
         return
     if not math.isfinite(value) or value < 0.0 or (value == 0.0 and name not in _MAY_BE_ZERO):
         demand = "of at least 0" if name in _MAY_BE_ZERO else "above 0"
-        raise PlanError(f"trace option {name} = {value!r} must be a finite number {demand}.")
+        raise PlanError(f"Trace option {name} = {value!r} must be a finite number {demand}.")
