@@ -42,11 +42,14 @@ def evaluate(
     """
     from hybrid_ml_scheduler.cli.model_output import check_plot, show, write_plot
     from hybrid_ml_scheduler.cli.progress import stages
-    from hybrid_ml_scheduler.experiments.verdicts import Judgement, judged, strategy_of
+    from hybrid_ml_scheduler.experiments.model_names import strategy_of
+
+    check_plot(plot)
+    strategy = strategy_of(model)
+    from hybrid_ml_scheduler.experiments.verdicts import Judgement, judged
     from hybrid_ml_scheduler.physics import Node
     from hybrid_ml_scheduler.workload import preset
 
-    check_plot(plot)
     task = Judgement(
         law=preset(workload),
         node=Node.uniform(gpus),
@@ -54,7 +57,6 @@ def evaluate(
         seeds=range(seed, seed + seeds),
         tasks=tasks,
     )
-    strategy = strategy_of(model)
     with stages() as tell:
         verdicts = judged(model, task, lambda done, total: tell(f"judging {model}", done, total))
     title = f"{model} on {workload}: {seeds} unseen seeds of {tasks:,} tasks, frozen"

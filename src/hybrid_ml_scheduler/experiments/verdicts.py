@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from hybrid_ml_scheduler.core import FloatColumn
 from hybrid_ml_scheduler.core.errors import ModelError
 from hybrid_ml_scheduler.experiments import judging
+from hybrid_ml_scheduler.experiments.model_names import strategy_of
 from hybrid_ml_scheduler.learning.files import load_agent, load_forest
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.schedulers.agent_view import cluster_inputs
@@ -21,7 +21,7 @@ from hybrid_ml_scheduler.schedulers.rl_agent import shipped_home, shipped_weight
 from hybrid_ml_scheduler.schedulers.split_model import load_split
 from hybrid_ml_scheduler.workload import WorkloadParameters
 
-__all__ = ["Judgement", "Verdict", "judged", "strategy_of"]
+__all__ = ["Judgement", "Verdict", "judged"]
 
 Singles = npt.NDArray[np.float32]
 FLOOD_TASKS = 10_000
@@ -58,15 +58,6 @@ class Judgement:
     loads: tuple[float, ...]
     seeds: Sequence[int]
     tasks: int
-
-
-def strategy_of(model: str) -> str:
-    """The strategy that a model belongs to, by its name; one sentence where it is none."""
-    kinds = {".joblib": "hybrid_ml", ".json": "rl_split", ".pth": "rl_agent", ".npy": "rl_agent"}
-    strategy = model if model in ("rl_agent", "rl_split") else kinds.get(Path(model).suffix)
-    if strategy is None:
-        raise ModelError(f"{model} is no model: name rl_agent, rl_split or a .joblib, .pth, .npy or .json file.")
-    return strategy
 
 
 def judged(model: str, task: Judgement, step: Callable[[int, int], None] = lambda _done, _total: None) -> list[Verdict]:
@@ -145,10 +136,7 @@ def _agent_weights(model: str, node: Node) -> judging.FrozenAgent:
     if model == "rl_agent":
         weights, home = shipped_weights(node.num_gpus), shipped_home()
     elif model.endswith(".npy"):
-        try:
-            weights = np.load(model, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise ModelError(f"{model} cannot be read as weights: {error}.") from error
+        weights = _bare(model)
     else:
         weights, home = _stored(load_agent(model))
     inputs, actions = cluster_inputs(node.num_gpus), node.num_gpus + 1
@@ -156,6 +144,15 @@ def _agent_weights(model: str, node: Node) -> judging.FrozenAgent:
     if weights is None or weights.shape != (expected,) or weights.dtype != np.float32:
         raise ModelError(f"{model} holds no weights for a node of {node.num_gpus} GPUs.")
     return judging.FrozenAgent(weights, home)
+
+
+def _bare(model: str) -> Singles:
+    """The weights of a `.npy` file; of a file that is none, NumPy would speak of pickles."""
+    try:
+        found: Singles = np.load(model, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise ModelError(f"{model} is corrupt or not a file of weights ({type(error).__name__}).") from error
+    return found
 
 
 def _stored(state: dict[str, Any]) -> tuple[Singles, FloatColumn | None]:

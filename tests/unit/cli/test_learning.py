@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -135,13 +137,27 @@ def test_the_interval_of_a_verdict_keeps_to_what_is_possible(
     assert judged["makespan_vs_bound_ci"][0] == 1.0  # type: ignore[index]
 
 
-def test_a_bad_model_ends_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_that_is_not_there_is_refused_before_anything_heavy_is_loaded(tmp_path: Path) -> None:
+    script = (
+        "import sys\nfrom hybrid_ml_scheduler.cli.main import run\n"
+        f"assert run(['evaluate', {str(tmp_path / 'nope.pth')!r}]) == 2\n"
+        "heavy = {'numba', 'torch', 'sklearn', 'pandas', 'scipy', 'matplotlib'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, f"hms: There is no model file {tmp_path / 'nope.pth'}.\n")
+
+
+@pytest.mark.parametrize("content", [b"no model", b"", bytes(range(256)) * 2])
+def test_a_bad_model_ends_in_one_sentence(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("bad.joblib", "bad.pth", "bad.npy", "bad.json", "bad.txt"):
-        (tmp_path / name).write_text("no model")
+        (tmp_path / name).write_bytes(content)
         assert run(["evaluate", str(tmp_path / name)]) == 2
         said = capsys.readouterr().err
         assert name in said
         assert "Traceback" not in said
+        assert "pickle" not in said
+        assert not said.endswith("..\n")
     assert run(["evaluate", "rl_agent", "--gpus", "3"]) == 2
 
 
