@@ -28,7 +28,10 @@ __all__ = [
 ]
 
 SECTIONS = ("simulation", "workload", "physics", "schedulers")
-_CHOICE_KEYS = ("preset", "file", "dialect", "options")
+_KEYS: dict[str, tuple[str, ...]] = {
+    "simulation": ("num_gpus", "seed", "seeds", "retrain_interval", "hardware"),
+    "workload": ("preset", "file", "dialect", "options", *(item.name for item in fields(WorkloadParameters))),
+}
 _COUNTS = {"seed": (0, MOST_SEED), "seeds": (1, MOST_SEEDS), "retrain_interval": (1, 1_000_000)}
 
 
@@ -191,10 +194,9 @@ def plan_from_mapping(values: Mapping[str, Any], source: str = "plan") -> Plan:
         if not isinstance(section, Mapping):
             raise PlanError(f"{source}: {key} must be a section of keys and values.")
     simulation = dict(values.get("simulation", {}))
-    known = ("num_gpus", "seed", "seeds", "retrain_interval", "hardware")
     for key in simulation:
-        if key not in known:
-            raise unknown_key(f"{source}: simulation", key, known)
+        if key not in _KEYS["simulation"]:
+            raise _misplaced_key(source, "simulation", key)
     num_gpus, hardware = simulation.pop("num_gpus", None), simulation.pop("hardware", None)
     race, options = _schedulers(values.get("schedulers", {}), source)
     return Plan(
@@ -207,12 +209,19 @@ def plan_from_mapping(values: Mapping[str, Any], source: str = "plan") -> Plan:
     )
 
 
+def _misplaced_key(source: str, section: str, key: str) -> PlanError:
+    """The error for a key that a section does not have, and for one that only the other section has."""
+    for other, elsewhere in _KEYS.items():
+        if key in elsewhere:
+            return PlanError(f"{source}: {section} has no key {key!r}; it belongs to the section {other}.")
+    return unknown_key(f"{source}: {section}", key, _KEYS[section])
+
+
 def _workload(section: Mapping[str, Any], source: str) -> WorkloadChoice:
     values = dict(section)
-    known = [*_CHOICE_KEYS, *(item.name for item in fields(WorkloadParameters))]
     for key in values:
-        if key not in known:
-            raise unknown_key(f"{source}: workload", key, known)
+        if key not in _KEYS["workload"]:
+            raise _misplaced_key(source, "workload", key)
     name, file = values.pop("preset", None), values.pop("file", None)
     if name is not None and file is not None:
         raise PlanError(f"{source}: workload has both a preset and a file; choose one.")

@@ -54,7 +54,7 @@ def entrants(plan: Plan) -> list[Entrant]:
     found: list[Entrant] = []
     for spec in plan.schedulers:
         name = spec.rpartition(":")[2] if spec.endswith(".py") else spec
-        options = plan.options.get(name, {})
+        options = _options(plan, name)
         made = create(spec, options)
         learning = _learning(made)
         if any(other.name == made.name for other in found):
@@ -64,6 +64,12 @@ def entrants(plan: Plan) -> list[Entrant]:
     if unused:
         raise PlanError(f"schedulers.{sorted(unused)[0]} has options but is not in the race.")
     return found
+
+
+def _options(plan: Plan, name: str) -> Mapping[str, Any]:
+    """A strategy's own options; the forest is retrained as often as the plan says, unless they say otherwise."""
+    options = plan.options.get(name, {})
+    return {"retrain_every": plan.retrain_interval, **options} if name == "hybrid_ml" else options
 
 
 def _learning(made: Scheduler) -> str:

@@ -152,11 +152,15 @@ def _checked(plan: Plan) -> Plan:
     return plan
 
 
+_HINT = re.compile(r"; (?:did you mean |known: |it belongs to )")
+
+
 def _blamed(sentence: str, point: Point, source: str) -> str:
     """A refusal with the file, and with the key of the grid whose value it speaks of."""
     sentence = sentence.removeprefix(f"{source}: ")
+    fault = _HINT.split(sentence)[0]  # what is known or near is nobody's fault
     for clues in (lambda key, _: (key,), lambda key, _: (key.rpartition(".")[2],), _value_clues):
-        places = {key: _first_place(sentence, clues(key, value)) for key, value in point.items()}
+        places = {key: _first_place(fault, clues(key, value)) for key, value in point.items()}
         told = {key: place for key, place in places.items() if place is not None}
         if told:
             return f"{source}: sweep.{min(told, key=lambda key: told[key])}: {sentence}"

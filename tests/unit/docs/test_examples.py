@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 import tomllib
 
+from hybrid_ml_scheduler.api.wire.tasks import NewTask
 from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.experiments.plans import plan_from_mapping
 from hybrid_ml_scheduler.experiments.race import entrants
 from hybrid_ml_scheduler.experiments.sweep import load_sweep
+from hybrid_ml_scheduler.workload import WorkloadParameters
 
 REPOSITORY = Path(__file__).parents[3]
 BLOCK = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -107,3 +110,16 @@ def test_the_documents_that_were_promised_are_there() -> None:
         "traces",
     )
     assert [name for name in promised if not (REPOSITORY / "docs" / f"{name}.md").is_file()] == []
+
+
+def test_the_fields_of_a_task_stand_in_the_pages_on_the_api() -> None:
+    text = (REPOSITORY / "docs" / "api.md").read_text(encoding="utf-8")
+    assert [name for name in NewTask.model_fields if f"| `{name}` |" not in text] == []
+
+
+def test_every_key_of_a_plan_stands_in_the_documents() -> None:
+    told = (REPOSITORY / "docs" / "experiments.md").read_text(encoding="utf-8")
+    simulation = plan_from_mapping({}).to_mapping()["simulation"]
+    assert [key for key in (*simulation, "hardware") if f"| `{key}` |" not in told] == []
+    told += (REPOSITORY / "docs" / "workloads.md").read_text(encoding="utf-8")
+    assert [item.name for item in fields(WorkloadParameters) if f"`{item.name}`" not in told] == []

@@ -146,9 +146,25 @@ def test_csv_and_parquet_hold_the_same(tmp_path: Path) -> None:
         ("simulation.seeds = [1]\nworkload.file = ['1.csv']", "workload.file"),
         ("workload.arrival_rate = [1]\nworkload.arival_rate = [2]", "workload.arival_rate"),
         ("simulation.seed = [4]\nschedulers.race = [['gredy']]", "schedulers.race"),
+        ("simulation.num_gpus = [1]\nsimulation.sed = [4]", "simulation.sed"),
     ],
 )
 def test_a_refusal_names_the_key_at_fault_and_not_its_neighbour(tmp_path: Path, grid: str, culprit: str) -> None:
     with pytest.raises(PlanError) as refused:
         load_sweep(written(tmp_path / "s.toml", f"[sweep]\n{grid}\n"))
     assert str(refused.value).startswith(f"{tmp_path / 's.toml'}: sweep.{culprit}: ")
+
+
+@pytest.mark.parametrize(
+    ("section", "sentence"),
+    [
+        ("[simulation]\nnum_tasks = 100", "simulation has no key 'num_tasks'; it belongs to the section workload."),
+        ("[simulation]\nbogus = 1", "simulation has no key 'bogus'; known: num_gpus, seed"),
+        ("[simulation]\nnum_gpu = 3", "simulation has no key 'num_gpu'; did you mean 'num_gpus'?"),
+        ("[workload]\nretrain_interval = 9", "workload has no key 'retrain_interval'; it belongs to the section sim"),
+    ],
+)
+def test_a_slip_outside_the_grid_is_not_blamed_on_the_grid(tmp_path: Path, section: str, sentence: str) -> None:
+    with pytest.raises(PlanError) as refused:
+        load_sweep(written(tmp_path / "s.toml", f'{section}\n[sweep]\n"simulation.num_gpus" = [1, 2]\n'))
+    assert str(refused.value).startswith(f"{tmp_path / 's.toml'}: {sentence}")
