@@ -131,7 +131,7 @@ export function GanttStrip({ gantt, taskId, centre, zoom, markers, theme, onPick
           ? `Task ${near.task_id} on ${deviceLabel(near.device)}: ${seconds(near.end - near.begin)} from second ${digits(near.begin, 4)}`
           : gantt.is_complete
             ? "Outlined: this task. Press a part to look at that task."
-            : "Older parts are no longer known and not shown."}
+            : "Outlined: this task. Parts of tasks long before or after are not shown."}
       </p>
     </div>
   );

@@ -894,7 +894,7 @@ export interface components {
             intervals: components["schemas"]["DeviceInterval"][];
             /**
              * Is Complete
-             * @description False when older intervals are no longer known.
+             * @description False when intervals of tasks long before or after may be missing.
              */
             is_complete: boolean;
         };

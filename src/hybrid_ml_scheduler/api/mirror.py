@@ -19,6 +19,7 @@ __all__ = ["Mirror"]
 
 # It is asked for a sign of life after a second without one; an engine under full load answers well before this.
 _SILENT_S = 2.5
+_SHOWN = 20  # tasks in one update, as for viewers of the race itself
 _NOT_YET = "The service that runs the race has not been heard yet."
 _SILENT = "The service that runs the race has not been heard since {:%H:%M:%S} UTC; this is the last it said."
 _STRANGE = "The service that runs the race speaks of things unknown here; both must be of the same version."
@@ -92,16 +93,21 @@ class Mirror(Screen):
         for line in sorted(lines, key=lambda one: one.id):
             self._tell(line)
         if is_another or self.problem is not None or snapshot.seq != self._latest.seq:
-            self._tasks.clear()
-            self._advance(snapshot.update.model_copy(update={"recent_tasks": snapshot.recent_tasks}), is_another)
+            known = self._tasks[-1].id if self._tasks else -1
+            unseen = [task for task in snapshot.recent_tasks if task.id > known]
+            self._advance(snapshot.update.model_copy(update={"recent_tasks": unseen[-_SHOWN:]}), is_another)
+        self._tasks.clear()
+        self._tasks.extend(snapshot.recent_tasks)
+        self._changes += 1
 
     def _show(self, said: SimulationUpdate) -> None:
-        if said.seq == self._latest.seq and self.problem is None:  # it was in the handout
+        if self._service and said.seq <= self._latest.seq:
+            # It was in the handout, or a service that began anew has said it; the next handout tells.
+            self.has_thread = self.has_thread and said.seq == self._latest.seq and self.problem is None
             return
-        is_another = not self._service or said.seq < self._latest.seq
-        if is_another or said.status.run_id != self._latest.status.run_id:
-            self.has_thread = False  # other strategies may be in the race, or another service may run it
-        self._advance(said, is_another)
+        if said.status.run_id != self._latest.status.run_id:
+            self.has_thread = False  # other strategies may be in the race
+        self._advance(said, not self._service)
 
     def _advance(self, said: SimulationUpdate, is_another: bool) -> None:
         missed = 0 if is_another else max(0, said.seq - self._latest.seq - 1)

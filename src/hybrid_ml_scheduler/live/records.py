@@ -105,9 +105,13 @@ class Rows:
         return len(self.tasks) + sum(map(len, self.stretches))
 
     def before(self, boundary: int) -> Rows:
-        """Return what belongs to whole tasks: one from outside that broke the race on its way in has left its event."""
+        """Return what belongs to whole tasks, where the task `boundary` broke the race on its way in."""
         return replace(
-            self, events=[event for event in self.events if event.kind != "task" or event.boundary < boundary]
+            self,
+            tasks=[task for task in self.tasks if task.task_id < boundary],
+            outcomes=[one for one in self.outcomes if one[1].task_id < boundary],
+            labels=[label for label in self.labels if label.task.task_id < boundary],
+            events=[event for event in self.events if event.kind != "task" or event.boundary < boundary],
         )
 
     def __len__(self) -> int:

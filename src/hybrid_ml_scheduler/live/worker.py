@@ -18,6 +18,8 @@ __all__ = ["TrainingWorker"]
 _log = logging.getLogger(__name__)
 
 _REST = 3.0
+# One that fails may fail at once, and would again: people need not read of it a hundred times a second.
+_REST_AFTER_FAILURE_S = 5.0
 _NICENESS = 10
 # What it would give is dropped anyway, and rows still wait to be stored.
 _CLOSED_WITHIN_S = 2.0
@@ -59,6 +61,7 @@ class TrainingWorker:
         self._job = self._future = None
         problem = future.exception()
         if problem is not None:
+            self._rested_s = time.monotonic() + _REST_AFTER_FAILURE_S
             return job, problem
         trained = future.result()
         self._rested_s = time.monotonic() + _REST * trained.duration_s

@@ -223,6 +223,50 @@ async def test_redis_is_found_again_without_anybody_asking_for_its_health(key: s
         await another.close()
 
 
+@contextlib.asynccontextmanager
+async def way_to(server: services.LocalServer) -> AsyncIterator[tuple[str, list[asyncio.Task[None]]]]:
+    """A way to a server that can be cut without a word: whoever is on it then hears nothing and is told nothing."""
+    carrying: list[asyncio.Task[None]] = []
+    ends: list[asyncio.StreamWriter] = []
+
+    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(4096):
+            writer.write(data)
+
+    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", server.port)
+        ends.extend((writer, far_writer))
+        carrying.extend(map(asyncio.create_task, (carry(reader, far_writer), carry(far_reader, writer))))
+
+    door = await asyncio.start_server(take, "127.0.0.1", 0)
+    try:
+        yield server.url.replace(str(server.port), str(door.sockets[0].getsockname()[1])), carrying
+    finally:
+        for task in carrying:
+            task.cancel()
+        await asyncio.gather(*carrying, return_exceptions=True)
+        for writer in ends:
+            writer.transport.abort()
+        door.close()
+
+
+async def test_a_subscription_that_died_without_a_word_is_noticed(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybrid_ml_scheduler.storage.cache.redis._POLL_S", 0.1)
+    with services.redis() as server:
+        async with way_to(server) as (url, carrying):
+            cache, another = open_cache(url), open_cache(server.url)
+            async with cache.subscribe("news") as listener:
+                await another.publish("news", b"before")
+                assert await heard(listener) == b"before"
+                await asyncio.sleep(0.5)  # silence alone is no reason to leave: it is asked, and answers
+                assert len(carrying) == 2
+                for task in carrying:
+                    task.cancel()
+                await heard_from_another(server.url, listener)
+            await cache.close()
+            await another.close()
+
+
 async def heard_from_another(url: str, listener: Subscription) -> None:
     """Speak through another connection until the listener, which subscribes again by itself, hears it."""
     another = open_cache(url)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -13,13 +14,18 @@ from hybrid_ml_scheduler.api.board import Board
 from hybrid_ml_scheduler.api.mirror import Mirror
 from hybrid_ml_scheduler.api.wire.live import SimulationUpdate
 from hybrid_ml_scheduler.api.wire.relay import Handout
+from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.live.frames import Frame, idle_frame
 from hybrid_ml_scheduler.live.hub import Hub
 
 
-def frame(run_id: int = 1) -> Frame:
+def frame(run_id: int = 1, tasks: Iterable[int] = ()) -> Frame:
     empty = idle_frame(time.time())
-    return replace(empty, status=replace(empty.status, run_id=run_id, state="running"))
+    recent = tuple(
+        Task(task_id=number, size=1.0, compute_intensity=0.5, memory_required=1.0, arrival_time=0.0) for number in tasks
+    )
+    status = replace(empty.status, run_id=run_id, state="running")
+    return replace(empty, status=status, task=recent[-1] if recent else None, recent_tasks=recent)
 
 
 class Speaker:
@@ -29,9 +35,9 @@ class Speaker:
         self.service = service
         self.board = Board(Hub(capacity=1))
 
-    def update(self, run_id: int = 1) -> bytes:
+    def update(self, run_id: int = 1, tasks: Iterable[int] = ()) -> bytes:
         """Make a newer update and return it."""
-        self.board._take(frame(run_id))
+        self.board._take(frame(run_id, tasks))
         return self.board.encoded_update("hybrid_ml").encode()
 
     def handout(self) -> bytes:
@@ -71,12 +77,28 @@ async def test_a_service_that_begins_anew_never_turns_its_numbers_back() -> None
     before = await heard(mirror, first.handout())
     second = Speaker("b")
     seen = await heard(mirror, second.update())
-    assert seen["seq"] == before["seq"] + 1
+    assert seen["seq"] == before["seq"], "nothing is shown before it is known who speaks"
     assert not mirror.has_thread, "it must ask who this is"
     second.board.log("of the second")
     after = await heard(mirror, second.handout())
     assert after["seq"] > seen["seq"]
     assert [line["message"] for line in after["log"]] == ["of the second"]
+
+
+async def test_the_latest_tasks_have_no_hole_and_none_twice_whatever_was_missed() -> None:
+    speaker, mirror = Speaker("a"), Mirror(Hub(capacity=1))
+    overtaken = speaker.update(tasks=(1,))
+    await heard(mirror, speaker.update(tasks=(2,)), speaker.handout())
+    await heard(mirror, overtaken)
+    assert not mirror.has_thread
+    speaker.update(tasks=(3, 4))  # nobody hears this
+    after = await heard(mirror, speaker.update(tasks=(5,)), speaker.handout())
+    assert [task["id"] for task in after["recent_tasks"]] == [1, 2, 3, 4, 5]
+    speaker.update(tasks=range(6, 60))
+    mirror.miss()
+    late = await heard(mirror, speaker.handout())
+    assert [task["id"] for task in late["recent_tasks"]] == list(range(1, 60))
+    assert [task["id"] for task in late["update"]["recent_tasks"]] == list(range(40, 60))
 
 
 async def test_lines_that_were_missed_come_with_the_next_handout_and_none_twice() -> None:

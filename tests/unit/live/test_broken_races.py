@@ -298,6 +298,8 @@ def test_an_error_of_any_kind_on_the_way_in_halts_the_race_and_a_refused_task_do
         with pytest.raises(HaltedError, match="ZeroDivisionError"):
             arena.ask(lambda: arena.admit(task._replace(arrival_time=0.0), 1.0)).result()
         assert "ZeroDivisionError" in str(arena.problem)
+    assert place.keeper.task_ids == [0], "a task is stored with its event or not at all"
+    assert [event for rows in place.keeper.kept for event in rows.events if event.kind == "task"] == []
 
 
 def test_a_command_that_was_taken_back_leaves_those_behind_it_answered_at_the_end() -> None:

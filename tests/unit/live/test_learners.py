@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from hybrid_ml_scheduler.live.learners import Learners
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.live.replay import replay
+from hybrid_ml_scheduler.live.worker import TrainingWorker
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.workload import preset
 from tests.unit.live.house import CHEAP, mixed_course
@@ -138,3 +140,16 @@ def test_a_strategy_that_cannot_be_trained_is_named() -> None:
     race.racers[0].scheduler.fit = lambda data: 1 / 0  # type: ignore[attr-defined]
     with pytest.raises(SchedulerError, match="The strategy 'a' cannot be trained: ZeroDivisionError: division by zero"):
         trained(race, 1)
+
+
+def test_a_training_that_failed_is_not_begun_again_at_once() -> None:
+    """One that fails at once, and is due until it succeeds, would be begun a hundred times a second."""
+    race, worker = race_of_pupils("a"), TrainingWorker()
+    race.racers[0].scheduler.fit = lambda data: 1 / 0  # type: ignore[attr-defined]
+    worker.begin(race.learners.job("a", 0))
+    worker.close()
+    done = worker.finished()
+    assert done is not None
+    assert isinstance(done[1], SchedulerError)
+    assert not worker.may_begin(time.monotonic() + 1.0)
+    assert worker.may_begin(time.monotonic() + 60.0)

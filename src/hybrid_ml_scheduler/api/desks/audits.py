@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from hybrid_ml_scheduler.api.desks.asking import asked
 from hybrid_ml_scheduler.api.desks.courses import stored_plan
-from hybrid_ml_scheduler.api.desks.gantt import gantt_around
+from hybrid_ml_scheduler.api.desks.gantt import Reach, gantt_around
 from hybrid_ml_scheduler.api.desks.stored_views import task_facts
 from hybrid_ml_scheduler.api.wire.tasks import Gantt, OracleChoice, StrategyAudit, TaskAudit
 from hybrid_ml_scheduler.cluster import BacklogView
@@ -24,7 +24,7 @@ from hybrid_ml_scheduler.storage import ResultRow, RunRecord, Store, TaskHistory
 __all__ = ["Reasons", "audit_of", "oracle_choice", "reasons_of", "stored_task"]
 
 _TASKS_BEFORE = 80
-_TASKS_AFTER = 20
+_TASKS_AFTER = 80
 _ORACLE_SENTENCE = (
     "The split with the least execution time on a grid of 5 %, as if all devices were free: "
     "it ignores queues, so it is no optimum of latency or makespan."
@@ -73,9 +73,9 @@ async def audit_of(store: Store, run: RunRecord, found: TaskHistory, task: Task,
     node = stored_plan(run.plan).node
     first, last = task.task_id - _TASKS_BEFORE, task.task_id + _TASKS_AFTER
     around = await results_between(store, first, last, run_id=run.run_id)  # each run has a clock of its own
-    is_whole = first <= int(run.controls["first_task_id"])
+    reach = Reach(is_first=first <= int(run.controls["first_task_id"]), is_last=not around or around[-1].task_id < last)
     strategies = {
-        name: _strategy(row, reasons.of(name), gantt_around(row, around, node, is_whole=is_whole))
+        name: _strategy(row, reasons.of(name), gantt_around(row, around, node, reach))
         for name, row in found.results.items()
     }
     return TaskAudit(task=task_facts(found.task), oracle=oracle_choice(task, node), strategies=strategies)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from hybrid_ml_scheduler.api.wire.tasks import DeviceInterval, Gantt
 from hybrid_ml_scheduler.physics import Node
@@ -13,10 +14,17 @@ __all__ = ["gantt_around"]
 _LEAST_MARGIN_S = 2.0
 
 
-def gantt_around(row: ResultRow, around: Sequence[ResultRow], node: Node, *, is_whole: bool) -> Gantt:
+class Reach(NamedTuple):
+    """Whether the results at hand begin with the run's first task, and end with its last."""
+
+    is_first: bool
+    is_last: bool
+
+
+def gantt_around(row: ResultRow, around: Sequence[ResultRow], node: Node, reach: Reach) -> Gantt:
     """Return the devices of one strategy from the task's arrival to its finish, with a margin.
 
-    `around` holds the results of tasks near this one; `is_whole` where there are none before them.
+    `around` holds the results of tasks near this one, and `reach` says how far they go.
     """
     devices = list(node.device_names)
     if row.finish_time is None or row.ready_time is None:
@@ -24,13 +32,15 @@ def gantt_around(row: ResultRow, around: Sequence[ResultRow], node: Node, *, is_
     margin = max(_LEAST_MARGIN_S, 0.5 * (row.finish_time - row.ready_time))
     begin, end = max(0.0, row.ready_time - margin), row.finish_time + margin
     own = [one for one in around if one.scheduler_name == row.scheduler_name]
-    known_from = min((one.ready_time for one in own if one.ready_time is not None), default=0.0)
+    ready = [one.ready_time for one in own if one.ready_time is not None]
+    knows_earlier = reach.is_first or min(ready) <= begin
+    knows_later = reach.is_last or max(ready) >= end  # what is ready after that cannot begin before
     return Gantt(
         begin=begin,
         end=end,
         devices=devices,
         intervals=[part for one in own for part in _parts(one) if part.end > begin and part.begin < end],
-        is_complete=is_whole or known_from <= begin,
+        is_complete=knows_earlier and knows_later,
     )
 
 

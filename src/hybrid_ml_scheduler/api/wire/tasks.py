@@ -133,7 +133,7 @@ class Gantt(Answer):
     end: float
     devices: list[str]
     intervals: list[DeviceInterval]
-    is_complete: bool = Field(description="False when older intervals are no longer known.")
+    is_complete: bool = Field(description="False when intervals of tasks long before or after may be missing.")
 
 
 class StrategyAudit(Answer):

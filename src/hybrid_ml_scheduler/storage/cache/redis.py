@@ -24,7 +24,7 @@ __all__ = ["RedisCache"]
 _PREFIX = "hms:"
 _TIMEOUT_S = 1.0
 _RETRY_S = 0.5
-_POLL_S = 5.0
+_POLL_S = 2.0
 # The window begins with the first count; both steps in one, so that no counter is left without an end.
 _COUNT_SCRIPT = """
 local value = redis.call('INCR', KEYS[1])
@@ -134,11 +134,17 @@ class RedisCache:
         try:
             async with self._redis.pubsub() as pubsub:
                 await pubsub.subscribe(self._prefix + channel)
+                is_asked = False
                 while True:
                     message = await pubsub.get_message(timeout=_POLL_S)
-                    if message is not None and message["type"] == "message":
+                    if message is None and is_asked:
+                        return RedisConnectionError("the subscription is silent")
+                    is_asked = message is None
+                    if message is None:  # nobody speaks, or the connection died without a word: the answer will tell
+                        await pubsub.ping()
+                    elif message["type"] == "message":
                         subscription.deliver(message["data"])
-                    elif message is not None:  # Redis says that we are subscribed
+                    else:  # Redis says that we are subscribed, or answers
                         self._mark_up()
                         listening.set()
         except _OUTAGES as problem:
