@@ -55,6 +55,17 @@ def test_axe_finds_no_serious_problem_in_the_tour(browser: Browser, race: LiveSe
         assert serious_problems(page) == []
 
 
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_axe_finds_no_serious_problem_in_the_question_about_a_new_run(
+    browser: Browser, race: LiveService, theme: str
+) -> None:
+    with tab(browser, race.url, theme=theme, **PHONE) as opened:
+        page = opened.open("/")
+        page.get_by_role("button", name="Begin a new run").click()
+        expect(page.get_by_role("dialog").get_by_role("checkbox").first).to_be_visible()
+        assert serious_problems(settled(page)) == []
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_phone_gets_one_column_that_fits(browser: Browser, standing: LiveService, view: str) -> None:
     with tab(browser, standing.url, **PHONE) as opened:

@@ -16,7 +16,13 @@ def _before_the_first_race(opened: Tab, live: LiveService) -> Page:
     page = opened.open("/")
     expect(page.get_by_text("No race yet")).to_be_visible()
     expect(page.get_by_text("Nobody is racing yet")).to_be_visible()
-    for path, words in (("/tasks", "No decision matches"), ("/history", "Too little history"), ("/x", "no such view")):
+    for path, words in (
+        ("/tasks", "No decision yet"),
+        ("/tasks?on=cpu", "No decision matches"),
+        ("/history", "Too little history"),
+        ("/strategies/nosuch", "There is no strategy nosuch here"),
+        ("/x", "no such view"),
+    ):
         page.goto(live.url + path)
         expect(page.get_by_text(words)).to_be_visible()
     page.goto(live.url)
