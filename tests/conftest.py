@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
 
 import asyncpg
 import pytest
@@ -30,6 +30,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--soak` repeats what is done a few times otherwise, for example a hundred crashes instead of three."""
     parser.addoption("--soak", action="store_true", help="repeat crash tests a hundred times")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let reports travel between processes: what was logged may hold half a surrogate pair, which none can send."""
+    report = yield
+    report.sections = [(name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections]
+    return report
 
 
 @pytest.fixture(scope="session")
