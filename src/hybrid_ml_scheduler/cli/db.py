@@ -54,13 +54,10 @@ Patience = Annotated[
 
 @app.command(epilog="Example: `hms db upgrade --database sqlite:///history.db`")
 def upgrade(database: Database = None, timeout: Patience = 5.0, format: Output = Format.TABLE) -> None:
-    """Bring the database to the schema of this version; creates the SQLite file. Harmless when repeated."""
+    """Bring the database to the schema of this version; creates the SQLite file and its folder. Harmless again."""
     from hybrid_ml_scheduler import storage
 
-    address = _address(database)
-    if database is not None:
-        _check_folder(database)
-    _say(asyncio.run(storage.upgrade(address, timeout_s=timeout)), None, format, database)
+    _say(asyncio.run(storage.upgrade(_address(database), timeout_s=timeout)), None, format, database)
 
 
 @app.command(epilog="Example: `hms db check --full` (exit code 1: behind, or something is wrong)")
@@ -140,17 +137,6 @@ def _check_url(url: str) -> None:
         parsed(url)
     except ConfigurationError as error:
         raise ConfigurationError(f"--database: {error}") from None
-
-
-def _check_folder(url: str) -> None:
-    """Refuse a new SQLite file in a folder that is not there: only the default one is made, others are slips."""
-    from hybrid_ml_scheduler.core.errors import ConfigurationError
-    from hybrid_ml_scheduler.storage.address import parsed
-
-    address = parsed(url)
-    folder = Path(str(address.database)).absolute().parent
-    if address.drivername.startswith("sqlite") and not folder.is_dir():
-        raise ConfigurationError(f"--database: the folder {folder} does not exist.")
 
 
 async def _examine(url: str, full: bool, timeout_s: float) -> tuple[SchemaState, Integrity | None]:

@@ -61,7 +61,6 @@ HINTS = [
     (["evaluate", "rl_split", "--load", "nan"], "--load = 'nan' must be a number."),
     (["train", "agent", "--effort", "nan"], "--effort = 'nan' must be a number."),
     (["db", "check", "--timeout", "nan"], "--timeout = 'nan' must be a number."),
-    (["db", "upgrade", "--database", "sqlite:///no/such/a.db"], "no/such does not exist."),
     (["race", "--workload", "nope"], "hms: There is no workload preset 'nope'"),
     (["workload", "convert", __file__, "o.csv", "--dialect", "phily"], "hms: There is no trace dialect 'phily'"),
     (["workload", "describe", __file__, "--option", "no=1", "--dialect", "swf"], "hms: There is no trace option 'no'"),
