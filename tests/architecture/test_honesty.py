@@ -13,14 +13,13 @@ RANDOM_TYPES = {"Generator", "SeedSequence", "BitGenerator", "PCG64", "PCG64DXSM
 MAKES_GENERATORS = "core/streams.py"
 MODEL_ROOMS = {"core", "physics", "workload", "cluster"}
 CLOCKS = {"time", "monotonic", "perf_counter", "process_time", "time_ns", "monotonic_ns", "perf_counter_ns"}
-# Where any failure at all must become a message: the command line's top, the socket's loop, and the import of
-# a user's own file, which may raise whatever its author wrote; likewise a strategy in the race, and a command to the
-# arena, whose failure belongs to whoever gave it. The writer's thread ends with its loop, and says why.
+# Where any failure at all must become a message: the command line's top, the socket's loop, a user's own code, which
+# may raise whatever its author wrote, and a command to the arena, whose failure belongs to whoever gave it. The
+# writer's thread ends with its loop, and says why.
 CATCHES_ALL = (
     "cli/main.py",
     "api/*socket*.py",
     "schedulers/registry.py",
-    "live/racer.py",
     "live/arena.py",
     "storage/writer.py",
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from typing import Any
 
@@ -29,6 +29,7 @@ from hybrid_ml_scheduler.live.reasons import plain_reasons
 from hybrid_ml_scheduler.live.stretch import Stretch
 from hybrid_ml_scheduler.live.tally import Tally
 from hybrid_ml_scheduler.physics import Node, TaskSeconds
+from hybrid_ml_scheduler.schedulers import accused
 
 __all__ = ["DECISION_BUCKETS_S", "Racer"]
 
@@ -113,17 +114,9 @@ class Racer:
         self._latest = columns.last().outcomes(batch.task_id[-1:], self._tariff)[0]
         return self._latest
 
-    @contextmanager
-    def _blamed(self, what: str) -> Iterator[None]:
+    def _blamed(self, what: str) -> AbstractContextManager[None]:
         """Say whose fault it is when a strategy's own code fails."""
-        try:
-            yield
-        except HmsError:
-            raise
-        except Exception as error:
-            raise SchedulerError(
-                f"The strategy {self.name} failed at {what}: {type(error).__name__}: {error}."
-            ) from error
+        return accused(f"The strategy {self.name} failed at {what}")
 
     def _took(self, elapsed_s: float, decisions: int) -> None:
         self.decision_s += elapsed_s

@@ -6,6 +6,7 @@ from hybrid_ml_scheduler.schedulers.conformance import check_scheduler
 from hybrid_ml_scheduler.schedulers.registry import (
     DEFAULT_RACE,
     SchedulerEntry,
+    accused,
     available,
     blamed,
     create,
@@ -13,4 +14,14 @@ from hybrid_ml_scheduler.schedulers.registry import (
     located,
 )
 
-__all__ = ["DEFAULT_RACE", "SchedulerEntry", "available", "blamed", "check_scheduler", "create", "find", "located"]
+__all__ = [
+    "DEFAULT_RACE",
+    "SchedulerEntry",
+    "accused",
+    "available",
+    "blamed",
+    "check_scheduler",
+    "create",
+    "find",
+    "located",
+]

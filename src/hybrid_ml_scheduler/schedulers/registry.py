@@ -13,7 +13,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import entry_points
@@ -27,7 +27,17 @@ from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.core.text import plain_text
 from hybrid_ml_scheduler.schedulers.naming import is_name, require_name, spoken
 
-__all__ = ["DEFAULT_RACE", "ENTRY_POINT_GROUP", "SchedulerEntry", "available", "blamed", "create", "find", "located"]
+__all__ = [
+    "DEFAULT_RACE",
+    "ENTRY_POINT_GROUP",
+    "SchedulerEntry",
+    "accused",
+    "available",
+    "blamed",
+    "create",
+    "find",
+    "located",
+]
 
 ENTRY_POINT_GROUP = "hybrid_ml_scheduler.schedulers"
 _PACKAGE = "hybrid_ml_scheduler.schedulers"
@@ -119,16 +129,21 @@ def located(spec: str) -> str:
     return f"{Path(path).resolve()}:{attribute}" if separator and path.endswith(".py") else spec
 
 
+def blamed(spec: str, what: str, *expected: type[Exception]) -> AbstractContextManager[None]:
+    """Say of which strategy's code it is the fault that something cannot be done with it."""
+    return accused(f"The strategy {spec!r} cannot be {what}", *expected)
+
+
 @contextmanager
-def blamed(spec: str, what: str, *expected: type[Exception]) -> Iterator[None]:
-    """Say whose fault it is when a strategy's own code, which may raise anything, does raise."""
+def accused(sentence: str, *expected: type[Exception]) -> Iterator[None]:
+    """Begin with this sentence when a strategy's own code, which may raise anything, does raise."""
     known: tuple[type[Exception], ...] = (HmsError, *expected)
     try:
         yield
     except known:
         raise
     except Exception as error:
-        raise SchedulerError(f"The strategy {spec!r} cannot be {what}: {type(error).__name__}: {error}.") from error
+        raise SchedulerError(f"{sentence}: {type(error).__name__}: {error}.") from error
 
 
 def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
