@@ -13,11 +13,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 
 if TYPE_CHECKING:
+    from typing import Self  # known to Python from 3.11 on
+
     import pandas as pd
 
 __all__ = ["INCOMPLETE", "ResultsFolder", "parquet_bytes", "write_whole"]
