@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FloatColumn", "IntColumn", "Task", "TaskBatch"]
+if TYPE_CHECKING:
+    from typing import Unpack
 
+__all__ = ["BoolColumn", "FloatColumn", "IntColumn", "Task", "TaskBatch"]
+
+BoolColumn = npt.NDArray[np.bool_]
 FloatColumn = npt.NDArray[np.float64]
 IntColumn = npt.NDArray[np.int64]
 
 
 class Task(NamedTuple):
-    """One unit of work as a strategy may see it: nothing of the future, nothing of its luck."""
+    """One unit of work as a strategy may see it: nothing of the future, nothing of its luck.
+
+    `kind` says what sort of work it is ("" = not known); `deadline` is in seconds after arrival. A task that is not
+    `divisible` runs whole on one device; one that needs several GPUs holds them all at once. `gpu_times` are measured
+    seconds by type of GPU, as pairs of type and seconds; `gpu_time` is measured on a GPU of unnamed type.
+    """
 
     task_id: int
     size: float
@@ -28,6 +37,53 @@ class Task(NamedTuple):
     dependencies: tuple[int, ...] = ()
     cpu_time: float | None = None
     gpu_time: float | None = None
+    kind: str = ""
+    deadline: float | None = None
+    divisible: bool = True
+    gpus_required: int = 1
+    gpu_times: tuple[tuple[str, float], ...] = ()
+
+    @classmethod
+    def from_mapping(cls, facts: Mapping[str, Any]) -> Task:
+        """Build a task from names and plain values, as JSON gives them back; what is left out is at its default."""
+        times = tuple((str(name), float(seconds)) for name, seconds in facts.get("gpu_times", ()))
+        parents = tuple(facts.get("dependencies", ()))
+        return cls(**{**facts, "dependencies": parents, "gpu_times": times})
+
+
+class OptionalColumns(TypedDict, total=False):
+    """The columns of a batch that may be left out, each with its neutral value in `_NEUTRAL`.
+
+    `kind` holds codes into `kind_names`; `gpu_times` has one column for each name of `gpu_types`.
+    """
+
+    task_id: npt.ArrayLike
+    cpu_time: npt.ArrayLike | None
+    gpu_time: npt.ArrayLike | None
+    dependencies: Sequence[Sequence[int]] | None
+    duration_factor: npt.ArrayLike | None
+    kind: npt.ArrayLike | None
+    kind_names: Iterable[str]
+    deadline: npt.ArrayLike | None
+    divisible: npt.ArrayLike | None
+    gpus_required: npt.ArrayLike | None
+    gpu_times: npt.ArrayLike | None
+    gpu_types: Iterable[str]
+    assumptions: Iterable[str]
+
+
+_REQUIRED = ("size", "compute_intensity", "memory_required", "arrival_time")
+_NEUTRAL: Mapping[str, tuple[type, Any]] = {
+    "cpu_time": (np.float64, math.nan),
+    "gpu_time": (np.float64, math.nan),
+    "duration_factor": (np.float64, 1.0),
+    "kind": (np.int64, 0),
+    "deadline": (np.float64, math.nan),
+    "divisible": (np.bool_, True),
+    "gpus_required": (np.int64, 1),
+}
+_BY_ROW = ("task_id", *_REQUIRED, *_NEUTRAL, "gpu_times")
+_TEXTS = {"kind_names": ("",), "gpu_types": (), "assumptions": ()}
 
 
 def _frozen(values: npt.ArrayLike, dtype: type) -> npt.NDArray[np.generic]:
@@ -43,8 +99,10 @@ def _frozen(values: npt.ArrayLike, dtype: type) -> npt.NDArray[np.generic]:
 class TaskBatch:
     """Tasks as read-only columns, in order of (arrival_time, task_id).
 
-    `cpu_time` and `gpu_time` hold NaN where nothing was measured. Parents are stored
-    as one flat column: those of row i are `parent_ids[parent_offsets[i]:parent_offsets[i + 1]]`.
+    `cpu_time`, `gpu_time` and `gpu_times` hold NaN where nothing was measured, `deadline` where there is none.
+    Parents are stored as one flat column: those of row i are
+    `parent_ids[parent_offsets[i]:parent_offsets[i + 1]]`. The kind of row i is `kind_names[kind[i]]`; seconds on the
+    GPU type `gpu_types[k]` are `gpu_times[:, k]`.
     `duration_factor` is the luck of each task (1 = as estimated); strategies never see it.
     `assumptions` names every guess that was needed to make the tasks, in words.
     """
@@ -59,6 +117,13 @@ class TaskBatch:
     parent_offsets: IntColumn
     parent_ids: IntColumn
     duration_factor: FloatColumn
+    kind: IntColumn
+    deadline: FloatColumn
+    divisible: BoolColumn
+    gpus_required: IntColumn
+    gpu_times: FloatColumn
+    kind_names: tuple[str, ...] = field(default=("",))
+    gpu_types: tuple[str, ...] = field(default=())
     assumptions: tuple[str, ...] = field(default=())
 
     @classmethod
@@ -69,47 +134,55 @@ class TaskBatch:
         compute_intensity: npt.ArrayLike,
         memory_required: npt.ArrayLike,
         arrival_time: npt.ArrayLike,
-        task_id: npt.ArrayLike | None = None,
-        cpu_time: npt.ArrayLike | None = None,
-        gpu_time: npt.ArrayLike | None = None,
-        dependencies: Sequence[Sequence[int]] | None = None,
-        duration_factor: npt.ArrayLike | None = None,
-        assumptions: Iterable[str] = (),
+        **optional: Unpack[OptionalColumns],
     ) -> TaskBatch:
-        """Build a batch from columns; whatever is left out takes its neutral value."""
+        """Build a batch from columns; whatever is left out takes its neutral value (see `OptionalColumns`)."""
+        unknown = optional.keys() - OptionalColumns.__annotations__.keys()
+        if unknown:
+            raise TypeError(f"from_columns has no column {min(unknown)!r}")
         count = len(np.atleast_1d(np.asarray(size)))
-        offsets, parents = _flattened(dependencies, count)
-        unknown = np.full(count, math.nan)
-        columns = {
-            "size": size,
-            "compute_intensity": compute_intensity,
-            "memory_required": memory_required,
-            "arrival_time": arrival_time,
-            "cpu_time": unknown if cpu_time is None else cpu_time,
-            "gpu_time": unknown if gpu_time is None else gpu_time,
-            "duration_factor": np.ones(count) if duration_factor is None else duration_factor,
+        given: Mapping[str, Any] = optional
+        offsets, parents = _flattened(given.get("dependencies"), count)
+        texts: dict[str, Any] = {name: tuple(given.get(name, neutral)) for name, neutral in _TEXTS.items()}
+        columns: dict[str, Any] = {
+            name: _frozen(np.full(count, neutral, dtype) if given.get(name) is None else given[name], dtype)
+            for name, (dtype, neutral) in _NEUTRAL.items()
         }
-        ids = np.arange(count) if task_id is None else task_id
+        needed = (size, compute_intensity, memory_required, arrival_time)
+        columns.update(zip(_REQUIRED, (_frozen(column, np.float64) for column in needed), strict=True))
+        typed = given.get("gpu_times")
         return cls(
-            task_id=_frozen(ids, np.int64),  # type: ignore[arg-type]
+            task_id=_frozen(given.get("task_id", np.arange(count)), np.int64),  # type: ignore[arg-type]
             parent_offsets=_frozen(offsets, np.int64),  # type: ignore[arg-type]
             parent_ids=_frozen(parents, np.int64),  # type: ignore[arg-type]
-            assumptions=tuple(assumptions),
-            **{name: _frozen(column, np.float64) for name, column in columns.items()},  # type: ignore[arg-type]
+            gpu_times=_frozen(np.empty((count, 0)) if typed is None else typed, np.float64),  # type: ignore[arg-type]
+            **columns,
+            **texts,
         )
 
     @classmethod
     def from_tasks(cls, tasks: Sequence[Task]) -> TaskBatch:
         """Build a batch from single tasks, in the order given."""
+        names = tuple(dict.fromkeys(["", *(task.kind for task in tasks)]))
+        codes = {name: code for code, name in enumerate(names)}
+        types = tuple(sorted({name for task in tasks for name, _ in task.gpu_times}))
+        typed = [[dict(task.gpu_times).get(name, math.nan) for name in types] for task in tasks] if types else []
         return cls.from_columns(
             task_id=[task.task_id for task in tasks],
             size=[task.size for task in tasks],
             compute_intensity=[task.compute_intensity for task in tasks],
             memory_required=[task.memory_required for task in tasks],
             arrival_time=[task.arrival_time for task in tasks],
-            cpu_time=[math.nan if task.cpu_time is None else task.cpu_time for task in tasks],
-            gpu_time=[math.nan if task.gpu_time is None else task.gpu_time for task in tasks],
+            cpu_time=[_or_nan(task.cpu_time) for task in tasks],
+            gpu_time=[_or_nan(task.gpu_time) for task in tasks],
             dependencies=[task.dependencies for task in tasks],
+            kind=[codes[task.kind] for task in tasks],
+            kind_names=names,
+            deadline=[_or_nan(task.deadline) for task in tasks],
+            divisible=[task.divisible for task in tasks],
+            gpus_required=[task.gpus_required for task in tasks],
+            gpu_times=np.array(typed, dtype=np.float64).reshape(len(tasks), len(types)),
+            gpu_types=types,
         )
 
     def __len__(self) -> int:
@@ -117,14 +190,17 @@ class TaskBatch:
 
     def __iter__(self) -> Iterator[Task]:
         # Whole columns become lists first: reading arrays number by number is several times slower.
+        count = len(self)
         columns = (self.task_id, self.size, self.compute_intensity, self.memory_required, self.arrival_time)
         measured = (_known(self.cpu_time), _known(self.gpu_time))
-        parents = map(self.parents, range(len(self))) if self.has_dependencies else repeat((), len(self))
-        yield from map(Task, *(column.tolist() for column in columns), parents, *measured)
+        parents = map(self.parents, range(count)) if self.has_dependencies else repeat((), count)
+        kinds = map(self.kind_names.__getitem__, self.kind.tolist()) if len(self.kind_names) > 1 else repeat("", count)
+        typed = map(self.times_by_type, range(count)) if self.gpu_types else repeat((), count)
+        traits = (kinds, _known(self.deadline), self.divisible.tolist(), self.gpus_required.tolist(), typed)
+        yield from map(Task, *(column.tolist() for column in columns), parents, *measured, *traits)
 
     def task(self, row: int) -> Task:
         """Return one row as a task."""
-        cpu_time, gpu_time = float(self.cpu_time[row]), float(self.gpu_time[row])
         return Task(
             task_id=int(self.task_id[row]),
             size=float(self.size[row]),
@@ -132,9 +208,19 @@ class TaskBatch:
             memory_required=float(self.memory_required[row]),
             arrival_time=float(self.arrival_time[row]),
             dependencies=self.parents(row),
-            cpu_time=None if math.isnan(cpu_time) else cpu_time,
-            gpu_time=None if math.isnan(gpu_time) else gpu_time,
+            cpu_time=_or_none(self.cpu_time[row]),
+            gpu_time=_or_none(self.gpu_time[row]),
+            kind=self.kind_names[self.kind[row]],
+            deadline=_or_none(self.deadline[row]),
+            divisible=bool(self.divisible[row]),
+            gpus_required=int(self.gpus_required[row]),
+            gpu_times=self.times_by_type(row) if self.gpu_types else (),
         )
+
+    def times_by_type(self, row: int) -> tuple[tuple[str, float], ...]:
+        """Return the seconds of one row that were measured on named types of GPU."""
+        pairs = zip(self.gpu_types, self.gpu_times[row].tolist(), strict=True)
+        return tuple((name, seconds) for name, seconds in pairs if not math.isnan(seconds))
 
     def parents(self, row: int) -> tuple[int, ...]:
         """Return the parent ids of one row."""
@@ -158,14 +244,37 @@ class TaskBatch:
             raise ValueError("take needs a contiguous slice")
         offsets = self.parent_offsets[start : max(start, stop) + 1]
         first, last = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)
-        names = ("task_id", "size", "compute_intensity", "memory_required", "arrival_time")
-        more = ("cpu_time", "gpu_time", "duration_factor")
         return TaskBatch(
             parent_offsets=_frozen(offsets - first if len(offsets) else [0], np.int64),  # type: ignore[arg-type]
             parent_ids=self.parent_ids[first:last],
+            kind_names=self.kind_names,
+            gpu_types=self.gpu_types,
             assumptions=self.assumptions,
-            **{name: getattr(self, name)[start:stop] for name in names + more},
+            **{name: getattr(self, name)[start:stop] for name in _BY_ROW},
         )
+
+    def chosen(self, rows: IntColumn) -> TaskBatch:
+        """Return these rows in this order (parents keep their ids); a parent may be left behind."""
+        lengths = np.diff(self.parent_offsets)[rows]
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        begins = np.repeat(self.parent_offsets[:-1][rows] - offsets[:-1], lengths)
+        return TaskBatch(
+            parent_offsets=_frozen(offsets, np.int64),  # type: ignore[arg-type]
+            parent_ids=_frozen(self.parent_ids[begins + np.arange(len(begins))], np.int64),  # type: ignore[arg-type]
+            kind_names=self.kind_names,
+            gpu_types=self.gpu_types,
+            assumptions=self.assumptions,
+            **{name: _frozen(getattr(self, name)[rows], getattr(self, name).dtype) for name in _BY_ROW},  # type: ignore[arg-type]
+        )
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
 
 
 def _known(column: FloatColumn) -> list[float | None]:

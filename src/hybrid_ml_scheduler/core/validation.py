@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 __all__ = ["parent_rows", "validated"]
 
 Mask = npt.NDArray[np.bool_]
+_LONGEST_KIND = 200
 
 
 def _at_least_zero(column: FloatColumn) -> Mask:
@@ -39,6 +40,8 @@ _RULES: tuple[tuple[str, str, Callable[[FloatColumn], Mask]], ...] = (
     ("cpu_time", "a finite number above 0", _above_zero_or_unknown),
     ("gpu_time", "a finite number above 0", _above_zero_or_unknown),
     ("duration_factor", "a finite number above 0", _above_zero),
+    ("deadline", "a finite number above 0", _above_zero_or_unknown),
+    ("gpus_required", "at least 1", lambda column: column >= 1),
 )
 
 
@@ -54,10 +57,47 @@ def validated(batch: TaskBatch, source: str = "workload") -> TaskBatch:
             raise WorkloadError(
                 f"{source}: task {batch.task_id[row]} has {name} = {column[row]:g}, which is not {demand}."
             )
+    _check_kinds(batch, source)
+    _check_types(batch, source)
+    _check_gangs(batch, source)
     _check_order(batch, source)
     if batch.has_dependencies:
         _check_acyclic(batch, parent_rows(batch, source), source)
     return batch
+
+
+def _check_kinds(batch: TaskBatch, source: str) -> None:
+    """A kind is a short line of text, so that it stands in any table and file."""
+    for name in batch.kind_names:
+        if not name.isprintable() or len(name) > _LONGEST_KIND:
+            raise WorkloadError(
+                f"{source}: the kind {name[:40]!r} is not one line of at most {_LONGEST_KIND} printable characters."
+            )
+    if batch.kind.min() < 0 or batch.kind.max() >= len(batch.kind_names):
+        raise WorkloadError(f"{source}: a task has a kind whose name is not given.")
+
+
+def _check_types(batch: TaskBatch, source: str) -> None:
+    for place, name in enumerate(batch.gpu_types):
+        column = batch.gpu_times[:, place]
+        wrong = np.flatnonzero(~_above_zero_or_unknown(column))
+        if len(wrong):
+            row = int(wrong[0])
+            raise WorkloadError(
+                f"{source}: task {batch.task_id[row]} has gpu_time.{name} = {column[row]:g}, "
+                "which is not a finite number above 0."
+            )
+
+
+def _check_gangs(batch: TaskBatch, source: str) -> None:
+    """A task that holds several GPUs at once cannot be cut."""
+    wrong = np.flatnonzero(batch.divisible & (batch.gpus_required > 1))
+    if len(wrong):
+        row = int(wrong[0])
+        raise WorkloadError(
+            f"{source}: task {batch.task_id[row]} needs {batch.gpus_required[row]} GPUs at once and is called "
+            "divisible; a task with gpus_required above 1 is indivisible."
+        )
 
 
 def _check_order(batch: TaskBatch, source: str) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from hybrid_ml_scheduler.cluster import certificate
 from hybrid_ml_scheduler.core import Task, TaskBatch
@@ -87,14 +90,7 @@ class Proof:
 
 def _batch(drawn: list[tuple[Task, float]]) -> TaskBatch:
     ordered = sorted(drawn, key=lambda one: (one[0].arrival_time, one[0].task_id))
-    free = [task for task, _ in ordered]
-    return TaskBatch.from_columns(
-        task_id=[task.task_id for task in free],
-        size=[task.size for task in free],
-        compute_intensity=[task.compute_intensity for task in free],
-        memory_required=[task.memory_required for task in free],
-        arrival_time=[task.arrival_time for task in free],
-        cpu_time=[float("nan") if task.cpu_time is None else task.cpu_time for task in free],
-        gpu_time=[float("nan") if task.gpu_time is None else task.gpu_time for task in free],
-        duration_factor=[luck for _, luck in ordered],
-    )
+    free = TaskBatch.from_tasks([task._replace(dependencies=()) for task, _ in ordered])
+    factors = np.array([factor for _, factor in ordered], dtype=np.float64)
+    factors.flags.writeable = False
+    return replace(free, duration_factor=factors)

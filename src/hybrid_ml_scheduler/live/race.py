@@ -265,7 +265,7 @@ class Race:
         elif event.kind == "stride":
             self.learners.set_stride(facts["stride"])
         elif event.kind == "task":
-            self._admitted(Task(**{**facts, "dependencies": tuple(facts["dependencies"])}))
+            self._admitted(Task.from_mapping(facts))
         elif model is not None:
             told = replace(model, duration_s=facts["duration_s"])
             self.learners.take_over(facts["scheduler"], told, event.boundary, event.at)

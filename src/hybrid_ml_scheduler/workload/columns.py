@@ -33,20 +33,4 @@ def in_order(batch: TaskBatch) -> TaskBatch:
     order = np.lexsort((batch.task_id, batch.arrival_time))
     if np.array_equal(order, np.arange(len(batch))):
         return batch
-    lengths = np.diff(batch.parent_offsets)[order]
-    offsets = np.zeros(len(batch) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    begins = np.repeat(batch.parent_offsets[:-1][order] - offsets[:-1], lengths)
-    return batch_of(
-        task_id=batch.task_id[order],
-        size=batch.size[order],
-        compute_intensity=batch.compute_intensity[order],
-        memory_required=batch.memory_required[order],
-        arrival_time=batch.arrival_time[order],
-        cpu_time=batch.cpu_time[order],
-        gpu_time=batch.gpu_time[order],
-        duration_factor=batch.duration_factor[order],
-        assumptions=batch.assumptions,
-        parent_offsets=offsets,
-        parent_ids=batch.parent_ids[begins + np.arange(len(begins))],
-    )
+    return batch.chosen(order)

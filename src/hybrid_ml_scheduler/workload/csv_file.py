@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.nearest import nearest, nearest_hint
-from hybrid_ml_scheduler.core.tasks import TaskBatch
+from hybrid_ml_scheduler.core.tasks import IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.validation import validated
 from hybrid_ml_scheduler.workload.columns import batch_of, flat_parents, in_order
 from hybrid_ml_scheduler.workload.files import read_text, written
@@ -21,14 +22,27 @@ from hybrid_ml_scheduler.workload.table import Table, csv_table
 __all__ = ["OPTIONAL_COLUMNS", "REQUIRED_COLUMNS", "batch_from_table", "read_csv", "write_csv"]
 
 REQUIRED_COLUMNS = ("task_id", "size", "compute_intensity", "memory_required", "arrival_time")
-OPTIONAL_COLUMNS = ("dependencies", "cpu_time", "gpu_time", "duration_factor", "assumptions")
+OPTIONAL_COLUMNS = (
+    "dependencies",
+    "cpu_time",
+    "gpu_time",
+    "duration_factor",
+    "kind",
+    "deadline",
+    "divisible",
+    "gpus_required",
+    "assumptions",
+)
+TYPED_TIME = "gpu_time."
+_YES, _NO = "yes", "no"
+_WORDS = {_YES: True, "true": True, "1": True, _NO: False, "false": False, "0": False}
+_TYPE = re.compile(r"[a-z0-9][a-z0-9_-]*", re.ASCII)
 _BLOCK = 65_536
 
 
 def write_csv(batch: TaskBatch, path: str | Path) -> None:
     """Write the workload, whole or not at all; columns that say nothing are left out."""
-    extra = [name for name in ("cpu_time", "gpu_time") if not np.isnan(getattr(batch, name)).all()]
-    extra += ["duration_factor"] if batch.is_noisy else []
+    extra = _telling(batch)
     with written(Path(path)) as text:
         writer = csv.writer(text, lineterminator="\n")
         noted = ["assumptions"] if batch.assumptions else []
@@ -37,11 +51,38 @@ def write_csv(batch: TaskBatch, path: str | Path) -> None:
             writer.writerows(_rows(batch.take(slice(start, start + _BLOCK)), extra, first=start == 0))
 
 
+def _telling(batch: TaskBatch) -> list[str]:
+    """The optional columns in which any task differs from the default."""
+    measured = [name for name in ("cpu_time", "gpu_time") if not np.isnan(getattr(batch, name)).all()]
+    typed = [TYPED_TIME + name for name in batch.gpu_types]
+    said = {
+        "duration_factor": batch.is_noisy,
+        "kind": any(batch.kind_names[code] for code in np.unique(batch.kind)),
+        "deadline": not np.isnan(batch.deadline).all(),
+        "divisible": not batch.divisible.all(),
+        "gpus_required": bool((batch.gpus_required > 1).any()),
+    }
+    return [*measured, *typed, *(name for name, tells in said.items() if tells)]
+
+
+def _cells(batch: TaskBatch, name: str) -> Sequence[object]:
+    """One optional column as it is written."""
+    if name == "kind":
+        return [batch.kind_names[code] for code in batch.kind.tolist()]
+    if name == "divisible":
+        return [_YES if whole else _NO for whole in batch.divisible.tolist()]
+    if name.startswith(TYPED_TIME):
+        column = batch.gpu_times[:, batch.gpu_types.index(name.removeprefix(TYPED_TIME))]
+    else:
+        column = getattr(batch, name)
+    return ["" if math.isnan(value) else value for value in column.tolist()]
+
+
 def _rows(batch: TaskBatch, extra: Sequence[str], *, first: bool) -> Iterator[tuple[object, ...]]:
     """Yield the cells of each row; Python's repr of a float reads back to the same bits."""
     columns = [getattr(batch, name).tolist() for name in REQUIRED_COLUMNS]
     columns.append([json.dumps(batch.parents(row)) if count else "[]" for row, count in _parent_counts(batch)])
-    columns.extend(["" if math.isnan(value) else value for value in getattr(batch, name).tolist()] for name in extra)
+    columns.extend(_cells(batch, name) for name in extra)
     if batch.assumptions:
         # One cell of the first row holds them all, so that the file stays a plain rectangular table.
         note = json.dumps(batch.assumptions, ensure_ascii=False) if first else ""
@@ -64,6 +105,9 @@ def batch_from_table(table: Table) -> TaskBatch:
     ignored = _unknown_columns(table)
     ids = table.integers("task_id")
     table.unique("task_id", ids.tolist())
+    types = [name.removeprefix(TYPED_TIME) for name in table.columns if name.startswith(TYPED_TIME)]
+    kinds, kind_names = _kinds(table)
+    gangs = table.integers("gpus_required", least=1, missing=1) if "gpus_required" in table.columns else None
     offsets, parents = flat_parents(_dependencies(table, set(ids.tolist()), ids.tolist()))
     batch = batch_of(
         task_id=ids,
@@ -74,6 +118,13 @@ def batch_from_table(table: Table) -> TaskBatch:
         cpu_time=_optional(table, "cpu_time", math.nan),
         gpu_time=_optional(table, "gpu_time", math.nan),
         duration_factor=_optional(table, "duration_factor", 1.0),
+        kind=kinds,
+        kind_names=kind_names,
+        deadline=_optional(table, "deadline", math.nan),
+        divisible=_divisible(table, gangs),
+        gpus_required=gangs,
+        gpu_times=_typed_times(table, types),
+        gpu_types=types,
         assumptions=[*_assumptions(table), *ignored],
         parent_offsets=offsets,
         parent_ids=parents,
@@ -85,10 +136,47 @@ def _optional(table: Table, name: str, missing: float) -> np.ndarray | None:
     return table.numbers(name, above=0.0, missing=missing) if name in table.columns else None
 
 
+def _kinds(table: Table) -> tuple[list[int] | None, tuple[str, ...]]:
+    """Codes of the kinds in order of appearance, and their names; the empty kind is always code 0."""
+    if "kind" not in table.columns:
+        return None, ("",)
+    cells = table.columns["kind"]
+    names = tuple(dict.fromkeys(["", *cells]))
+    codes = {name: code for code, name in enumerate(names)}
+    return [codes[cell] for cell in cells], names
+
+
+def _divisible(table: Table, gangs: IntColumn | None) -> list[bool] | None:
+    """Whether each task may be cut; left empty, one that needs several GPUs at once may not."""
+    if "divisible" not in table.columns:
+        return None if gangs is None else (gangs == 1).tolist()
+    default = [True] * len(table) if gangs is None else (gangs == 1).tolist()
+    return [_yes(table, row, cell, default[row]) for row, cell in enumerate(table.columns["divisible"])]
+
+
+def _yes(table: Table, row: int, cell: str, default: bool) -> bool:
+    word = cell.strip().lower()
+    if word and word not in _WORDS:
+        table.refuse(row, f"divisible is {cell!r}, which is neither yes nor no")
+    return _WORDS[word] if word else default
+
+
+def _typed_times(table: Table, types: Sequence[str]) -> np.ndarray | None:
+    """One column of seconds for each type of GPU that the header names."""
+    for name in types:
+        if not _TYPE.fullmatch(name):
+            raise WorkloadError(
+                f"{table.path}: the column '{TYPED_TIME}{name}' names no GPU type; "
+                "one is written in small letters, digits, '-' and '_', such as gpu_time.v100."
+            )
+    columns = [table.numbers(TYPED_TIME + name, above=0.0, missing=math.nan) for name in types]
+    return np.column_stack(columns) if columns else None
+
+
 def _unknown_columns(table: Table) -> list[str]:
     """Refuse missing and misspelt columns; state those that are passed over."""
     known = (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
-    others = [name for name in table.columns if name not in known]
+    others = [name for name in table.columns if name not in known and not name.startswith(TYPED_TIME)]
     for name in others:
         if nearest(name, known) is not None:
             raise WorkloadError(f"{table.path}: the column '{name}' is not known{nearest_hint(name, known)}")

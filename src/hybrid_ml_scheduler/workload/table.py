@@ -74,10 +74,11 @@ class Table:
         self.refuse_first(wrong, name, demand)
         return values
 
-    def integers(self, name: str, *, least: int = 0) -> IntColumn:
-        """Return a column of whole numbers that are at least `least`."""
+    def integers(self, name: str, *, least: int = 0, missing: int | None = None) -> IntColumn:
+        """Return a column of whole numbers that are at least `least`; an empty cell counts as `missing`."""
         demand = f"a whole number of at least {least}"
-        values = self._parsed(name, self.columns[name], int, demand)
+        cells = self.columns[name] if missing is None else [cell or str(missing) for cell in self.columns[name]]
+        values = self._parsed(name, cells, int, demand)
         for row, value in enumerate(values):
             if not least <= value <= _LARGEST_ID:
                 self.refuse(row, f"{name} is {self.columns[name][row]!r}, which is not {demand}")

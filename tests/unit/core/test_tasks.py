@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +23,11 @@ TASKS = [
         arrival_time=1.5,
         dependencies=(7, 4),
         gpu_time=0.25,
+        kind="resnet",
+        deadline=3.0,
+        divisible=False,
+        gpus_required=2,
+        gpu_times=(("k80", 4.0), ("v100", 1.0)),
     ),
 ]
 
@@ -48,6 +55,29 @@ def test_a_batch_gives_back_the_tasks_it_was_made_of() -> None:
     assert list(TaskBatch.from_tasks(TASKS)) == TASKS
 
 
+def test_a_row_a_part_and_a_choice_of_rows_say_the_same_as_the_whole() -> None:
+    batch = TaskBatch.from_tasks(TASKS)
+    assert [batch.task(row) for row in range(3)] == TASKS
+    assert list(batch.take(slice(1, 3))) == TASKS[1:]
+    assert list(batch.chosen(np.array([2, 0]))) == [TASKS[2], TASKS[0]]
+
+
+def test_a_task_survives_being_written_as_json() -> None:
+    assert [Task.from_mapping(json.loads(json.dumps(task._asdict()))) for task in TASKS] == TASKS
+
+
+def test_a_column_that_no_batch_has_is_refused() -> None:
+    columns: dict[str, Any] = {
+        "size": [1],
+        "compute_intensity": [0],
+        "memory_required": [0],
+        "arrival_time": [0],
+        "colour": [1],
+    }
+    with pytest.raises(TypeError, match="no column 'colour'"):
+        TaskBatch.from_columns(**columns)
+
+
 def test_a_batch_has_the_field_names_of_a_task() -> None:
     shared = set(Task._fields) - {"dependencies"}
     assert shared <= {item.name for item in dataclasses.fields(TaskBatch)}
@@ -60,6 +90,9 @@ def test_what_is_left_out_takes_its_neutral_value() -> None:
     assert not batch.is_noisy
     assert np.isnan(batch.cpu_time).all()
     assert batch.assumptions == ()
+    assert (batch.kind_names, batch.kind.tolist(), batch.gpu_types) == (("",), [0, 0], ())
+    assert (batch.divisible.tolist(), batch.gpus_required.tolist()) == ([True, True], [1, 1])
+    assert np.isnan(batch.deadline).all()
 
 
 def test_columns_cannot_be_written() -> None:

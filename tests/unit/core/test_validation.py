@@ -56,6 +56,9 @@ def test_a_good_batch_comes_back_itself() -> None:
         ("gpu_time", -2.0),
         ("duration_factor", 0.0),
         ("duration_factor", math.nan),
+        ("deadline", 0.0),
+        ("deadline", math.inf),
+        ("gpus_required", 0),
     ],
 )
 def test_a_value_out_of_range_is_named_with_its_task(name: str, value: float) -> None:
@@ -131,3 +134,25 @@ def test_every_error_a_user_can_cause_is_one_family() -> None:
     members = [getattr(errors, name) for name in errors.__all__ if name not in ("HmsError", "InternalError")]
     assert all(issubclass(member, HmsError) for member in members)
     assert not issubclass(errors.InternalError, HmsError)
+
+
+def test_a_gang_that_is_called_divisible_is_refused() -> None:
+    sentence = refusal(batch(gpus_required=[1, 2, 1]))
+    assert "task 11 needs 2 GPUs at once and is called divisible" in sentence
+    assert validated(batch(gpus_required=[1, 2, 1], divisible=[True, False, True]))
+
+
+@pytest.mark.parametrize("kind", ["two\nlines", "k" * 201])
+def test_a_kind_that_is_not_a_short_line_is_refused(kind: str) -> None:
+    assert "is not one line of at most 200 printable characters" in refusal(
+        batch(kind=[0, 1, 0], kind_names=["", kind])
+    )
+
+
+def test_a_kind_without_a_name_is_refused() -> None:
+    assert "a kind whose name is not given" in refusal(batch(kind=[0, 1, 0]))
+
+
+def test_a_time_on_a_named_gpu_type_must_be_above_zero() -> None:
+    sentence = refusal(batch(gpu_times=[[1.0], [-1.0], [math.nan]], gpu_types=["v100"]))
+    assert "task 11 has gpu_time.v100 = -1" in sentence

@@ -18,14 +18,20 @@ COLUMNS = (
     "parent_offsets",
     "parent_ids",
     "duration_factor",
+    "deadline",
+    "divisible",
+    "gpus_required",
+    "gpu_times",
 )
 DATA = Path(__file__).parents[2] / "data"
 REPOSITORY = Path(__file__).parents[3]
 
 
 def fingerprint(batch: TaskBatch) -> dict[str, bytes | tuple[str, ...]]:
-    """The bytes of every column, and the assumptions."""
-    return {name: getattr(batch, name).tobytes() for name in COLUMNS} | {"assumptions": batch.assumptions}
+    """The bytes of every column, the kinds by name, the GPU types and the assumptions."""
+    kinds = tuple(batch.kind_names[code] for code in batch.kind.tolist())
+    words = {"kind": kinds, "gpu_types": batch.gpu_types, "assumptions": batch.assumptions}
+    return {name: getattr(batch, name).tobytes() for name in COLUMNS} | words
 
 
 def real_files() -> list[Path]:

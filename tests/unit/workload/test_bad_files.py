@@ -83,6 +83,25 @@ def test_a_bad_measured_time_is_refused(column: str, cell: str, tmp_path: Path) 
     assert f"line 2: {column} is '{cell}', which is not a finite number above 0" in refusal(path)
 
 
+@pytest.mark.parametrize(
+    ("column", "cell", "reason"),
+    [
+        ("divisible", "perhaps", "line 2: divisible is 'perhaps', which is neither yes nor no"),
+        ("gpus_required", "0", "line 2: gpus_required is '0', which is not a whole number of at least 1"),
+        ("gpus_required", "-2", "line 2: gpus_required is '-2'"),
+        ("deadline", "0", "line 2: deadline is '0', which is not a finite number above 0"),
+        ("gpu_time.v100", "-1", "line 2: gpu_time.v100 is '-1', which is not a finite number above 0"),
+        ("gpu_time.", "1", "the column 'gpu_time.' names no GPU type"),
+        ("gpu_time.V 100", "1", "the column 'gpu_time.V 100' names no GPU type"),
+        ("gpus_required,divisible", "2,yes", "task 0 needs 2 GPUs at once and is called divisible"),
+    ],
+)
+def test_a_bad_trait_is_refused(column: str, cell: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "tasks.csv"
+    path.write_text(f"{OWN},{column}\n{GOOD},{cell}\n")
+    assert reason in refusal(path)
+
+
 @pytest.mark.parametrize("missing", OWN.split(",")[:5])
 def test_a_missing_column_is_named(missing: str, tmp_path: Path) -> None:
     path = tmp_path / "tasks.csv"

@@ -16,6 +16,7 @@ from tests.unit.workload.comparing import DATA, fingerprint
 
 positive = st.floats(min_value=5e-324, max_value=1e300)
 not_negative = st.floats(min_value=0.0, max_value=1e300)
+printable = st.characters(codec="utf-8").filter(str.isprintable)
 measured = st.one_of(st.just(float("nan")), positive)
 
 
@@ -32,6 +33,8 @@ def batches(draw: st.DrawFn) -> TaskBatch:
     parents = [
         draw(st.lists(st.sampled_from(ids[:row]), unique=True, max_size=3)) if row else [] for row in range(count)
     ]
+    gangs = draw(st.lists(st.integers(1, 8), min_size=count, max_size=count))
+    types = draw(st.lists(st.sampled_from(["h200", "v100", "k80"]), unique=True, max_size=2))
     return TaskBatch.from_columns(
         task_id=ids,
         size=column(positive),
@@ -42,6 +45,13 @@ def batches(draw: st.DrawFn) -> TaskBatch:
         gpu_time=column(measured),
         duration_factor=column(positive),
         dependencies=parents,
+        kind=draw(st.lists(st.integers(0, 2), min_size=count, max_size=count)),
+        kind_names=["", *draw(st.lists(st.text(printable, min_size=1, max_size=9), min_size=2, max_size=2))],
+        deadline=column(measured),
+        divisible=[gang == 1 and draw(st.booleans()) for gang in gangs],
+        gpus_required=gangs,
+        gpu_times=np.array([column(measured) for _ in types]).reshape(len(types), count).T,
+        gpu_types=types,
         assumptions=draw(st.lists(st.text(st.characters(codec="utf-8")), max_size=3)),
     )
 
@@ -76,6 +86,19 @@ def test_the_columns_have_the_names_of_a_task_and_dependencies_are_json(tmp_path
     assert list(rows[0]) == names
     assert [tuple(json.loads(row["dependencies"])) for row in rows] == [task.dependencies for task in batch]
     assert [float(row["size"]) for row in rows] == batch.size.tolist()
+
+
+def test_what_a_task_is_can_be_said_in_columns(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.csv"
+    first = "task_id,size,compute_intensity,memory_required,arrival_time"
+    head = f"{first},kind,deadline,divisible,gpus_required,gpu_time.v100"
+    path.write_text(f"{head}\n0,1,0.5,1,0,resnet,2.5,no,1,7\n1,1,0.5,1,1,,,,4,\n2,1,0.5,1,2,resnet,,TRUE,,3\n")
+    one, second, third = read_csv(path)
+    assert (one.kind, one.deadline, one.divisible, one.gpus_required) == ("resnet", 2.5, False, 1)
+    assert one.gpu_times == (("v100", 7.0),)
+    assert (second.kind, second.deadline, second.divisible, second.gpus_required) == ("", None, False, 4)
+    assert second.gpu_times == ()
+    assert (third.kind, third.divisible, third.gpus_required) == ("resnet", True, 1)
 
 
 def test_the_same_workload_gives_the_same_packed_bytes(tmp_path: Path) -> None:
