@@ -1,8 +1,9 @@
-"""Features, forest, replay ring and network: data in, model out; nothing here knows a cluster."""
+"""Features, forest, duration model, replay ring and network: data in, model out; nothing here knows a cluster."""
 
 from __future__ import annotations
 
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
+from hybrid_ml_scheduler.learning.duration_model import Belief, DurationModel, belief_sentence
 from hybrid_ml_scheduler.learning.features import FEATURES, Scaler, feature_matrix, feature_row
 from hybrid_ml_scheduler.learning.files import load_agent, load_forest, save_agent, save_forest
 from hybrid_ml_scheduler.learning.forest import ForestModel, fit_forest
@@ -11,14 +12,17 @@ from hybrid_ml_scheduler.learning.trees import FlatForest, flattened
 
 __all__ = [
     "FEATURES",
+    "Belief",
     "DoubleDqn",
     "DqnSettings",
+    "DurationModel",
     "FlatForest",
     "ForestModel",
     "Replay",
     "Scaler",
     "Transition",
     "Transitions",
+    "belief_sentence",
     "feature_matrix",
     "feature_row",
     "fit_forest",
