@@ -18,12 +18,12 @@ import numpy as np
 
 from hybrid_ml_scheduler.cluster import BacklogView, Simulation
 from hybrid_ml_scheduler.core import RaceContext, stream
-from hybrid_ml_scheduler.experiments.labelling import labelled
 from hybrid_ml_scheduler.learning import DoubleDqn, DqnSettings, Transition, fit_forest
 from hybrid_ml_scheduler.learning.forest import LEAST_LEAF
 from hybrid_ml_scheduler.learning.network import named_layers
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE, create
+from hybrid_ml_scheduler.training.labelling import labelled
 from hybrid_ml_scheduler.workload import generate, preset
 
 __all__ = ["render", "run"]
@@ -212,7 +212,7 @@ def _beside_sb3(steps: int = 2_000) -> dict[str, float]:
     import gymnasium
     from stable_baselines3 import DQN
 
-    from hybrid_ml_scheduler.experiments.gym_env import ENV_ID
+    from hybrid_ml_scheduler.training.gym_env import ENV_ID
 
     env = gymnasium.make(ENV_ID, num_tasks=10_000)
     peer = DQN(

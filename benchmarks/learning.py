@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from hybrid_ml_scheduler.core import BatchRule, RuleKind
-from hybrid_ml_scheduler.experiments import judging
-from hybrid_ml_scheduler.experiments.loads import at_once
-from hybrid_ml_scheduler.experiments.shift import run_shift, shift_result
 from hybrid_ml_scheduler.physics import Node
-from hybrid_ml_scheduler.schedulers.rl_agent import shipped_home, shipped_weights
-from hybrid_ml_scheduler.schedulers.split_model import load_split
+from hybrid_ml_scheduler.plans.loads import at_once
+from hybrid_ml_scheduler.schedulers.agents.rl_agent import shipped_home, shipped_weights
+from hybrid_ml_scheduler.schedulers.agents.split_model import load_split
+from hybrid_ml_scheduler.studies.shift import run_shift, shift_result
+from hybrid_ml_scheduler.training import judging
 from hybrid_ml_scheduler.workload import preset
 
 __all__ = ["render", "run"]
@@ -72,7 +72,7 @@ def _rivals(law: Any, node: Node) -> dict[str, Any]:
     def round_robin(seed: int) -> BatchRule:
         from hybrid_ml_scheduler.core import RaceContext
         from hybrid_ml_scheduler.physics import PhysicsEstimator
-        from hybrid_ml_scheduler.schedulers.round_robin import RoundRobin
+        from hybrid_ml_scheduler.schedulers.rules.round_robin import RoundRobin
 
         strategy = RoundRobin()
         strategy.prepare(RaceContext(estimator=PhysicsEstimator(node), seed=seed))

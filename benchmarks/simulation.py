@@ -13,9 +13,9 @@ from benchmarks.job import TASKS, reference_job, same_schedule
 from benchmarks.peers import c_loop, heapq_events, simpy_model
 from hybrid_ml_scheduler.cluster import RunColumns, Simulation, certificate, run_batch
 from hybrid_ml_scheduler.core.tasks import TaskBatch
-from hybrid_ml_scheduler.experiments.race import task_seconds
 from hybrid_ml_scheduler.physics import Node, durations
 from hybrid_ml_scheduler.schedulers import create
+from hybrid_ml_scheduler.studies.race import task_seconds
 from hybrid_ml_scheduler.workload import TaskStream, generate, preset
 
 __all__ = ["render", "run"]

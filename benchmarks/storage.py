@@ -35,8 +35,8 @@ from hybrid_ml_scheduler.storage import (
     upgrade,
     write_batch,
 )
+from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, tasks, training_data
 from hybrid_ml_scheduler.storage.records import LedgerQuery
-from hybrid_ml_scheduler.storage.tables import scheduler_results, tasks, training_data
 from tests import services
 
 SCHEDULERS = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from hybrid_ml_scheduler.experiments.engines import LocalEngine
-from hybrid_ml_scheduler.experiments.folder import ResultsFolder, write_whole
-from hybrid_ml_scheduler.experiments.metrics import figure, figure_with_interval
-from hybrid_ml_scheduler.experiments.statistics import compare_all
-from hybrid_ml_scheduler.experiments.sweep import Sweep, run_sweep, sweep_from_mapping
+from hybrid_ml_scheduler.plans.metrics import figure, figure_with_interval
 from hybrid_ml_scheduler.schedulers import available
+from hybrid_ml_scheduler.studies.engines import LocalEngine
+from hybrid_ml_scheduler.studies.folder import ResultsFolder, write_whole
+from hybrid_ml_scheduler.studies.statistics import compare_all
+from hybrid_ml_scheduler.studies.sweep import Sweep, run_sweep, sweep_from_mapping
 
 PAGE = Path(__file__).with_name("traces.md")
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from stable_baselines3 import DQN
 
-from hybrid_ml_scheduler.experiments.gym_env import ENV_ID
+from hybrid_ml_scheduler.training.gym_env import ENV_ID
 
 
 def mean_latency(choose: Callable[[np.ndarray], int], seed: int, tasks: int) -> float:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.cluster import Simulation, certificate, run_batch, summarize
     from hybrid_ml_scheduler.core import ClusterView, Decision, HmsError, Outcome, Scheduler, Task, TaskBatch
-    from hybrid_ml_scheduler.experiments.plans import Plan
-    from hybrid_ml_scheduler.experiments.race import run_race
     from hybrid_ml_scheduler.physics import Cpu, Gpu, Node
+    from hybrid_ml_scheduler.plans.plan import Plan
     from hybrid_ml_scheduler.schedulers import available, check_scheduler, create
+    from hybrid_ml_scheduler.studies.race import run_race
     from hybrid_ml_scheduler.workload import WorkloadParameters, generate, load, preset
 
 __version__ = "0.1.0"
@@ -52,8 +52,8 @@ __all__ = [
 _HOMES = {
     "cluster": ("Simulation", "certificate", "run_batch", "summarize"),
     "core": ("ClusterView", "Decision", "HmsError", "Outcome", "Scheduler", "Task", "TaskBatch"),
-    "experiments.plans": ("Plan",),
-    "experiments.race": ("run_race",),
+    "plans.plan": ("Plan",),
+    "studies.race": ("run_race",),
     "physics": ("Cpu", "Gpu", "Node"),
     "schedulers": ("available", "check_scheduler", "create"),
     "workload": ("WorkloadParameters", "generate", "load", "preset"),

@@ -13,13 +13,25 @@ from urllib.parse import quote
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from hybrid_ml_scheduler.core.database_urls import DRIVERS
 from hybrid_ml_scheduler.core.errors import ConfigurationError
 from hybrid_ml_scheduler.core.limits import MOST_GPUS, MOST_SEED
 from hybrid_ml_scheduler.core.nearest import nearest
-from hybrid_ml_scheduler.core.wording import plain_demand
 
-__all__ = ["Settings", "load_settings"]
+__all__ = ["Settings", "load_settings", "plain_demand"]
+
+# What validators say of a value, in our words: a demand that follows the value's name.
+_PLAINER = (
+    (re.compile(r"Input should be a valid integer.*"), "must be a whole number"),
+    (re.compile(r"Input should be a valid number.*"), "must be a number"),
+    (re.compile(r"Input should be a valid boolean.*"), "must be true or false"),
+    (re.compile(r"Input should be a finite number.*"), "must be a finite number"),
+    (re.compile(r"Input should be greater than or equal to (\S+)"), r"must be at least \1"),
+    (re.compile(r"Input should be less than or equal to (\S+)"), r"must be at most \1"),
+    (re.compile(r"Input should be greater than (\S+)"), r"must be above \1"),
+    (re.compile(r"(?:Value error, )?'.*' is not one of (.*)"), r"must be one of \1"),
+    (re.compile(r"Input should be ('.*')"), r"must be \1"),
+    (re.compile(r"^Value error, "), ""),
+)
 
 _OWN_PREFIX = "HMS_"
 # Ours, but read by the command line, the tests and the benchmarks; no setting of the service.
@@ -155,6 +167,8 @@ class Settings(BaseSettings):
     @field_validator("database_url")
     @classmethod
     def _known_database(cls, value: SecretStr | None) -> SecretStr | None:
+        from hybrid_ml_scheduler.storage.connect.address import DRIVERS  # the drivers take a while to load
+
         scheme = value.get_secret_value().partition("://") if value is not None else ("sqlite", "://", "")
         if scheme[0] not in DRIVERS or not scheme[1]:
             raise ValueError("a URL beginning with postgresql:// or sqlite:/// is expected")
@@ -227,6 +241,8 @@ class Settings(BaseSettings):
     def database(self) -> SecretStr:
         """The database as an SQLAlchemy URL with an asynchronous driver."""
         if self.database_url is not None:
+            from hybrid_ml_scheduler.storage.connect.address import DRIVERS  # the drivers take a while to load
+
             scheme, _, rest = self.database_url.get_secret_value().partition("://")
             return SecretStr(f"{DRIVERS[scheme]}://{rest}")
         if not self._names_postgres:
@@ -295,3 +311,10 @@ def load_settings(env_file: Path = Path(".env"), **overrides: object) -> Setting
         raise ConfigurationError(f"{name}: {message}." if name else f"{message}.") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"{env_file} is not UTF-8 text.") from None
+
+
+def plain_demand(message: str) -> str:
+    """Return a validator's message as a demand such as `must be at least 1`, without a full stop."""
+    for pattern, plainer in _PLAINER:
+        message = pattern.sub(plainer, message)
+    return message.rstrip(".")

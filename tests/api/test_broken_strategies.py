@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import structlog.testing
 
-from hybrid_ml_scheduler.api.desks import opening
 from hybrid_ml_scheduler.live.arena import Arena
+from hybrid_ml_scheduler.service.control import opening
 from hybrid_ml_scheduler.storage import Store, StoreWriter, integrity, open_store
 from tests.api.conftest import Opener
 from tests.api.service import PATIENCE_S

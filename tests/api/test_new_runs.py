@@ -14,9 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
-from hybrid_ml_scheduler.api.desks import opening, race
-from hybrid_ml_scheduler.api.desks.race import RaceDesk
 from hybrid_ml_scheduler.api.services import Services
+from hybrid_ml_scheduler.service.control import opening
+from hybrid_ml_scheduler.service.control import run_control as race
+from hybrid_ml_scheduler.service.control.run_control import RaceDesk
 from hybrid_ml_scheduler.storage import Integrity, StoreUnavailableError, integrity, open_store
 from tests.api.conftest import Opener
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from hybrid_ml_scheduler.api.desks import race
-from hybrid_ml_scheduler.api.problems import Unavailable
 from hybrid_ml_scheduler.live.arena import Arena
+from hybrid_ml_scheduler.service.control import run_control as race
+from hybrid_ml_scheduler.service.problems import Unavailable
 from hybrid_ml_scheduler.storage import StoreWriter, WriterHealth, create_run, integrity, open_store
-from hybrid_ml_scheduler.storage import writer as writing
+from hybrid_ml_scheduler.storage.write import writer as writing
 from tests.api.conftest import Opener
 from tests.api.service import PATIENCE_S
 from tests.api.test_new_runs import desk_of

@@ -15,7 +15,7 @@ import pytest
 import websockets
 from pydantic import TypeAdapter
 
-from hybrid_ml_scheduler.api.wire.live import ServerMessage
+from hybrid_ml_scheduler.service.wire.live import ServerMessage
 from tests.api.service import PATIENCE_S, LiveService, service
 
 MESSAGE: TypeAdapter[Any] = TypeAdapter(ServerMessage)

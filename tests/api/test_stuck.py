@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hybrid_ml_scheduler.api.desks.asking import Pulse, asked
-from hybrid_ml_scheduler.api.problems import Unavailable
+from hybrid_ml_scheduler.service.control.asking import Pulse, asked
+from hybrid_ml_scheduler.service.problems import Unavailable
 from tests.api.conftest import Opener
 from tests.api.service import PATIENCE_S, service
 from tests.unit.live.house import house

@@ -21,7 +21,7 @@ CATCHES_ALL = (
     "api/*socket*.py",
     "schedulers/registry.py",
     "live/arena.py",
-    "storage/writer.py",
+    "storage/write/writer.py",
 )
 BROAD = {"Exception", "BaseException"}
 SKIPS = {"skip", "skipif", "xfail", "importorskip"}

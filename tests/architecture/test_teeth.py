@@ -23,7 +23,7 @@ def file(path: str, text: str) -> SourceFile:
         ("core/tasks.py", "from hybrid_ml_scheduler.physics import durations"),
         ("cluster/clock.py", "def f():\n    from hybrid_ml_scheduler.schedulers import greedy"),
         ("cluster/clock.py", "from ..workload import laws"),
-        ("live/arena.py", "import hybrid_ml_scheduler.storage.tables"),
+        ("live/arena.py", "import hybrid_ml_scheduler.storage.connect.tables"),
         ("live/arena.py", "from hybrid_ml_scheduler import Task"),
         ("live/arena.py", "from hybrid_ml_scheduler.settings import Settings"),
     ],

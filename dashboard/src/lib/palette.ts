@@ -1,7 +1,7 @@
 /** Colours of strategies and devices. Cyan is the forest, purple the agent, gold the oracle, everywhere. */
 
-import shared from "../../../src/hybrid_ml_scheduler/experiments/palette.json";
-import spares from "../../../src/hybrid_ml_scheduler/experiments/palette_spare.json";
+import shared from "../../../src/hybrid_ml_scheduler/plans/palette.json";
+import spares from "../../../src/hybrid_ml_scheduler/plans/palette_spare.json";
 import { parseHex, type Rgb, readable, toHex } from "./colour";
 import type { Theme } from "./theme";
 

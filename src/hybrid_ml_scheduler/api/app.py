@@ -10,29 +10,29 @@ from starlette.types import ASGIApp
 
 from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.api import socket
-from hybrid_ml_scheduler.api.background import going_on
-from hybrid_ml_scheduler.api.board import Board
-from hybrid_ml_scheduler.api.desks.archive import ArchiveDesk
-from hybrid_ml_scheduler.api.desks.casting import Casting
-from hybrid_ml_scheduler.api.desks.catalog import CatalogDesk
-from hybrid_ml_scheduler.api.desks.followed_catalog import FollowedCatalog
-from hybrid_ml_scheduler.api.desks.following import FollowedRace, follow
-from hybrid_ml_scheduler.api.desks.opening import Backstage, open_stage
-from hybrid_ml_scheduler.api.desks.relay import hand_out, relay_updates
-from hybrid_ml_scheduler.api.desks.telemetry import Telemetry
 from hybrid_ml_scheduler.api.errors import install_error_handlers
 from hybrid_ml_scheduler.api.middleware import BodyLimit, HeadAsGet, RateLimit, RequestLog, SecurityHeaders
-from hybrid_ml_scheduler.api.mirror import Mirror
 from hybrid_ml_scheduler.api.origins import OriginLimit, Sharing
 from hybrid_ml_scheduler.api.routes import ROUTERS
 from hybrid_ml_scheduler.api.schema import install_openapi
 from hybrid_ml_scheduler.api.services import Services
 from hybrid_ml_scheduler.api.static_files import install_dashboard
-from hybrid_ml_scheduler.api.wire.catalog import About
-from hybrid_ml_scheduler.experiments.plans import Plan, WorkloadChoice
 from hybrid_ml_scheduler.live.hub import Hub
 from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
 from hybrid_ml_scheduler.schedulers import find
+from hybrid_ml_scheduler.service.archive import ArchiveDesk
+from hybrid_ml_scheduler.service.background import going_on
+from hybrid_ml_scheduler.service.catalog import CatalogDesk
+from hybrid_ml_scheduler.service.control.casting import Casting
+from hybrid_ml_scheduler.service.control.opening import Backstage, open_stage
+from hybrid_ml_scheduler.service.followed_catalog import FollowedCatalog
+from hybrid_ml_scheduler.service.following import FollowedRace, follow
+from hybrid_ml_scheduler.service.telemetry import Telemetry
+from hybrid_ml_scheduler.service.viewers.board import Board
+from hybrid_ml_scheduler.service.viewers.mirror import Mirror
+from hybrid_ml_scheduler.service.viewers.relay import hand_out, relay_updates
+from hybrid_ml_scheduler.service.wire.catalog import About
 from hybrid_ml_scheduler.settings import Settings
 from hybrid_ml_scheduler.storage import Cache, identity, open_cache, open_store
 from hybrid_ml_scheduler.workload import preset

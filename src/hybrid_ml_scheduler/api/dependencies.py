@@ -7,7 +7,7 @@ from typing import Annotated, cast
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from hybrid_ml_scheduler.api.ports import Archive, Catalog, Race
+from hybrid_ml_scheduler.service.ports import Archive, Catalog, Race
 
 __all__ = ["ArchiveDep", "CatalogDep", "RaceDep"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.responses import StreamingResponse
 from starlette.types import Send
 
-from hybrid_ml_scheduler.api.logs import get_logger
 from hybrid_ml_scheduler.core.errors import StorageError
+from hybrid_ml_scheduler.service.logs import get_logger
 
 __all__ = ["DownloadResponse"]
 

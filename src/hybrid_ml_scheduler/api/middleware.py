@@ -11,9 +11,9 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hybrid_ml_scheduler.api.desks.telemetry import Telemetry
 from hybrid_ml_scheduler.api.errors import problem_response
-from hybrid_ml_scheduler.api.logs import get_logger
+from hybrid_ml_scheduler.service.logs import get_logger
+from hybrid_ml_scheduler.service.telemetry import Telemetry
 from hybrid_ml_scheduler.storage import Cache
 
 __all__ = ["BodyLimit", "HeadAsGet", "RateLimit", "RequestLog", "SecurityHeaders"]

@@ -9,8 +9,8 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from hybrid_ml_scheduler.api.wire import live
-from hybrid_ml_scheduler.api.wire.common import Problem
+from hybrid_ml_scheduler.service.wire import live
+from hybrid_ml_scheduler.service.wire.common import Problem
 
 __all__ = ["install_openapi"]
 

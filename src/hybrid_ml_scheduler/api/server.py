@@ -13,10 +13,10 @@ import uvicorn
 from fastapi import FastAPI
 
 from hybrid_ml_scheduler.api.app import create_app
-from hybrid_ml_scheduler.api.logs import configure_logs
 from hybrid_ml_scheduler.api.tidying import TIDY_EVERY_S, Tidying, tidy
 from hybrid_ml_scheduler.core.errors import ConfigurationError, HmsError
 from hybrid_ml_scheduler.schedulers import find
+from hybrid_ml_scheduler.service.logs import configure_logs
 from hybrid_ml_scheduler.settings import Settings
 
 __all__ = ["run_server", "url_of"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hybrid_ml_scheduler.api.desks.telemetry import Telemetry
-from hybrid_ml_scheduler.api.ports import Archive, Catalog, Race
-from hybrid_ml_scheduler.api.screen import Screen
 from hybrid_ml_scheduler.live.hub import Hub
+from hybrid_ml_scheduler.service.ports import Archive, Catalog, Race
+from hybrid_ml_scheduler.service.telemetry import Telemetry
+from hybrid_ml_scheduler.service.viewers.screen import Screen
 
 __all__ = ["Services"]
 

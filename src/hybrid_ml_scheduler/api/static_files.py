@@ -13,7 +13,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 
 from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.api.errors import problem_response
-from hybrid_ml_scheduler.api.wire.catalog import Online
+from hybrid_ml_scheduler.service.wire.catalog import Online
 
 __all__ = ["STATIC", "install_dashboard"]
 

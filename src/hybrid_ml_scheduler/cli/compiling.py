@@ -28,11 +28,11 @@ def _is_compiled() -> bool:
 
 def rehearse() -> None:
     """Run everything once that a service and a first race need compiled, so that nobody waits for it later."""
-    from hybrid_ml_scheduler.experiments.plans import Plan, WorkloadChoice
-    from hybrid_ml_scheduler.experiments.race import entrants, race_seed
     from hybrid_ml_scheduler.live.course import Course
     from hybrid_ml_scheduler.live.race import Race
+    from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
     from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
+    from hybrid_ml_scheduler.studies.race import entrants, race_seed
 
     plan = Plan(schedulers=DEFAULT_RACE, workload=WorkloadChoice(num_tasks=_REHEARSED_TASKS))
     race_seed(plan, entrants(plan), 0)

@@ -68,7 +68,7 @@ class _Overview(PlainGroup):
         module, attribute, summary = _COMMANDS[cmd_name]
         if self.listing:
             return TyperCommand(cmd_name, help=summary)
-        found = getattr(importlib.import_module(f"hybrid_ml_scheduler.cli.{module}"), attribute)
+        found = getattr(importlib.import_module(f"hybrid_ml_scheduler.cli.commands.{module}"), attribute)
         return _as_command(found, cmd_name)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.experiments.node_plan import node_from_mapping, node_to_mapping
-from hybrid_ml_scheduler.experiments.plans import Plan, WorkloadChoice, load_plan
+from hybrid_ml_scheduler.plans.node_plan import node_from_mapping, node_to_mapping
+from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, load_plan
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
 from hybrid_ml_scheduler.workload import PRESETS, preset
 

@@ -19,7 +19,7 @@ _MADE_FROM = {
     "physics": ("core", "physics"),
     "cluster": ("core", "physics", "cluster"),
     "schedulers": ("core", "learning", "physics", "schedulers"),
-    "experiments": ("core", "learning", "physics", "cluster", "schedulers", "experiments"),
+    "training": ("core", "learning", "physics", "cluster", "schedulers", "training"),
 }
 # Files without compiled functions whose constants are compiled in.
 _CONSTANTS = ("protocols.py", "node.py")
@@ -35,7 +35,7 @@ def forget_stale_code(package: Path) -> list[str]:
         wanted = "".join(digests[source] for source in sources)
         try:
             if _stamp(cache) != wanted:
-                if _emptied(cache):
+                if _emptied(package / room):
                     forgotten.append(room)
                 _write(cache, wanted)
         except OSError:
@@ -46,7 +46,7 @@ def forget_stale_code(package: Path) -> list[str]:
 
 def _digest(room: Path) -> str:
     found = hashlib.blake2b(digest_size=16)
-    for path in sorted(room.glob("*.py")):
+    for path in sorted(room.rglob("*.py")):
         text = path.read_bytes()
         if b"njit" in text or path.name in _CONSTANTS:
             found.update(path.name.encode() + b"\0" + text + b"\0")
@@ -60,8 +60,8 @@ def _stamp(cache: Path) -> str:
         return ""
 
 
-def _emptied(cache: Path) -> bool:
-    compiled = [*cache.glob("*.nbi"), *cache.glob("*.nbc")]
+def _emptied(room: Path) -> bool:
+    compiled = [*room.rglob("*.nbi"), *room.rglob("*.nbc")]
     for path in compiled:
         path.unlink(missing_ok=True)
     return bool(compiled)

@@ -24,7 +24,7 @@ from hybrid_ml_scheduler.live.records import Activation, EventKind, Label, Raced
 from hybrid_ml_scheduler.live.stretch import Stretch
 from hybrid_ml_scheduler.physics import PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import blamed, create, find
-from hybrid_ml_scheduler.schedulers.oracle import Oracle
+from hybrid_ml_scheduler.schedulers.rules.oracle import Oracle
 from hybrid_ml_scheduler.workload import TaskStream, WorkloadParameters
 
 __all__ = ["Race"]

@@ -34,7 +34,7 @@ from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.naming import require_name
 from hybrid_ml_scheduler.schedulers.registry import blamed
-from hybrid_ml_scheduler.schedulers.rule_choice import rule_choice
+from hybrid_ml_scheduler.schedulers.rules.rule_choice import rule_choice
 
 __all__ = ["check_scheduler"]
 

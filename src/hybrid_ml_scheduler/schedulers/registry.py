@@ -64,19 +64,35 @@ def _built_in(name: str, label: str, kind: str, target: str, summary: str) -> Sc
 
 
 _BUILT_IN = (
-    _built_in("round_robin", "Round robin", "baseline", "round_robin:RoundRobin", "GPU 0, CPU, GPU 1, CPU ... in turn"),
-    _built_in("random", "Random", "baseline", "random_split:RandomSplit", "uniform share on a uniform GPU"),
-    _built_in("greedy", "Greedy", "baseline", "greedy:Greedy", "share = compute intensity, least loaded GPU"),
-    _built_in("hybrid_ml", "Hybrid ML", "learner", "hybrid_ml:HybridMl", "a Random Forest predicts the best split"),
-    _built_in("rl_agent", "RL agent", "learner", "rl_agent:RlAgent", "a Dueling Double DQN picks a whole device"),
-    _built_in("rl_split", "RL split", "learner", "rl_split:RlSplit", "learned value of the queues picks GPU and share"),
-    _built_in("oracle", "Oracle", "reference", "oracle:Oracle", "fastest split on a grid; ignores queues"),
-    _built_in("cpu_only", "CPU only", "baseline", "fixed:CpuOnly", "everything on the CPU"),
-    _built_in("gpu_only", "GPU only", "baseline", "fixed:GpuOnly", "everything on the least loaded GPU"),
-    _built_in("earliest_device", "Earliest device", "heuristic", "earliest:EarliestDevice", "device that ends first"),
-    _built_in("earliest_finish", "Earliest finish", "heuristic", "earliest:EarliestFinish", "split that ends first"),
     _built_in(
-        "frugal_finish", "Frugal finish", "heuristic", "frugal_finish:FrugalFinish", "soon, for few device-seconds"
+        "round_robin", "Round robin", "baseline", "rules.round_robin:RoundRobin", "GPU 0, CPU, GPU 1, CPU ... in turn"
+    ),
+    _built_in("random", "Random", "baseline", "rules.random_split:RandomSplit", "uniform share on a uniform GPU"),
+    _built_in("greedy", "Greedy", "baseline", "rules.greedy:Greedy", "share = compute intensity, least loaded GPU"),
+    _built_in(
+        "hybrid_ml", "Hybrid ML", "learner", "forest.hybrid_ml:HybridMl", "a Random Forest predicts the best split"
+    ),
+    _built_in(
+        "rl_agent", "RL agent", "learner", "agents.rl_agent:RlAgent", "a Dueling Double DQN picks a whole device"
+    ),
+    _built_in(
+        "rl_split", "RL split", "learner", "agents.rl_split:RlSplit", "learned value of the queues picks GPU and share"
+    ),
+    _built_in("oracle", "Oracle", "reference", "rules.oracle:Oracle", "fastest split on a grid; ignores queues"),
+    _built_in("cpu_only", "CPU only", "baseline", "rules.fixed:CpuOnly", "everything on the CPU"),
+    _built_in("gpu_only", "GPU only", "baseline", "rules.fixed:GpuOnly", "everything on the least loaded GPU"),
+    _built_in(
+        "earliest_device", "Earliest device", "heuristic", "rules.earliest:EarliestDevice", "device that ends first"
+    ),
+    _built_in(
+        "earliest_finish", "Earliest finish", "heuristic", "rules.earliest:EarliestFinish", "split that ends first"
+    ),
+    _built_in(
+        "frugal_finish",
+        "Frugal finish",
+        "heuristic",
+        "rules.frugal_finish:FrugalFinish",
+        "soon, for few device-seconds",
     ),
 )
 

@@ -5,12 +5,14 @@ docs/storage.md lists the functions with their signatures and says what they pro
 
 from __future__ import annotations
 
-from hybrid_ml_scheduler.storage.batches import RowBatch
-from hybrid_ml_scheduler.storage.blocks import FACTS, NUMBERS, ResultColumns, TaskBlock
 from hybrid_ml_scheduler.storage.cache import Cache, CacheHealth, Count, Subscription, open_cache
+from hybrid_ml_scheduler.storage.connect.identity import identity
+from hybrid_ml_scheduler.storage.connect.ownership import owned
+from hybrid_ml_scheduler.storage.connect.schema import SchemaState, check, upgrade
+from hybrid_ml_scheduler.storage.connect.store import Store, open_store, ping
 from hybrid_ml_scheduler.storage.errors import NotOwnerError, ReplayError, StorageError, StoreUnavailableError
-from hybrid_ml_scheduler.storage.export import EXPORT_TABLES, ExportFormat, ExportTable, export_bytes, export_file
-from hybrid_ml_scheduler.storage.history import (
+from hybrid_ml_scheduler.storage.read.export import EXPORT_TABLES, ExportFormat, ExportTable, export_bytes, export_file
+from hybrid_ml_scheduler.storage.read.history import (
     comparative_history,
     data_counts,
     model_history,
@@ -20,11 +22,22 @@ from hybrid_ml_scheduler.storage.history import (
     training_records,
     training_window,
 )
-from hybrid_ml_scheduler.storage.housekeeping import apply_retention, clear_history
-from hybrid_ml_scheduler.storage.identity import identity
-from hybrid_ml_scheduler.storage.integrity import integrity
-from hybrid_ml_scheduler.storage.ledger import ledger
-from hybrid_ml_scheduler.storage.ownership import owned
+from hybrid_ml_scheduler.storage.read.integrity import integrity
+from hybrid_ml_scheduler.storage.read.ledger import ledger
+from hybrid_ml_scheduler.storage.read.replay import verify_replay
+from hybrid_ml_scheduler.storage.read.runs import (
+    create_run,
+    event_history,
+    events_since,
+    get_run,
+    latest_checkpoint,
+    latest_run,
+    list_runs,
+    next_task_id,
+    set_run_state,
+)
+from hybrid_ml_scheduler.storage.read.statistics import statistics
+from hybrid_ml_scheduler.storage.read.trend import trend
 from hybrid_ml_scheduler.storage.records import (
     METRICS,
     Cleared,
@@ -46,7 +59,6 @@ from hybrid_ml_scheduler.storage.records import (
     WriteReport,
     WriterHealth,
 )
-from hybrid_ml_scheduler.storage.replay import verify_replay
 from hybrid_ml_scheduler.storage.rows import (
     CheckpointRow,
     EventRow,
@@ -59,23 +71,11 @@ from hybrid_ml_scheduler.storage.rows import (
     result_rows,
     task_row,
 )
-from hybrid_ml_scheduler.storage.runs import (
-    create_run,
-    event_history,
-    events_since,
-    get_run,
-    latest_checkpoint,
-    latest_run,
-    list_runs,
-    next_task_id,
-    set_run_state,
-)
-from hybrid_ml_scheduler.storage.schema import SchemaState, check, upgrade
-from hybrid_ml_scheduler.storage.statistics import statistics
-from hybrid_ml_scheduler.storage.store import Store, open_store, ping
-from hybrid_ml_scheduler.storage.trend import trend
-from hybrid_ml_scheduler.storage.write import write_batch
-from hybrid_ml_scheduler.storage.writer import StoreWriter
+from hybrid_ml_scheduler.storage.write.batches import RowBatch
+from hybrid_ml_scheduler.storage.write.blocks import FACTS, NUMBERS, ResultColumns, TaskBlock
+from hybrid_ml_scheduler.storage.write.housekeeping import apply_retention, clear_history
+from hybrid_ml_scheduler.storage.write.transaction import write_batch
+from hybrid_ml_scheduler.storage.write.writer import StoreWriter
 
 __all__ = [
     "EXPORT_TABLES",

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hybrid_ml_scheduler.storage import Store, open_store, upgrade
-from hybrid_ml_scheduler.storage.tables import metadata, totals
+from hybrid_ml_scheduler.storage.connect.tables import metadata, totals
 from tests.conftest import administer
 
 

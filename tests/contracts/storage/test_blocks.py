@@ -30,7 +30,7 @@ from hybrid_ml_scheduler.storage import (
     verify_replay,
     write_batch,
 )
-from hybrid_ml_scheduler.storage.copying import packed
+from hybrid_ml_scheduler.storage.write.copying import packed
 from tests.contracts.storage import samples
 
 

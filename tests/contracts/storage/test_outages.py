@@ -27,8 +27,8 @@ from hybrid_ml_scheduler.storage import (
     upgrade,
     verify_replay,
 )
-from hybrid_ml_scheduler.storage import writer as writing
-from hybrid_ml_scheduler.storage.store import connected
+from hybrid_ml_scheduler.storage.connect.store import connected
+from hybrid_ml_scheduler.storage.write import writer as writing
 from tests import services
 from tests.conftest import administer, alone_in
 from tests.contracts.storage import samples

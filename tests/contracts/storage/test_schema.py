@@ -11,8 +11,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from hybrid_ml_scheduler.storage import StorageError, Store, check, identity, open_store, upgrade
-from hybrid_ml_scheduler.storage.store import connected
-from hybrid_ml_scheduler.storage.tables import metadata
+from hybrid_ml_scheduler.storage.connect.store import connected
+from hybrid_ml_scheduler.storage.connect.tables import metadata
 
 
 async def test_an_empty_database_comes_up_to_date_and_a_second_time_changes_nothing(empty_url: str) -> None:

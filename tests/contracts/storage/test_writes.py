@@ -25,7 +25,7 @@ from hybrid_ml_scheduler.storage import (
     verify_replay,
     write_batch,
 )
-from hybrid_ml_scheduler.storage.tables import checkpoints
+from hybrid_ml_scheduler.storage.connect.tables import checkpoints
 from tests.contracts.storage import samples
 
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from hybrid_ml_scheduler.core.errors import ConfigurationError
-from hybrid_ml_scheduler.experiments.engines import LocalEngine
-from hybrid_ml_scheduler.experiments.folder import ResultsFolder
-from hybrid_ml_scheduler.experiments.ray_engine import RayEngine
-from hybrid_ml_scheduler.experiments.sweep import load_sweep, run_sweep
+from hybrid_ml_scheduler.studies.engines import LocalEngine
+from hybrid_ml_scheduler.studies.folder import ResultsFolder
+from hybrid_ml_scheduler.studies.ray_engine import RayEngine
+from hybrid_ml_scheduler.studies.sweep import load_sweep, run_sweep
 
 PLAN = """
 [simulation]

@@ -9,10 +9,10 @@ from typing import Any, cast
 from starlette.websockets import WebSocket
 
 from hybrid_ml_scheduler.api import socket as sockets
-from hybrid_ml_scheduler.api.board import Board
-from hybrid_ml_scheduler.api.desks.telemetry import Telemetry
 from hybrid_ml_scheduler.api.services import Services
 from hybrid_ml_scheduler.live.hub import Hub
+from hybrid_ml_scheduler.service.telemetry import Telemetry
+from hybrid_ml_scheduler.service.viewers.board import Board
 
 
 async def test_a_viewer_who_leaves_in_the_middle_of_a_message_leaves_no_complaint() -> None:

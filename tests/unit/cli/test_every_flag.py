@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import typer
 
-from hybrid_ml_scheduler.cli.formats import Format
 from hybrid_ml_scheduler.cli.main import app, run
+from hybrid_ml_scheduler.cli.output.formats import Format
 
 # What a command needs beside the flag under test, in the folder that `room` furnishes.
 NEEDED = {

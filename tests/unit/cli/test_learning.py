@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hybrid_ml_scheduler.cli.main import run
-from hybrid_ml_scheduler.cli.model_output import FIRST_TRAINING_SEED, LAST_TEST_START, MOST_TEST_SEEDS
-from hybrid_ml_scheduler.experiments.pipeline import TRAINING_SEEDS_FROM
+from hybrid_ml_scheduler.cli.output.model_output import FIRST_TRAINING_SEED, LAST_TEST_START, MOST_TEST_SEEDS
+from hybrid_ml_scheduler.studies.pipeline import TRAINING_SEEDS_FROM
 
 
 def _asked(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, object]:

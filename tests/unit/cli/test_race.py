@@ -175,7 +175,7 @@ def test_a_winner_comes_with_its_paired_interval(hms: Any) -> None:
 
 def test_equal_strategies_are_a_tie(hms: Any, tmp_path: Path) -> None:
     (tmp_path / "twin.py").write_text(
-        "from hybrid_ml_scheduler.schedulers.greedy import Greedy\nclass Twin(Greedy):\n    name = 'twin'\n"
+        "from hybrid_ml_scheduler.schedulers.rules.greedy import Greedy\nclass Twin(Greedy):\n    name = 'twin'\n"
     )
     result = hms(
         "race", "--tasks", "100", "--seeds", "3", "--scheduler", "greedy", "--scheduler", f"{tmp_path}/twin.py:Twin"

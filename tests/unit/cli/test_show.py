@@ -11,13 +11,13 @@ import pytest
 from pypdf import PdfReader
 
 from hybrid_ml_scheduler.cli.main import run
-from hybrid_ml_scheduler.cli.show import print_race
-from hybrid_ml_scheduler.experiments.metrics import fixed
-from hybrid_ml_scheduler.experiments.plans import Plan, WorkloadChoice
-from hybrid_ml_scheduler.experiments.race import entrants, run_race
-from hybrid_ml_scheduler.experiments.report_page import Page
-from hybrid_ml_scheduler.experiments.report_parts import pair_table
-from hybrid_ml_scheduler.experiments.results import race_mapping
+from hybrid_ml_scheduler.cli.output.show import print_race
+from hybrid_ml_scheduler.plans.metrics import fixed
+from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
+from hybrid_ml_scheduler.reports.report_page import Page
+from hybrid_ml_scheduler.reports.report_parts import pair_table
+from hybrid_ml_scheduler.studies.race import entrants, run_race
+from hybrid_ml_scheduler.studies.results import race_mapping
 
 
 def test_a_table_of_a_race_shows_no_zero_with_a_sign(capsys: pytest.CaptureFixture[str]) -> None:

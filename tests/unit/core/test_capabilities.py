@@ -17,11 +17,11 @@ from hybrid_ml_scheduler.core import (
     with_foresight,
     with_rule,
 )
-from hybrid_ml_scheduler.experiments.race import run_scheduler
 from hybrid_ml_scheduler.physics import Node, durations
 from hybrid_ml_scheduler.schedulers import check_scheduler
-from hybrid_ml_scheduler.schedulers.earliest import EarliestFinish
-from hybrid_ml_scheduler.schedulers.greedy import Greedy
+from hybrid_ml_scheduler.schedulers.rules.earliest import EarliestFinish
+from hybrid_ml_scheduler.schedulers.rules.greedy import Greedy
+from hybrid_ml_scheduler.studies.race import run_scheduler
 from hybrid_ml_scheduler.workload import generate, preset
 
 SHARE = 0.25

@@ -10,7 +10,7 @@ import pytest
 
 from hybrid_ml_scheduler.core.compiled import forget_stale_code
 
-ROOMS = ("core", "learning", "physics", "cluster", "schedulers", "experiments")
+ROOMS = ("core", "learning", "physics", "cluster", "schedulers", "training")
 
 
 @pytest.fixture
@@ -44,11 +44,11 @@ def test_unchanged_sources_keep_their_code(package: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "forgotten"),
     [
-        ("physics/fast.py", {"physics", "cluster", "schedulers", "experiments"}),
-        ("learning/fast.py", {"learning", "schedulers", "experiments"}),
-        ("cluster/fast.py", {"cluster", "experiments"}),
-        ("experiments/fast.py", {"experiments"}),
-        ("core/protocols.py", {"learning", "physics", "cluster", "schedulers", "experiments"}),
+        ("physics/fast.py", {"physics", "cluster", "schedulers", "training"}),
+        ("learning/fast.py", {"learning", "schedulers", "training"}),
+        ("cluster/fast.py", {"cluster", "training"}),
+        ("training/fast.py", {"training"}),
+        ("core/protocols.py", {"learning", "physics", "cluster", "schedulers", "training"}),
         ("physics/plain.py", set()),
         ("core/plain.py", set()),
     ],

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 import tomllib
 
-from hybrid_ml_scheduler.api.wire.tasks import NewTask
 from hybrid_ml_scheduler.cli.main import run
-from hybrid_ml_scheduler.experiments.plans import plan_from_mapping
-from hybrid_ml_scheduler.experiments.race import entrants
-from hybrid_ml_scheduler.experiments.sweep import load_sweep
+from hybrid_ml_scheduler.plans.plan import plan_from_mapping
+from hybrid_ml_scheduler.service.wire.tasks import NewTask
+from hybrid_ml_scheduler.studies.race import entrants
+from hybrid_ml_scheduler.studies.sweep import load_sweep
 from hybrid_ml_scheduler.workload import WorkloadParameters
 
 REPOSITORY = Path(__file__).parents[3]

@@ -14,8 +14,8 @@ from hybrid_ml_scheduler.core import RaceContext, Task, TaskBatch
 from hybrid_ml_scheduler.core.errors import ModelError, PlanError
 from hybrid_ml_scheduler.physics import CoExecution, Gpu, MemoryRule, Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import check_scheduler
-from hybrid_ml_scheduler.schedulers.hybrid_ml import HybridMl
-from hybrid_ml_scheduler.schedulers.labels import best_fractions
+from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl
+from hybrid_ml_scheduler.schedulers.forest.labels import best_fractions
 from hybrid_ml_scheduler.workload import generate, preset
 
 

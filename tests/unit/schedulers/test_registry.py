@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from hybrid_ml_scheduler.api.wire.common import StrategyName
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError, SchedulerError
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE, available, check_scheduler, create, find
 from hybrid_ml_scheduler.schedulers.naming import is_name
+from hybrid_ml_scheduler.service.wire.common import StrategyName
 
 PLUGIN = '''
 """A strategy in one file."""

@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.core.errors import ModelError, PlanError
 from hybrid_ml_scheduler.learning import save_agent
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import check_scheduler, create
-from hybrid_ml_scheduler.schedulers.rl_agent import RlAgent, shipped_weights
+from hybrid_ml_scheduler.schedulers.agents.rl_agent import RlAgent, shipped_weights
 from hybrid_ml_scheduler.workload import generate, preset
 
 BUSY: dict[str, Any] = {"epsilon_start": 0.3, "epsilon_end": 0.3}

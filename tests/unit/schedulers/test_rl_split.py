@@ -13,10 +13,10 @@ from hybrid_ml_scheduler.core import RaceContext, Task
 from hybrid_ml_scheduler.core.errors import ModelError, PlanError, SchedulerError
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import check_scheduler
-from hybrid_ml_scheduler.schedulers.earliest import EarliestFinish
-from hybrid_ml_scheduler.schedulers.frugal_finish import FrugalFinish
-from hybrid_ml_scheduler.schedulers.rl_split import RlSplit
-from hybrid_ml_scheduler.schedulers.split_model import load_split, split_document
+from hybrid_ml_scheduler.schedulers.agents.rl_split import RlSplit
+from hybrid_ml_scheduler.schedulers.agents.split_model import load_split, split_document
+from hybrid_ml_scheduler.schedulers.rules.earliest import EarliestFinish
+from hybrid_ml_scheduler.schedulers.rules.frugal_finish import FrugalFinish
 from hybrid_ml_scheduler.workload import generate, preset
 
 TASK = Task(task_id=1, size=900.0, compute_intensity=0.6, memory_required=80.0, arrival_time=0.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hybrid_ml_scheduler.core.errors import ConfigurationError
-from hybrid_ml_scheduler.storage.address import parsed, shown
+from hybrid_ml_scheduler.storage.connect.address import parsed, shown
 
 
 @pytest.mark.parametrize(

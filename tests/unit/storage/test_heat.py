@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hybrid_ml_scheduler.storage.heat import SIZE_STEPS, heat_cells, size_bounds
+from hybrid_ml_scheduler.storage.read.heat import SIZE_STEPS, heat_cells, size_bounds
 
 
 def test_bounds_are_logarithmic_and_hold_the_extremes() -> None:

@@ -6,8 +6,8 @@ import math
 
 from hybrid_ml_scheduler.core import Outcome, Task
 from hybrid_ml_scheduler.storage import result_row, result_rows, task_row
+from hybrid_ml_scheduler.storage.connect.tables import ROW_TABLES
 from hybrid_ml_scheduler.storage.rows import ResultRow
-from hybrid_ml_scheduler.storage.tables import ROW_TABLES
 
 OUTCOME = Outcome(
     task_id=3,

@@ -8,9 +8,9 @@ import threading
 import pytest
 
 from hybrid_ml_scheduler.storage import RowBatch, StorageError, StoreUnavailableError, StoreWriter
-from hybrid_ml_scheduler.storage import writer as writing
-from hybrid_ml_scheduler.storage.backlog import Backlog
 from hybrid_ml_scheduler.storage.records import WriteReport
+from hybrid_ml_scheduler.storage.write import writer as writing
+from hybrid_ml_scheduler.storage.write.backlog import Backlog
 from tests.contracts.storage import samples
 
 

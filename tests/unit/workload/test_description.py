@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 from typer.testing import CliRunner
 
-from hybrid_ml_scheduler.cli.workload import app
-from hybrid_ml_scheduler.cli.workload_picture import bars, show
+from hybrid_ml_scheduler.cli.commands.workload import app
+from hybrid_ml_scheduler.cli.output.workload_picture import bars, show
 from hybrid_ml_scheduler.core import HmsError
 from hybrid_ml_scheduler.workload import PRESETS, describe, generate, load, read_csv, resolve
 from hybrid_ml_scheduler.workload.graph import levels

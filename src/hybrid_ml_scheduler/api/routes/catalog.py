@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from hybrid_ml_scheduler.api.dependencies import CatalogDep
-from hybrid_ml_scheduler.api.problems import problem_responses
-from hybrid_ml_scheduler.api.wire.catalog import About, Health, Preset, StrategyCard
+from hybrid_ml_scheduler.service.problems import problem_responses
+from hybrid_ml_scheduler.service.wire.catalog import About, Health, Preset, StrategyCard
 
 __all__ = ["router"]
 

@@ -9,13 +9,20 @@ from fastapi.responses import StreamingResponse
 
 from hybrid_ml_scheduler.api.dependencies import ArchiveDep
 from hybrid_ml_scheduler.api.downloads import DownloadResponse
-from hybrid_ml_scheduler.api.ports import ExportFormat, ExportTable, LedgerQuery, LedgerSort, Order
-from hybrid_ml_scheduler.api.problems import problem_responses
 from hybrid_ml_scheduler.api.security import require_api_key
-from hybrid_ml_scheduler.api.wire.common import StrategyName
-from hybrid_ml_scheduler.api.wire.history import ComparativeTask, Events, HistoryCleared, Models, TrainingRecord, Trend
-from hybrid_ml_scheduler.api.wire.statistics import Stats
-from hybrid_ml_scheduler.api.wire.tasks import LedgerPage
+from hybrid_ml_scheduler.service.ports import ExportFormat, ExportTable, LedgerQuery, LedgerSort, Order
+from hybrid_ml_scheduler.service.problems import problem_responses
+from hybrid_ml_scheduler.service.wire.common import StrategyName
+from hybrid_ml_scheduler.service.wire.history import (
+    ComparativeTask,
+    Events,
+    HistoryCleared,
+    Models,
+    TrainingRecord,
+    Trend,
+)
+from hybrid_ml_scheduler.service.wire.statistics import Stats
+from hybrid_ml_scheduler.service.wire.tasks import LedgerPage
 
 __all__ = ["router"]
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends
 
 from hybrid_ml_scheduler.api.dependencies import CatalogDep, RaceDep
-from hybrid_ml_scheduler.api.problems import problem_responses
 from hybrid_ml_scheduler.api.security import require_api_key
-from hybrid_ml_scheduler.api.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
+from hybrid_ml_scheduler.service.problems import problem_responses
+from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
 
 __all__ = ["router"]
 

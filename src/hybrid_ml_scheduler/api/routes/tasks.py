@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query
 
 from hybrid_ml_scheduler.api.dependencies import ArchiveDep, RaceDep
-from hybrid_ml_scheduler.api.problems import problem_responses
 from hybrid_ml_scheduler.api.security import require_api_key
-from hybrid_ml_scheduler.api.wire.tasks import NewTask, TaskAdvice, TaskAudit
+from hybrid_ml_scheduler.service.problems import problem_responses
+from hybrid_ml_scheduler.service.wire.tasks import NewTask, TaskAdvice, TaskAudit
 
 __all__ = ["router"]
 

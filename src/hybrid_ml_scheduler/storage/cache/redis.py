@@ -14,10 +14,10 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
-from hybrid_ml_scheduler.core.ending import ended
 from hybrid_ml_scheduler.core.errors import ConfigurationError
 from hybrid_ml_scheduler.storage.cache.contract import CacheHealth, Count, Subscription
 from hybrid_ml_scheduler.storage.cache.local import LocalCache
+from hybrid_ml_scheduler.storage.connect.ending import ended
 
 __all__ = ["RedisCache"]
 

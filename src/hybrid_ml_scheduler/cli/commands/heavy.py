@@ -1,0 +1,99 @@
+"""`hms heavy`: 10,000 tasks, every strategy, plots, tables and a PDF."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hybrid_ml_scheduler.cli.output.formats import Format
+
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.plans.plan import Plan
+    from hybrid_ml_scheduler.studies.folder import ResultsFolder
+
+__all__ = ["heavy"]
+
+REPORT_NAME = "heavy_simulation_report.csv"
+DEFAULT_TASKS = 10_000
+DEFAULT_SEEDS = 3
+
+
+def heavy(
+    tasks: Annotated[int | None, typer.Option(min=1, help="How many tasks (default 10,000).")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of every random stream (default 0).")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds (default 3).")] = None,
+    workload: Annotated[
+        str | None, typer.Option(metavar="PRESET|FILE", help="Preset or trace file (default: heavy).")
+    ] = None,
+    scheduler: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A strategy by name or file.py:Class; repeat for more (default: all)."),
+    ] = None,
+    gpus: Annotated[int | None, typer.Option(help="Number of GPUs (default 4).")] = None,
+    plan: Annotated[Path | None, typer.Option(help="A plan file (.toml, .yaml); flags override it.")] = None,
+    hardware: Annotated[Path | None, typer.Option(help="A hardware profile made by `hms profile`.")] = None,
+    out: Annotated[Path, typer.Option(help="Results folder; an interrupted run goes on there.")] = Path(
+        "results/heavy"
+    ),
+    workers: Annotated[int | None, typer.Option(min=1, max=1024, help="Processes (default: all cores).")] = None,
+    output: Annotated[
+        Format, typer.Option("--format", help="A summary for people or JSON for programs.")
+    ] = Format.TABLE,
+) -> None:
+    """Simulate a heavy load with every strategy and write tables, plots and a PDF report.
+
+    The folder holds `heavy_simulation_report.csv`, `tables/`, `plots/` (PNG and SVG) and `report.pdf`. With `--seeds 1`
+    there are no intervals and no winners.
+    """
+    from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
+    from hybrid_ml_scheduler.schedulers import available
+
+    own = plan is None
+    flags = Flags(
+        tasks=DEFAULT_TASKS if own and tasks is None else tasks,
+        seed=seed,
+        seeds=DEFAULT_SEEDS if own and seeds is None else seeds,
+        workload="heavy" if own and workload is None else workload,
+        gpus=gpus,
+        schedulers=tuple(scheduler or ()),
+        plan=plan,
+        hardware=hardware,
+    )
+    chosen = plan_of(flags, tuple(available()))
+    folder = _compared(chosen, out, workers)
+    _tell(folder, output)
+
+
+def _compared(plan: Plan, out: Path, workers: int | None) -> ResultsFolder:
+    from hybrid_ml_scheduler.cli.compiling import say_if_compiling
+    from hybrid_ml_scheduler.cli.output.progress import progress_bar
+    from hybrid_ml_scheduler.plans.inputs import inputs_of
+    from hybrid_ml_scheduler.reports.making import comparison_steps, study_comparison
+    from hybrid_ml_scheduler.studies.engines import LocalEngine
+    from hybrid_ml_scheduler.studies.folder import ResultsFolder
+    from hybrid_ml_scheduler.studies.race import entrants
+
+    strategies = entrants(plan)
+    plan.workload.tasks(plan.seed)  # a file that cannot be read must not begin a folder
+    folder = ResultsFolder.create(out, kind="heavy", plan=plan.to_mapping(), inputs=inputs_of(plan))
+    say_if_compiling()
+    with folder, progress_bar("heavy", comparison_steps(plan, strategies), unit="steps") as advance:
+        engine = LocalEngine(workers)
+        study_comparison(folder, plan, strategies, report_name=REPORT_NAME, engine=engine, step=lambda _: advance(1))
+    return folder
+
+
+def _tell(folder: ResultsFolder, output: Format) -> None:
+    from hybrid_ml_scheduler.cli.output.show import print_json
+    from hybrid_ml_scheduler.reports.words import executive_summary
+
+    sentences = executive_summary(folder.read_json("run.json"), folder.read_table)
+    if output is Format.JSON:
+        files = sorted(path.relative_to(folder.path).as_posix() for path in folder.path.rglob("*") if path.is_file())
+        print_json({"out": str(folder.path), "complete": folder.is_complete, "summary": sentences, "files": files})
+        return
+    for sentence in sentences:
+        typer.echo(f"- {sentence}")
+    typer.echo(f"Tables, plots and report.pdf are in {folder.path}.")

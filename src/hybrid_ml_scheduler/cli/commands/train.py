@@ -1,0 +1,182 @@
+"""`hms train`: making the learners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hybrid_ml_scheduler.cli.output.formats import Format
+from hybrid_ml_scheduler.cli.output.model_output import FIRST_TRAINING_SEED, Gpus, Output, Plot
+
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.physics import Node
+    from hybrid_ml_scheduler.training.training_log import TrainingLog
+
+    Work = tuple[Mapping[str, float], Callable[[TrainingLog], None]]
+
+__all__ = ["train"]
+
+
+class Kind(str, Enum):
+    """The kinds of forest."""
+
+    RANDOM_FOREST = "random_forest"
+    EXTRA_TREES = "extra_trees"
+
+
+class Agent(str, Enum):
+    """The agents that can be trained."""
+
+    RL_AGENT = "rl_agent"
+    RL_SPLIT = "rl_split"
+
+
+ENDINGS = {Agent.RL_AGENT: (".pth", ".npy"), Agent.RL_SPLIT: (".json",)}
+
+train = typer.Typer(
+    help="Train the forest or an agent and save the model.",
+    epilog="Start with: `hms train forest --out forest.joblib --plot forest.png`, then `hms evaluate forest.joblib`",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+)
+
+
+@train.command(
+    epilog="Example: `hms train forest --workload gpu_friendly --tasks 2000 --out forest.joblib --plot forest.svg`"
+)
+def forest(
+    out: Annotated[Path, typer.Option(help="The model file to write (.joblib).")] = Path("forest.joblib"),
+    workload: Annotated[str, typer.Option(metavar="PRESET", help="The workload to learn on.")] = "mixed",
+    tasks: Annotated[int, typer.Option(min=50, max=100_000_000, help="How many labelled tasks to learn from.")] = 1_000,
+    seed: Annotated[
+        int, typer.Option(min=FIRST_TRAINING_SEED, max=2**62, help="Seed of the training tasks.")
+    ] = 4_000_000,
+    kind: Annotated[Kind, typer.Option(help="Random forest, or extra trees.")] = Kind.RANDOM_FOREST,
+    gpus: Gpus = 4,
+    plot: Plot = None,
+    format: Output = Format.TABLE,
+) -> None:
+    """Fit the forest of `hybrid_ml` to oracle labels of generated tasks, and save it with its scaler.
+
+    The plot shows predicted beside best shares of unseen tasks, how the execution time comes down with the number of
+    labels, and what each feature is worth.
+    """
+    from hybrid_ml_scheduler.cli.output.model_output import check_plot, check_writable, show, write_plot
+    from hybrid_ml_scheduler.cli.output.progress import stages
+    from hybrid_ml_scheduler.cli.output.training_report import forest_frames, forest_result, forest_table
+    from hybrid_ml_scheduler.learning import save_forest
+    from hybrid_ml_scheduler.physics import Node
+    from hybrid_ml_scheduler.training.forest_training import sizes_up_to, train_forest
+    from hybrid_ml_scheduler.workload import preset
+
+    check_writable("--out", out, (".joblib",))
+    check_plot(plot)
+    total, done = len(sizes_up_to(tasks)) + 1, 0
+    with stages() as tell:
+
+        def step() -> None:
+            nonlocal done
+            done += 1
+            tell("growing and judging forests", done, total)
+
+        trained = train_forest(preset(workload), Node.uniform(gpus), seed, tasks, kind.value, step)
+    save_forest(trained.model, out, {"workload": workload, "seed": seed, "tasks": tasks, "num_gpus": gpus})
+    write_plot("forest_training", forest_frames(trained, workload), plot)
+    result = {"model": str(out), "plot": None if plot is None else str(plot), **forest_result(trained)}
+    show(result, forest_table(trained, workload, out, plot), format)
+
+
+@train.command(
+    epilog="Example: `hms train agent --effort 0.1 --out mine.pth --plot mine.png`, then `hms evaluate mine.pth`"
+)
+def agent(
+    strategy: Annotated[Agent, typer.Option(help="Which agent to train.")] = Agent.RL_AGENT,
+    out: Annotated[Path | None, typer.Option(help="The file to write (default rl_agent.pth or rl_split.json).")] = None,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PRESET",
+            help="Workload to learn on (default mixed); rl_agent takes several, the first above all.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=FIRST_TRAINING_SEED, max=2**62, help="First training seed (default: that of the product)."),
+    ] = None,
+    effort: Annotated[float, typer.Option(min=0.001, max=10, help="Share of the full training budget.")] = 1.0,
+    gpus: Gpus = 4,
+    tensorboard: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Write the curves for TensorBoard into this folder.")
+    ] = None,
+    plot: Plot = None,
+    format: Output = Format.TABLE,
+) -> None:
+    """Train an agent in the simulator and save it.
+
+    With nothing but the strategy this makes the very weights that the product ships: `rl_agent` by true
+    returns of every action behind a searched demonstrator (minutes), `rl_split` by policy search (about
+    ten minutes). `--effort 0.1` is for trying out. A name ending in `.npy` keeps the bare weights only.
+    The plot shows the learning curves: search, loss, and latency on training seeds.
+    """
+    from hybrid_ml_scheduler.cli.output.model_output import check_plot, check_writable, show, write_plot
+    from hybrid_ml_scheduler.cli.output.progress import stages
+    from hybrid_ml_scheduler.cli.output.training_report import agent_table, curve_frames
+    from hybrid_ml_scheduler.physics import Node
+    from hybrid_ml_scheduler.training.training_log import TrainingLog
+
+    names = workload or ["mixed"]
+    place = out or Path(f"{strategy.value}{ENDINGS[strategy][0]}")
+    check_writable("--out", place, ENDINGS[strategy])
+    check_plot(plot)
+    prepare = _agent_work if strategy is Agent.RL_AGENT else _split_work
+    # All that can be refused is refused here: the log begins its folder as soon as it is opened.
+    budget, work = prepare(names, Node.uniform(gpus), seed, effort, place)
+    with stages() as tell, TrainingLog(tell, tensorboard, strategy.value) as log:
+        work(log)
+    write_plot(f"{strategy.value}_training", curve_frames(strategy.value, log.curves, names), plot)
+    result = {
+        "model": str(place),
+        "plot": None if plot is None else str(plot),
+        "tensorboard": tensorboard,
+        "strategy": strategy.value,
+        "workloads": names,
+        "budget": budget,
+        "curves": log.curves,
+    }
+    show(result, agent_table(result), format)
+
+
+def _agent_work(names: list[str], node: Node, seed: int | None, effort: float, place: Path) -> Work:
+    """How to train `rl_agent` and save it, and what that costs."""
+    from hybrid_ml_scheduler.training.agent_training import AgentBudget, train_agent
+    from hybrid_ml_scheduler.training.training_files import save_trained_agent
+    from hybrid_ml_scheduler.workload import preset
+
+    budget, laws = AgentBudget().scaled(effort, seed), [preset(name) for name in names]
+
+    def work(log: TrainingLog) -> None:
+        save_trained_agent(train_agent(laws, node, budget, log), node, place)
+
+    return budget.record(), work
+
+
+def _split_work(names: list[str], node: Node, seed: int | None, effort: float, place: Path) -> Work:
+    """How to train `rl_split` and save it, and what that costs."""
+    from hybrid_ml_scheduler.core.errors import PlanError
+    from hybrid_ml_scheduler.training.split_search import SearchBudget, train_split
+    from hybrid_ml_scheduler.training.training_files import save_trained_split
+    from hybrid_ml_scheduler.workload import preset
+
+    if len(names) > 1:
+        raise PlanError(f"rl_split learns on one workload, not on {len(names)} ({', '.join(names)}).")
+    budget, law = SearchBudget().scaled(effort, seed), preset(names[0])
+
+    def work(log: TrainingLog) -> None:
+        save_trained_split(train_split(law, node, budget, log), names, place)
+
+    return budget.record(), work

@@ -1,0 +1,1 @@
+"""What commands print and draw, and where they may write."""

@@ -1,0 +1,159 @@
+"""Results on the terminal: tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["page", "print_json", "print_race", "print_schedulers"]
+
+_MOST_NAMES = 3
+_ENDLESS = 10_000
+
+_COLUMNS = (
+    ("time", "mean_time_s", "s"),
+    ("latency", "mean_latency_s", "s"),
+    ("p95", "p95_latency_s", "s"),
+    ("makespan", "makespan_s", "s"),
+    ("gap", "makespan_gap", "%"),
+    ("energy", "energy_j", "J"),
+    ("cost", "cost_usd", "$"),
+)
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Write JSON to standard output."""
+    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def print_schedulers(entries: Sequence[Mapping[str, Any]]) -> None:
+    """List strategies with what they do."""
+    from rich.table import Table
+
+    table = Table(title="Strategies")
+    for name in ("name", "kind", "what it does"):
+        table.add_column(name)
+    for entry in entries:
+        table.add_row(entry["name"], entry["kind"], entry["summary"])
+    page().print(table)
+
+
+def print_race(result: Mapping[str, Any]) -> None:
+    """Show every strategy beside the proven bound, best latency first."""
+    from rich import box
+    from rich.table import Table
+
+    plan, bound = result["plan"], result["lower_bound"]
+    workload, gpus = plan["workload"], plan["simulation"]["num_gpus"]
+    title = (
+        f"{result['tasks']:,} tasks of {workload.get('preset', workload.get('file'))} on 1 CPU + "
+        f"{gpus} GPU{'s' if gpus > 1 else ''}, seed {result['seed']}"
+    )
+    if result["seeds"] > 1:
+        title += f" and the next {result['seeds'] - 1}, mean ± half of the 95 % interval"
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    table.add_column("strategy", no_wrap=True)
+    for label, _, unit in _COLUMNS:
+        table.add_column(f"{label} {unit}", justify="right", no_wrap=True)
+    rows = sorted(result["schedulers"].items(), key=lambda item: item[1]["mean_latency_s"] or 0.0)
+    for name, metrics in rows:
+        table.add_row(name, *(_cell(metrics, key, unit) for _, key, unit in _COLUMNS))
+    known = [bound["mean_time_s"], None, None, bound["makespan_s"], None, None, None]
+    table.add_section()
+    table.add_row("proven bound", *("" if value is None else _number(value) for value in known), style="dim")
+    console = page()
+    console.print(table)
+    _explain(console, result)
+
+
+def page() -> Console:
+    """The terminal, or where there is none a page so wide that no table is cut and no sentence broken."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=_ENDLESS)
+
+
+def _verdicts(result: Mapping[str, Any]) -> list[str]:
+    """What the paired comparisons of mean latency say about the leader, or that they say nothing."""
+    pairs = [one for one in result["comparisons"] if one["metric"] == "mean_latency_s"]
+    leader = min(result["schedulers"], key=lambda name: result["schedulers"][name]["mean_latency_s"] or 0.0)
+    found, ties = [], []
+    for pair in pairs:
+        if leader not in (pair["first"], pair["second"]):
+            continue
+        other = pair["second"] if pair["first"] == leader else pair["first"]
+        if pair["winner"] != leader:
+            ties.append(other)
+            continue
+        low, high = sorted(abs(end) for end in pair["difference_ci"])
+        level = _level(result)
+        p_value = "< 0.0001" if pair["p_holm"] < 1e-4 else f"{pair['p_holm']:.2g}"
+        span = f"{_number(low)} to {_number(high)} s ({level}, paired; Holm's p {p_value})"
+        found.append(f"latency: {leader} beats {other} by {span}.")
+    return found + _tied(leader, ties) + _undecided(result)
+
+
+def _level(result: Mapping[str, Any]) -> str:
+    """What a pair's interval is: its own at the common level, or at the one that pays for looking several times."""
+    level = f"{100 * result['comparison_level']:.3g} %"
+    return f"{level} at this look, of this pair alone" if "undecided_pairs" in result else f"unadjusted {level}"
+
+
+def _tied(leader: str, ties: Sequence[str]) -> list[str]:
+    if len(ties) > _MOST_NAMES:
+        return [f"latency: {len(ties)} strategies tie with {leader}: no difference shown (--format json names them)."]
+    return [f"latency: no difference shown between {leader} and {other}." for other in ties]
+
+
+def _undecided(result: Mapping[str, Any]) -> list[str]:
+    pending = result.get("undecided_pairs", 0)
+    return [f"latency: {pending} pairs are undecided after {result['seeds']} seeds."] if pending else []
+
+
+def _explain(console: Console, result: Mapping[str, Any]) -> None:
+    console.print(
+        "gap: how far the makespan lies above a bound that no schedule of these tasks on this node can beat "
+        f"(proved by {result['lower_bound']['argument']}).",
+        style="dim",
+    )
+    for verdict in _verdicts(result):
+        console.print(verdict, highlight=False)
+    if "oracle" in result["schedulers"]:
+        console.print(
+            "oracle: least execution time on its grid; it ignores queues, so it is not optimal for latency.",
+            style="dim",
+        )
+    for assumption in result["assumptions"]:
+        console.print(f"assumed: {assumption}", style="yellow", highlight=False)
+
+
+def _cell(metrics: Mapping[str, Any], key: str, unit: str) -> str:
+    from hybrid_ml_scheduler.plans.metrics import fixed
+
+    value = metrics[key]
+    if value is None:
+        return "–"
+    scale = 100.0 if unit == "%" else 1.0
+    text = fixed(value * scale, 2) if unit == "%" else _number(value)
+    ends = metrics.get(f"{key}_ci")
+    if ends and None not in ends:
+        if ends[0] == 0.0 < value:  # cut off at zero, so there is no half to tell
+            return f"{text} [0, {fixed(ends[1] * scale, 2)}]" if unit == "%" else f"{text} [0, {_number(ends[1])}]"
+        half = (ends[1] - ends[0]) / 2.0 * scale
+        text += f" ±{half:,.0f}" if half >= 100.0 else f" ±{half:.2g}"
+    return text
+
+
+def _number(value: float) -> str:
+    """Three significant digits without exponents where that is readable."""
+    if abs(value) < 1e-12:  # zero, or what rounding leaves of it
+        return "0"
+    if abs(value) >= 1000.0:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"

@@ -1,1 +1,0 @@
-"""The scientific mode: plans, paired races, statistics, plots, reports and sweeps."""

@@ -1,0 +1,81 @@
+"""What a result depends on beside its plan: versions, and the files that the plan only names.
+
+A results folder keeps the digests. Weights, traces, profiles or strategies that change between an interrupt and
+the next start would otherwise leave a folder whose parts do not belong together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import entry_points
+from importlib.resources import files
+from pathlib import Path
+
+from hybrid_ml_scheduler.plans.facts import versions
+from hybrid_ml_scheduler.plans.plan import Plan
+from hybrid_ml_scheduler.schedulers import available
+from hybrid_ml_scheduler.schedulers.registry import ENTRY_POINT_GROUP
+
+__all__ = ["RESULTS_FORMAT", "changed_input", "inputs_of", "program_inputs"]
+
+# Raise this by one with every change that lets the same plan give other numbers or other files (whenever the golden
+# runs change, for one): between two releases the version alone does not tell, and half-done folders would mix.
+RESULTS_FORMAT = 2
+_VERSION = "version of "
+_FORMAT = "format of results"
+
+
+def program_inputs(strategies: Iterable[str]) -> dict[str, str]:
+    """The versions of the program and of installed strategies, and the digests of the weights it ships for these."""
+    names = set(strategies)
+    found = {f"{_VERSION}hms": versions()["hybrid-ml-scheduler"], _FORMAT: str(RESULTS_FORMAT)}
+    found.update(_installed_versions(names))
+    shipped = files("hybrid_ml_scheduler.schedulers") / "weights"
+    for file in sorted(shipped.iterdir(), key=lambda one: one.name):
+        if file.name.partition(".")[0] in names:
+            found[f"shipped {file.name}"] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return found
+
+
+def _installed_versions(names: set[str]) -> dict[str, str]:
+    """The versions of the distributions that bring strategies among these names."""
+    entries = available()
+    targets = {name: entries[name].target for name in names & entries.keys() if entries[name].kind == "plugin"}
+    if not targets:
+        return {}  # the metadata of everything installed is not read for nothing
+    points = entry_points(group=ENTRY_POINT_GROUP)
+    brought = [point.dist for point in points if targets.get(point.name) == point.value]
+    return {f"{_VERSION}{dist.name}": dist.version for dist in brought if dist is not None}
+
+
+def inputs_of(plan: Plan) -> dict[str, str]:
+    """Everything a plan's results depend on beside its values."""
+    found = program_inputs(plan.schedulers)
+    for path in _named_files(plan):
+        if path.is_file():
+            found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+def _named_files(plan: Plan) -> Iterator[Path]:
+    if not plan.workload.is_preset:
+        yield Path(plan.workload.source)
+    if plan.hardware is not None:
+        yield Path(plan.hardware)
+    for spec in plan.schedulers:
+        if ".py:" in spec:
+            yield Path(spec.rpartition(":")[0])
+    for options in plan.options.values():
+        model = options.get("model")
+        if isinstance(model, str):
+            yield Path(model)
+
+
+def changed_input(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:
+    """The first input that is not what it was, in words; None where all are the same."""
+    for name in sorted({*before, *now}):
+        if before.get(name) != now.get(name):
+            told = f" ({before.get(name, 'unknown')}; now {now.get(name, 'unknown')})"
+            return f"another {name}{told if name == _FORMAT or name.startswith(_VERSION) else ''}"
+    return None

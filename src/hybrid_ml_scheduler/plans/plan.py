@@ -1,0 +1,247 @@
+"""The plan: *what* is simulated. Frozen, validated before anything runs, hashed and stored with every result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from hybrid_ml_scheduler.core.errors import HmsError, PlanError
+from hybrid_ml_scheduler.core.limits import MOST_SEED, MOST_SEEDS
+from hybrid_ml_scheduler.core.nearest import nearest_hint
+from hybrid_ml_scheduler.core.tasks import TaskBatch
+from hybrid_ml_scheduler.physics.node import Node
+from hybrid_ml_scheduler.plans.node_plan import node_from_mapping, node_to_mapping
+from hybrid_ml_scheduler.workload import DEFAULT_PRESET, PRESETS, WorkloadParameters, preset, resolve
+
+__all__ = [
+    "Plan",
+    "WorkloadChoice",
+    "check_last_seed",
+    "load_plan",
+    "plan_from_mapping",
+    "read_plan_file",
+    "unknown_key",
+]
+
+SECTIONS = ("simulation", "workload", "physics", "schedulers")
+_KEYS: dict[str, tuple[str, ...]] = {
+    "simulation": ("num_gpus", "seed", "seeds", "retrain_interval", "hardware"),
+    "workload": ("preset", "file", "dialect", "options", *(item.name for item in fields(WorkloadParameters))),
+}
+_COUNTS = {"seed": (0, MOST_SEED), "seeds": (1, MOST_SEEDS), "retrain_interval": (1, 1_000_000)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadChoice:
+    """A preset with replaced parameters, or a file with trace options."""
+
+    source: str = DEFAULT_PRESET
+    num_tasks: int | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+    dialect: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_preset(self) -> bool:
+        """Whether tasks are generated rather than read."""
+        return self.source in PRESETS
+
+    def parameters(self) -> WorkloadParameters:
+        """The laws of a generated workload."""
+        count = {} if self.num_tasks is None else {"num_tasks": self.num_tasks}
+        return preset(self.source).with_values({**self.values, **count})
+
+    def tasks(self, seed: int) -> TaskBatch:
+        """The tasks that belong to this seed."""
+        return resolve(
+            self.source,
+            seed=seed,
+            num_tasks=self.num_tasks,
+            values=self.values,
+            dialect=self.dialect,
+            options=self.options,
+        )
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Plain values: every parameter of a preset, or the file and its options."""
+        if self.is_preset:
+            return {"preset": self.source, **self.parameters().to_mapping()}
+        found: dict[str, Any] = {"file": self.source, "dialect": self.dialect, "options": dict(self.options)}
+        return {**found, "num_tasks": self.num_tasks, **self.values}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything that determines a result, apart from the versions of the program's parts."""
+
+    seed: int = 0
+    seeds: int = 1
+    retrain_interval: int = 50
+    workload: WorkloadChoice = field(default_factory=WorkloadChoice)
+    node: Node = field(default_factory=Node)
+    hardware: str | None = None
+    schedulers: tuple[str, ...] = ()
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in _COUNTS.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+                raise PlanError(f"simulation.{name} = {value!r} must be a whole number from {least} to {most}.")
+        check_last_seed("simulation.seeds", self.seeds, self.seed)
+        if self.workload.is_preset:
+            self.workload.parameters()
+        doubled = sorted({name for name in self.schedulers if self.schedulers.count(name) > 1})
+        if doubled:
+            raise PlanError(f"schedulers.race names {doubled[0]!r} more than once.")
+
+    def with_values(self, **values: Any) -> Plan:
+        """A plan with some fields replaced; `None` leaves a field as it is."""
+        return replace(self, **{name: value for name, value in values.items() if value is not None})
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Plain values, in the form a plan file has."""
+        simulation: dict[str, Any] = {"num_gpus": self.node.num_gpus, "seed": self.seed, "seeds": self.seeds}
+        simulation["retrain_interval"] = self.retrain_interval
+        if self.hardware is not None:
+            simulation["hardware"] = self.hardware
+        return {
+            "simulation": simulation,
+            "workload": self.workload.to_mapping(),
+            "physics": node_to_mapping(self.node),
+            "schedulers": {"race": list(self.schedulers), **{k: dict(v) for k, v in self.options.items()}},
+        }
+
+    @property
+    def digest(self) -> str:
+        """A short hash that changes whenever the plan does."""
+        text = json.dumps(self.to_mapping(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def check_last_seed(name: str, seeds: int, seed: int) -> None:
+    """Refuse a number of seeds whose last one would be greater than any seed may be."""
+    if seed + seeds - 1 > MOST_SEED:
+        raise PlanError(f"{name} = {seeds} from seed {seed} on goes beyond the greatest seed, {MOST_SEED}.")
+
+
+def unknown_key(path: str, key: str, known: Iterable[str]) -> PlanError:
+    """The error for a key that does not exist, with the nearest one that does."""
+    return PlanError(f"{path} has no key {key!r}{nearest_hint(key, known)}")
+
+
+def load_plan(path: Path) -> Plan:
+    """Read a plan from a TOML or YAML file; every refusal names the file."""
+    try:
+        return plan_from_mapping(read_plan_file(path), str(path))
+    except HmsError as error:
+        if str(path) in str(error):
+            raise
+        raise PlanError(f"{path}: {error}") from error
+
+
+def read_plan_file(path: Path) -> Mapping[str, Any]:
+    """The sections of a plan file as plain values, not yet checked."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise PlanError(f"There is no plan file {path}.") from None
+    except UnicodeDecodeError:
+        raise PlanError(f"The plan file {path} cannot be read: it is not UTF-8 text.") from None
+    except OSError as error:
+        raise PlanError(f"The plan file {path} cannot be read: {error.strerror or error}.") from None
+    found = _parsed(path, text)
+    if not isinstance(found, Mapping):
+        raise PlanError(f"{path}: a plan is made of sections: {', '.join(SECTIONS)}.")
+    return found
+
+
+def _parsed(path: Path, text: str) -> Any:
+    if path.suffix in (".yaml", ".yml"):
+        import yaml
+
+        try:
+            return yaml.safe_load(text) or {}
+        except yaml.YAMLError as error:
+            raise PlanError(f"{path} is not valid YAML: {' '.join(str(error).split())}.") from None
+    if path.suffix == ".toml":
+        try:
+            return _toml(text)
+        except ValueError as error:
+            raise PlanError(f"{path} is not valid TOML: {error}.") from None
+    raise PlanError(f"{path}: a plan file ends in .toml, .yaml or .yml.")
+
+
+def _toml(text: str) -> Any:
+    import sys
+
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    return tomllib.loads(text)
+
+
+def plan_from_mapping(values: Mapping[str, Any], source: str = "plan") -> Plan:
+    """Build and check a plan from sections of plain values; every key must be known."""
+    for key, section in values.items():
+        if key not in SECTIONS:
+            raise unknown_key(source, key, SECTIONS)
+        if not isinstance(section, Mapping):
+            raise PlanError(f"{source}: {key} must be a section of keys and values.")
+    simulation = dict(values.get("simulation", {}))
+    for key in simulation:
+        if key not in _KEYS["simulation"]:
+            raise _misplaced_key(source, "simulation", key)
+    num_gpus, hardware = simulation.pop("num_gpus", None), simulation.pop("hardware", None)
+    race, options = _schedulers(values.get("schedulers", {}), source)
+    return Plan(
+        **simulation,
+        hardware=hardware,
+        node=node_from_mapping(values.get("physics", {}), num_gpus, hardware, source),
+        workload=_workload(values.get("workload", {}), source),
+        schedulers=race,
+        options=options,
+    )
+
+
+def _misplaced_key(source: str, section: str, key: str) -> PlanError:
+    """The error for a key that a section does not have, and for one that only the other section has."""
+    for other, elsewhere in _KEYS.items():
+        if key in elsewhere:
+            return PlanError(f"{source}: {section} has no key {key!r}; it belongs to the section {other}.")
+    return unknown_key(f"{source}: {section}", key, _KEYS[section])
+
+
+def _workload(section: Mapping[str, Any], source: str) -> WorkloadChoice:
+    values = dict(section)
+    for key in values:
+        if key not in _KEYS["workload"]:
+            raise _misplaced_key(source, "workload", key)
+    name, file = values.pop("preset", None), values.pop("file", None)
+    if name is not None and file is not None:
+        raise PlanError(f"{source}: workload has both a preset and a file; choose one.")
+    if name is not None:
+        preset(name)
+    return WorkloadChoice(
+        source=str(file if file is not None else name or DEFAULT_PRESET),
+        num_tasks=values.pop("num_tasks", None),
+        dialect=values.pop("dialect", None),
+        options=values.pop("options", {}) or {},
+        values=values,
+    )
+
+
+def _schedulers(section: Mapping[str, Any], source: str) -> tuple[tuple[str, ...], Mapping[str, Mapping[str, Any]]]:
+    values = dict(section)
+    race = values.pop("race", ())
+    if not isinstance(race, (list, tuple)) or not all(isinstance(name, str) for name in race):
+        raise PlanError(f"{source}: schedulers.race must be a list of names.")
+    for name, options in values.items():
+        if not isinstance(options, Mapping):
+            raise PlanError(f"{source}: schedulers.{name} must be a section of options.")
+    return tuple(race), values

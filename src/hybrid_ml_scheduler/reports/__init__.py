@@ -1,0 +1,1 @@
+"""Results in, files out: words, plots, PDF reports and traces for Perfetto."""

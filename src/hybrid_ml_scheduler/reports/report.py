@@ -1,0 +1,144 @@
+"""The PDF report: summary in words, tables with intervals, plots, plan, versions, hardware, assumptions."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from hybrid_ml_scheduler.plans.metrics import ASKED, METRICS, figure, figure_with_interval
+from hybrid_ml_scheduler.plans.palette import label_of
+from hybrid_ml_scheduler.reports.report_page import Page
+from hybrid_ml_scheduler.reports.report_parts import annex, cell, pair_table, pairs_explained, plots
+from hybrid_ml_scheduler.reports.words import METHOD, executive_summary, ranked, setting, standing
+from hybrid_ml_scheduler.studies.folder import ResultsFolder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["report_pdf"]
+
+_TITLES = {"heavy": "Heavy simulation", "pipeline": "Pipeline", "race": "Race"}
+_RESULT_COLUMNS = (
+    "mean_latency_s",
+    "p95_latency_s",
+    "mean_time_s",
+    "makespan_s",
+    "makespan_gap",
+    "energy_j",
+    "cost_usd",
+)
+_PAIR_METRICS = ("mean_latency_s", "makespan_s")
+
+
+def report_pdf(folder: ResultsFolder) -> bytes:
+    """The whole report as bytes; the same tables give the same bytes."""
+    if folder.kind == "shift":
+        from hybrid_ml_scheduler.reports.shift_report import shift_page
+
+        page = shift_page(folder)
+    elif folder.kind == "sweep":
+        from hybrid_ml_scheduler.reports.sweep_report import sweep_page
+
+        page = sweep_page(folder)
+    else:
+        page = _comparison_page(folder)
+    target = io.BytesIO()
+    page.build(target)
+    return target.getvalue()
+
+
+def _comparison_page(folder: ResultsFolder) -> Page:
+    run = folder.read_json("run.json")
+    page = Page(title=f"{_TITLES.get(folder.kind, folder.kind.capitalize())} report", subtitle=setting(run))
+    page.heading("Summary")
+    page.bullets(executive_summary(run, folder.read_table)[1:])
+    _results(page, folder)
+    _pairs(page, folder)
+    _models(page, folder)
+    plots(page, folder)
+    annex(page, run, METHOD)
+    return page
+
+
+def _results(page: Page, folder: ResultsFolder) -> None:
+    intervals = folder.read_table("intervals")
+    page.heading("Results")
+    page.text("Mean over seeds and its unadjusted 95 % interval, best mean latency first.")
+    table = intervals.set_index(["scheduler", "metric"])
+    rows = [["Strategy", *(_head(metric) for metric in _RESULT_COLUMNS)]]
+    order = intervals[intervals["metric"] == "mean_latency_s"].sort_values("mean", kind="stable")["scheduler"]
+    for name in order:
+        cells = [cell(table.loc[(name, metric)], METRICS[metric].unit) for metric in _RESULT_COLUMNS]
+        rows.append([label_of(name), *cells])
+    page.table(rows)
+    bounds = folder.read_table("metrics").drop_duplicates("seed")
+    page.text(
+        f"Proven lower bounds (mean over seeds): makespan {figure(float(bounds['makespan_bound_s'].mean()))} s, "
+        f"mean execution time {figure(float(bounds['mean_time_bound_s'].mean()))} s."
+    )
+
+
+def _head(metric: str) -> str:
+    unit = METRICS[metric].unit
+    return METRICS[metric].title + (f" ({unit})" if unit else "")
+
+
+def _pairs(page: Page, folder: ResultsFolder) -> None:
+    intervals, comparisons = folder.read_table("intervals"), folder.read_table("comparisons")
+    if not len(comparisons) or not comparisons["low"].notna().any():
+        return
+    page.heading("Who leads")
+    page.text("The lowest mean of each metric, which strategies it is not shown to differ from, and how many it beats.")
+    page.table(_leaders(intervals, comparisons))
+    page.heading("Who beats whom")
+    meaning = pairs_explained(comparisons)
+    page.text(f"The best strategy of a metric against every other; the difference is best − other. {meaning}")
+    for metric in _PAIR_METRICS:
+        names = [str(name) for name in ranked(metric, intervals)["scheduler"]]
+        if len(names) > 1:
+            own = comparisons[comparisons["metric"] == metric]
+            pair_table(page, f"{METRICS[metric].title} ({METRICS[metric].unit})", own, names[0], names[1:])
+
+
+def _leaders(intervals: pd.DataFrame, comparisons: pd.DataFrame) -> list[list[str]]:
+    rows = [["Metric", "Lowest mean", "No difference shown to", "Beats"]]
+    for metric in ASKED:
+        found = standing(metric, intervals, comparisons)
+        if found is None:
+            continue
+        best = found.best
+        value = figure_with_interval(best["mean"], best["low"], best["high"])
+        leader = f"{label_of(str(best['scheduler']))}, {value} {METRICS[metric].unit}"
+        ties = ", ".join(label_of(name) for name in found.ties) or "–"
+        rows.append([METRICS[metric].title, leader, ties, f"{found.beaten} of {found.beaten + len(found.ties)}"])
+    return rows
+
+
+def _models(page: Page, folder: ResultsFolder) -> None:
+    """What was trained before the evaluation, where there was training."""
+    if "forest" not in folder.tables():
+        return
+    found: Any = folder.read_table("forest").iloc[0]
+    page.heading("Models")
+    page.text(
+        f"The forest was trained on {int(found['samples']):,} labelled tasks. On {int(found['held_out']):,} tasks held "
+        f"out, its share of the GPU is off by {figure(float(found['mean_error']))} on average (95 % of them by at most "
+        f"{figure(float(found['p95_error']))}); always guessing the mean share is off by "
+        f"{figure(float(found['mean_error_of_the_mean']))}."
+    )
+    if "agent" in folder.tables():
+        _agent(page, folder.read_table("agent").iloc[0])
+    page.text("Forest and agent were trained on seeds that the evaluation does not use, and were frozen for it.")
+
+
+def _agent(page: Page, found: Any) -> None:
+    """How the agent was taught; what it is not is said too."""
+    page.text(
+        f"The agent began with {found['begins_with']} and was pre-trained on {int(found['demonstrations']):,} "
+        f"decisions of {label_of(found['teacher'])} with what they really earned ({int(found['updates']):,} updates); "
+        "it did not search for itself, as the long training (hms train agent) does. "
+        f"On {int(found['held_out']):,} other tasks of one seed its mean latency was "
+        f"{figure(float(found['mean_latency_s']))} s, the teacher's "
+        f"{figure(float(found['teacher_mean_latency_s']))} s, and that of the agent before it was taught "
+        f"{figure(float(found['untaught_mean_latency_s']))} s."
+    )

@@ -1,0 +1,193 @@
+"""What the numbers say, in sentences made from the stored tables and nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hybrid_ml_scheduler.plans.intervals import DEFAULT_LEVEL
+from hybrid_ml_scheduler.plans.metrics import ASKED, METRICS, figure, figure_with_interval
+from hybrid_ml_scheduler.plans.palette import label_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "METHOD",
+    "Standing",
+    "early_and_late",
+    "executive_summary",
+    "level_words",
+    "ranked",
+    "setting",
+    "standing",
+    "told_standing",
+]
+
+_MOST_NAMES = 3
+
+METHOD = (
+    "Every strategy meets the same tasks for the same seed. A pair of numbers in brackets is a 95 % interval of the "
+    "mean over seeds (Student's t), unadjusted unless it says otherwise, and cut off at zero where the quantity cannot "
+    "be negative, as a gap to a proven bound. Strategies are compared by their differences seed by seed (paired t "
+    "test), and over all pairs of a metric Holm's method keeps the chance of any false winner at 5 %. Where that "
+    "shows nothing, the answer is “no difference shown”. With one seed there are no intervals and no winners."
+)
+
+
+def setting(run: Mapping[str, Any]) -> str:
+    """What was run, in a sentence."""
+    workload = run["plan"]["workload"]
+    source = f"of the preset {workload['preset']}" if "preset" in workload else f"from {workload['file']}"
+    seeds = "one seed" if run["seeds"] == 1 else f"{run['seeds']} seeds"
+    return (
+        f"{run['tasks']:,} tasks {source} on 1 CPU + {run['plan']['simulation']['num_gpus']} GPUs, "
+        f"{len(run['schedulers'])} strategies, {seeds}."
+    )
+
+
+def executive_summary(run: Mapping[str, Any], read: Callable[[str], pd.DataFrame]) -> list[str]:
+    """The findings, most important first; each winner comes with its interval."""
+    intervals, comparisons = read("intervals"), read("comparisons")
+    sentences = [setting(run), *(_leader(metric, intervals, comparisons) for metric in ASKED)]
+    if run["seeds"] > 1 and any("o difference" in sentence for sentence in sentences):
+        sentences.append(f"Where no difference is shown, more seeds may show one; these are {run['seeds']}.")
+    sentences.append(_certificate(run, intervals, read("metrics")))
+    if run["kind"] != "race":  # a race keeps no way along the tasks
+        sentences += _learners(run, read("curves"))
+    sentences += _memory(intervals)
+    if "oracle" in run["schedulers"]:
+        sentences.append(
+            "The oracle takes the fastest split of each task and ignores queues: it is the reference for execution "
+            "time, not for latency or makespan."
+        )
+    return [sentence for sentence in sentences if sentence]
+
+
+def ranked(metric: str, intervals: pd.DataFrame) -> pd.DataFrame:
+    """The strategies' means of one metric, the best first."""
+    rows = intervals[(intervals["metric"] == metric) & intervals["mean"].notna()]
+    known = METRICS.get(metric)
+    return rows.sort_values("mean", ascending=known is None or known.lower_is_better, kind="stable")
+
+
+class Standing(NamedTuple):
+    """Who leads a metric, whom it ties with, how many it beats, who is second, and the pair with that one."""
+
+    best: Any
+    ties: list[str]
+    beaten: int
+    second: str
+    nearest: Any
+
+
+def standing(metric: str, intervals: pd.DataFrame, comparisons: pd.DataFrame) -> Standing | None:
+    """Where the leader of a metric stands; None where there is nothing to compare."""
+    rows = ranked(metric, intervals)
+    pairs = comparisons[comparisons["metric"] == metric]
+    if len(rows) < 2 or not len(pairs):
+        return None
+    best, second = rows.iloc[0], str(rows.iloc[1]["scheduler"])
+    own = pairs[(pairs["first"] == best["scheduler"]) | (pairs["second"] == best["scheduler"])]
+    winners = {_other(row, best["scheduler"]): row["winner"] for _, row in own.iterrows()}
+    ties = [str(name) for name in rows["scheduler"] if winners.get(name, best["scheduler"]) != best["scheduler"]]
+    nearest = own[(own["first"] == second) | (own["second"] == second)].iloc[0]
+    return Standing(best, ties, len(own) - len(ties), second, nearest)
+
+
+def _leader(metric: str, intervals: pd.DataFrame, comparisons: pd.DataFrame) -> str:
+    rows = ranked(metric, intervals)
+    if len(rows) < 2:
+        return ""
+    best, unit = rows.iloc[0], METRICS[metric].unit
+    value = figure_with_interval(best["mean"], best["low"], best["high"], unit)
+    text = f"{METRICS[metric].title}: {label_of(best['scheduler'])} has the lowest mean, {_with_unit(value, unit)}. "
+    if math.isnan(best["low"]):
+        return text + "One seed shows no winner."
+    found = standing(metric, intervals, comparisons)
+    if found is None:
+        return text + "Every seed gives the same tasks, so no winner is named."
+    return text + told_standing(found, unit)
+
+
+def told_standing(found: Standing, unit: str, most_names: int = _MOST_NAMES) -> str:
+    """Whom the leader beats and by how much, or with whom it ties; more names than these are left to the table."""
+    beaten, ties = found.beaten, found.ties
+    rest = {0: "it beats none", 1: "it beats the one other"}.get(beaten, f"it beats the {beaten} others")
+    if len(ties) > most_names:
+        return f"{len(ties)} strategies tie with it (no difference shown; the report's table names them); {rest}."
+    if ties:
+        shown = " and ".join(filter(None, [", ".join(label_of(name) for name in ties[:-1]), label_of(ties[-1])]))
+        return f"No difference to {shown} is shown; {'a tie' if beaten == 0 else rest}."
+    gap = _gap(found.nearest, found.best, unit)
+    level = _percent(found.nearest.get("level", DEFAULT_LEVEL))
+    return f"It beats all others; the next is {label_of(found.second)}, {gap} (unadjusted {level})."
+
+
+def level_words(pairs: pd.DataFrame) -> str:
+    """The level of the intervals of stored pairs, such as 95 %."""
+    return _percent(pairs["level"].iloc[0] if "level" in pairs and len(pairs) else DEFAULT_LEVEL)
+
+
+def _percent(level: float) -> str:
+    return f"{100.0 * level:.3g} %"
+
+
+def _with_unit(value: str, unit: str) -> str:
+    return value if unit in ("", "%") else f"{value} {unit}"
+
+
+def _other(row: pd.Series[Any], name: str) -> str:
+    return str(row["second"] if row["first"] == name else row["first"])
+
+
+def _gap(row: pd.Series[Any], best: pd.Series[Any], unit: str) -> str:
+    sign = -1.0 if row["first"] == best["scheduler"] else 1.0
+    low, high = sorted((sign * row["low"], sign * row["high"]))
+    return _with_unit(figure_with_interval(sign * row["difference"], low, high), unit) + " behind"
+
+
+def _certificate(run: Mapping[str, Any], intervals: pd.DataFrame, metrics: pd.DataFrame) -> str:
+    bound = float(metrics.drop_duplicates("seed")["makespan_bound_s"].mean())
+    rows = ranked("makespan_gap", intervals)
+    if not len(rows):
+        return "Tasks failed in every strategy, so no makespan can be held against the bound."
+    best = rows.iloc[0]
+    gap = figure_with_interval(best["mean"], best["low"], best["high"], "%")
+    return (
+        f"Certificate: no schedule of these tasks on this node ends before {figure(bound)} s "
+        f"(mean over seeds, proved by {run['bound']}); {label_of(best['scheduler'])} comes closest, {gap} above it."
+    )
+
+
+def _learners(run: Mapping[str, Any], curves: pd.DataFrame) -> list[str]:
+    sentences = []
+    for name, learning in run["schedulers"].items():
+        own = curves[(curves["scheduler"] == name) & curves["time_ratio"].notna()]
+        if learning == "none" or not len(own):
+            continue
+        early, late = early_and_late(own)
+        sentences.append(
+            f"{label_of(name)} (learning: {learning}) took {figure(early)} times the best possible execution time in "
+            f"the first tenth of the run and {figure(late)} times in the last."
+        )
+    return sentences
+
+
+def early_and_late(own: pd.DataFrame) -> tuple[float, float]:
+    """One strategy's execution time over the best possible one: means of the first and the last tenth of the run."""
+    tenth = own["tasks"].max() / 10
+    early = own.loc[own["tasks"] <= tenth, "time_ratio"].mean()
+    return float(early), float(own.loc[own["tasks"] > 9 * tenth, "time_ratio"].mean())
+
+
+def _memory(intervals: pd.DataFrame) -> list[str]:
+    rows = intervals[(intervals["metric"] == "oom_count") & (intervals["mean"] > 0)]
+    if not len(rows):
+        return []
+    most = rows.sort_values("mean", ascending=False, kind="stable").iloc[0]
+    return [
+        f"Some shares did not fit a GPU's memory: most often those of {label_of(most['scheduler'])} "
+        f"({figure(most['mean'])} tasks a run)."
+    ]

@@ -1,0 +1,1 @@
+"""Strategies with a learned value of the queues: what they see, remember and choose."""

@@ -1,0 +1,1 @@
+"""The strategy with a Random Forest, and the labels it learns from."""

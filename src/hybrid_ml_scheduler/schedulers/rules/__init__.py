@@ -1,0 +1,1 @@
+"""Strategies that follow a fixed rule."""

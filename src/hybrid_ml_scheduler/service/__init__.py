@@ -1,0 +1,1 @@
+"""A running service without HTTP: where the arena and the store meet."""

@@ -1,0 +1,196 @@
+"""What has been stored, as wire messages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Protocol, TypeVar
+
+from hybrid_ml_scheduler import storage
+from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.service.explain.audits import Reasons, audit_of, stored_task
+from hybrid_ml_scheduler.service.ports import Download, ExportFormat, ExportTable, LedgerQuery
+from hybrid_ml_scheduler.service.problems import NotFound
+from hybrid_ml_scheduler.service.shelf import Shelf
+from hybrid_ml_scheduler.service.views.statistics import stats_view
+from hybrid_ml_scheduler.service.views.stored import (
+    STORED_NAMES,
+    ledger_row,
+    model_version,
+    result_view,
+    stored_notifications,
+    stored_shift,
+    task_facts,
+    trend_point,
+)
+from hybrid_ml_scheduler.service.wire.history import (
+    Collection,
+    ComparativeTask,
+    Events,
+    HistoryCleared,
+    Models,
+    TrainingRecord,
+    Trend,
+)
+from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus
+from hybrid_ml_scheduler.service.wire.tasks import LedgerPage, TaskAudit
+from hybrid_ml_scheduler.storage import Cache, Store
+from hybrid_ml_scheduler.storage import LedgerQuery as StoredQuery
+
+__all__ = ["ArchiveDesk", "RecordedRace"]
+
+T = TypeVar("T")
+
+_FRESH_S = 1.0
+_USABLE_S = 3.0
+_MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+
+
+async def _again(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield a piece that has been taken, then the others."""
+    yield first
+    async for piece in rest:
+        yield piece
+
+
+class RecordedRace(Protocol):
+    """The race whose history this is, here or in another process."""
+
+    def status(self) -> SimulationStatus:
+        """Say where the race stands."""
+
+    async def reasons(self, task: Task) -> Reasons:
+        """Say why the strategies decided a task as they did."""
+
+    async def clear(self, remove: Callable[[], Awaitable[T]]) -> T:
+        """Have the stored rows removed and begin a new run."""
+
+
+class ArchiveDesk:
+    """Reads the store; keeps expensive answers in the cache for a second."""
+
+    def __init__(self, store: Store, cache: Cache, race: RecordedRace) -> None:
+        self._store = store
+        self._shelf = Shelf(cache, fresh_s=_FRESH_S, usable_s=_USABLE_S)
+        self._race = race
+
+    async def full_history(self, limit: int) -> list[TrainingRecord]:
+        """Return the latest training records, newest first."""
+        rows = await storage.training_records(self._store, limit=limit)
+        return [TrainingRecord(**row._asdict()) for row in rows]
+
+    async def comparative(self, limit: int) -> list[ComparativeTask]:
+        """Return the latest tasks with every strategy's result, newest first."""
+        found = await storage.comparative_history(self._store, limit=limit)
+        return [
+            ComparativeTask(
+                task=task_facts(one.task), results={name: result_view(row) for name, row in one.results.items()}
+            )
+            for one in found
+        ]
+
+    async def clear(self) -> HistoryCleared:
+        """Remove every stored row and begin a new run."""
+        cleared = await self._race.clear(lambda: storage.clear_history(self._store))
+        return HistoryCleared(tasks=cleared.tasks, results=cleared.results)
+
+    async def export(self, table: ExportTable, file_format: ExportFormat) -> Download:
+        """Return a whole table as a file; the first piece is made here, so that a missing store is an error."""
+        pieces = storage.export_bytes(self._store, format=file_format, table=table)
+        chunks = _again(await anext(pieces), pieces)
+        return Download(filename=f"{table}.{file_format}", media_type=_MEDIA_TYPES[file_format], chunks=chunks)
+
+    async def ledger(self, query: LedgerQuery) -> LedgerPage:
+        """Return a page of the ledger."""
+        page = await storage.ledger(
+            self._store,
+            StoredQuery(
+                limit=query.limit,
+                offset=query.offset,
+                sort=STORED_NAMES.get(query.sort, query.sort),  # type: ignore[arg-type]
+                descending=query.order == "desc",
+                scheduler=query.scheduler,
+                device=query.device,
+                task_id=query.task_id,
+                run_id=query.run_id,
+                last_task=query.last_task,
+            ),
+        )
+        return LedgerPage(
+            rows=[ledger_row(row) for row in page.rows],
+            total=page.total,
+            total_is_exact=page.is_exact,
+            first_task=page.first_task,
+            last_task=page.last_task,
+            limit=query.limit,
+            offset=query.offset,
+            sort=query.sort,
+            order=query.order,
+        )
+
+    async def audit(self, task_id: int) -> TaskAudit:
+        """Return a task from every side."""
+        found = await storage.task_history(self._store, task_id)
+        if found is None:
+            raise NotFound(f"There is no task {task_id} in the history.")
+        run = await storage.get_run(self._store, found.task.run_id)
+        if run is None:
+            raise NotFound(f"The run of task {task_id} has been removed from the history.")
+        task = stored_task(found)
+        return await audit_of(self._store, run, found, task, await self._race.reasons(task))
+
+    async def trend(self, points: int, run_id: int | None) -> Trend:
+        """Return the long-term trend with its markers."""
+        wanted = self._race.status().run_id if run_id is None else run_id
+        found = await storage.trend(self._store, points=points, run_id=wanted)
+        shifts = await storage.event_history(self._store, kind="shift", run_id=wanted)
+        models = await storage.model_history(self._store, run_id=wanted)
+        return Trend(
+            points=[trend_point(point) for point in found.points],
+            tasks_per_point=found.bucket_tasks,
+            shifts=[stored_shift(row) for row in reversed(shifts)],
+            models=[model_version(row) for row in reversed(models)],
+            collection=await self._collection(),
+        )
+
+    async def _collection(self) -> Collection:
+        counts = await storage.data_counts(self._store)
+        return Collection(
+            tasks=counts.tasks,
+            results=counts.results,
+            training_records=counts.training,
+            runs=counts.runs,
+            model_versions=counts.models,
+            database="postgresql" if self._store.is_postgres else "sqlite",
+            first_task_id=counts.first_task,
+            last_task_id=counts.last_task,
+        )
+
+    async def models(self, limit: int) -> Models:
+        """Return the retraining history."""
+        total = (await storage.data_counts(self._store)).models
+        rows = await storage.model_history(self._store, limit=limit)
+        return Models(models=[model_version(row) for row in rows], total=total)
+
+    async def events(self, limit: int) -> Events:
+        """Return shifts and notifications."""
+        shifts = await storage.event_history(self._store, kind="shift", limit=limit)
+        notices = await storage.notification_history(self._store, limit=limit)
+        models = await storage.model_history(self._store, limit=limit)
+        return Events(
+            shifts=[stored_shift(row) for row in shifts],
+            notifications=stored_notifications(notices, shifts, models),
+        )
+
+    async def stats(self, window: int, scheduler: str) -> bytes:
+        """Return the statistics over the latest tasks of the present run as JSON, in a race a second or two old.
+
+        Strategies of different runs met different tasks, so that nothing could be said about one against the other.
+        """
+        status = self._race.status()
+        moment = "running" if status.state == "running" else str(status.tasks_total)
+
+        async def made() -> bytes:
+            found = await storage.statistics(self._store, window=window, scheduler=scheduler, run_id=status.run_id)
+            return stats_view(found, window).model_dump_json().encode()
+
+        return await self._shelf.get(f"stats:{window}:{scheduler}:{status.run_id}:{moment}", made)

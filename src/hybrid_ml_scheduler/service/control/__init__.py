@@ -1,0 +1,1 @@
+"""Starting, steering, storing and recovering a run."""

@@ -1,0 +1,71 @@
+"""From settings, requests and stored plans to what is raced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hybrid_ml_scheduler.live.course import Course, Retraining
+from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, plan_from_mapping
+from hybrid_ml_scheduler.schedulers import find, located
+from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, StartRequest
+from hybrid_ml_scheduler.workload import WorkloadParameters, preset
+
+__all__ = ["RunDefaults", "course_of", "plan_for", "shifted", "stored_plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDefaults:
+    """What the next new run is made of where nobody asks for something else; without a speed it keeps the pace."""
+
+    plan: Plan
+    retraining: Retraining
+    speed: float | None
+
+
+def plan_for(plan: Plan, request: StartRequest) -> Plan:
+    """Return the plan of a new run that a request asks for."""
+    workload = plan.workload
+    if request.workload is not None:
+        preset(request.workload)
+        workload = WorkloadChoice(source=request.workload)
+    if request.arrival_rate is not None:
+        workload = replace(workload, values={**workload.values, "arrival_rate": request.arrival_rate})
+    schedulers = plan.schedulers if request.schedulers is None else tuple(request.schedulers)
+    return plan.with_values(
+        seed=request.seed,
+        workload=workload,
+        schedulers=tuple(map(located, schedulers)),  # the run is continued from whatever folder
+        options={located(spec): values for spec, values in plan.options.items()},
+    )
+
+
+def stored_plan(mapping: Mapping[str, Any]) -> Plan:
+    """Return the plan of a stored run."""
+    return plan_from_mapping(mapping, "stored plan")
+
+
+def course_of(plan: Plan, retraining: Retraining) -> Course:
+    """Return what is raced; every strategy is looked up here, so that a wrong name is refused before anything runs."""
+    for spec in plan.schedulers:
+        find(spec)
+    return Course(
+        seed=plan.seed,
+        node=plan.node,
+        preset=plan.workload.source,
+        workload=plan.workload.parameters(),
+        schedulers=plan.schedulers,
+        options=plan.options,
+        retrain_interval=plan.retrain_interval,
+        retraining=retraining,
+    )
+
+
+def shifted(preset_now: str, laws: WorkloadParameters, patch: SimulationPatch) -> tuple[str, WorkloadParameters]:
+    """Return the preset and the laws after a patch."""
+    if patch.workload is not None:
+        preset_now, laws = patch.workload, preset(patch.workload)
+    if patch.arrival_rate is not None:
+        laws = laws.with_values({"arrival_rate": patch.arrival_rate})
+    return preset_now, laws

@@ -1,0 +1,141 @@
+"""Opening the arena and the store together, and closing them in order: nothing that was decided is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from hybrid_ml_scheduler.core import HmsError
+from hybrid_ml_scheduler.core.errors import StorageError
+from hybrid_ml_scheduler.live.arena import Arena
+from hybrid_ml_scheduler.live.course import Retraining
+from hybrid_ml_scheduler.plans.plan import Plan
+from hybrid_ml_scheduler.service.background import going_on
+from hybrid_ml_scheduler.service.control.courses import RunDefaults
+from hybrid_ml_scheduler.service.control.keeper import StoreKeeper
+from hybrid_ml_scheduler.service.control.recovery import LostRunError, recover
+from hybrid_ml_scheduler.service.control.run_control import RaceDesk
+from hybrid_ml_scheduler.service.logs import get_logger
+from hybrid_ml_scheduler.service.viewers.board import Board
+from hybrid_ml_scheduler.service.wire.simulation import StartRequest
+from hybrid_ml_scheduler.storage import (
+    Store,
+    StoreUnavailableError,
+    StoreWriter,
+    apply_retention,
+    next_task_id,
+    open_store,
+    owned,
+)
+
+__all__ = ["Backstage", "Stage", "open_stage"]
+
+_log = get_logger("hms.service")
+
+_BACKLOG_ROWS = 100_000
+_LAST_WRITE_S = 10.0
+_RETENTION_EVERY_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backstage:
+    """Where and how the arena runs."""
+
+    database_url: str
+    connect_timeout_s: float
+    plan: Plan
+    named_schedulers: tuple[str, ...]
+    retraining: Retraining
+    speed: float
+    update_interval_s: float
+    autostart: bool
+    new_run: bool = False
+    retention_tasks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """An arena that runs and a store that is open."""
+
+    arena: Arena
+    store: Store
+    writer: StoreWriter
+    desk: RaceDesk
+
+
+@contextlib.asynccontextmanager
+async def open_stage(backstage: Backstage, board: Board) -> AsyncIterator[Stage]:
+    """Own the database and open everything on it; a second service is refused before it has touched anything."""
+    mine = owned(backstage.database_url, timeout_s=backstage.connect_timeout_s)
+    async with mine as owner, _staged(backstage, board, owner) as stage:
+        yield stage
+
+
+@contextlib.asynccontextmanager
+async def _staged(backstage: Backstage, board: Board, owner: str) -> AsyncIterator[Stage]:
+    """Open the store, start the arena and bring the race back; at the end store everything and close.
+
+    Each part is closed in its turn, the last one opened first, whatever happened while others were.
+    """
+    url, patience_s = backstage.database_url, backstage.connect_timeout_s
+    async with contextlib.AsyncExitStack() as ends:
+        store = await open_store(url, timeout_s=patience_s, owner=owner)
+        ends.push_async_callback(store.close)
+        writer = StoreWriter(url, capacity_rows=_BACKLOG_ROWS, owner=owner)
+        ends.push_async_callback(_end_writing, writer)
+        writer.start()
+        keeper = StoreKeeper(writer)
+        arena = Arena(keeper, board, speed=backstage.speed, frame_every_s=backstage.update_interval_s)
+        ends.push_async_callback(asyncio.to_thread, arena.close)
+        arena.start()
+        defaults = RunDefaults(plan=backstage.plan, retraining=backstage.retraining, speed=backstage.speed)
+        desk = RaceDesk(defaults, arena, store, writer)
+        await ends.enter_async_context(going_on(_keep_house(store, backstage.retention_tasks)))
+        await _come_back(backstage, arena, desk, store, keeper)
+        yield Stage(arena=arena, store=store, writer=writer, desk=desk)
+
+
+async def _end_writing(writer: StoreWriter) -> None:
+    if not await asyncio.to_thread(writer.close, _LAST_WRITE_S):
+        _log.error("not everything could be stored; the run continues from its last checkpoint")
+
+
+async def _come_back(backstage: Backstage, arena: Arena, desk: RaceDesk, store: Store, keeper: StoreKeeper) -> None:
+    """Bring back the newest run in the state it was in; begin one if there is none and that is wanted."""
+    if backstage.new_run:
+        await desk.begin_anew("running" if backstage.autostart else "stopped")
+        return
+    try:
+        found = await recover(store, keeper)
+    except LostRunError as problem:
+        cause = problem.__cause__
+        _log.error(str(problem), exc_info=None if isinstance(cause, HmsError) else cause)
+        desk.named, sentence, ids = backstage.named_schedulers, str(problem), await next_task_id(store)
+        await asyncio.wrap_future(arena.ask(lambda: arena.stand(sentence, ids)))
+        return
+    if found is not None:
+        desk.plan, desk.named = found.plan, backstage.named_schedulers
+
+        def enter() -> None:
+            arena.pace.change(found.speed)
+            arena.enter(found.race, found.state)
+
+        await asyncio.wrap_future(arena.ask(enter))
+        _log.info("run continued", run_id=found.race.run_id, state=found.state, replayed_tasks=found.replayed)
+    elif backstage.autostart:
+        await desk.start(StartRequest())
+
+
+async def _keep_house(store: Store, keep_tasks: int) -> None:
+    """Remove the oldest tasks now and then, where a limit is set."""
+    while keep_tasks:
+        await asyncio.sleep(_RETENTION_EVERY_S)
+        try:
+            removed = await apply_retention(store, keep_tasks=keep_tasks)
+            _log.info("retention", removed_tasks=removed, kept_tasks=keep_tasks)
+        except StoreUnavailableError as problem:
+            _log.warning("retention waits for the store", problem=str(problem))
+        except StorageError as problem:
+            _log.error("retention was refused and is tried again", problem=str(problem))

@@ -1,0 +1,101 @@
+"""Coming back after a stop or a crash: the last checkpoint, then the stored events, up to the last stored row."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+from dataclasses import dataclass
+from typing import cast
+
+from hybrid_ml_scheduler.core import HmsError
+from hybrid_ml_scheduler.core.errors import InternalError
+from hybrid_ml_scheduler.live.checkpoints import unpacked
+from hybrid_ml_scheduler.live.course import Retraining
+from hybrid_ml_scheduler.live.frames import RaceState
+from hybrid_ml_scheduler.live.race import Race
+from hybrid_ml_scheduler.live.records import EventKind, RaceEvent
+from hybrid_ml_scheduler.live.replay import replay
+from hybrid_ml_scheduler.live.sinks import Keeper
+from hybrid_ml_scheduler.plans.plan import Plan
+from hybrid_ml_scheduler.service.control.courses import course_of, stored_plan
+from hybrid_ml_scheduler.storage import (
+    CheckpointRow,
+    EventRow,
+    RunRecord,
+    Store,
+    StoreUnavailableError,
+    events_since,
+    latest_checkpoint,
+    latest_run,
+    next_task_id,
+)
+
+__all__ = ["LostRunError", "Recovered", "recover"]
+
+
+# What a stored state of another shape leads to.
+_BROKEN = (AttributeError, EOFError, ImportError, InternalError, LookupError, TypeError, ValueError, pickle.PickleError)
+
+
+class LostRunError(HmsError):
+    """A stored run that cannot be brought back; what is stored of it stays."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovered:
+    """A race that stands where it stood, and how it was being run."""
+
+    race: Race
+    plan: Plan
+    state: RaceState
+    speed: float
+    replayed: int
+
+
+async def recover(store: Store, keeper: Keeper) -> Recovered | None:
+    """Bring the newest run back; None when there has never been one, `LostRunError` when it cannot be continued."""
+    run = await latest_run(store)
+    if run is None:
+        return None
+    checkpoint = await latest_checkpoint(store, run.run_id)
+    begin = 0 if checkpoint is None else checkpoint.boundary
+    rows, until = await events_since(store, run.run_id, begin), await next_task_id(store)
+    try:
+        return await asyncio.to_thread(_rebuilt, run, checkpoint, [_event(row) for row in rows], until, keeper)
+    except StoreUnavailableError:
+        raise
+    except HmsError as problem:
+        raise LostRunError(f"Run {run.run_id} cannot be continued: {problem}") from problem
+    except _BROKEN as problem:
+        reason = f"{type(problem).__name__}: {problem}"
+        raise LostRunError(f"Run {run.run_id} cannot be continued: {reason}.") from problem
+
+
+def _rebuilt(
+    run: RunRecord, checkpoint: CheckpointRow | None, events: list[RaceEvent], until: int, keeper: Keeper
+) -> Recovered:
+    plan = stored_plan(run.plan)
+    retraining: Retraining = run.controls["retraining"]
+    race = Race(course_of(plan, retraining), run_id=run.run_id, first_task_id=int(run.controls["first_task_id"]))
+    if checkpoint is not None:
+        race.restore(unpacked(checkpoint.blob))
+    begin = race.next_task_id
+    replay(race, events, until, keeper.keep)
+    return Recovered(
+        race=race,
+        plan=plan,
+        state=cast("RaceState", run.state),
+        speed=float(run.controls["speed"]),
+        replayed=race.next_task_id - begin,
+    )
+
+
+def _event(row: EventRow) -> RaceEvent:
+    return RaceEvent(
+        sequence=row.sequence,
+        boundary=row.boundary,
+        kind=cast("EventKind", row.kind),
+        payload=json.loads(row.payload),
+        at=row.created_at,
+    )

@@ -1,0 +1,304 @@
+"""Steering the race: the arena's commands, and the state that a restart must find again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import platform
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from hybrid_ml_scheduler import __version__
+from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.core.errors import StorageError
+from hybrid_ml_scheduler.live.arena import Arena, HaltedError
+from hybrid_ml_scheduler.live.frames import RaceState
+from hybrid_ml_scheduler.live.race import Race
+from hybrid_ml_scheduler.plans.plan import Plan
+from hybrid_ml_scheduler.service.control.asking import asked
+from hybrid_ml_scheduler.service.control.courses import RunDefaults, course_of, plan_for, shifted
+from hybrid_ml_scheduler.service.explain.advice import advice
+from hybrid_ml_scheduler.service.explain.audits import Reasons, reasons_of
+from hybrid_ml_scheduler.service.problems import Conflict, Unavailable
+from hybrid_ml_scheduler.service.views.live import status_view
+from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
+from hybrid_ml_scheduler.service.wire.tasks import NewTask, TaskAdvice
+from hybrid_ml_scheduler.storage import (
+    Store,
+    StoreUnavailableError,
+    StoreWriter,
+    create_run,
+    next_task_id,
+    set_run_state,
+)
+
+__all__ = ["RaceDesk"]
+
+T = TypeVar("T")
+
+_DURABLE_WITHIN_S = 2.0
+_STORED_WITHIN_S = 10.0
+_RETRY_S = 1.0
+_LOOK_AGAIN_S = 0.01
+
+
+class RaceDesk:
+    """One command at a time; the arena carries it out between two tasks."""
+
+    def __init__(self, defaults: RunDefaults, arena: Arena, store: Store, writer: StoreWriter) -> None:
+        self.plan = defaults.plan
+        # Strategies that were named when the service started, for the next run; the stored one goes on with its own.
+        self.named: tuple[str, ...] = ()
+        self._defaults = defaults
+        self._arena = arena
+        self._store = store
+        self._writer = writer
+        self._lock = asyncio.Lock()
+        self._gate = asyncio.Lock()  # shut while a run is replaced: a task that came in then would belong to none
+        self._unsaved: asyncio.Task[None] | None = None
+
+    def status(self) -> SimulationStatus:
+        """Say where the race stands."""
+        return status_view(self._arena.status())
+
+    async def reasons(self, task: Task) -> Reasons:
+        """Say why the strategies decided a task as they did."""
+        return await reasons_of(self._arena, task)
+
+    async def start(self, request: StartRequest) -> SimulationStatus:
+        """Begin, continue or begin anew."""
+        async with self._lock:
+            if request.new_run or (self._arena.race is None and self._arena.problem is None):
+                await self._begin(request)
+            elif request.seed is not None or request.schedulers is not None:
+                raise Conflict("seed and schedulers belong to a new run; ask for it with new_run = true.")
+            else:
+                await self._in_arena(self._arena.refuse_if_halted)
+                patch = SimulationPatch(
+                    speed=request.speed, arrival_rate=request.arrival_rate, workload=request.workload
+                )
+                await self._apply(patch)
+                await self._in_arena(lambda: self._arena.change_state("running"))
+            return await self._saved()
+
+    async def begin_anew(self, state: RaceState) -> None:
+        """Begin a new run without a look at the stored one."""
+        async with self._lock:
+            await self._begin(StartRequest(new_run=True), state)
+
+    async def stop(self) -> SimulationStatus:
+        """Stop; everything decided so far is stored, or waits for a store that is behind."""
+        return await self._go_to("stopped", {"running", "paused"})
+
+    async def pause(self) -> SimulationStatus:
+        """Hold the race where it is."""
+        return await self._go_to("paused", {"running"})
+
+    async def resume(self) -> SimulationStatus:
+        """Go on after a pause."""
+        return await self._go_to("running", {"paused"})
+
+    async def change(self, patch: SimulationPatch) -> SimulationStatus:
+        """Change speed, arrival rate or workload while running."""
+        async with self._lock:
+            await self._apply(patch)
+            return await self._saved()
+
+    async def advise(self, task: NewTask, run: bool) -> TaskAdvice:
+        """Ask every strategy about a task; with `run`, put it into the race too."""
+        if self._arena.race is None:
+            async with self._lock:
+                if self._arena.race is None:
+                    await self._in_arena(self._arena.refuse_if_halted)
+                    await self._begin(StartRequest(), state="stopped")
+        if not run:
+            return await self._in_arena(lambda: advice(self._arena, task, run=False))
+        async with self._gate:
+            answer = await self._in_arena(lambda: advice(self._arena, task, run=True))
+        await self._durable()
+        return answer
+
+    async def clear(self, remove: Callable[[], Awaitable[T]]) -> T:
+        """Have the stored rows removed and begin a new run in the state of the present one, if there is one."""
+        async with self._lock:
+            if self._arena.race is None and self._arena.problem is None:
+                return await remove()
+            request = StartRequest(new_run=True)
+            race, plan = await self._made(request)
+            async with self._held() as state:
+                removed = await remove()
+                await self._enter(race, plan, request, state)
+            return removed
+
+    async def _go_to(self, wanted: RaceState, allowed: set[RaceState]) -> SimulationStatus:
+        async with self._lock:
+
+            def change() -> None:
+                if self._arena.state in allowed:
+                    self._arena.change_state(wanted)
+
+            await self._in_arena(change)
+            if wanted != "running":  # what is shown as done must outlive a crash
+                await self._durable()
+            return await self._saved()
+
+    async def _begin(self, request: StartRequest, state: RaceState = "running") -> None:
+        race, plan = await self._made(request)
+        async with self._held():
+            await self._enter(race, plan, request, state)
+
+    async def _made(self, request: StartRequest) -> tuple[Race, Plan]:
+        """Make the race of a new run before anything is touched: what cannot be made must not cost the present run."""
+        plan = plan_for(self._defaults.plan, request)
+        course = course_of(plan, self._defaults.retraining)
+        race = await asyncio.to_thread(Race, course, run_id=0, first_task_id=0)
+        await next_task_id(self._store)  # without a store nothing is begun, and the present run goes on
+        return race, plan
+
+    @contextlib.asynccontextmanager
+    async def _held(self) -> AsyncIterator[RaceState]:
+        """Hold the race with every row stored; gives its state, in which it goes on unless another one was entered."""
+        async with self._gate:
+            race, state = self._arena.race, self._arena.state
+
+            def go_on() -> None:
+                if self._arena.race is race and self._arena.problem is None:
+                    self._arena.change_state(state)
+
+            try:
+                await self._settled()
+                yield state
+            finally:
+                await self._in_arena(go_on)
+
+    async def _settled(self) -> None:
+        """Stop and have every row stored; refuse if the store takes too long, since a new race would drop the rest."""
+
+        def settle() -> bool:
+            self._arena.change_state("stopped")
+            self._give_up_refused()
+            return self._arena.hand_over()
+
+        deadline_s = time.monotonic() + _STORED_WITHIN_S
+        while True:
+            is_handed_over = await self._in_arena(settle)
+            left_s = deadline_s - time.monotonic()
+            is_stored = await asyncio.to_thread(self._writer.flush, max(0.0, left_s))
+            if is_handed_over and is_stored:
+                return
+            if left_s <= 0.0:
+                rows = self._arena.status().backlog_rows
+                raise Unavailable(f"{rows} rows of the present run are not stored yet; try again when they are.")
+            await asyncio.sleep(_LOOK_AGAIN_S)
+
+    def _give_up_refused(self) -> None:
+        """Drop what a halted race has left behind a row that the store refused: stored now, it would leave a gap."""
+        if self._arena.problem is not None and self._writer.renew() and self._arena.race is not None:
+            self._arena.race.take_rows()
+
+    async def _enter(self, race: Race, plan: Plan, request: StartRequest, state: RaceState) -> None:
+        """Enter a new run whose ids follow those of everything that is stored."""
+        speeds = (request.speed, self._defaults.speed, self._arena.pace.speed)
+        speed = next(speed for speed in speeds if speed is not None)
+        first = await next_task_id(self._store)
+        run_id = await create_run(
+            self._store,
+            plan=plan.to_mapping(),
+            seed=plan.seed,
+            versions=_versions(),
+            state=state,
+            controls={"speed": speed, "retraining": race.course.retraining, "first_task_id": first},
+        )
+        race.take_place(run_id, first)
+        self.plan, self.named = plan, ()
+        self._defaults = replace(self._defaults, plan=plan, speed=None)
+        before = self._arena.race
+
+        def enter() -> None:
+            with contextlib.suppress(StorageError):  # notices that came up meanwhile are no reason to stay behind
+                self._arena.hand_over()
+            self._arena.enter(race, state)
+            self._arena.set_speed(speed)
+
+        def stay_behind() -> None:
+            if self._arena.race is before:  # it has ended, and nothing brings it back after a restart
+                self._arena.stand(f"Run {run_id} was begun and could not be entered.", first)
+
+        try:
+            await self._in_arena(enter)
+        finally:
+            self._arena.ask(stay_behind)
+
+    async def _apply(self, patch: SimulationPatch) -> None:
+        """Change all of it or, where a part is refused, nothing."""
+        race, laws = self._arena.race, None
+        if patch.arrival_rate is not None or patch.workload is not None:
+            await self._in_arena(self._arena.refuse_if_halted)
+            if race is None:
+                raise Conflict("There is no run yet whose workload could be changed; start one first.")
+            laws = shifted(race.preset, race.workload, patch)
+            laws = None if laws == (race.preset, race.workload) else laws
+
+        def change() -> None:
+            if laws is not None:
+                self._arena.shift(*laws)
+            if patch.speed is not None:
+                self._arena.set_speed(patch.speed)
+
+        await self._in_arena(change)
+        if patch.speed is not None:
+            self._defaults = replace(self._defaults, speed=None)
+        if laws is not None:
+            await self._durable()
+
+    async def _in_arena(self, command: Callable[[], T]) -> T:
+        try:
+            return await asked(self._arena, command)
+        except HaltedError as problem:
+            reason = str(problem).rstrip(".")
+            raise Conflict(f"The race cannot go on ({reason}); begin a new one with new_run = true.") from problem
+
+    async def _durable(self) -> None:
+        """Wait a moment until what was handed over is stored; what a slow store has not taken by then, it will."""
+        if self._arena.problem is None:  # else the store may be what refuses; the arena goes on trying by itself
+            await self._in_arena(self._arena.hand_over)
+        await asyncio.to_thread(self._writer.flush, _DURABLE_WITHIN_S)
+
+    async def _saved(self) -> SimulationStatus:
+        """Note the state for a restart; while the store is away, it is noted as soon as it is back."""
+        if self._unsaved is not None and not self._unsaved.done():
+            self._unsaved.cancel()
+        try:
+            await self.save_state()
+        except StoreUnavailableError:
+            self._unsaved = asyncio.create_task(self._save_later())
+        return self.status()
+
+    async def save_state(self) -> None:
+        """Note the state and the pace with the run."""
+        race = self._arena.race
+        if race is not None:
+            controls: dict[str, Any] = {
+                "speed": self._arena.pace.speed,
+                "retraining": race.course.retraining,
+                "first_task_id": race.first_task_id,
+            }
+            await set_run_state(self._store, race.run_id, self._arena.state, controls)
+
+    async def _save_later(self) -> None:
+        while True:
+            await asyncio.sleep(_RETRY_S)
+            try:
+                await self.save_state()
+            except StoreUnavailableError:
+                continue
+            return
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    parts = ("numpy", "numba", "scikit-learn", "torch")
+    return {"hms": __version__, "python": platform.python_version()} | {name: version(name) for name in parts}

@@ -1,0 +1,72 @@
+"""Every strategy's answer to a task from outside."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from hybrid_ml_scheduler.core import NO_GPU, Decision, Task, device_name
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.live.arena import Arena
+from hybrid_ml_scheduler.live.racer import Racer
+from hybrid_ml_scheduler.service.wire.tasks import Advice, NewTask, TaskAdvice
+
+__all__ = ["advice", "device_words"]
+
+
+def advice(arena: Arena, asked: NewTask, *, run: bool) -> TaskAdvice:
+    """Answer for the race as it stands (in the arena's thread); with `run` the task becomes the next one."""
+    race = arena.race
+    if race is None:
+        raise PlanError("There is no run yet; start one first.")
+    if run:
+        arena.refuse_if_halted()
+    task = race.foreign(
+        Task(
+            task_id=race.next_task_id,
+            size=asked.size,
+            compute_intensity=asked.compute_intensity,
+            memory_required=asked.memory_required,
+            arrival_time=race.now_s if asked.arrival_time is None else asked.arrival_time,
+            dependencies=tuple(asked.dependencies),
+        )
+    )
+    decisions = {racer.name: _advice(racer, task) for racer in race.racers}
+    entered = arena.admit(task, time.time()) if run else None
+    return TaskAdvice(
+        task_id=None if entered is None else entered.task_id,
+        simulated_time_s=race.now_s,
+        in_race=run,
+        decisions=decisions,
+    )
+
+
+def _advice(racer: Racer, task: Task) -> Advice:
+    ready_s = racer.simulation.foreseen_s(task) if task.dependencies else task.arrival_time
+    later = task._replace(arrival_time=ready_s) if math.isfinite(ready_s) else task
+    decision, reasons = racer.preview(later)
+    view = racer.simulation.cluster.foreseen_view(later.arrival_time)
+    gpu = view.least_loaded_gpu if decision.gpu is None else decision.gpu
+    estimator = racer.simulation.cluster.estimator
+    parts = estimator.parts(task, decision.gpu_fraction, gpu)
+    fails = parts.failed or math.isnan(ready_s)
+    latency = ready_s - task.arrival_time + view.completion_s(later, decision.gpu_fraction, gpu)
+    return Advice(
+        scheduler=racer.name,
+        gpu_fraction=parts.gpu_fraction,
+        device=device_words(Decision(gpu_fraction=parts.gpu_fraction, gpu=gpu)),
+        confidence=decision.confidence,
+        predicted_time=None if fails else estimator.execution_s(parts),
+        predicted_latency=latency if math.isfinite(latency) else None,
+        predicted_energy=None if fails else estimator.energy_j(parts, gpu if parts.gpu_s > 0 else NO_GPU),
+        predicted_cost=None if fails else estimator.cost_usd(parts, gpu if parts.gpu_s > 0 else NO_GPU),
+        out_of_memory=parts.out_of_memory,
+        reason=reasons,
+        reason_text=str(reasons.get("reason") or racer.summary),
+    )
+
+
+def device_words(decision: Decision) -> str:
+    """Return the device of a decision in words."""
+    unused = decision.gpu_fraction <= 0.0 or decision.gpu is None
+    return device_name(NO_GPU if unused else decision.gpu or 0, decision.gpu_fraction)

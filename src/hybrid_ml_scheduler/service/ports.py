@@ -1,0 +1,157 @@
+"""What the routes need from the rest of the service, as small contracts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from hybrid_ml_scheduler.service.wire.catalog import About, Health, Preset, StrategyCard
+from hybrid_ml_scheduler.service.wire.history import (
+    ComparativeTask,
+    Events,
+    HistoryCleared,
+    Models,
+    TrainingRecord,
+    Trend,
+)
+from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
+from hybrid_ml_scheduler.service.wire.tasks import LedgerPage, NewTask, TaskAdvice, TaskAudit
+
+__all__ = [
+    "Archive",
+    "Catalog",
+    "Download",
+    "ExportFormat",
+    "ExportTable",
+    "LedgerQuery",
+    "LedgerSort",
+    "Order",
+    "Race",
+]
+
+LedgerSort = Literal[
+    "task_id",
+    "scheduler",
+    "device",
+    "gpu_fraction",
+    "size",
+    "compute_intensity",
+    "memory_required",
+    "arrival_time",
+    "time",
+    "latency",
+    "wait",
+    "energy",
+    "cost",
+]
+Order = Literal["asc", "desc"]
+ExportFormat = Literal["csv", "parquet"]
+ExportTable = Literal[
+    "history", "tasks", "scheduler_results", "training_data", "model_versions", "runs", "notifications"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerQuery:
+    """Which rows of the ledger, in which order."""
+
+    limit: int
+    offset: int
+    sort: LedgerSort
+    order: Order
+    scheduler: str | None = None
+    device: str | None = None
+    task_id: int | None = None
+    run_id: int | None = None
+    last_task: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Download:
+    """A file that is made while it is sent."""
+
+    filename: str
+    media_type: str
+    chunks: AsyncIterator[bytes]
+
+
+class Race(Protocol):
+    """The race as the routes steer it."""
+
+    async def start(self, request: StartRequest) -> SimulationStatus:
+        """Begin, continue or begin anew."""
+
+    async def stop(self) -> SimulationStatus:
+        """Stop; everything decided so far is stored."""
+
+    async def pause(self) -> SimulationStatus:
+        """Hold the race where it is."""
+
+    async def resume(self) -> SimulationStatus:
+        """Go on after a pause."""
+
+    async def change(self, patch: SimulationPatch) -> SimulationStatus:
+        """Change speed, arrival rate or workload while running."""
+
+    def status(self) -> SimulationStatus:
+        """Say where the race stands."""
+
+    async def advise(self, task: NewTask, run: bool) -> TaskAdvice:
+        """Ask every strategy about a task; with `run`, put it into the race too."""
+
+
+class Archive(Protocol):
+    """What has been stored."""
+
+    async def full_history(self, limit: int) -> list[TrainingRecord]:
+        """Return the latest training records, newest first."""
+
+    async def comparative(self, limit: int) -> list[ComparativeTask]:
+        """Return the latest tasks with every strategy's result, newest first."""
+
+    async def clear(self) -> HistoryCleared:
+        """Remove every stored row and begin a new run."""
+
+    async def export(self, table: ExportTable, file_format: ExportFormat) -> Download:
+        """Return a whole table as a file."""
+
+    async def ledger(self, query: LedgerQuery) -> LedgerPage:
+        """Return a page of the ledger."""
+
+    async def audit(self, task_id: int) -> TaskAudit:
+        """Return a task from every side."""
+
+    async def trend(self, points: int, run_id: int | None) -> Trend:
+        """Return the long-term trend with its markers."""
+
+    async def models(self, limit: int) -> Models:
+        """Return the retraining history."""
+
+    async def events(self, limit: int) -> Events:
+        """Return shifts and notifications."""
+
+    async def stats(self, window: int, scheduler: str) -> bytes:
+        """Return the statistics over the latest tasks: a `Stats` as JSON."""
+
+
+class Catalog(Protocol):
+    """What the service offers and how it is."""
+
+    def strategies(self) -> list[StrategyCard]:
+        """List every registered strategy."""
+
+    def chosen(self, asked: Sequence[str]) -> list[str]:
+        """Return the strategies a client asked for as a plan names them."""
+
+    def presets(self) -> list[Preset]:
+        """List the workload presets."""
+
+    def card(self) -> About:
+        """Say what a client should know."""
+
+    async def health(self) -> Health:
+        """Ask every part how it is."""
+
+    async def metrics(self) -> bytes:
+        """Return the Prometheus text."""

@@ -1,0 +1,1 @@
+"""From records of the arena and the store to wire messages."""

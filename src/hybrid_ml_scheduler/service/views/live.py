@@ -1,0 +1,108 @@
+"""From the arena's records to wire messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime, timezone
+
+from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.live.frames import DeviceState, Frame, Mark, Status
+from hybrid_ml_scheduler.live.records import Notice
+from hybrid_ml_scheduler.service.wire import live
+from hybrid_ml_scheduler.service.wire.simulation import LearningState, Shift, SimulationStatus, WorkloadState
+
+__all__ = ["load_view", "moment", "notice_view", "shift_view", "status_view", "task_view", "update_view"]
+
+_NO_LOAD = live.DeviceLoad(utilization=0.0, run_utilization=0.0, queue_length=0, backlog_s=0.0)
+
+
+def moment(seconds: float) -> datetime:
+    """Return a wall-clock moment."""
+    return datetime.fromtimestamp(seconds, tz=timezone.utc)
+
+
+def task_view(task: Task) -> live.LatestTask:
+    """Return a task as viewers see it."""
+    return live.LatestTask(
+        id=task.task_id, size=task.size, intensity=task.compute_intensity, memory=task.memory_required
+    )
+
+
+def shift_view(mark: Mark) -> Shift:
+    """Return a shift as a marker."""
+    return Shift.model_validate({**asdict(mark), "at": moment(mark.at)})
+
+
+def notice_view(notice: Notice, number: int) -> live.Notification:
+    """Return a notice as a message."""
+    return live.Notification(
+        id=number,
+        key=notice.key,
+        level=notice.level,
+        message=notice.message,
+        at=moment(notice.at),
+        event=notice.event,
+        data=dict(notice.data),
+    )
+
+
+def load_view(devices: Mapping[str, DeviceState]) -> live.ClusterLoad:
+    """Return the loads of one cluster; a cluster that does not exist is idle."""
+    loads = {name: live.DeviceLoad.model_construct(**asdict(state)) for name, state in devices.items()}
+    average = sum(load.utilization for load in loads.values()) / len(loads) if loads else 0.0
+    return live.ClusterLoad(average_utilization=average, **{"cpu": _NO_LOAD, **loads})
+
+
+def status_view(status: Status) -> SimulationStatus:
+    """Return where the race stands."""
+    return SimulationStatus(
+        state=status.state,
+        is_running=status.state in ("running", "paused"),
+        is_paused=status.state == "paused",
+        run_id=status.run_id,
+        seed=status.seed,
+        tasks_processed=status.tasks_processed,
+        tasks_total=status.next_task_id,
+        last_task_id=status.next_task_id - 1 if status.next_task_id else None,
+        simulated_time_s=status.simulated_time_s,
+        speed=status.speed,
+        achieved_speed=status.achieved_speed,
+        workload=WorkloadState(preset=status.preset, arrival_rate=status.arrival_rate),
+        schedulers=list(status.schedulers),
+        num_gpus=status.num_gpus,
+        retrain_interval=status.retrain_interval,
+        retraining=status.retraining,
+        storage=status.storage,
+        backlog_rows=status.backlog_rows,
+        problem=status.problem,
+        learning={name: LearningState(**asdict(state)) for name, state in status.learning.items()},
+    )
+
+
+def update_view(frame: Frame, seq: int, focus: str) -> live.SimulationUpdate:
+    """Return a frame as the update for a viewer with this focus."""
+    clusters = {name: load_view(devices) for name, devices in frame.clusters.items()}
+    return live.SimulationUpdate(
+        seq=seq,
+        at=moment(frame.at),
+        status=status_view(frame.status),
+        simulated_time_s=frame.status.simulated_time_s,
+        tasks_processed=frame.status.tasks_processed,
+        task=None if frame.task is None else task_view(frame.task),
+        recent_tasks=[task_view(task) for task in frame.recent_tasks],
+        latest_results={name: live.LatestResult(**_result(trace)) for name, trace in frame.latest.items()},
+        comparison=[live.Comparison(**asdict(standing)) for standing in frame.standings],
+        focus=focus,
+        utilization=clusters.get(focus) or load_view({}),
+        clusters=clusters,
+        audit={name: live.DecisionAudit(**asdict(audit)) for name, audit in frame.audits.items()},
+        bound=live.Bound(**asdict(frame.bound)),
+        shifts=[shift_view(mark) for mark in frame.marks],
+    )
+
+
+def _result(trace: object) -> dict[str, object]:
+    values: dict[str, object] = asdict(trace)  # type: ignore[call-overload]
+    values.pop("task_id")
+    return values

@@ -1,0 +1,76 @@
+"""Stored statistics as the wire message."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from hybrid_ml_scheduler.service.views.stored import STORED_NAMES
+from hybrid_ml_scheduler.service.wire.statistics import (
+    Correlations,
+    HeatCell,
+    HeatMap,
+    Histogram,
+    Metric,
+    Percentiles,
+    Stats,
+    WinMatrix,
+)
+from hybrid_ml_scheduler.storage import Statistics
+
+__all__ = ["stats_view"]
+
+
+def _stored(metric: Metric) -> str:
+    return STORED_NAMES.get(metric.value, metric.value)
+
+
+def stats_view(found: Statistics, window: int) -> Stats:
+    """Return statistics with the names of the wire."""
+    wire_names = {stored: wire for wire, stored in STORED_NAMES.items()}
+    names = [wire_names.get(name, name) for name in found.correlation_names]
+    schedulers = list(found.schedulers)
+    return Stats(
+        window=window,
+        tasks=found.tasks,
+        first_task_id=found.first_task,
+        last_task_id=found.last_task,
+        win_loss={
+            metric: WinMatrix(
+                metric=metric,
+                schedulers=schedulers,
+                share=[list(row) for row in found.win_loss[_stored(metric)]],  # type: ignore[index]
+                tasks=found.compared[_stored(metric)],  # type: ignore[index]
+            )
+            for metric in Metric
+        },
+        correlations=Correlations(
+            names=names,
+            values=[list(row) for row in found.correlations],
+            scheduler=found.correlation_scheduler,
+            tasks=found.correlated,
+        ),
+        heat_map=HeatMap(
+            size_bounds=list(found.size_bounds),
+            intensity_bounds=list(found.intensity_bounds),
+            cells=[HeatCell(**asdict(cell)) for cell in found.heat_map],
+        ),
+        sizes=Histogram(bounds=list(found.histogram_bounds), counts=list(found.histogram_counts)),
+        percentiles=_percentiles(found),
+    )
+
+
+def _percentiles(found: Statistics) -> list[Percentiles]:
+    by_stored = {_stored(metric): metric for metric in Metric}
+    return [
+        Percentiles(
+            scheduler=one.scheduler_name,
+            metric=by_stored[one.metric],
+            tasks=one.tasks,
+            mean=one.mean,
+            p50=one.p50,
+            p95=one.p95,
+            p99=one.p99,
+        )
+        for one in found.spreads
+        if one.metric in by_stored
+    ]

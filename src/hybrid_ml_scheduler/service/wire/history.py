@@ -1,0 +1,125 @@
+"""Messages about what was stored."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import Field
+
+from hybrid_ml_scheduler.service.wire.common import Answer
+from hybrid_ml_scheduler.service.wire.live import Notification
+from hybrid_ml_scheduler.service.wire.simulation import Shift
+from hybrid_ml_scheduler.service.wire.tasks import TaskFacts
+
+__all__ = [
+    "Collection",
+    "ComparativeTask",
+    "Events",
+    "HistoryCleared",
+    "ModelVersion",
+    "Models",
+    "Result",
+    "TrainingRecord",
+    "Trend",
+    "TrendPoint",
+]
+
+
+class TrainingRecord(Answer):
+    """A task with the oracle's label."""
+
+    task_id: int
+    size: float
+    compute_intensity: float
+    memory_required: float
+    optimal_gpu_fraction: float
+    optimal_time: float
+
+
+class Result(Answer):
+    """One strategy's outcome of a task; times are null when it failed."""
+
+    time: float | None
+    energy: float | None
+    cost: float | None
+    latency: float | None
+    wait: float | None
+    gpu_fraction: float
+    device: str
+
+
+class ComparativeTask(Answer):
+    """A task and what every strategy made of it."""
+
+    task: TaskFacts
+    results: dict[str, Result]
+
+
+class HistoryCleared(Answer):
+    """How much was removed."""
+
+    tasks: int
+    results: int
+
+
+class ModelVersion(Answer):
+    """One retraining that was activated."""
+
+    version: int = Field(description="Counts the models of one strategy within one run.")
+    run_id: int | None
+    scheduler: str
+    at: datetime
+    task_id: int = Field(description="The first task decided with it.")
+    samples: int
+    error: float | None
+    duration_s: float
+
+
+class Models(Answer):
+    """The retraining history, newest first."""
+
+    models: list[ModelVersion]
+    total: int
+
+
+class TrendPoint(Answer):
+    """The means over a stretch of tasks."""
+
+    first_task_id: int
+    last_task_id: int
+    tasks: int
+    simulated_time_s: float
+    avg_time: dict[str, float | None]
+    avg_latency: dict[str, float | None]
+    avg_energy: dict[str, float | None]
+    avg_cost: dict[str, float | None]
+
+
+class Collection(Answer):
+    """How much has been collected."""
+
+    tasks: int
+    results: int
+    training_records: int
+    runs: int
+    model_versions: int
+    database: str = Field(description="`sqlite` or `postgresql`.")
+    first_task_id: int | None
+    last_task_id: int | None
+
+
+class Trend(Answer):
+    """The long-term trend with the markers that belong on its time axis."""
+
+    points: list[TrendPoint]
+    tasks_per_point: int
+    shifts: list[Shift]
+    models: list[ModelVersion]
+    collection: Collection
+
+
+class Events(Answer):
+    """Shifts and notifications, newest first."""
+
+    shifts: list[Shift]
+    notifications: list[Notification]

@@ -1,0 +1,115 @@
+"""Messages that steer the race and say where it stands."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from hybrid_ml_scheduler.service.wire.common import Answer, Demand, StrategyChoice
+
+__all__ = ["LearningState", "Shift", "SimulationPatch", "SimulationStatus", "StartRequest", "WorkloadState"]
+
+_SLOWEST = 0.001
+
+
+def _possible(speed: float) -> float:
+    if 0.0 < speed < _SLOWEST:
+        raise ValueError(f"a speed is 0 (as fast as possible) or at least {_SLOWEST}")
+    return speed
+
+
+Speed = Annotated[
+    float,
+    Field(ge=0.0, le=1e6, description="Tasks per wall second, at least 0.001; 0 = as fast as possible."),
+    AfterValidator(_possible),
+]
+ArrivalRate = Annotated[float, Field(ge=1e-4, le=1e6, description="Tasks per second of simulated time.")]
+Preset = Annotated[str, Field(min_length=1, max_length=64, description="The name of a workload preset.")]
+
+
+class StartRequest(Demand):
+    """How to start; an empty body continues the run that is there, or begins the first one."""
+
+    new_run: bool = Field(default=False, description="Begin a new run instead of continuing the present one.")
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = Field(default=None, description="Only with `new_run`.")
+    workload: Preset | None = None
+    arrival_rate: ArrivalRate | None = None
+    speed: Speed | None = None
+    schedulers: Annotated[list[StrategyChoice], Field(min_length=1, max_length=64)] | None = Field(
+        default=None, description="The strategies of the new run, as `/api/strategies` names them; only with `new_run`."
+    )
+
+
+class SimulationPatch(Demand):
+    """Changes while running; what is left out stays."""
+
+    speed: Speed | None = None
+    arrival_rate: ArrivalRate | None = None
+    workload: Preset | None = None
+
+
+class WorkloadState(Answer):
+    """What the stream of tasks is made of at the moment."""
+
+    preset: str
+    arrival_rate: float
+
+
+class Shift(Answer):
+    """A change of the workload while running: a marker on every chart over time."""
+
+    task_id: int = Field(description="The first task of the changed stream.")
+    tasks_processed: int
+    simulated_time_s: float
+    at: datetime
+    workload: str
+    arrival_rate: float
+    message: str
+
+
+class LearningState(Answer):
+    """How a learning strategy is getting on, and how often it really learns."""
+
+    kind: Literal["forest", "agent", "other"]
+    updates: int = Field(description="Retrainings of the forest, or gradient steps of the agent.")
+    tasks_per_update: float | None = Field(description="Tasks of this run divided by updates.")
+    coalesced: int = Field(description="Retrainings that were merged into a newer one because the race was faster.")
+    is_training: bool
+    samples: int | None = None
+    error: float | None = Field(default=None, description="Mean absolute error of the forest in its latest fit.")
+    loss: float | None = None
+    epsilon: float | None = None
+    last_update_task: int | None = None
+
+
+class SimulationStatus(Answer):
+    """Where the race stands."""
+
+    state: Literal["idle", "running", "paused", "stopped"]
+    is_running: bool = Field(description="Started and not stopped; also true while paused.")
+    is_paused: bool
+    run_id: int | None
+    seed: int | None
+    tasks_processed: int = Field(description="Tasks of this run.")
+    tasks_total: int = Field(description="Tasks over all runs that the store holds ids for.")
+    last_task_id: int | None
+    simulated_time_s: float
+    speed: float
+    achieved_speed: float = Field(description="Tasks per wall second, measured over the last seconds.")
+    workload: WorkloadState
+    schedulers: list[str]
+    num_gpus: int
+    retrain_interval: int
+    retraining: Literal["background", "synchronous"]
+    storage: Literal["ok", "waiting", "down", "refused"] = Field(
+        description="`waiting`: the store slows the race; `refused`: it takes no more rows of this run, see `problem`."
+    )
+    backlog_rows: int = Field(description="Rows accepted and not yet stored; 0 after a stop: everything is stored.")
+    problem: str | None = Field(description="Why the race cannot go on, in one sentence; a new run is the way out.")
+    out_of_sight: str | None = Field(
+        default=None,
+        description="Why a service that follows does not hear the race; all else is then the last it heard.",
+    )
+    learning: dict[str, LearningState]

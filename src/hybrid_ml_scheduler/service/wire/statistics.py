@@ -1,0 +1,91 @@
+"""Statistics over the latest tasks."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from pydantic import Field
+
+from hybrid_ml_scheduler.service.wire.common import Answer
+
+__all__ = ["Correlations", "HeatCell", "HeatMap", "Histogram", "Metric", "Percentiles", "Stats", "WinMatrix"]
+
+
+class Metric(str, Enum):
+    """What strategies can be compared by, task for task."""
+
+    TIME = "time"
+    LATENCY = "latency"
+    ENERGY = "energy"
+    COST = "cost"
+
+
+class WinMatrix(Answer):
+    """Share of tasks where the row's value is lower than the column's; equal values count for nobody."""
+
+    metric: Metric
+    schedulers: list[str]
+    share: list[list[float | None]] = Field(description="Row by column; null on the diagonal and without tasks.")
+    tasks: int = Field(description="Tasks that two strategies at least finished; a pair is compared on those of both.")
+
+
+class Correlations(Answer):
+    """Pearson correlation of task features and outcomes; null where a column is constant."""
+
+    names: list[str]
+    values: list[list[float | None]]
+    scheduler: str
+    tasks: int = Field(description="Tasks that this strategy finished: the coefficients are over these.")
+
+
+class HeatCell(Answer):
+    """The device that was best for tasks of one range of size and intensity."""
+
+    size_low: float
+    size_high: float
+    intensity_low: float
+    intensity_high: float
+    tasks: int
+    optimal_gpu_fraction: float | None = Field(description="Mean of the oracle's fraction.")
+    best_device: str | None = Field(description="`cpu`, `gpu` or `split`, by the oracle's majority.")
+
+
+class HeatMap(Answer):
+    """Size by intensity to the best device; size bounds are logarithmic."""
+
+    size_bounds: list[float]
+    intensity_bounds: list[float]
+    cells: list[HeatCell]
+
+
+class Histogram(Answer):
+    """How many tasks have which size; `bounds` has one entry more than `counts`."""
+
+    bounds: list[float]
+    counts: list[int]
+
+
+class Percentiles(Answer):
+    """Mean and percentiles of each metric for one strategy."""
+
+    scheduler: str
+    metric: Metric
+    tasks: int
+    mean: float | None
+    p50: float | None
+    p95: float | None
+    p99: float | None
+
+
+class Stats(Answer):
+    """Everything the statistics widgets show, over the latest `window` tasks of the present run."""
+
+    window: int
+    tasks: int
+    first_task_id: int | None
+    last_task_id: int | None
+    win_loss: dict[Metric, WinMatrix]
+    correlations: Correlations
+    heat_map: HeatMap
+    sizes: Histogram
+    percentiles: list[Percentiles]

@@ -1,0 +1,1 @@
+"""Addresses, connections, tables, migrations and who owns the store."""

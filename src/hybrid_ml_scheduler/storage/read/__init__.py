@@ -1,0 +1,1 @@
+"""Questions to the store: history, ledger, statistics, replay and export."""

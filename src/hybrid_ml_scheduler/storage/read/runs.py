@@ -1,0 +1,122 @@
+"""Runs: what was asked for, the state it is in, and how to come back to it after a crash."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from hybrid_ml_scheduler.storage.connect.store import Store
+from hybrid_ml_scheduler.storage.connect.tables import checkpoints, events, runs, totals
+from hybrid_ml_scheduler.storage.errors import StorageError
+from hybrid_ml_scheduler.storage.read.replay import row_columns
+from hybrid_ml_scheduler.storage.records import RunRecord
+from hybrid_ml_scheduler.storage.rows import CheckpointRow, EventRow
+
+__all__ = [
+    "ENDED",
+    "create_run",
+    "event_history",
+    "events_since",
+    "get_run",
+    "latest_checkpoint",
+    "latest_run",
+    "list_runs",
+    "next_task_id",
+    "set_run_state",
+]
+
+# The state of a run that another one has followed.
+ENDED = "ended"
+
+
+async def create_run(
+    store: Store,
+    *,
+    plan: Mapping[str, Any],
+    seed: int,
+    versions: Mapping[str, Any],
+    state: str = "stopped",
+    controls: Mapping[str, Any] | None = None,
+) -> int:
+    """Begin a run and return its id. All others have ended with that: only the newest is ever continued."""
+    values = {"plan": dict(plan), "seed": seed, "versions": dict(versions), "state": state}
+    insert = sa.insert(runs).values(**values, controls=dict(controls or {}), created_at=time.time())
+    async with store.writing() as connection:
+        await connection.execute(sa.update(runs).where(runs.c.state != ENDED).values(state=ENDED))
+        await connection.execute(sa.delete(checkpoints))
+        return int((await connection.execute(insert.returning(runs.c.run_id))).scalar_one())
+
+
+async def get_run(store: Store, run_id: int) -> RunRecord | None:
+    """Return one run."""
+    found = await _runs(store, sa.select(runs).where(runs.c.run_id == run_id))
+    return found[0] if found else None
+
+
+async def latest_run(store: Store) -> RunRecord | None:
+    """Return the newest run."""
+    found = await list_runs(store, limit=1)
+    return found[0] if found else None
+
+
+async def list_runs(store: Store, *, limit: int = 50, before: int | None = None) -> list[RunRecord]:
+    """Return runs, newest first, older than `before` where it is given."""
+    query = sa.select(runs).order_by(runs.c.run_id.desc()).limit(limit)
+    return await _runs(store, query if before is None else query.where(runs.c.run_id < before))
+
+
+async def _runs(store: Store, query: sa.Select[Any]) -> list[RunRecord]:
+    async with store.reading() as connection:
+        return [RunRecord(**record) for record in (await connection.execute(query)).mappings()]
+
+
+async def set_run_state(store: Store, run_id: int, state: str, controls: Mapping[str, Any] | None = None) -> None:
+    """Note the state (and, where given, the controls) that a run is in, so that a restart finds it again.
+
+    A run that has ended stays so, whatever is noted late.
+    """
+    values: dict[str, Any] = {"state": state} if controls is None else {"state": state, "controls": dict(controls)}
+    goes_on = sa.and_(runs.c.run_id == run_id, runs.c.state != ENDED)
+    async with store.writing() as connection:
+        outcome = await connection.execute(sa.update(runs).where(goes_on).values(**values))
+    if outcome.rowcount != 1 and await get_run(store, run_id) is None:
+        raise StorageError(f"{store.name} has no run {run_id}.")
+
+
+async def next_task_id(store: Store) -> int:
+    """Return the lowest task id that was never stored, in any run, cleared or not."""
+    async with store.reading() as connection:
+        return int((await connection.execute(sa.select(totals.c.next_task_id))).scalar_one())
+
+
+async def latest_checkpoint(store: Store, run_id: int) -> CheckpointRow | None:
+    """Return the newest checkpoint of a run."""
+    columns = row_columns(checkpoints, CheckpointRow)
+    query = sa.select(*columns).where(checkpoints.c.run_id == run_id).order_by(checkpoints.c.boundary.desc()).limit(1)
+    async with store.reading() as connection:
+        record = (await connection.execute(query)).one_or_none()
+    return None if record is None else CheckpointRow(*record)
+
+
+async def events_since(store: Store, run_id: int, boundary: int = 0) -> list[EventRow]:
+    """Return the events of a run at or after a task boundary, in the order they happened."""
+    query = sa.select(*row_columns(events, EventRow)).where(events.c.run_id == run_id, events.c.boundary >= boundary)
+    async with store.reading() as connection:
+        return [EventRow(*record) for record in await connection.execute(query.order_by(events.c.sequence))]
+
+
+async def event_history(
+    store: Store, *, kind: str | None = None, run_id: int | None = None, limit: int = 100
+) -> list[EventRow]:
+    """Return the newest events of one run, or of all, newest first."""
+    order = (events.c.run_id.desc(), events.c.sequence.desc())
+    query = sa.select(*row_columns(events, EventRow)).order_by(*order).limit(limit)
+    if kind is not None:
+        query = query.where(events.c.kind == kind)
+    if run_id is not None:
+        query = query.where(events.c.run_id == run_id)
+    async with store.reading() as connection:
+        return [EventRow(*record) for record in await connection.execute(query)]

@@ -1,0 +1,246 @@
+"""A race: the same tasks for every strategy, each on its own cluster, judged against a proven floor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+from hybrid_ml_scheduler.cluster import Certificate, RunColumns, Simulation, Summary, certificate, run_batch, summarize
+from hybrid_ml_scheduler.core import Learns, Prepares, RaceContext, Scheduler, TaskBatch, with_rule
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.physics import Durations, Node, PhysicsEstimator, TaskSeconds, durations
+from hybrid_ml_scheduler.plans.plan import Plan, check_last_seed
+from hybrid_ml_scheduler.schedulers import create
+from hybrid_ml_scheduler.studies.sequential import Look, looks_until_decided, planned_looks
+from hybrid_ml_scheduler.studies.statistics import Samples
+
+__all__ = [
+    "Entrant",
+    "SeedRace",
+    "check_search",
+    "entrants",
+    "race_seed",
+    "race_until_decided",
+    "run_race",
+    "run_scheduler",
+    "same_tasks",
+    "samples_of",
+    "task_seconds",
+]
+
+Progress = Callable[[int], None]
+_REPORT_EVERY = 250
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entrant:
+    """One strategy in a race: its name, how to make it anew for every seed, and whether it learns on the way."""
+
+    name: str
+    spec: str
+    options: Mapping[str, Any]
+    learning: str
+
+    def make(self) -> Scheduler:
+        """A fresh instance, with nothing remembered."""
+        return create(self.spec, self.options)
+
+
+def entrants(plan: Plan) -> list[Entrant]:
+    """The strategies of a plan, made once to see that they can be."""
+    found: list[Entrant] = []
+    for spec in plan.schedulers:
+        name = spec.rpartition(":")[2] if spec.endswith(".py") else spec
+        options = _options(plan, name)
+        made = create(spec, options)
+        learning = _learning(made)
+        if any(other.name == made.name for other in found):
+            raise PlanError(f"Two strategies of the race are called {made.name!r}.")
+        found.append(Entrant(name=made.name, spec=spec, options=options, learning=learning))
+    unused = set(plan.options) - {entrant.name for entrant in found} - set(plan.schedulers)
+    if unused:
+        raise PlanError(f"schedulers.{sorted(unused)[0]} has options but is not in the race.")
+    return found
+
+
+def _options(plan: Plan, name: str) -> Mapping[str, Any]:
+    """A strategy's own options; the forest is retrained as often as the plan says, unless they say otherwise."""
+    options = plan.options.get(name, {})
+    return {"retrain_every": plan.retrain_interval, **options} if name == "hybrid_ml" else options
+
+
+def _learning(made: Scheduler) -> str:
+    """`online`, `frozen` or `none`: a learner says itself whether it goes on learning."""
+    said = getattr(made, "learning", None)
+    if isinstance(said, bool):
+        return "online" if said else "frozen"
+    return str(said) if said is not None else ("online" if isinstance(made, Learns) else "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedRace:
+    """The results of all strategies on the tasks of one seed."""
+
+    seed: int
+    tasks: int
+    assumptions: tuple[str, ...]
+    bound: Certificate
+    summaries: Mapping[str, Summary]
+
+    def metrics(self, name: str) -> dict[str, Any]:
+        """One strategy's metrics with its gap to the proven makespan bound."""
+        summary = self.summaries[name]
+        found = {key: value for key, value in asdict(summary).items() if key != "tasks"}
+        return {**found, "makespan_gap": summary.gap(self.bound.makespan_s)}
+
+
+def run_scheduler(
+    scheduler: Scheduler,
+    batch: TaskBatch,
+    node: Node,
+    *,
+    seed: int,
+    options: Mapping[str, Any] | None = None,
+    seconds: Durations | None = None,
+    progress: Progress | None = None,
+) -> RunColumns:
+    """Run one strategy over a batch: compiled if it has a rule, otherwise step by step."""
+    seconds = durations(batch, node) if seconds is None else seconds
+    ruled = with_rule(scheduler)
+    if ruled is not None:
+        if isinstance(scheduler, Prepares):
+            context = RaceContext(estimator=PhysicsEstimator(node), seed=seed, options=options or {})
+            scheduler.prepare(context)
+        columns = run_batch(batch, node, ruled.rule(batch), seconds=seconds)
+        if progress is not None:
+            progress(len(batch))
+        return columns
+    recall = None if batch.has_dependencies else 0
+    simulation = Simulation(node, scheduler, seed=seed, options=options, recall=recall)
+    return _stepped(simulation, batch, seconds, progress)
+
+
+def _stepped(simulation: Simulation, batch: TaskBatch, seconds: Durations, progress: Progress | None) -> RunColumns:
+    outcomes = []
+    told = 0
+    for row, (task, luck, one) in enumerate(
+        zip(batch, batch.duration_factor.tolist(), task_seconds(seconds), strict=True)
+    ):
+        outcomes += simulation.advance(task.arrival_time)
+        simulation.offer(task, luck, one)
+        if progress is not None and row - told >= _REPORT_EVERY:
+            progress(row - told)
+            told = row
+    outcomes += simulation.drain()
+    if progress is not None:
+        progress(len(batch) - told)
+    return RunColumns.from_outcomes(batch, simulation.cluster.node, outcomes)
+
+
+def task_seconds(seconds: Durations) -> Iterator[TaskSeconds]:
+    """The durations of a batch, task by task.
+
+    One column for each kind of GPU, and a record only when it is asked for: a list of them all would be walked
+    through by the garbage collector again and again.
+    """
+    gpu = zip(*(column.tolist() for column in seconds.gpu_s.T), strict=True)
+    paged: Iterator[tuple[float, ...]] = repeat((), len(seconds.cpu_s))
+    if len(seconds.paged_s):
+        paged = zip(*(column.tolist() for column in seconds.paged_s.T), strict=True)
+    return map(TaskSeconds, seconds.cpu_s.tolist(), gpu, paged)
+
+
+Watcher = Callable[[Entrant, int, TaskBatch, RunColumns], None]
+
+
+def race_seed(
+    plan: Plan,
+    strategies: Sequence[Entrant],
+    seed: int,
+    *,
+    progress: Progress | None = None,
+    watch: Watcher | None = None,
+) -> SeedRace:
+    """Race all strategies on the tasks of one seed; `watch` sees the columns of each before they are dropped."""
+    batch = plan.workload.tasks(seed)
+    seconds = durations(batch, plan.node)
+    options = {"retrain_interval": plan.retrain_interval}
+    summaries = {}
+    for entrant in strategies:
+        columns = run_scheduler(
+            entrant.make(), batch, plan.node, seed=seed, options=options, seconds=seconds, progress=progress
+        )
+        summaries[entrant.name] = summarize(columns)
+        if watch is not None:
+            watch(entrant, seed, batch, columns)
+    return SeedRace(
+        seed=seed,
+        tasks=len(batch),
+        assumptions=(*batch.assumptions, *hardware_assumptions(plan, batch)),
+        bound=certificate(batch, plan.node, seconds),
+        summaries=summaries,
+    )
+
+
+def hardware_assumptions(plan: Plan, batch: TaskBatch) -> tuple[str, ...]:
+    """What a measured machine leaves to guessing, such as tasks outside the measured range."""
+    if plan.hardware is None:
+        return ()
+    from hybrid_ml_scheduler.hardware import assumptions
+
+    return tuple(assumptions(Path(plan.hardware), batch))
+
+
+def run_race(
+    plan: Plan,
+    *,
+    progress: Progress | None = None,
+    watch: Watcher | None = None,
+) -> list[SeedRace]:
+    """Race over all seeds of the plan, one after the other."""
+    strategies = entrants(plan)
+    seeds = range(plan.seed, plan.seed + plan.seeds)
+    return [race_seed(plan, strategies, seed, progress=progress, watch=watch) for seed in seeds]
+
+
+def same_tasks(races: Sequence[SeedRace]) -> bool:
+    """Whether several seeds gave the very same tasks, as a file does that leaves nothing to be drawn."""
+    return len(races) > 1 and len({race.bound for race in races}) == 1
+
+
+def samples_of(races: Sequence[SeedRace], metric: str) -> dict[str, list[float]]:
+    """The values of one metric by strategy, one for each seed."""
+    return {name: [float(getattr(race.summaries[name], metric)) for race in races] for name in races[0].summaries}
+
+
+def check_search(plan: Plan, most: int) -> None:
+    """Refuse a search for a decision that could not be carried through to its last seed."""
+    planned_looks(most)
+    check_last_seed("--max-seeds", most, plan.seed)
+
+
+def race_until_decided(
+    plan: Plan,
+    *,
+    most: int,
+    metric: str = "mean_latency_s",
+    progress: Progress | None = None,
+    watch: Watcher | None = None,
+) -> tuple[list[SeedRace], Look]:
+    """Add seeds until every pair of strategies is decided on one metric, or `most` seeds are spent."""
+    check_search(plan, most)
+    strategies = entrants(plan)
+    races: list[SeedRace] = []
+
+    def sample(seeds: int) -> Samples:
+        more = range(plan.seed + len(races), plan.seed + seeds)
+        races.extend(race_seed(plan, strategies, seed, progress=progress, watch=watch) for seed in more)
+        if same_tasks(races):
+            raise PlanError(f"{plan.workload.source}: every seed gives the same tasks, so more seeds decide nothing.")
+        return samples_of(races, metric)
+
+    looks = list(looks_until_decided(metric, sample, most=most))
+    return races, looks[-1]

@@ -1,0 +1,90 @@
+"""The folder of a race: plan, results and tables, from which `hms report` draws plots and a PDF."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybrid_ml_scheduler.plans.facts import computing_facts
+from hybrid_ml_scheduler.plans.inputs import inputs_of
+from hybrid_ml_scheduler.plans.plan import Plan
+from hybrid_ml_scheduler.studies.folder import ResultsFolder
+from hybrid_ml_scheduler.studies.race import SeedRace, same_tasks
+from hybrid_ml_scheduler.studies.tables import comparison_table, interval_table, metric_table
+from hybrid_ml_scheduler.studies.trials import FLOOR, Record, figures_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["race_folder", "write_race"]
+
+
+def race_folder(out: Path, plan: Plan, until: int | None) -> ResultsFolder:
+    """Begin the folder before the race, so that another plan's results are refused at once."""
+    stored = {**plan.to_mapping(), "digest": plan.digest}
+    if until is not None:
+        stored["until_decided"] = until
+    return ResultsFolder.create(out, kind="race", plan=stored, inputs=inputs_of(plan))
+
+
+def write_race(folder: ResultsFolder, plan: Plan, result: Mapping[str, Any], races: Sequence[SeedRace]) -> None:
+    """Write results and tables; the folder is complete when all of them are there."""
+    with folder.phase("simulate"):
+        for name, frame in _tables(races, result["comparison_level"]).items():
+            folder.write_table(name, frame)
+        folder.write_bytes("summary.csv", _summary(result).encode("utf-8"))
+        folder.write_json("run.json", _run_facts(plan, result))
+        text = json.dumps(result, indent=2, allow_nan=False) + "\n"
+        folder.write_bytes("race.json", text.encode("utf-8"))
+    folder.complete()
+
+
+def _tables(races: Sequence[SeedRace], level: float) -> dict[str, pd.DataFrame]:
+    """The same tables as those of a long comparison, as far as summaries go."""
+    floors = {race.seed: _record(FLOOR, race.seed, _bound(race)) for race in races}
+    runs = [_record(name, race.seed, figures_of(race.summaries[name])) for name in races[0].summaries for race in races]
+    metrics = metric_table(runs, floors)
+    comparisons = comparison_table(metrics, level=level)
+    # Repeats of one observation name no winner.
+    found = comparisons.iloc[:0] if same_tasks(races) else comparisons
+    return {"metrics": metrics, "intervals": interval_table(metrics), "comparisons": found}
+
+
+def _record(name: str, seed: int, figures: Mapping[str, Any]) -> Record:
+    return Record(name=name, seed=seed, figures=figures, columns={})
+
+
+def _bound(race: SeedRace) -> dict[str, Any]:
+    return {**asdict(race.bound), "binding": race.bound.binding}
+
+
+def _run_facts(plan: Plan, result: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "kind": "race",
+        "plan": plan.to_mapping(),
+        "plan_digest": plan.digest,
+        "tasks": result["tasks"],
+        "seeds": result["seeds"],
+        "assumptions": result["assumptions"],
+        "bound": result["lower_bound"]["argument"],
+        "schedulers": {name: row["learning"] for name, row in result["schedulers"].items()},
+        "hardware": "default physics" if plan.node.curves is None else plan.node.curves.source,
+        **computing_facts(),
+    }
+
+
+def _summary(result: Mapping[str, Any]) -> str:
+    """One row a strategy with every plain figure."""
+    rows: Mapping[str, Mapping[str, Any]] = result["schedulers"]
+    first = next(iter(rows.values()))
+    names = [key for key, value in first.items() if not isinstance(value, (Mapping, list))]
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["scheduler", *names])
+    table.writerows([name, *(row[key] for key in names)] for name, row in rows.items())
+    return text.getvalue()

@@ -1,0 +1,131 @@
+"""One strategy on the tasks of one seed, as a job that any process on any machine can do."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_ml_scheduler.cluster import Summary, certificate, summarize
+from hybrid_ml_scheduler.core.errors import HmsError
+from hybrid_ml_scheduler.core.tasks import TaskBatch
+from hybrid_ml_scheduler.physics import best_execution_s, durations
+from hybrid_ml_scheduler.plans.plan import Plan
+from hybrid_ml_scheduler.studies.pareto import time_energy_front
+from hybrid_ml_scheduler.studies.race import Entrant, hardware_assumptions, run_scheduler
+
+__all__ = ["FLOOR", "Record", "Trial", "figures_of", "run_trial", "trials_of"]
+
+FLOOR = "floor"
+_PER_TASK = ("latency_s", "execution_s", "energy_j", "cost_usd")
+_PLACEMENT = ("gpu_fraction", "gpu", "cpu_start_s", "cpu_s", "gpu_start_s", "gpu_s")
+_WORKLOAD = ("task_id", "size", "compute_intensity", "memory_required", "arrival_time")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What to run; without an entrant it is the floor: bounds, fronts and the tasks themselves."""
+
+    plan: Plan
+    seed: int
+    entrant: Entrant | None = None
+    keep_placement: bool = False
+
+    @property
+    def name(self) -> str:
+        """The strategy's name, or `floor`."""
+        return FLOOR if self.entrant is None else self.entrant.name
+
+    @property
+    def label(self) -> str:
+        """A name for files and progress bars."""
+        return f"{self.name}-{self.seed}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Record:
+    """What came of a trial: figures, and columns with one number a task."""
+
+    name: str
+    seed: int
+    figures: Mapping[str, Any]
+    columns: Mapping[str, npt.NDArray[Any]]
+
+    def to_bytes(self) -> bytes:
+        """The record as a NumPy archive; nothing in it needs to be unpickled."""
+        head = json.dumps({"name": self.name, "seed": self.seed, "figures": self.figures}, sort_keys=True)
+        packed = io.BytesIO()
+        arrays: dict[str, Any] = {f"column_{name}": data for name, data in self.columns.items()}
+        np.savez(packed, head=np.array(head), **arrays)
+        return packed.getvalue()
+
+    @classmethod
+    def load(cls, path: Path) -> Record:
+        """Read a stored record."""
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                head = json.loads(str(archive["head"]))
+                columns = {key[7:]: archive[key] for key in archive.files if key.startswith("column_")}
+        except (OSError, ValueError, KeyError) as error:
+            raise HmsError(f"{path} is not a stored trial ({error}); delete it and run again.") from error
+        return cls(columns=columns, **head)
+
+
+def trials_of(plan: Plan, strategies: Sequence[Entrant]) -> list[Trial]:
+    """All trials of a plan: for every seed the floor and every strategy; placements are kept for the first seed.
+
+    Learners come first: they take longest, and what is long should begin early.
+    """
+    seeds = range(plan.seed, plan.seed + plan.seeds)
+    runners = [*sorted(strategies, key=lambda one: one.learning == "none"), None]
+    return [
+        Trial(plan=plan, seed=seed, entrant=entrant, keep_placement=seed == plan.seed)
+        for entrant in runners
+        for seed in seeds
+    ]
+
+
+def run_trial(trial: Trial) -> Record:
+    """Do one trial."""
+    batch = trial.plan.workload.tasks(trial.seed)
+    if trial.entrant is None:
+        return _floor(trial, batch)
+    scheduler = trial.entrant.make()
+    options = {"retrain_interval": trial.plan.retrain_interval}
+    columns = run_scheduler(scheduler, batch, trial.plan.node, seed=trial.seed, options=options)
+    names = (*_PER_TASK, *(_PLACEMENT if trial.keep_placement else ()))
+    return Record(
+        name=trial.name,
+        seed=trial.seed,
+        figures={"learning": trial.entrant.learning, **figures_of(summarize(columns))},
+        columns={name: np.asarray(getattr(columns, name)) for name in names},
+    )
+
+
+def figures_of(summary: Summary) -> dict[str, Any]:
+    """A summary as flat figures, one a column of a table."""
+    found = asdict(summary)
+    shares = found.pop("utilization")
+    return {**found, **{f"utilization_{device}": share for device, share in shares.items()}}
+
+
+def _floor(trial: Trial, batch: TaskBatch) -> Record:
+    node = trial.plan.node
+    seconds = durations(batch, node)
+    bound = certificate(batch, node, seconds)
+    columns: dict[str, npt.NDArray[Any]] = {
+        "best_s": best_execution_s(batch, node, seconds) * batch.duration_factor,
+    }
+    if trial.keep_placement:
+        columns.update({name: getattr(batch, name) for name in _WORKLOAD})
+        columns.update({"cpu_s": seconds.cpu_s, "gpu_s": seconds.on_gpu(0)})
+        columns["front_time_s"], columns["front_energy_j"] = time_energy_front(batch, node)
+    assumptions = [*batch.assumptions, *hardware_assumptions(trial.plan, batch)]
+    figures = {**asdict(bound), "binding": bound.binding, "assumptions": assumptions}
+    return Record(name=FLOOR, seed=trial.seed, figures=figures, columns=columns)
