@@ -12,6 +12,7 @@ import gc
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,34 +31,47 @@ __all__ = ["render", "run"]
 
 FROZEN = {"hybrid_ml": {"online": False}, "rl_agent": {"online": False}}
 STRATEGIES = (*DEFAULT_RACE, "rl_split", "earliest_device", "earliest_finish", "frugal_finish")
-RACE_TASKS = 10_000
-FITS = 9
-UPDATES = 300
-PREDICTIONS = 1_000
-STEP_ROUNDS = 3
 
 
-def run() -> dict[str, Any]:
-    """Measure everything; takes a few minutes."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How often each thing is done."""
+
+    decisions: int = 4_000
+    race_tasks: int = 10_000
+    fits: int = 9
+    updates: int = 300
+    predictions: int = 1_000
+    rounds: int = 3
+    steps: int = 2_000
+
+
+FULL = Effort()
+QUICK = Effort(decisions=100, race_tasks=100, fits=1, updates=3, predictions=20, rounds=1, steps=100)
+
+
+def run(*, quick: bool) -> dict[str, Any]:
+    """Measure everything; takes a few minutes unless it is to be quick."""
     import torch
 
     torch.set_num_threads(1)
+    effort = QUICK if quick else FULL
     result: dict[str, Any] = {}
     for name in STRATEGIES:
         _tell(name)
-        result[name] = _decisions(name)
+        result[name] = _decisions(name, effort.decisions)
     _tell("forest")
-    result.update(_forest())
+    result.update(_forest(effort))
     _tell("network")
-    result.update(_network())
+    result.update(_network(effort))
     _tell("stable-baselines3")
-    result.update(_beside_sb3())
+    result.update(_beside_sb3(effort))
     _tell("race")
-    result.update(_race())
+    result.update(_race(effort.race_tasks))
     return result
 
 
-def _decisions(name: str, count: int = 4_000) -> dict[str, float]:
+def _decisions(name: str, count: int) -> dict[str, float]:
     """One decision at a time on fresh tasks and random backlogs; the garbage collector is quiet."""
     node = Node()
     estimator = PhysicsEstimator(node)
@@ -78,7 +92,7 @@ def _decisions(name: str, count: int = 4_000) -> dict[str, float]:
     return _percentiles(seconds[count // 10 :])
 
 
-def _forest() -> dict[str, Any]:
+def _forest(effort: Effort) -> dict[str, Any]:
     from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
     features, shares = labelled(preset("mixed"), Node(), 1, 1_000)
@@ -91,24 +105,24 @@ def _forest() -> dict[str, Any]:
         "sklearn_forest_fit_ms": lambda: plain.fit(rows, shares),
         "sklearn_extra_trees_fit_ms": lambda: extra.fit(rows, shares),
     }
-    result: dict[str, Any] = {name: 1e3 * min(seconds) for name, seconds in _in_turns(fits, FITS).items()}
+    result: dict[str, Any] = {name: 1e3 * min(seconds) for name, seconds in _in_turns(fits, effort.fits).items()}
     plain.set_params(n_jobs=1)
     raw = [tuple(row) for row in features.tolist()]
-    result["forest_predict"] = _each(lambda i: model.predict_one(raw[i]), PREDICTIONS)
-    result["sklearn_predict"] = _each(lambda i: plain.predict(rows[i : i + 1]), PREDICTIONS)
-    result["onnx_forest_predict"] = _onnx_forest(plain, rows)
+    result["forest_predict"] = _each(lambda i: model.predict_one(raw[i]), effort.predictions)
+    result["sklearn_predict"] = _each(lambda i: plain.predict(rows[i : i + 1]), effort.predictions)
+    result["onnx_forest_predict"] = _onnx_forest(plain, rows, effort.predictions)
     return result
 
 
-def _onnx_forest(forest: Any, rows: np.ndarray) -> dict[str, float]:
+def _onnx_forest(forest: Any, rows: np.ndarray, count: int) -> dict[str, float]:
     from skl2onnx import to_onnx
 
     session = _session(to_onnx(forest, rows[:1]).SerializeToString())
     name = session.get_inputs()[0].name
-    return _each(lambda i: session.run(None, {name: rows[i : i + 1]}), PREDICTIONS)
+    return _each(lambda i: session.run(None, {name: rows[i : i + 1]}), count)
 
 
-def _network() -> dict[str, Any]:
+def _network(effort: Effort) -> dict[str, Any]:
     import torch
 
     rng = stream(1, "benchmark", "network")
@@ -118,12 +132,13 @@ def _network() -> dict[str, Any]:
         nothing = np.zeros(5, dtype=np.float32)
         action, reward = int(rng.integers(5)), float(rng.random())
         dqn.replay.add(Transition(states[row], 1.0, action, reward, 0.9, states[row + 1], 1.0, nothing))
+    count = effort.predictions
     net, target, session = _torch_net(dqn), _torch_net(dqn), _session(_onnx_net(dqn))
     inputs = torch.from_numpy(states)
-    result: dict[str, Any] = {"network_forward": _each(lambda i: dqn.q(states[i]), PREDICTIONS)}
+    result: dict[str, Any] = {"network_forward": _each(lambda i: dqn.q(states[i]), count)}
     with torch.inference_mode():
-        result["torch_forward"] = _each(lambda i: net(inputs[i : i + 1]), PREDICTIONS)
-    result["onnx_forward"] = _each(lambda i: session.run(None, {"states": states[i : i + 1]}), PREDICTIONS)
+        result["torch_forward"] = _each(lambda i: net(inputs[i : i + 1]), count)
+    result["onnx_forward"] = _each(lambda i: session.run(None, {"states": states[i : i + 1]}), count)
     own, theirs = dqn.q(states[0]), session.run(None, {"states": states[:1]})[0][0]
     if not np.allclose(own, theirs, atol=1e-5):
         raise SystemExit("the network in ONNX answers something else than ours")
@@ -135,7 +150,7 @@ def _network() -> dict[str, Any]:
         "torch_update_ms": lambda: _torch_update(net, target, plain, dqn),
         "torch_fused_update_ms": lambda: _torch_update(other, target, fused, dqn),
     }
-    return result | {name: 1e3 * float(np.median(times)) for name, times in _in_turns(updates, UPDATES).items()}
+    return result | {name: 1e3 * float(np.median(times)) for name, times in _in_turns(updates, effort.updates).items()}
 
 
 def _onnx_net(dqn: DoubleDqn) -> bytes:
@@ -185,7 +200,8 @@ def _torch_net(dqn: DoubleDqn) -> Any:
 
         def forward(self, states: torch.Tensor) -> torch.Tensor:
             out = self.layers[2](torch.relu(self.layers[1](torch.relu(self.layers[0](states)))))
-            return out[:, :1] + out[:, 1:] - out[:, 1:].mean(dim=1, keepdim=True)
+            value, advantage = out[:, :1], out[:, 1:]
+            return torch.add(value, advantage - advantage.mean(dim=1, keepdim=True))
 
     return Dueling()
 
@@ -203,11 +219,12 @@ def _torch_update(net: Any, target: Any, optimiser: Any, dqn: DoubleDqn) -> None
         )
     taken = net(states).gather(1, torch.from_numpy(batch.actions)[:, None])[:, 0]
     optimiser.zero_grad()
-    torch.nn.functional.smooth_l1_loss(taken, goal).backward()
+    loss: Any = torch.nn.functional.smooth_l1_loss(taken, goal)  # torch has no types for what follows
+    loss.backward()
     optimiser.step()
 
 
-def _beside_sb3(steps: int = 2_000) -> dict[str, float]:
+def _beside_sb3(effort: Effort) -> dict[str, float]:
     """Environment steps a second with one update of batch 64 each, both on `HybridScheduler-v0`."""
     import gymnasium
     from stable_baselines3 import DQN
@@ -219,9 +236,10 @@ def _beside_sb3(steps: int = 2_000) -> dict[str, float]:
         "MlpPolicy", env, seed=1, batch_size=64, train_freq=1, gradient_steps=1, learning_starts=100,
         buffer_size=50_000, policy_kwargs={"net_arch": [256, 256]},
     )  # fmt: skip
+    steps = effort.steps
     peer.learn(200)
     own_s, peer_s = [], []
-    for _ in range(STEP_ROUNDS):
+    for _ in range(effort.rounds):
         begin = time.perf_counter()
         peer.learn(steps, reset_num_timesteps=True)
         peer_s.append(time.perf_counter() - begin)
@@ -248,15 +266,15 @@ def _own_steps(env: Any, steps: int) -> float:
     return time.perf_counter() - begin
 
 
-def _race() -> dict[str, float]:
-    """All six strategies on 10,000 tasks: synchronous retraining every 50 tasks, an agent update every task."""
-    batch = generate(preset("mixed").with_values({"num_tasks": RACE_TASKS}), 1)
+def _race(count: int) -> dict[str, float]:
+    """All six strategies on as many tasks: synchronous retraining every 50 tasks, an agent update every task."""
+    batch = generate(preset("mixed").with_values({"num_tasks": count}), 1)
     parts = {}
     for name in DEFAULT_RACE:
         begin = time.perf_counter()
         Simulation(Node(), create(name), seed=1).run((task, 1.0) for task in batch)
         parts[f"race_{name}_s"] = time.perf_counter() - begin
-    return {"race_10k_s": sum(parts.values()), **parts}
+    return {"race_tasks": count, "race_s": sum(parts.values()), **parts}
 
 
 def _session(model: bytes) -> Any:

@@ -7,13 +7,12 @@ import numpy as np
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.workload import generate, preset
 
-__all__ = ["TASKS", "reference_job", "same_schedule"]
+__all__ = ["reference_job", "same_schedule"]
 
-TASKS = 100_000
 SEED = 7
 
 
-def reference_job(count: int = TASKS) -> TaskBatch:
+def reference_job(count: int) -> TaskBatch:
     """The tasks of the job: the preset `mixed` at its own rate."""
     return generate(preset("mixed").with_values({"num_tasks": count}), SEED)
 

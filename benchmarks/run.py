@@ -1,4 +1,4 @@
-"""`python benchmarks/run.py NAME [--format json]`: measure one part of the product beside its peers."""
+"""`python benchmarks/run.py NAME [--quick] [--format json]`: measure one part of the product beside its peers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import argparse
 import importlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Protocol, cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+__all__ = ["NAMES", "Benchmark", "benchmark", "main"]
 
 NAMES = {
     "simulation": "the kernel and the stepping form beside SimPy, heapq events and a C loop",
@@ -21,7 +25,22 @@ NAMES = {
 }
 
 
-def main() -> int:
+class Benchmark(Protocol):
+    """What every module of this folder that measures something offers."""
+
+    def run(self, *, quick: bool) -> dict[str, Any]:
+        """Measure; `quick` shows in seconds that everything runs, and its figures mean nothing."""
+
+    def render(self, result: dict[str, Any]) -> str:
+        """The figures as text."""
+
+
+def benchmark(name: str) -> Benchmark:
+    """The module that measures one part, imported when it is wanted."""
+    return cast(Benchmark, importlib.import_module(f"benchmarks.{name}"))
+
+
+def main(words: Sequence[str] | None = None) -> int:
     """Run one benchmark and print its figures."""
     listed = "\n".join(f"  {name:12} {text}" for name, text in NAMES.items())
     parser = argparse.ArgumentParser(
@@ -29,10 +48,13 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", choices=NAMES, metavar="NAME")
+    parser.add_argument("--quick", action="store_true", help="a small sample in seconds: it runs, but measures little")
     parser.add_argument("--format", choices=("table", "json"), default="table")
-    arguments = parser.parse_args()
-    module = importlib.import_module(f"benchmarks.{arguments.name}")
-    result = module.run()
+    arguments = parser.parse_args(words)
+    module = benchmark(arguments.name)
+    result = module.run(quick=arguments.quick)
+    if arguments.quick:
+        print("A quick sample: it shows that everything runs; its figures mean little.", file=sys.stderr)
     print(json.dumps(result, indent=2) if arguments.format == "json" else module.render(result))
     return 0
 

@@ -12,6 +12,7 @@ import re
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,25 +28,38 @@ from tests.api.service import LiveService, service
 __all__ = ["render", "run"]
 
 STRATEGIES = "round_robin,random,greedy,hybrid_ml,rl_agent,oracle"
-WARM_UP_S = 5.0
-MEASURED_S = 30.0
-VIEWERS, DEAF = 500, 50
-VIEWED_S = 15.0
 VIEWED_SPEED = 100.0
 TASK = {"size": 800, "compute_intensity": 0.6, "memory_required": 100}
 CALLS = {"status": ("GET", "/api/status"), "decision": ("POST", "/api/tasks"), "stats": ("GET", "/api/stats")}
 _SEQ = re.compile(r'^\{"type":"simulation_update","seq":(\d+)')
 
 
-def run() -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How long each thing is watched, and by how many."""
+
+    warm_up_s: float = 5.0
+    measured_s: float = 30.0
+    viewers: int = 500
+    deaf: int = 50
+    alone_s: float = 5.0
+    viewed_s: float = 15.0
+
+
+FULL = Effort()
+QUICK = Effort(warm_up_s=0.3, measured_s=0.5, viewers=10, deaf=2, alone_s=0.3, viewed_s=1.0)
+
+
+def run(*, quick: bool) -> dict[str, Any]:
     """Measure on both databases, then with viewers."""
+    effort = QUICK if quick else FULL
     with services.postgres() as server, tempfile.TemporaryDirectory() as folder:
         found = {
-            "postgresql": _rate("postgresql", server.url),
-            "sqlite": _rate("sqlite", f"sqlite:///{folder}/benchmark.db"),
+            "postgresql": _rate("postgresql", server.url, effort),
+            "sqlite": _rate("sqlite", f"sqlite:///{folder}/benchmark.db", effort),
         }
     _progress("viewers: the race alone, then before an audience")
-    found["viewers"] = asyncio.run(_viewers())
+    found["viewers"] = asyncio.run(_viewers(effort))
     return found
 
 
@@ -58,16 +72,16 @@ def _stored(live: LiveService) -> float:
     return float(next(line.split()[1] for line in text.splitlines() if line.startswith("hms_store_rows_total")))
 
 
-def _rate(name: str, url: str) -> dict[str, Any]:
+def _rate(name: str, url: str, effort: Effort) -> dict[str, Any]:
     with (
         tempfile.TemporaryDirectory() as folder,
         service(Path(folder), {"HMS_SCHEDULERS": STRATEGIES, "DATABASE_URL": url}) as live,
     ):
         live.post("/api/simulation/start", {"speed": 0})
-        _progress(f"{name}: warming up for {WARM_UP_S:.0f} s, then measuring for {MEASURED_S:.0f} s")
-        time.sleep(WARM_UP_S)
+        _progress(f"{name}: warming up for {effort.warm_up_s:g} s, then measuring for {effort.measured_s:g} s")
+        time.sleep(effort.warm_up_s)
         tasks, rows, begin = live.status()["tasks_processed"], _stored(live), time.perf_counter()
-        latencies = _latencies(live.url, MEASURED_S)
+        latencies = _latencies(live.url, effort.measured_s)
         status, seconds = live.status(), time.perf_counter() - begin
         measured = (status["tasks_processed"] - tasks, _stored(live) - rows)
         stopped = live.post("/api/simulation/stop")
@@ -117,19 +131,19 @@ def _latencies(url: str, seconds: float) -> dict[str, dict[str, float]]:
     }
 
 
-async def _viewers() -> dict[str, Any]:
+async def _viewers(effort: Effort) -> dict[str, Any]:
     """The race at a fixed pace: alone, and before an audience of which some never read."""
     with tempfile.TemporaryDirectory() as folder, service(Path(folder), {"HMS_SCHEDULERS": STRATEGIES}) as live:
         live.post("/api/simulation/start", {"speed": VIEWED_SPEED})
-        await asyncio.sleep(3.0)
-        alone = await _speed(live, 5.0)
-        deaf = [await _deaf(live.port) for _ in range(DEAF)]
+        await asyncio.sleep(0.6 * effort.alone_s)
+        alone = await _speed(live, effort.alone_s)
+        deaf = [await _deaf(live.port) for _ in range(effort.deaf)]
         address = live.url.replace("http", "ws") + "/ws"
-        watchers = [asyncio.create_task(_watch(address)) for _ in range(VIEWERS - DEAF)]
-        await asyncio.sleep(5.0)
+        watchers = [asyncio.create_task(_watch(address)) for _ in range(effort.viewers - effort.deaf)]
+        await asyncio.sleep(effort.alone_s)
         process = psutil.Process(live.pid)
         before = process.memory_info().rss
-        watched = await _speed(live, VIEWED_S)
+        watched = await _speed(live, effort.viewed_s)
         after = process.memory_info().rss
         for task in watchers:
             task.cancel()
@@ -138,8 +152,8 @@ async def _viewers() -> dict[str, Any]:
             writer.transport.abort()
         gaps = sum(b - a - 1 for numbers in seen for a, b in itertools.pairwise(numbers))
         return {
-            "viewers": VIEWERS,
-            "never_reading": DEAF,
+            "viewers": effort.viewers,
+            "never_reading": effort.deaf,
             "watching": len(seen),
             "speed_alone": alone,
             "speed_watched": watched,
@@ -188,8 +202,8 @@ def render(result: dict[str, Any]) -> str:
             f"  over {one['measured_s']:.0f} s; every row of {one['tasks']:,} tasks stored: {one['every_row_stored']}"
         )
         lines.append(
-            f"{'':11} a retraining every {one['tasks_per_retraining'] or 0:.0f} tasks"
-            f" ({one['retrainings_coalesced']} coalesced), an agent update every {one['tasks_per_agent_update']:.1f}"
+            f"{'':11} a retraining every {one['tasks_per_retraining'] or 0:.0f} tasks ({one['retrainings_coalesced']}"
+            f" coalesced), an agent update every {one['tasks_per_agent_update'] or 0:.1f}"
         )
         for call, values in one["api_ms"].items():
             lines.append(

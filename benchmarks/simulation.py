@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from benchmarks.job import TASKS, reference_job, same_schedule
+from benchmarks.job import reference_job, same_schedule
 from benchmarks.peers import c_loop, heapq_events, simpy_model
 from hybrid_ml_scheduler.cluster import RunColumns, Simulation, certificate, run_batch
 from hybrid_ml_scheduler.core.tasks import TaskBatch
@@ -20,8 +21,25 @@ from hybrid_ml_scheduler.workload import TaskStream, generate, preset
 
 __all__ = ["render", "run"]
 
-SIMPY_TASKS = 20_000
-LONG_TASKS = 10_000_000
+CHUNK = 50_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How many tasks are simulated by whom, and how often the fastest are repeated."""
+
+    tasks: int = 100_000
+    simpy_tasks: int = 20_000
+    long_tasks: int = 10_000_000
+    bound_tasks: int = 10_000
+    overload_tasks: tuple[int, int] = (20_000, 200_000)
+    repeats: int = 30
+
+
+FULL = Effort()
+QUICK = Effort(
+    tasks=2_000, simpy_tasks=500, long_tasks=20_000, bound_tasks=200, overload_tasks=(1_000, 2_000), repeats=2
+)
 
 
 def _best(job: Callable[[], Any], repeats: int) -> float:
@@ -34,34 +52,36 @@ def _best(job: Callable[[], Any], repeats: int) -> float:
     return min(times)
 
 
-def run() -> dict[str, Any]:
+def run(*, quick: bool) -> dict[str, Any]:
     """Measure everything once, in one process, and check that all programs agree."""
-    batch, node = reference_job(), Node()
+    effort, node = QUICK if quick else FULL, Node()
+    batch = reference_job(effort.tasks)
     rule = create("greedy").rule(batch)  # type: ignore[attr-defined]
     columns = RunColumns.empty(batch, node)
     in_c = c_loop(batch)
-    small = batch.take(slice(0, SIMPY_TASKS))
+    few = effort.simpy_tasks
+    small = batch.take(slice(0, few))
     run_batch(batch, node, rule, into=columns)
     agree = {
         "c": same_schedule(columns.finish_s, in_c()),
-        "simpy": same_schedule(columns.finish_s[:SIMPY_TASKS], simpy_model(small)),
+        "simpy": same_schedule(columns.finish_s[:few], simpy_model(small)),
         "heapq": same_schedule(columns.finish_s, heapq_events(batch)),
     }
     rates = {
-        "kernel": TASKS / _best(lambda: run_batch(batch, node, rule, into=columns), 30),
-        "c": TASKS / _best(in_c, 30),
-        "stepping": TASKS / _best(lambda: _step(batch, node), 5),
-        "heapq": TASKS / _best(lambda: heapq_events(batch), 5),
-        "simpy": SIMPY_TASKS / _best(lambda: simpy_model(small), 5),
+        "kernel": effort.tasks / _best(lambda: run_batch(batch, node, rule, into=columns), effort.repeats),
+        "c": effort.tasks / _best(in_c, effort.repeats),
+        "stepping": effort.tasks / _best(lambda: _step(batch, node), 5),
+        "heapq": effort.tasks / _best(lambda: heapq_events(batch), 5),
+        "simpy": few / _best(lambda: simpy_model(small), 5),
     }
     return {
         **{name: round(rate) for name, rate in rates.items()},
         "vs_simpy": round(rates["kernel"] / rates["simpy"], 1),
         "vs_c": round(rates["kernel"] / rates["c"], 3),
         "same_schedule": agree,
-        "certificate_10k_ms": round(_certificate_ms(), 2),
-        **_growth(node),
-        "noisy_overload_cost_per_task_200k_vs_20k": round(_overload(200_000, node) / _overload(20_000, node), 3),
+        "certificate_10k_ms": round(_certificate_ms(effort.bound_tasks), 2),
+        **_growth(node, effort),
+        "noisy_overload_cost_per_task_200k_vs_20k": round(_overload(effort, node), 3),
     }
 
 
@@ -75,36 +95,43 @@ def _step(batch: TaskBatch, node: Node) -> None:
     simulation.drain()
 
 
-def _certificate_ms() -> float:
-    batch = reference_job(10_000)
+def _certificate_ms(count: int) -> float:
+    batch = reference_job(count)
     certificate(batch, Node())
     return 1e3 * _best(lambda: certificate(batch, Node()), 10)
 
 
-def _growth(node: Node) -> dict[str, float]:
+def _growth(node: Node, effort: Effort) -> dict[str, float]:
     """Seconds a task at 100,000 and at 10 million tasks, and the peak memory of a streamed race."""
-    seconds = {count: _streamed(count, node) / count for count in (TASKS, LONG_TASKS)}
+    seconds = {count: _streamed(count, node) / count for count in (effort.tasks, effort.long_tasks)}
     peaks = []
-    for count in (TASKS, 10 * TASKS):
+    for count in (effort.tasks, 10 * effort.tasks):
         tracemalloc.start()
         _streamed(count, node)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     return {
-        "cost_per_task_10m_vs_100k": round(seconds[LONG_TASKS] / seconds[TASKS], 3),
+        "cost_per_task_10m_vs_100k": round(seconds[effort.long_tasks] / seconds[effort.tasks], 3),
         "streaming_peak_memory_1m_vs_100k": round(peaks[1] / peaks[0], 3),
     }
 
 
-def _overload(count: int, node: Node) -> float:
+def _overload(effort: Effort, node: Node) -> float:
+    """What a task costs in a long overload, over what it costs in a short one."""
+    short, long = effort.overload_tasks
+    return _overloaded(long, node) / _overloaded(short, node)
+
+
+def _overloaded(count: int, node: Node) -> float:
     """Seconds a task where queues grow without end and nothing takes as long as estimated."""
     batch = generate(preset("heavy").with_values({"num_tasks": count, "noise_sigma": 0.5}), 1)
     rule = create("earliest_finish").rule(batch)  # type: ignore[attr-defined]
     return _best(lambda: run_batch(batch, node, rule), 3) / count
 
 
-def _streamed(count: int, node: Node, chunk: int = 50_000) -> float:
+def _streamed(count: int, node: Node) -> float:
     """Run a long race chunk by chunk; returns the seconds spent in generating and simulating."""
+    chunk = min(count, CHUNK)
     source, free = TaskStream(preset("mixed"), 1), np.zeros(node.num_gpus + 1)
     greedy = create("greedy")
     begin = time.perf_counter()

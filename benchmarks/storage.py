@@ -6,7 +6,7 @@ import asyncio
 import tempfile
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +39,15 @@ from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, tasks,
 from hybrid_ml_scheduler.storage.records import LedgerQuery
 from tests import services
 
+__all__ = ["render", "run"]
+
 SCHEDULERS = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")
 ROWS_PER_TASK = 2 + len(SCHEDULERS)
 BATCH_TASKS = 500
 CHECKPOINT_BYTES = 200_000
 # The ORM gets fewer batches: it is that much slower, and every figure is a rate.
 BATCHES = {"batches": 20, "core executemany": 8, "orm add_all": 3, "writer": 20, "writer beside a busy thread": 12}
+QUICK_BATCHES = dict.fromkeys(BATCHES, 1)
 QUERIES: dict[str, Callable[[Store], Awaitable[Any]]] = {
     "comparative_history(100)": lambda store: comparative_history(store, limit=100),
     "statistics(1000)": lambda store: statistics(store),
@@ -77,17 +80,18 @@ def result(i: int, name: str, v: Sequence[float]) -> ResultRow:
     )
 
 
-def run() -> dict[str, Any]:
+def run(*, quick: bool) -> dict[str, Any]:
     """Measure both databases, one after the other."""
+    sizes = QUICK_BATCHES if quick else BATCHES
     found: dict[str, Any] = {"batch_tasks": BATCH_TASKS, "rows_per_task": ROWS_PER_TASK, "databases": {}}
     with tempfile.TemporaryDirectory() as folder:
-        found["databases"]["SQLite"] = asyncio.run(measured(f"sqlite:///{Path(folder) / 'benchmark.db'}"))
+        found["databases"]["SQLite"] = asyncio.run(measured(f"sqlite:///{Path(folder) / 'benchmark.db'}", sizes))
     with services.postgres() as server:
-        found["databases"]["PostgreSQL"] = asyncio.run(measured(server.url))
+        found["databases"]["PostgreSQL"] = asyncio.run(measured(server.url, sizes))
     return found
 
 
-async def measured(url: str) -> dict[str, Any]:
+async def measured(url: str, sizes: Mapping[str, int]) -> dict[str, Any]:
     """Every way of writing on one database, then the dashboard's queries on what was written."""
     await upgrade(url)
     store = await open_store(url)
@@ -102,7 +106,7 @@ async def measured(url: str) -> dict[str, Any]:
     rates = {}
     for name, way in ways.items():
         first = await next_task_id(store) if name == "batches" else await newest(store) + 1
-        batches = [made(run_id, first + BATCH_TASKS * place) for place in range(BATCHES[name])]
+        batches = [made(run_id, first + BATCH_TASKS * place) for place in range(sizes[name])]
         begin_s = time.perf_counter()
         await way(batches)
         rates[name] = len(batches) * BATCH_TASKS / (time.perf_counter() - begin_s)

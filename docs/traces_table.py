@@ -58,7 +58,7 @@ def shown(table: pd.DataFrame, name: str, metric: str, unit: str = "") -> str:
 def verdict(rows: pd.DataFrame, metric: str) -> str:
     """Who is best on a metric, and who cannot be told from it (Holm over all pairs)."""
     wide = rows.pivot(index="seed", columns="scheduler", values=metric)
-    pairs = compare_all(metric, {name: wide[name].to_numpy() for name in wide})
+    pairs = compare_all(metric, {str(name): wide[name].to_numpy() for name in wide})
     best = str(wide.mean().idxmin())
     ties = [
         pair.second if pair.first == best else pair.first
@@ -85,7 +85,8 @@ def section(name: str, rows: pd.DataFrame, intervals: pd.DataFrame, assumptions:
     ]
     for scheduler in order:
         energy = intervals[(intervals["scheduler"] == scheduler) & (intervals["metric"] == "energy_j")].iloc[0]
-        kilojoules = figure_with_interval(*(float(energy[key]) / 1000 for key in ("mean", "low", "high")))
+        mean, low, high = (float(energy[key]) / 1000 for key in ("mean", "low", "high"))
+        kilojoules = figure_with_interval(mean, low, high)
         gap = shown(intervals, scheduler, "makespan_gap", "%")
         lines.append(f"| `{scheduler}` | {shown(intervals, scheduler, 'mean_latency_s')} | {gap} | {kilojoules} |")
     lines += ["", f"Latency: {verdict(rows, 'mean_latency_s')}. Makespan: {verdict(rows, 'makespan_s')}.", ""]

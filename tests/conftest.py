@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import services
+from tests.waiting import within
 
 # A busy machine must not decide a test: no deadlines, and the same examples in every run.
 # `pytest --hypothesis-profile=soak` draws other and many more examples each time.
@@ -92,7 +93,7 @@ def alone_in(sqlalchemy_url: str) -> None:
     )
 
     async def wait(connection: asyncpg.Connection) -> None:
-        async with asyncio.timeout(60.0):
+        async with within(60.0):
             while await connection.fetchval(at_work):
                 await asyncio.sleep(0.01)
 

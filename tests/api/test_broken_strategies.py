@@ -18,6 +18,7 @@ from tests.api.conftest import Opener
 from tests.api.service import PATIENCE_S
 from tests.api.test_new_runs import checked, post, services_of, status_of, stored, until
 from tests.api.test_refused_rows import rename
+from tests.waiting import within
 
 OWN = """
 from hybrid_ml_scheduler import Decision
@@ -178,7 +179,7 @@ async def test_retention_outlives_a_store_that_refuses(
         await post(client, "/api/simulation/stop")
     with structlog.testing.capture_logs() as lines:
         rename(database, "training_data", "hidden")
-        async with application(database_url=address, retention_tasks=10), asyncio.timeout(PATIENCE_S):
+        async with application(database_url=address, retention_tasks=10), within(PATIENCE_S):
             while not any("refused" in line["event"] for line in lines):
                 await asyncio.sleep(0.01)
             rename(database, "hidden", "training_data")

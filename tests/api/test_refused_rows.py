@@ -19,6 +19,7 @@ from hybrid_ml_scheduler.storage.write import writer as writing
 from tests.api.conftest import Opener
 from tests.api.service import PATIENCE_S
 from tests.api.test_new_runs import desk_of
+from tests.waiting import within
 
 
 def rename(path: Path, old: str, new: str) -> None:
@@ -36,7 +37,7 @@ async def test_a_new_run_is_stored_after_one_that_was_refused(application: Opene
     async with application(database_url=f"sqlite:///{path}") as client:
         await client.post("/api/simulation/start", json={"speed": 200})
         rename(path, "training_data", "hidden")
-        async with asyncio.timeout(PATIENCE_S):
+        async with within(PATIENCE_S):
             while (await status(client))["state"] != "stopped":
                 await asyncio.sleep(0.01)
         halted = await status(client)
@@ -48,7 +49,7 @@ async def test_a_new_run_is_stored_after_one_that_was_refused(application: Opene
         rename(path, "hidden", "training_data")
         begun = await client.post("/api/simulation/start", json={"new_run": True, "speed": 200})
         assert begun.status_code == 200, begun.text
-        async with asyncio.timeout(PATIENCE_S):
+        async with within(PATIENCE_S):
             while int(str((await status(client))["tasks_processed"])) < 20:
                 await asyncio.sleep(0.01)
         ended = (await client.post("/api/simulation/stop")).json()
@@ -73,7 +74,7 @@ async def test_a_race_that_stands_still_is_halted_when_its_last_rows_are_refused
         await client.post("/api/simulation/pause")
         rename(path, "events", "hidden")
         await client.patch("/api/simulation", json={"workload": "light"})
-        async with asyncio.timeout(PATIENCE_S):
+        async with within(PATIENCE_S):
             while (halted := await status(client))["problem"] is None:
                 await asyncio.sleep(0.01)
         assert (halted["state"], halted["storage"]) == ("stopped", "refused")
@@ -92,7 +93,7 @@ async def test_a_row_that_no_driver_can_take_halts_its_run_and_is_said(
         await client.post("/api/simulation/start", json={"speed": 200})
         with monkeypatch.context() as patch:
             patch.setattr(writing, "write_batch", broken)
-            async with asyncio.timeout(PATIENCE_S):
+            async with within(PATIENCE_S):
                 while (halted := await status(client))["problem"] is None:
                     await asyncio.sleep(0.01)
         health = (await client.get("/api/health")).json()
@@ -122,7 +123,7 @@ async def test_a_writer_that_has_ended_is_a_fault_while_the_service_is_up(
 
 async def racing(client: httpx.AsyncClient, tasks: int = 20) -> dict[str, object]:
     """Wait until the present run has so many tasks."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with within(PATIENCE_S):
         while int(str((found := await status(client))["tasks_processed"])) < tasks:
             await asyncio.sleep(0.01)
     return found
@@ -145,7 +146,7 @@ async def test_late_notices_that_are_refused_do_not_keep_an_ended_run_racing(
         with monkeypatch.context() as patch:
             patch.setattr(race, "create_run", spoiled)
             await client.post("/api/simulation/start", json={"new_run": True, "speed": 200})
-        async with asyncio.timeout(PATIENCE_S):
+        async with within(PATIENCE_S):
             while (found := await status(client))["problem"] is None:
                 await asyncio.sleep(0.01)
         assert (found["run_id"], found["state"]) == (2, "stopped"), found

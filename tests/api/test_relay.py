@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from hybrid_ml_scheduler.service.viewers.relay import UPDATES
 from hybrid_ml_scheduler.storage import identity, open_cache, open_store, upgrade
 from tests.api.conftest import Opener
 from tests.api.service import PATIENCE_S
+from tests.waiting import within
 
 
 async def test_updates_are_published_for_other_processes(application: Opener, redis_url: str, tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ async def test_updates_are_published_for_other_processes(application: Opener, re
             application(redis_url=redis_url, database_url=url) as client,
         ):
             await client.post("/api/simulation/start", json={"speed": 50})
-            async with asyncio.timeout(PATIENCE_S):
+            async with within(PATIENCE_S):
                 while True:
                     message = json.loads(await subscription.get())
                     if message["type"] == "simulation_update" and message["tasks_processed"] > 5:

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 
 from hybrid_ml_scheduler.service.wire.live import ServerMessage
 from tests.api.service import PATIENCE_S, LiveService, service
+from tests.waiting import within
 
 MESSAGE: TypeAdapter[Any] = TypeAdapter(ServerMessage)
 
@@ -31,7 +32,7 @@ async def next_of(
     socket: websockets.ClientConnection, kind: str, wanted: Callable[[Any], bool] = lambda message: True
 ) -> Any:
     """Read until a message of this kind that is as wanted comes; every message must be one that OpenAPI knows."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with within(PATIENCE_S):
         while True:
             text = await socket.recv()
             MESSAGE.validate_json(text)
@@ -43,7 +44,7 @@ async def next_of(
 async def closing_code(socket: websockets.ClientConnection) -> int:
     """Read on until the connection is closed; returns the code it was closed with (1006 without one)."""
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with within(PATIENCE_S):
             while True:
                 await socket.recv()
     except websockets.ConnectionClosed as end:
@@ -56,7 +57,7 @@ async def in_a_row(socket: websockets.ClientConnection, count: int) -> float:
     A busy machine may make any one update late or lost; a service that left some out on purpose would never get here.
     """
     row: list[Any] = []
-    async with asyncio.timeout(PATIENCE_S):
+    async with within(PATIENCE_S):
         while len(row) < count:
             update = await next_of(socket, "simulation_update")
             row = [*row, update] if row and update["seq"] == row[-1]["seq"] + 1 else [update]
@@ -67,7 +68,7 @@ async def in_a_row(socket: websockets.ClientConnection, count: int) -> float:
 async def test_a_snapshot_comes_first_and_updates_follow_at_about_two_a_second(running: LiveService) -> None:
     async with watching(running) as socket:
         assert json.loads(await socket.recv())["type"] == "snapshot"
-        async with asyncio.timeout(PATIENCE_S):
+        async with within(PATIENCE_S):
             # One stretch at the right pace is enough: a wrong pace has none, a busy machine has some that are wrong.
             while not 1.8 <= await in_a_row(socket, 5) <= 2.5:
                 pass
@@ -179,7 +180,7 @@ async def test_one_viewer_too_many_is_refused(tmp_path_factory: pytest.TempPathF
             with pytest.raises(websockets.InvalidStatus):
                 async with watching(live):
                     pass
-        async with asyncio.timeout(PATIENCE_S):
+        async with within(PATIENCE_S):
             while True:
                 try:
                     async with watching(live) as socket:

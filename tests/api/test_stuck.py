@@ -14,6 +14,7 @@ from hybrid_ml_scheduler.service.problems import Unavailable
 from tests.api.conftest import Opener
 from tests.api.service import PATIENCE_S, service
 from tests.unit.live.house import house
+from tests.waiting import within
 
 STUCK = """
 import time
@@ -82,7 +83,7 @@ async def test_health_says_in_time_that_the_engine_hangs_and_that_it_is_back(
         assert "a strategy may be stuck" in answer.json()["engine"]["detail"]
         (tmp_path / "go").touch()
         assert (await starting).status_code == 200
-        async with asyncio.timeout(PATIENCE_S):
+        async with within(PATIENCE_S):
             while (await client.get("/api/health")).json()["engine"]["status"] != "ok":
                 await asyncio.sleep(0.01)
 

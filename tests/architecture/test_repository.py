@@ -9,9 +9,9 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-import tomllib
 
 from tests.architecture.source import REPOSITORY
+from tests.toml_text import read_toml
 
 # Written in pieces, so that this file does not contain what it looks for.
 HOSTS = tuple(
@@ -95,7 +95,7 @@ def test_a_command_can_be_run_and_stops_at_the_first_failure(name: str) -> None:
 
 
 def test_every_dependency_is_pinned_to_one_version_without_cuda() -> None:
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    project = read_toml((REPOSITORY / "pyproject.toml").read_text())["project"]
     wanted = [
         *project["dependencies"],
         *(item for extra in project["optional-dependencies"].values() for item in extra),

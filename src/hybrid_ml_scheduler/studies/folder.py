@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 
 if TYPE_CHECKING:
-    from typing import Self  # known to Python from 3.11 on
-
     import pandas as pd
+    from typing_extensions import Self  # in Python itself from 3.11 on
 
 __all__ = ["INCOMPLETE", "ResultsFolder", "parquet_bytes", "write_whole"]
 

@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.core.errors import ConfigurationError
 from hybrid_ml_scheduler.storage import Cache, open_cache
 from hybrid_ml_scheduler.storage.cache import Subscription
 from tests import services
+from tests.waiting import within
 
 PATIENCE_S = 60.0
 
@@ -87,7 +88,7 @@ async def test_a_slow_listener_loses_the_oldest_and_knows_how_many(cache: Cache,
         for number in range(10):
             await cache.publish(key, b"%d" % number)
         assert [await heard(quick) for _ in range(10)][-1] == b"9"
-        async with asyncio.timeout(PATIENCE_S):
+        async with within(PATIENCE_S):
             while slow.dropped < 8:  # its messages come on a connection of its own
                 await asyncio.sleep(0.01)
         assert [await heard(slow), await heard(slow)] == [b"8", b"9"]
@@ -216,7 +217,7 @@ async def test_redis_is_found_again_without_anybody_asking_for_its_health(key: s
         await cache.set(key, b"local", ttl_s=PATIENCE_S)
         server.start()
         await another.set(key, b"shared", ttl_s=PATIENCE_S)
-        async with asyncio.timeout(PATIENCE_S):
+        async with within(PATIENCE_S):
             while await cache.get(key) != b"shared":
                 await asyncio.sleep(0.01)
         await cache.close()
@@ -270,7 +271,7 @@ async def test_a_subscription_that_died_without_a_word_is_noticed(key: str, monk
 async def heard_from_another(url: str, listener: Subscription) -> None:
     """Speak through another connection until the listener, which subscribes again by itself, hears it."""
     another = open_cache(url)
-    async with asyncio.timeout(PATIENCE_S):
+    async with within(PATIENCE_S):
         message = b""
         while message != b"after":
             await another.publish("news", b"after")

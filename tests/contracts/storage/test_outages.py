@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import re
 import subprocess
@@ -32,6 +31,7 @@ from hybrid_ml_scheduler.storage.write import writer as writing
 from tests import services
 from tests.conftest import administer, alone_in
 from tests.contracts.storage import samples
+from tests.waiting import within
 
 # Writes batches of 20 tasks for ever, each with its checkpoint, and says so.
 KILLED_PROGRAM = """
@@ -188,7 +188,7 @@ async def test_a_lost_answer_to_a_commit_does_not_repeat_rows(postgres_url: str,
 async def test_an_unreachable_database_says_how_long_it_tried_and_no_secret() -> None:
     url = f"postgresql://hms:geheim@127.0.0.1:{services.free_port()}/history"
     begin_s = time.monotonic()
-    async with asyncio.timeout(PATIENCE_S):
+    async with within(PATIENCE_S):
         with pytest.raises(StoreUnavailableError, match=r"unreachable; tried for \d+\.\d s") as caught:
             await open_store(url, timeout_s=0.6)
     assert time.monotonic() - begin_s > 0.2
@@ -196,6 +196,6 @@ async def test_an_unreachable_database_says_how_long_it_tried_and_no_secret() ->
 
 
 async def test_an_unknown_database_is_refused_at_once(postgres_url: str) -> None:
-    async with asyncio.timeout(PATIENCE_S):
+    async with within(PATIENCE_S):
         with pytest.raises(StorageError, match="does not exist"):
             await connected(postgres_url.rsplit("/", 1)[0] + "/nowhere", timeout_s=100 * PATIENCE_S)

@@ -27,6 +27,7 @@ from hybrid_ml_scheduler.storage import (
 from hybrid_ml_scheduler.storage import ownership as owning
 from tests.conftest import administer
 from tests.contracts.storage import samples
+from tests.waiting import within
 
 PATIENCE_S = 60.0
 HOLDER = """
@@ -109,7 +110,7 @@ async def test_the_lock_is_taken_again_after_its_session_was_cut(
         store = await open_store(url, owner=mark)
         before = await holders(store)
         end_session(url)
-        async with asyncio.timeout(PATIENCE_S):
+        async with within(PATIENCE_S):
             while not (found := await holders(store)) or found == before:
                 await asyncio.sleep(0.01)
         with pytest.raises(StorageError, match="in use"):
@@ -147,7 +148,7 @@ async def test_what_was_begun_before_another_takes_over_is_finished_before_it(mi
         run_id = await samples.new_run(mine)
         async with mine.writing() as connection:
             signing = asyncio.create_task(owning._sign(url, "another", PATIENCE_S))
-            async with asyncio.timeout(PATIENCE_S):
+            async with within(PATIENCE_S):
                 while not await waiting_for_locks(mine):
                     await asyncio.sleep(0.01)
             await connection.exec_driver_sql(f"UPDATE runs SET seed = 99 WHERE run_id = {run_id}")
@@ -192,7 +193,7 @@ async def test_writers_of_every_kind_take_turns_without_a_deadlock(migrated_post
             for _ in range(10):
                 await apply_retention(other, keep_tasks=50, chunk_tasks=20)
 
-        async with asyncio.timeout(PATIENCE_S):
+        async with within(PATIENCE_S):
             await asyncio.gather(batches(), states(), retention())
         assert (await integrity(mine)).whole
         assert await next_task_id(mine) == 400

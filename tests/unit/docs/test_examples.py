@@ -13,7 +13,6 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-import tomllib
 
 from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.plans.plan import plan_from_mapping
@@ -21,6 +20,7 @@ from hybrid_ml_scheduler.service.wire.tasks import NewTask
 from hybrid_ml_scheduler.studies.race import entrants
 from hybrid_ml_scheduler.studies.sweep import load_sweep
 from hybrid_ml_scheduler.workload import WorkloadParameters
+from tests.toml_text import read_toml
 
 REPOSITORY = Path(__file__).parents[3]
 BLOCK = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -74,7 +74,7 @@ def test_the_commands_of_a_document_do_what_it_shows(
 @pytest.mark.parametrize("document", documents("toml"), ids=lambda path: path.stem)
 def test_the_plan_sections_of_a_document_are_accepted(document: Path) -> None:
     for block in blocks(document, "toml"):
-        sections = tomllib.loads(block)
+        sections = read_toml(block)
         for key, values in sections.pop("sweep", {}).items():
             section, _, name = key.rpartition(".")
             sections.setdefault(section, {})[name] = values[0]
@@ -83,7 +83,7 @@ def test_the_plan_sections_of_a_document_are_accepted(document: Path) -> None:
 
 @pytest.mark.parametrize("plan", sorted((REPOSITORY / "plans").glob("*.toml")), ids=lambda path: path.name)
 def test_every_plan_of_the_repository_is_accepted(plan: Path) -> None:
-    sections = tomllib.loads(plan.read_text(encoding="utf-8"))
+    sections = read_toml(plan.read_text(encoding="utf-8"))
     if "sweep" in sections:
         assert load_sweep(plan).cells
     else:

@@ -10,6 +10,7 @@ import pytest
 from hybrid_ml_scheduler.core import ending
 from hybrid_ml_scheduler.service.background import going_on
 from hybrid_ml_scheduler.storage.connect.ending import ended
+from tests.waiting import within
 
 PATIENCE_S = 60.0
 
@@ -35,7 +36,7 @@ class Deaf:
 async def test_work_ends_however_often_it_must_be_asked(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     monkeypatch.setattr(ending, "_ASK_AGAIN_S", 0.01)
     deaf, other = Deaf(times), Deaf(0)
-    async with asyncio.timeout(PATIENCE_S):
+    async with within(PATIENCE_S):
         async with going_on(deaf.work(), other.work()):
             await asyncio.sleep(0)
         assert (deaf.has_ended, other.has_ended) == (True, True)
