@@ -24,7 +24,7 @@ from hybrid_ml_scheduler.storage import (
     upgrade,
     write_batch,
 )
-from hybrid_ml_scheduler.storage import ownership as owning
+from hybrid_ml_scheduler.storage.connect import ownership as owning
 from tests.conftest import administer
 from tests.contracts.storage import samples
 from tests.waiting import within

@@ -7,8 +7,8 @@ import contextlib
 
 import pytest
 
-from hybrid_ml_scheduler.core import ending
 from hybrid_ml_scheduler.service.background import going_on
+from hybrid_ml_scheduler.storage.connect import ending
 from hybrid_ml_scheduler.storage.connect.ending import ended
 from tests.waiting import within
 

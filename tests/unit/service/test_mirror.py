@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from hybrid_ml_scheduler.api import mirror as mirrors
 from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.live.frames import Frame, idle_frame
 from hybrid_ml_scheduler.live.hub import Hub
+from hybrid_ml_scheduler.service.viewers import mirror as mirrors
 from hybrid_ml_scheduler.service.viewers.board import Board
 from hybrid_ml_scheduler.service.viewers.mirror import Mirror
 from hybrid_ml_scheduler.service.wire.live import SimulationUpdate
