@@ -92,3 +92,6 @@ def test_every_widget_can_be_taken_along_as_csv_and_as_picture(watcher: Tab, run
         assert {len(row) for row in rows} == {len(rows[0])}, f"{title}: the CSV is ragged"
         picture = eventually(page, partial(taken_along, page, title, "PNG"), lambda found: len(found) > 5000)
         assert picture.startswith(b"\x89PNG"), title
+        drawing = taken_along(page, title, "SVG").decode()
+        assert title.split()[0] in drawing, f"{title}: its words are not in the drawing"
+        assert "seed 11 · workload" in drawing, f"{title}: the drawing does not say where it comes from"

@@ -12,18 +12,19 @@ export interface RaceBarsProps {
   valueLabel: string;
   /** The value as the axis writes it. */
   format: (value: number) => string;
-  /** Which of the two gaps a narrow screen shows. */
-  narrowGap: "timeGap" | "makespanGap";
+  /** Whether a bound is proven for this very metric, so that a gap to it can stand beside the value. */
+  hasGap: boolean;
   hrefOf: (name: string) => string;
 }
 
-const LEAST_ROW = { wide: 28, narrow: 36 } as const;
+const LEAST_ROW = { wide: 28, plain: 28, narrow: 36 } as const;
 const HEAD = 26;
 const FOOT = 24;
 
 /** Columns that the head, the rows and the bound's line share: names, bars, figures. */
 const SHAPES = {
-  wide: { columns: "9.5rem 1fr 5.2rem 4.8rem 6rem", left: "10.5rem", right: "18.5rem" },
+  wide: { columns: "9.5rem 1fr 5.2rem 6rem", left: "10.5rem", right: "13.2rem" },
+  plain: { columns: "9.5rem 1fr 5.2rem", left: "10.5rem", right: "6.2rem" },
   narrow: { columns: "8.6rem 1fr 4.3rem", left: "9.6rem", right: "5.3rem" },
 } as const;
 
@@ -39,12 +40,7 @@ function Head({ shape, valueLabel }: { shape: Shape; valueLabel: string }) {
       <span className="pl-7">Strategy</span>
       <span />
       <span className="text-right">{valueLabel}</span>
-      {shape === "wide" && (
-        <>
-          <span className="text-right">Time gap</span>
-          <span className="text-right">Makespan gap</span>
-        </>
-      )}
+      {shape === "wide" && <span className="text-right">Above bound</span>}
     </div>
   );
 }
@@ -64,23 +60,22 @@ function Bar({ racer }: { racer: Placed }) {
   );
 }
 
-function Figures({ racer, shape, narrowGap }: Pick<RowProps, "racer" | "shape" | "narrowGap">) {
+function Figures({ racer, shape, hasGap }: Pick<RowProps, "racer" | "shape" | "hasGap">) {
   if (shape === "narrow")
     return (
       <span className="figure text-right leading-tight">
         <span className="block text-sm font-semibold">{racer.text}</span>
-        <span className="block text-[0.6875rem] text-muted">{gapText(racer[narrowGap])}</span>
+        {hasGap && <span className="block text-[0.6875rem] text-muted">{gapText(racer.gap)}</span>}
       </span>
     );
   return (
     <>
       <span className="figure text-right text-sm font-semibold">{racer.text}</span>
-      <span className="figure text-right text-xs text-muted" data-time-gap={racer.timeGap ?? ""}>
-        {gapText(racer.timeGap)}
-      </span>
-      <span className="figure text-right text-xs text-muted" data-makespan-gap={racer.makespanGap ?? ""}>
-        {gapText(racer.makespanGap)}
-      </span>
+      {shape === "wide" && (
+        <span className="figure text-right text-xs text-muted" data-gap={racer.gap ?? ""}>
+          {gapText(racer.gap)}
+        </span>
+      )}
     </>
   );
 }
@@ -91,12 +86,11 @@ interface RowProps {
   height: number;
   href: string;
   shape: Shape;
-  narrowGap: RaceBarsProps["narrowGap"];
+  hasGap: boolean;
 }
 
-function Row({ racer, top, height, href, shape, narrowGap }: RowProps) {
-  const gap = racer[narrowGap];
-  const above = gap === null ? "" : `, ${gapText(gap)} above the bound`;
+function Row({ racer, top, height, href, shape, hasGap }: RowProps) {
+  const above = hasGap && racer.gap !== null ? `, ${gapText(racer.gap)} above the bound` : "";
   return (
     <li
       className="absolute inset-x-0 top-0 flex items-center transition-transform duration-500 ease-out"
@@ -111,10 +105,10 @@ function Row({ racer, top, height, href, shape, narrowGap }: RowProps) {
         style={{ gridTemplateColumns: SHAPES[shape].columns }}
       >
         <span
-          className={`flex min-w-0 items-center ${shape === "wide" ? "gap-2 text-sm" : "gap-1.5 text-[0.8125rem]"}`}
+          className={`flex min-w-0 items-center ${shape === "narrow" ? "gap-1.5 text-[0.8125rem]" : "gap-2 text-sm"}`}
         >
           <span
-            className={`figure shrink-0 text-right text-xs text-muted ${shape === "wide" ? "w-5" : "w-4"}`}
+            className={`figure shrink-0 text-right text-xs text-muted ${shape === "narrow" ? "w-4" : "w-5"}`}
           >
             {racer.rank}
           </span>
@@ -124,7 +118,7 @@ function Row({ racer, top, height, href, shape, narrowGap }: RowProps) {
         <span className="relative block rounded-md bg-raised" style={{ height: Math.min(24, height - 10) }}>
           <Bar racer={racer} />
         </span>
-        <Figures racer={racer} shape={shape} narrowGap={narrowGap} />
+        <Figures racer={racer} shape={shape} hasGap={hasGap} />
       </Link>
     </li>
   );
@@ -174,7 +168,7 @@ function BoundLine({ at, text, shape }: { at: number; text: string; shape: Shape
         style={{ left: `${at * 100}%` }}
       >
         <span
-          className={`figure absolute top-0 font-semibold whitespace-nowrap text-gold ${shape === "wide" ? "text-xs" : "text-[0.6875rem]"} ${at > (shape === "wide" ? 0.6 : 0.25) ? "right-2" : "left-1.5"}`}
+          className={`figure absolute top-0 font-semibold whitespace-nowrap text-gold ${shape === "narrow" ? "text-[0.6875rem]" : "text-xs"} ${at > (shape === "narrow" ? 0.25 : 0.6) ? "right-2" : "left-1.5"}`}
         >
           {text}
         </span>
@@ -185,17 +179,17 @@ function BoundLine({ at, text, shape }: { at: number; text: string; shape: Shape
 
 /** Horizontal bars, shorter is better, in the order of the race; the dashed line is what nobody can beat. */
 export function RaceBars(props: RaceBarsProps) {
-  const { racers, scale, bound, boundText, valueLabel, format, narrowGap, hrefOf } = props;
+  const { racers, scale, bound, boundText, valueLabel, format, hasGap, hrefOf } = props;
   const [ref, size] = useSize<HTMLDivElement>();
   const rows = placed(racers, scale, bound);
-  const shape: Shape = size.width > 0 && size.width < 560 ? "narrow" : "wide";
+  const shape: Shape = size.width > 0 && size.width < 560 ? "narrow" : hasGap ? "wide" : "plain";
   const height = Math.max(
     LEAST_ROW[shape],
     Math.min(54, (size.height - HEAD - FOOT - 2) / Math.max(1, rows.length)),
   );
   const values = [...racers.map((r) => r.value), bound];
   const toLength = lengthOf(values, scale);
-  const steps = grades(values, scale, shape === "wide" ? 6 : 2);
+  const steps = grades(values, scale, shape === "narrow" ? 2 : 6);
   // A stable order in the document lets every row glide to its new place.
   const stable = [...rows].sort((a, b) => (a.name < b.name ? -1 : 1));
   return (
@@ -206,7 +200,7 @@ export function RaceBars(props: RaceBarsProps) {
         {bound !== null && (
           <BoundLine
             at={toLength(bound)}
-            text={`${shape === "wide" ? "proven bound" : "bound"} ${boundText}`}
+            text={`${shape === "narrow" ? "bound" : "proven bound"} ${boundText}`}
             shape={shape}
           />
         )}
@@ -215,11 +209,11 @@ export function RaceBars(props: RaceBarsProps) {
             <Row
               key={racer.name}
               racer={racer}
-              top={(racer.rank - 1) * height}
+              top={racer.place * height}
               height={height}
               href={hrefOf(racer.name)}
               shape={shape}
-              narrowGap={narrowGap}
+              hasGap={hasGap}
             />
           ))}
         </ol>

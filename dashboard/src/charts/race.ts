@@ -8,14 +8,16 @@ export interface Racer {
   colour: string;
   value: number | null;
   text: string;
-  /** How far above the proven bounds on execution time and makespan, as shares. */
-  timeGap: number | null;
-  makespanGap: number | null;
+  /** How far above the bound that is proven for this metric, as a share. */
+  gap: number | null;
 }
 
 export type Scale = "linear" | "log";
 
 export interface Placed extends Racer {
+  /** Its row, from 0. */
+  place: number;
+  /** 1 + how many are better; those whose values read alike share a rank, for nobody could tell them apart. */
   rank: number;
   /** Length of the bar, 0 to 1; null when there is no value yet. */
   length: number | null;
@@ -73,9 +75,10 @@ export function placed(racers: readonly Racer[], scale: Scale, bound: number | n
       (a.value ?? Number.POSITIVE_INFINITY) - (b.value ?? Number.POSITIVE_INFINITY) ||
       (a.name < b.name ? -1 : 1),
   );
-  return order.map((racer, index) => ({
+  return order.map((racer, place) => ({
     ...racer,
-    rank: index + 1,
+    place,
+    rank: 1 + order.findIndex((other) => other.text === racer.text),
     length: racer.value === null ? null : toLength(racer.value),
   }));
 }

@@ -781,7 +781,7 @@ export interface components {
         };
         /**
          * DecisionAudit
-         * @description Why a strategy decided its latest task as it did.
+         * @description Why a strategy decided a task as it did: the latest one whose reasons were recorded.
          */
         DecisionAudit: {
             /** Confidence */
@@ -1538,7 +1538,7 @@ export interface components {
             at: string;
             /**
              * Audit
-             * @description Each strategy's latest decision and its reasons.
+             * @description Each strategy's latest explained decision.
              */
             audit: {
                 [key: string]: components["schemas"]["DecisionAudit"];

@@ -27,8 +27,7 @@ function racers(key: string) {
     colour: "#22d3ee",
     value: metric.of(row),
     text: metric.format(metric.of(row)),
-    timeGap: row.time_gap,
-    makespanGap: row.makespan_gap,
+    gap: row.makespan_gap,
   }));
 }
 
@@ -42,7 +41,7 @@ describe("charts drawn from what a real service said", () => {
         boundText=""
         valueLabel="Latency"
         format={String}
-        narrowGap="makespanGap"
+        hasGap
         hrefOf={(n) => `/${n}`}
       />,
     );

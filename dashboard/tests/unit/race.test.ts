@@ -7,15 +7,24 @@ const racer = (name: string, value: number | null): Racer => ({
   colour: "#000000",
   value,
   text: String(value),
-  timeGap: null,
-  makespanGap: null,
+  gap: null,
 });
 
 describe("the race", () => {
   it("puts the least value first and the unknown last, names breaking ties", () => {
     const order = placed([racer("c", 2), racer("b", 1), racer("u", null), racer("a", 1)], "linear", null);
     expect(order.map((entry) => entry.name)).toEqual(["a", "b", "c", "u"]);
-    expect(order.map((entry) => entry.rank)).toEqual([1, 2, 3, 4]);
+    expect(order.map((entry) => entry.place)).toEqual([0, 1, 2, 3]);
+  });
+
+  it("gives those whose values read alike one rank: nobody can tell them apart", () => {
+    const near = { ...racer("b", 1.0001), text: "1" };
+    const order = placed([racer("c", 2), near, racer("a", 1)], "linear", null);
+    expect(order.map((entry) => [entry.name, entry.rank])).toEqual([
+      ["a", 1],
+      ["b", 1],
+      ["c", 3],
+    ]);
   });
 
   it("draws lengths in proportion on the linear scale", () => {

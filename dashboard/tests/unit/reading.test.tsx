@@ -126,12 +126,16 @@ describe("orders", () => {
     expect(lead(0)).toBeGreaterThanOrEqual(lead(found.schedulers.length - 1));
   });
 
-  it("equal values share a place", () => {
-    const of = (row: { name: string }): number => (row.name === "oracle" ? 1 : 2);
-    expect(rankOf(last.comparison, "oracle", of)).toBe(1);
-    expect(rankOf(last.comparison, "greedy", of)).toBe(2);
-    expect(rankOf(last.comparison, "round_robin", of)).toBe(rankOf(last.comparison, "greedy", of));
-    expect(rankOf(last.comparison, "nobody", of)).toBeNull();
+  it("values that read alike share a place", () => {
+    const format = (value: number): string => value.toFixed(0);
+    const of = (row: { name: string }): number =>
+      row.name === "oracle" ? 1 : row.name === "greedy" ? 2 : 2.1;
+    expect(rankOf(last.comparison, "oracle", of, format)).toBe(1);
+    expect(rankOf(last.comparison, "greedy", of, format)).toBe(2);
+    expect(rankOf(last.comparison, "round_robin", of, format)).toBe(
+      rankOf(last.comparison, "greedy", of, format),
+    );
+    expect(rankOf(last.comparison, "nobody", of, format)).toBeNull();
   });
 
   it("a task's strategies come soonest first, and one long queue does not flatten the bars", () => {

@@ -18,10 +18,22 @@ describe("a strategy's reasons", () => {
     expect(shapes.map((shape) => [shape.kind, shape.key])).toEqual([
       ["fact", "exploring"],
       ["fact", "gpu_fraction"],
-      ["bars", "q_values"],
+      ["bars", "q_behind"],
       ["bars", "tree_spread"],
       ["curve", "grid"],
     ]);
+  });
+
+  it("show values of actions by how far each is behind the best", () => {
+    const [bars] = shapesOf({ q_values: { cpu: -1.5, gpu_0: -0.5, gpu_1: -0.75 } });
+    expect(bars).toMatchObject({
+      note: "best: GPU 0, Q −0.500",
+      entries: [
+        { name: "cpu", value: 1 },
+        { name: "gpu_0", value: 0 },
+        { name: "gpu_1", value: 0.25 },
+      ],
+    });
   });
 
   it("never break on odd values", () => {

@@ -57,7 +57,9 @@ class Framer:
             latest={racer.name: trace(racer.latest) for racer in racers if racer.latest is not None},
             standings=tuple(self._standing(racer) for racer in racers),
             clusters={racer.name: self._devices(racer) for racer in racers},
-            audits={racer.name: self._audit(racer, racer.latest) for racer in racers if racer.latest is not None},
+            audits={
+                racer.name: self._audit(racer, told) for racer in racers if (told := racer.latest_explained) is not None
+            },
             bound=race.proof.state,
             marks=tuple(race.marks),
         )

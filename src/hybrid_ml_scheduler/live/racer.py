@@ -48,6 +48,7 @@ class Racer:
         self.scheduler = scheduler
         self.tally = Tally()
         self._latest: Outcome | tuple[TaskBatch, RunColumns] | None = None
+        self._told: Outcome | None = None
         self.reasons: Mapping[str, Any] = {}
         self.reasons_of = -1
         self.decision_counts = [0] * len(DECISION_BUCKETS_S)
@@ -99,6 +100,8 @@ class Racer:
         for outcome in outcomes:
             self.tally.add(outcome)
             self._latest = outcome
+            if outcome.task_id == self.reasons_of:
+                self._told = outcome
 
     def count_all(self, batch: TaskBatch, columns: RunColumns) -> None:
         """Add the outcomes of a stretch to the totals."""
@@ -113,6 +116,11 @@ class Racer:
         batch, columns = self._latest
         self._latest = columns.last().outcomes(batch.task_id[-1:], self._tariff)[0]
         return self._latest
+
+    @property
+    def latest_explained(self) -> Outcome | None:
+        """What came of the latest decision with recorded reasons; in a fast race only some of them have any."""
+        return self._told if self._told is not None and self._told.task_id == self.reasons_of else self.latest
 
     def _blamed(self, what: str) -> AbstractContextManager[None]:
         """Say whose fault it is when a strategy's own code fails."""

@@ -227,3 +227,14 @@ def test_reasons_are_remembered_from_the_moment_of_decision() -> None:
         reasons = place.arena.reasons.recall(3)
         assert "grid" in reasons["oracle"]
         assert place.arena.reasons.recall(10_000) == {}
+
+
+def test_viewers_see_the_latest_explained_decision_at_any_speed() -> None:
+    with house() as place:
+        race = place.enter("oracle")
+        place.wait(lambda: race.tasks_processed > 2000 and len(place.viewers.frames) > 3)
+        go_to(place, "stopped")
+        audits = [frame.audits["oracle"] for frame in place.viewers.frames[2:]]
+        outcomes = {o.task_id: o for rows in place.keeper.kept for name, o in rows.outcomes if name == "oracle"}
+        assert all("grid" in audit.reason for audit in audits)
+        assert all(audit.gpu_fraction == outcomes[audit.task_id].gpu_fraction for audit in audits)

@@ -42,6 +42,7 @@ function BarList({ shape, colour }: Drawn<Bars>) {
     <figure className="mt-3">
       <figcaption className="mb-1 text-[0.6875rem] text-muted" title={REASON_WORDS[shape.key]?.meaning}>
         <span className="eyebrow">{spokenKey(shape.key)}</span>
+        {shape.note && ` ${shape.note}`}
         {close && ": the dot of the least is at the left end, of the most at the right"}
       </figcaption>
       <ul className="space-y-1">

@@ -44,6 +44,10 @@ export const REASON_WORDS: Readonly<Record<string, ReasonWord>> = {
     "Q values",
     "The network's estimate of all future reward for each action, where reward is minus weighted time and energy; the highest one is taken.",
   ),
+  q_behind: word(
+    "Q behind the best",
+    "How much less future reward the network expects of each action than of the best one. 0 is the best; only differences of Q-values mean something.",
+  ),
   expected_now: word(
     "expected now",
     "The part of the Q-value that the estimates give for this task alone, before anything learned about the future.",
@@ -85,5 +89,6 @@ export const REASON_WORDS: Readonly<Record<string, ReasonWord>> = {
 /** The meanings of those words that a reason uses, for the “i” of a widget. */
 export function knownReasons(reason: Readonly<Record<string, unknown>>): readonly Term[] {
   const inner = typeof reason.features === "object" && reason.features ? Object.keys(reason.features) : [];
-  return [...Object.keys(reason), ...inner].flatMap((key) => REASON_WORDS[key] ?? []);
+  const shown = Object.keys(reason).map((key) => (key === "q_values" ? "q_behind" : key));
+  return [...shown, ...inner].flatMap((key) => REASON_WORDS[key] ?? []);
 }

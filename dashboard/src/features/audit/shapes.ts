@@ -8,6 +8,8 @@ export interface Bars {
   kind: "bars";
   key: string;
   entries: { name: string; value: number }[];
+  /** Said beside the heading. */
+  note?: string;
 }
 
 export interface Curve {
@@ -88,10 +90,20 @@ function shapeOf(key: string, value: unknown): Shape {
   return factOf(key, value);
 }
 
+/** Values of actions say something by their differences only: how far each is behind the best. */
+function behindBest(value: Record<string, unknown>): Bars | null {
+  const bars = barsOf("q_behind", Object.entries(value));
+  if (!bars) return null;
+  const best = bars.entries.reduce((a, b) => (b.value > a.value ? b : a));
+  const entries = bars.entries.map((entry) => ({ name: entry.name, value: best.value - entry.value }));
+  return { ...bars, entries, note: `best: ${deviceLabel(best.name)}, Q ${digits(best.value)}` };
+}
+
 /** Features have units of their own: as bars they would pretend to be comparable. */
 function shapesOfEntry(key: string, value: unknown): Shape[] {
   if (key === "features" && isRecord(value))
     return Object.entries(value).map(([name, one]) => factOf(name, one));
+  if (key === "q_values" && isRecord(value)) return [behindBest(value) ?? shapeOf(key, value)];
   return [shapeOf(key, value)];
 }
 

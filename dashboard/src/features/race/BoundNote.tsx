@@ -7,23 +7,30 @@ export interface BoundNoteProps {
   metric: MetricCard;
   bound: Bound | undefined;
   scale: Scale;
+  /** Whether all values read alike. */
+  isLevel: boolean;
 }
 
-/** One sentence that explains the bounds and the gaps where they stand. */
-function sentence(bound: Bound): string {
+/** One sentence that explains the bound of this metric; none is proven for energy and cost. */
+function sentence(metric: MetricCard, bound: Bound): string | null {
+  if (metric.key === "energy" || metric.key === "cost") return null;
   if (bound.makespan_s === null || bound.execution_s === null || bound.tasks === 0)
     return "The bounds that nobody can beat are proven once tasks have finished.";
+  if (metric.key === "makespan")
+    return `It is proven that no strategy, however clever, could finish these ${tasksText(bound.tasks)} before ${seconds(bound.makespan_s)} of simulated time; the gap says how far above that each one is.`;
   const mean = seconds(bound.execution_s / bound.tasks);
-  return `It is proven that no strategy, however clever, could run these ${tasksText(bound.tasks)} in less than ${mean} each or finish them before ${seconds(bound.makespan_s)} of simulated time; the two gaps say how far above that each one is.`;
+  const least = `It is proven that no strategy, however clever, could run these ${tasksText(bound.tasks)} in less than ${mean} each`;
+  return metric.key === "time"
+    ? `${least}; the gap says how far above that each one is.`
+    : `${least}, and latency cannot be shorter than that: the dashed line.`;
 }
 
 const LIMITS: Partial<Record<MetricCard["key"], string>> = {
   time: "The oracle ignores queues, so leading here says nothing about latency or makespan. ",
-  latency: "The dashed line is the least possible running time: latency cannot be shorter. ",
 };
 
 /** What the bars mean, what the bound is, and how the scale is to be read. */
-export function BoundNote({ metric, bound, scale }: BoundNoteProps) {
+export function BoundNote({ metric, bound, scale, isLevel }: BoundNoteProps) {
   return (
     <p>
       <span className="text-ink">Shorter is better.</span> {metric.meaning}{" "}
@@ -31,9 +38,15 @@ export function BoundNote({ metric, bound, scale }: BoundNoteProps) {
         <span className="text-warn">Log scale: each step to the right is a multiple, not an amount. </span>
       )}
       {LIMITS[metric.key]}
+      {isLevel && (
+        <span className="text-warn">
+          All values read alike, so nobody is ahead
+          {metric.key === "makespan" && ": everybody ends soon after the last arrival"}.{" "}
+        </span>
+      )}
       {bound && (
         <span title={bound.scope} data-bound={bound.makespan_s ?? ""}>
-          {sentence(bound)}
+          {sentence(metric, bound)}
         </span>
       )}
     </p>

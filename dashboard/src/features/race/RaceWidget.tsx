@@ -21,14 +21,23 @@ export function boundFor(metric: RaceMetric, bound: Bound): number | null {
   return null;
 }
 
+/** How far above the bound that is proven for this metric; there is none for the others. */
+function gapOf(row: Comparison, metric: RaceMetric): number | null {
+  return metric === "time" ? row.time_gap : metric === "makespan" ? row.makespan_gap : null;
+}
+
 function racersOf(rows: readonly Comparison[], metric: MetricCard, face: FaceOf): Racer[] {
   return rows.map((row) => {
     const { label, colour } = face(row.name);
     const value = row.tasks > 0 ? metric.of(row) : null;
-    const gaps = { timeGap: row.time_gap, makespanGap: row.makespan_gap };
-    return { name: row.name, label, colour, value, text: metric.format(value), ...gaps };
+    const gap = gapOf(row, metric.key);
+    return { name: row.name, label, colour, value, text: metric.format(value), gap };
   });
 }
+
+/** Whether all values read alike, so that there is nothing to rank. */
+const isLevel = (racers: readonly Racer[]): boolean =>
+  racers.length > 1 && racers.every((racer) => racer.value !== null && racer.text === racers[0]?.text);
 
 function scaleOf(wish: string | null, racers: readonly Racer[]): Scale {
   return wish === "linear" || wish === "log" ? wish : fittingScale(racers.map((racer) => racer.value));
@@ -50,15 +59,8 @@ export function RaceWidget() {
   const scale = scaleOf(params.get("scale"), racers);
   const floor = bound ? boundFor(metric.key, bound) : null;
   const table = () => ({
-    columns: ["scheduler", "label", metric.key, "time_gap", "makespan_gap", "bound"],
-    rows: racers.map((racer) => [
-      racer.name,
-      racer.label,
-      racer.value,
-      racer.timeGap,
-      racer.makespanGap,
-      floor,
-    ]),
+    columns: ["scheduler", "label", metric.key, "gap", "bound"],
+    rows: racers.map((racer) => [racer.name, racer.label, racer.value, racer.gap, floor]),
   });
   const controls = (
     <>
@@ -78,7 +80,7 @@ export function RaceWidget() {
       terms={termsOf("time", "latency", "energy", "cost", "makespan", "bound", "timeGap", "makespanGap")}
       controls={controls}
       table={table}
-      foot={<BoundNote metric={metric} bound={bound} scale={scale} />}
+      foot={<BoundNote metric={metric} bound={bound} scale={scale} isLevel={isLevel(racers)} />}
     >
       {rows === undefined ? (
         <Loading title="Waiting for the race" />
@@ -92,7 +94,7 @@ export function RaceWidget() {
           boundText={metric.format(floor)}
           valueLabel={metric.short}
           format={metric.format}
-          narrowGap={metric.key === "makespan" ? "makespanGap" : "timeGap"}
+          hasGap={metric.key === "time" || metric.key === "makespan"}
           hrefOf={(name) => `/strategies/${name}`}
         />
       )}

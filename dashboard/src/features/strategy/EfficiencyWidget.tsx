@@ -16,7 +16,7 @@ export function EfficiencyWidget({ name }: { name: string }) {
   const places = METRICS.map((metric) => ({
     metric,
     value: row ? metric.of(row) : null,
-    rank: rankOf(rows ?? [], name, metric.of),
+    rank: rankOf(rows ?? [], name, metric.of, metric.format),
   }));
   const table = () => ({
     columns: [
@@ -29,7 +29,7 @@ export function EfficiencyWidget({ name }: { name: string }) {
   return (
     <Widget
       title="Efficiency"
-      meaning="How close this strategy comes to the oracle in execution time, and its place among all strategies of this race by each mean; equal values share a place. A place is no proof of a difference."
+      meaning="How close this strategy comes to the oracle in execution time, and its place among all strategies of this race by each mean; values that read alike share a place. A place is no proof of a difference."
       terms={termsOf("efficiency", "time", "latency", "energy", "cost", "makespan")}
       table={table}
     >

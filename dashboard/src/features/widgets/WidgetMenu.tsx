@@ -1,7 +1,9 @@
-import { Ellipsis, FileSpreadsheet, Image } from "lucide-react";
+import { Ellipsis, FileSpreadsheet, Image, PenTool } from "lucide-react";
 import { type RefObject, useId, useRef, useState } from "react";
 import { saveCsv, type Table } from "@/lib/csv";
-import { savePicture } from "@/lib/png";
+import type { PictureKind } from "@/lib/picture/save";
+import { provenance } from "@/lib/provenance";
+import { useLive } from "@/live/store";
 import type { Nudge } from "./layout";
 
 export interface WidgetMenuProps {
@@ -22,7 +24,20 @@ const NUDGES: readonly [Nudge, string][] = [
   ["shorter", "Shorter"],
 ];
 
-const fileName = (title: string): string => `hms-${title.toLowerCase().replace(/[^a-z0-9]+/g, "-")}`;
+const PICTURES: readonly [PictureKind, string, typeof Image][] = [
+  ["png", "Export PNG", Image],
+  ["svg", "Export SVG", PenTool],
+];
+
+/** The widget and the run in the name of the file: two exports beside each other are told apart. */
+function fileName(title: string): string {
+  const run = useLive.getState().update?.status.run_id;
+  const words = title
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+  return run == null ? `hms-${words}` : `hms-run${run}-${words}`;
+}
 
 /** Export and layout commands of one widget, in the browser's own top layer so that nothing clips them. */
 export function WidgetMenu({ title, table, frame, nudge }: WidgetMenuProps) {
@@ -37,11 +52,16 @@ export function WidgetMenu({ title, table, frame, nudge }: WidgetMenuProps) {
     panel.current.style.top = `${Math.min(box.bottom + 4, window.innerHeight - 330)}px`;
     panel.current.style.left = `${Math.max(8, box.right - 208)}px`;
   };
-  const exportPicture = (): void => {
+  const exportPicture = (kind: PictureKind): void => {
     panel.current?.hidePopover();
     setProblem(null);
-    if (frame.current)
-      savePicture(fileName(title), frame.current).catch((error: Error) => setProblem(error.message));
+    const { update, version } = useLive.getState();
+    const origin = provenance(update, version, new Date());
+    const element = frame.current;
+    if (!element) return;
+    import("@/lib/picture/save")
+      .then(({ savePicture }) => savePicture(kind, fileName(title), element, origin))
+      .catch((error: Error) => setProblem(error.message));
   };
   return (
     <div data-no-picture="true">
@@ -79,13 +99,16 @@ export function WidgetMenu({ title, table, frame, nudge }: WidgetMenuProps) {
             <FileSpreadsheet size={14} aria-hidden="true" /> Export CSV
           </button>
         )}
-        <button
-          type="button"
-          className="flex w-full items-center gap-2 rounded-lg px-2 py-1.5 text-left hover:bg-raised"
-          onClick={exportPicture}
-        >
-          <Image size={14} aria-hidden="true" /> Export PNG
-        </button>
+        {PICTURES.map(([kind, text, Icon]) => (
+          <button
+            key={kind}
+            type="button"
+            className="flex w-full items-center gap-2 rounded-lg px-2 py-1.5 text-left hover:bg-raised"
+            onClick={() => exportPicture(kind)}
+          >
+            <Icon size={14} aria-hidden="true" /> {text}
+          </button>
+        ))}
         {nudge && (
           <div className="mt-1 grid grid-cols-2 gap-1 border-t border-line pt-1.5">
             {NUDGES.map(([step, text]) => (

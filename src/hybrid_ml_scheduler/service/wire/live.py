@@ -104,7 +104,7 @@ class ClusterLoad(Answer):
 
 
 class DecisionAudit(Answer):
-    """Why a strategy decided its latest task as it did."""
+    """Why a strategy decided a task as it did: the latest one whose reasons were recorded."""
 
     scheduler: str
     task_id: int
@@ -154,7 +154,7 @@ class SimulationUpdate(Answer):
     focus: str
     utilization: ClusterLoad
     clusters: dict[str, ClusterLoad]
-    audit: dict[str, DecisionAudit] = Field(description="Each strategy's latest decision and its reasons.")
+    audit: dict[str, DecisionAudit] = Field(description="Each strategy's latest explained decision.")
     bound: Bound
     shifts: list[Shift] = Field(description="The latest shifts of this run, oldest first.")
 

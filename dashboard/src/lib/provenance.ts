@@ -1,0 +1,20 @@
+/** Where the figures on the screen come from: said below every exported picture. */
+import type { SimulationUpdate } from "@/client/types";
+import { count } from "./format";
+
+/** One line: run, seed, workload, how far the run had got, version and moment. */
+export function provenance(update: SimulationUpdate | null, version: string | null, now: Date): string {
+  const at = `${now.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  const maker = `Hybrid ML Scheduler${version ? ` ${version}` : ""}`;
+  if (!update || update.status.run_id === null) return `No run yet. ${maker}, ${at}.`;
+  const { run_id: run, seed, workload } = update.status;
+  const rate = Number(workload.arrival_rate.toPrecision(3));
+  return [
+    `Run ${run}`,
+    `seed ${seed ?? "–"}`,
+    `workload ${workload.preset} at ${rate}/s`,
+    `${count(update.tasks_processed)} tasks`,
+    maker,
+    `${at}.`,
+  ].join(" · ");
+}

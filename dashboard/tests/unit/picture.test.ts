@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { gradientColours, topLevel } from "@/lib/picture/ink";
+import { escaped, tag } from "@/lib/picture/sheet";
+import { shortened } from "@/lib/picture/words";
+import { provenance } from "@/lib/provenance";
+import { last } from "../fixtures";
+
+describe("an exported picture", () => {
+  it("says run, seed, workload, how far the run had got, and when it was made", () => {
+    const said = provenance(last, "1.2", new Date("2026-11-16T09:30:12Z"));
+    const { run_id: run, seed, workload } = last.status;
+    expect(said).toContain(`Run ${run} · seed ${seed} · workload ${workload.preset}`);
+    expect(said).toContain("Hybrid ML Scheduler 1.2 · 2026-11-16 09:30 UTC.");
+    expect(provenance(null, null, new Date(0))).toContain("No run yet");
+  });
+
+  it("keeps colours with commas of their own in one piece", () => {
+    expect(topLevel("90deg, rgb(1, 2, 3), color(srgb 0 0 1)")).toEqual([
+      "90deg",
+      "rgb(1, 2, 3)",
+      "color(srgb 0 0 1)",
+    ]);
+    expect(gradientColours("linear-gradient(90deg, rgb(1, 2, 3), red)")).toEqual(["rgb(1, 2, 3)", "red"]);
+    expect(gradientColours("none")).toEqual([]);
+  });
+
+  it("cuts words where the screen does, with an ellipsis", () => {
+    const widthOf = (text: string): number => text.length * 10;
+    expect(shortened("Earliest finish", 100, widthOf)).toBe("Earliest…");
+    expect(shortened("Greedy", 100, widthOf)).toBe("Greedy");
+  });
+
+  it("is XML whatever a strategy is called", () => {
+    expect(tag("text", { x: 1.2345, fill: null }, escaped("<a & b>"))).toBe(
+      '<text x="1.23">&lt;a &amp; b&gt;</text>',
+    );
+  });
+});
