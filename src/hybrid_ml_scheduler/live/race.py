@@ -202,7 +202,7 @@ class Race:
     def _shifted(self, event: RaceEvent) -> Mark:
         facts = event.payload
         self.preset = facts["preset"]
-        self.stream.shift(self.workload.with_values(facts["workload"]))
+        self.stream.shift(WorkloadParameters().with_values(facts["workload"]))
         mark = Mark(
             task_id=event.boundary,
             tasks_processed=self.tasks_processed,

@@ -8,6 +8,7 @@ are applied to the draws, never a vector routine whose last bit could depend on 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,9 +16,21 @@ from hybrid_ml_scheduler.core.streams import stream
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.workload.parameters import WorkloadParameters
 
-__all__ = ["STREAMS", "Streams", "arrivals", "factors", "intensities", "memories", "parents", "sizes", "streams"]
+__all__ = [
+    "STREAMS",
+    "Streams",
+    "arrivals",
+    "factors",
+    "intensities",
+    "kind_names",
+    "kinds",
+    "memories",
+    "parents",
+    "sizes",
+    "streams",
+]
 
-STREAMS = ("size", "intensity_mode", "intensity", "memory", "arrival", "dependencies", "noise")
+STREAMS = ("size", "intensity_mode", "intensity", "memory", "arrival", "dependencies", "noise", "kind")
 Streams = dict[str, np.random.Generator]
 
 PARETO_SHAPE = 1.5
@@ -26,6 +39,7 @@ LOGNORMAL_SIGMA = 1.0
 MODES = ((0.2, 0.1), (0.8, 0.1))
 FIRST_MODE_SHARE = 0.3
 MEMORY_NOISE_OF_HIGH = 0.1
+WITHIN_KIND_SPREAD = 0.05
 
 
 def streams(seed: int) -> Streams:
@@ -45,9 +59,38 @@ def sizes(rng: Streams, law: WorkloadParameters, count: int) -> FloatColumn:
     return np.clip(drawn, low, high)
 
 
-def intensities(rng: Streams, law: WorkloadParameters, count: int) -> FloatColumn:
-    """Compute intensities: two humps (serial and parallel work), or uniform."""
+def kind_names(law: WorkloadParameters) -> tuple[str, ...]:
+    """The names of the kinds of work, after the empty one that stands for "not known"."""
+    return ("", *(f"kind-{number}" for number in range(1, law.kinds + 1)))
+
+
+def kinds(rng: Streams, law: WorkloadParameters, count: int) -> IntColumn:
+    """Codes of kinds with Zipf popularity: the second is half as frequent as the first, the third a third, ..."""
+    if law.kinds == 0:
+        return np.zeros(count, dtype=np.int64)
+    shares = np.cumsum(1.0 / np.arange(1, law.kinds + 1))
+    return np.searchsorted(shares, rng["kind"].random(count) * shares[-1], side="right").astype(np.int64) + 1
+
+
+@lru_cache(maxsize=64)
+def _kind_intensities(seed: int, law: WorkloadParameters) -> FloatColumn:
+    """The mean intensity of every kind, by the law of the workload; the empty kind never occurs."""
     low, high = law.intensity_range
+    values = stream(seed, "workload", "kind_intensity")
+    if law.intensity_law == "uniform":
+        means = values.uniform(low, high, law.kinds)
+    else:
+        means = bimodal(stream(seed, "workload", "kind_intensity_mode"), values, law.kinds, (low, high))
+    return np.concatenate([[0.0], means])
+
+
+def intensities(rng: Streams, law: WorkloadParameters, kind: IntColumn, seed: int) -> FloatColumn:
+    """Compute intensities: two humps (serial and parallel work), or uniform; with kinds, close to the kind's own."""
+    low, high = law.intensity_range
+    count = len(kind)
+    if law.kinds > 0:
+        normal = rng["intensity"].standard_normal(count)
+        return np.clip(_kind_intensities(seed, law)[kind] + WITHIN_KIND_SPREAD * normal, low, high)
     if law.intensity_law == "uniform":
         return rng["intensity"].uniform(low, high, count)
     return bimodal(rng["intensity_mode"], rng["intensity"], count, (low, high))

@@ -108,7 +108,8 @@ class TaskStream:
         self._drawn = state["drawn"]
         self._clock_s = state["clock_s"]
         for name, generator in self._rng.items():
-            generator.bit_generator.state = state["streams"][name]
+            if name in state["streams"]:  # an older checkpoint knows nothing of a law that came later
+                generator.bit_generator.state = state["streams"][name]
         self._ahead = None
 
     def _state(self) -> Mapping[str, Any]:
@@ -136,16 +137,19 @@ class TaskStream:
         size = draws.sizes(rng, law, count)
         offsets, back = draws.parents(rng, law, first, count)
         arrival = draws.arrivals(rng, law, count, self._clock_s)
+        kind = draws.kinds(rng, law, count)
         self._drawn += count
         if count:
             self._clock_s = float(arrival[-1])
         return batch_of(
             task_id=ids,
             size=size,
-            compute_intensity=draws.intensities(rng, law, count),
+            compute_intensity=draws.intensities(rng, law, kind, self._seed),
             memory_required=draws.memories(rng, law, size),
             arrival_time=arrival,
             parent_offsets=offsets,
             parent_ids=np.repeat(ids, np.diff(offsets)) - back,
             duration_factor=draws.factors(rng, law, count),
+            kind=kind,
+            kind_names=draws.kind_names(law),
         )

@@ -26,6 +26,7 @@ class WorkloadParameters:
 
     With probability `dependency_probability` a task gets 1 to `max_parents` distinct parents, uniformly
     among the `parent_window` tasks before it. `noise_sigma` is the spread of the hidden duration factor.
+    `kinds` sorts of work have Zipf popularity and a mean intensity each; 0 leaves the kind of tasks open.
     """
 
     size_law: str = "pareto"
@@ -41,6 +42,7 @@ class WorkloadParameters:
     max_parents: int = 3
     parent_window: int = 50
     noise_sigma: float = 0.0
+    kinds: int = 0
 
     def __post_init__(self) -> None:
         for name, laws in _LAWS.items():
@@ -52,8 +54,8 @@ class WorkloadParameters:
         _check_number("arrival_rate", self.arrival_rate, least=1e-9, most=1e9)
         _check_number("dependency_probability", self.dependency_probability, most=1.0)
         _check_number("noise_sigma", self.noise_sigma, most=5.0)
-        for name, most in _COUNTS.items():
-            _check_count(name, getattr(self, name), most)
+        for name, (fewest, most) in _COUNTS.items():
+            _check_count(name, getattr(self, name), fewest, most)
         if self.max_parents > self.parent_window:
             raise PlanError(
                 f"workload.max_parents = {self.max_parents} must not exceed parent_window = {self.parent_window}."
@@ -68,8 +70,11 @@ class WorkloadParameters:
         return replace(self, **values)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the parameters as plain values, ready for a plan or JSON."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        """Return the parameters as plain values, ready for a plan or JSON; kinds only where there are some."""
+        values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        if self.kinds == 0:  # so a plan from before there were kinds keeps its digest
+            del values["kinds"]
+        return values
 
 
 _LAWS = {
@@ -81,7 +86,12 @@ _LAWS = {
 # Far beyond any machine, and small enough that no formula overflows.
 _HUGE = 1e12
 _RANGES = {"size_range": (0.0, _HUGE), "intensity_range": (0.0, 1.0), "memory_range": (0.0, _HUGE)}
-_COUNTS = {"num_tasks": 100_000_000, "max_parents": 64, "parent_window": 1_000_000}
+_COUNTS = {
+    "num_tasks": (1, 100_000_000),
+    "max_parents": (1, 64),
+    "parent_window": (1, 1_000_000),
+    "kinds": (0, 10_000),
+}
 
 
 def _check_law(name: str, value: object, laws: tuple[str, ...]) -> None:
@@ -98,9 +108,9 @@ def _check_number(name: str, value: object, *, least: float = 0.0, most: float) 
         raise PlanError(f"workload.{name} = {value!r} must be a finite number within [{least:g}, {most:g}].")
 
 
-def _check_count(name: str, value: object, most: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise PlanError(f"workload.{name} = {value!r} must be a whole number within [1, {most}].")
+def _check_count(name: str, value: object, least: int, most: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise PlanError(f"workload.{name} = {value!r} must be a whole number within [{least}, {most}].")
 
 
 def _shown(ends: Iterable[object]) -> str:

@@ -13,6 +13,7 @@ TABLE = {
     "cpu_friendly": ("uniform", (100, 150), "uniform", (0, 0.3), "uniform", (4000, 8000), 6),
     "heavy": ("pareto", (100, 5000), "uniform", (0.6, 1), "uniform", (100, 10_000), 200),
     "light": ("uniform", (500, 1500), "uniform", (0.1, 0.9), "uniform", (50, 150), 1),
+    "unknown": ("pareto", (100, 5000), "bimodal", (0, 1), "with_size", (10, 500), 36),
 }
 
 
@@ -31,6 +32,7 @@ def test_the_presets_are_those_of_the_specification() -> None:
     }
     assert stated == TABLE
     assert DEFAULT_PRESET == "mixed"
+    assert (PRESETS["unknown"].kinds, PRESETS["unknown"].noise_sigma) == (12, 0.2)
 
 
 @pytest.mark.parametrize("name", sorted(TABLE))
