@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 __all__ = ["rehearse", "say_if_compiling"]
 
@@ -13,17 +12,13 @@ _TOGETHER = 32
 
 def say_if_compiling() -> None:
     """Say so once if the compiled code is not in the cache yet."""
-    if not _is_compiled():
+    from hybrid_ml_scheduler.cluster.kernel import run_independent
+    from hybrid_ml_scheduler.core.compiled import is_kept
+
+    if not is_kept(run_independent):
         print(
             "The first race compiles its kernels (some 10 seconds); they are cached for the next one.", file=sys.stderr
         )
-
-
-def _is_compiled() -> bool:
-    from hybrid_ml_scheduler.cluster.kernel import run_independent
-
-    cache = Path(str(run_independent.stats.cache_path))
-    return any(cache.glob("kernel.run_independent-*.nbc"))
 
 
 def rehearse() -> None:

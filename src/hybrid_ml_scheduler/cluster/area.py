@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.physics.durations import Durations
 from hybrid_ml_scheduler.physics.node import MemoryRule, Node
@@ -70,7 +70,7 @@ class Ways:
         )
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _fill_ways(
     cpu_s: FloatColumn,
     gpu_s: FloatColumn,
@@ -100,7 +100,7 @@ def weighted_work(ways: Ways, weights: FloatColumn) -> FloatColumn:
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _sweep(
     cpu_s: FloatColumn,
     rest_s: FloatColumn,
@@ -143,7 +143,7 @@ def best_weights(ways: Ways) -> FloatColumn:
     return _ascended(*arrays, ways.class_size.astype(np.float64))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _bisected(cpu: FloatColumn, rest: FloatColumn, gpu: FloatColumn, paged: FloatColumn, size: int) -> FloatColumn:
     """One class of GPUs: the bound is concave in the CPU's weight; halve by the sign of its slope."""
     low, high = 0.0, 1.0
@@ -163,7 +163,7 @@ def _bisected(cpu: FloatColumn, rest: FloatColumn, gpu: FloatColumn, paged: Floa
     return chosen
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _ascended(
     cpu: FloatColumn, rest: FloatColumn, gpu: FloatColumn, paged: FloatColumn, sizes: FloatColumn
 ) -> FloatColumn:

@@ -10,18 +10,18 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from hybrid_ml_scheduler.cluster.kernel import choose
 from hybrid_ml_scheduler.cluster.parts import PART_COLUMNS, append_part, estimated_end
 from hybrid_ml_scheduler.cluster.ready import pop_ready, push_ready
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.physics.choices import split_on
 
 __all__ = ["run_general"]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def run_general(
     kind: int,
     identity: IntColumn,

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.protocols import RuleKind
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.physics.choices import fastest_split, least_backlog, least_charge, split_on
@@ -22,7 +22,7 @@ _PRESCRIBED = int(RuleKind.PRESCRIBED)
 _FASTEST = int(RuleKind.FASTEST_SPLIT)
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def choose(
     kind: int,
     cpu_s: float,
@@ -50,7 +50,7 @@ def choose(
     )
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def run_independent(
     kind: int,
     arrival: FloatColumn,
@@ -118,7 +118,7 @@ def run_independent(
         out_status[row] = status
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def run_shares(
     arrival: FloatColumn,
     cpu_s: FloatColumn,

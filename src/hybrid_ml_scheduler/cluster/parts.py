@@ -8,8 +8,7 @@ queue is, its believed end is one sum.
 
 from __future__ import annotations
 
-from numba import njit
-
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 
 __all__ = ["PART_COLUMNS", "append_part", "estimated_end"]
@@ -18,7 +17,7 @@ START, FINISH, ESTIMATE, NOT_BEFORE, PROMISED = 0, 1, 2, 3, 4
 PART_COLUMNS = 5
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def _believed_end(part: int, now: float, table: FloatColumn) -> float:
     """When the first part of a queue will be done, as far as one can tell."""
     if table[part, START] <= now:
@@ -26,7 +25,7 @@ def _believed_end(part: int, now: float, table: FloatColumn) -> float:
     return max(now, table[part, NOT_BEFORE]) + table[part, ESTIMATE]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def estimated_end(
     device: int, now: float, heads: IntColumn, tails: IntColumn, chain: IntColumn, table: FloatColumn
 ) -> float:
@@ -41,7 +40,7 @@ def estimated_end(
     return max(end, table[tails[device], PROMISED] + (end - table[part, PROMISED]))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def append_part(
     device: int,
     part: int,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 
 __all__ = ["heads_and_tails"]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def heads_and_tails(
     arrival: FloatColumn, fastest: FloatColumn, child_offsets: IntColumn, child_rows: IntColumn, parents: IntColumn
 ) -> tuple[FloatColumn, FloatColumn]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 
 __all__ = ["pop_ready", "push_ready"]
 
 
-@njit(cache=True, inline="always")
+@compiled(inline="always", error_model="python")
 def _before(a: int, b: int, ready: FloatColumn, identity: IntColumn) -> bool:
     return ready[a] < ready[b] or (ready[a] == ready[b] and identity[a] < identity[b])
 
 
-@njit(cache=True)
+@compiled(error_model="python")
 def push_ready(heap: IntColumn, count: int, row: int, ready: FloatColumn, identity: IntColumn) -> int:
     """Add a row; returns the new length."""
     place = count
@@ -28,7 +27,7 @@ def push_ready(heap: IntColumn, count: int, row: int, ready: FloatColumn, identi
     return count + 1
 
 
-@njit(cache=True)
+@compiled(error_model="python")
 def pop_ready(heap: IntColumn, count: int, ready: FloatColumn, identity: IntColumn) -> int:
     """Remove the first row (the caller keeps `count - 1`); returns it."""
     first, last = heap[0], heap[count - 1]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from hybrid_ml_scheduler.core.capabilities import with_foresight, with_rule
-from hybrid_ml_scheduler.core.compiled import forget_stale_code
 from hybrid_ml_scheduler.core.decisions import CPU_ONLY, NO_GPU, Decision, Outcome, Parts, device_name
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.core.protocols import (
@@ -58,6 +55,3 @@ __all__ = [
     "with_foresight",
     "with_rule",
 ]
-
-# Every room with compiled functions imports this one first; nothing has been read from disk yet.
-forget_stale_code(Path(__file__).resolve().parent.parent)

@@ -1,74 +1,87 @@
-"""Compiled code on disk must not outlive the sources it was made from.
+"""Compiled code that is never older than what it was made from.
 
-Numba keeps compiled functions beside their file and forgets them when that file changes; but what a function calls
-in other files is compiled into it, and a change there goes unnoticed: after an update the kernel would go on with
-the old physics. So each room remembers a digest of everything its compiled code is made from.
+Numba keeps compiled functions on disk and forgets them when their own file changes; but what a function calls in other
+files is compiled into it, and a change there goes unnoticed: after an update the kernel would go on with the old
+physics. So what is kept of a function bears the digest of every source that went into it, and code with another digest
+is made anew.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
-__all__ = ["forget_stale_code"]
+__all__ = ["MADE_FROM", "compiled", "is_kept", "sources_digest", "uncompiled"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 # What the compiled functions of a room are made from: the room itself and the rooms it calls.
-_MADE_FROM = {
+MADE_FROM = {
     "learning": ("core", "learning"),
     "physics": ("core", "physics"),
     "cluster": ("core", "physics", "cluster"),
     "schedulers": ("core", "learning", "physics", "schedulers"),
     "training": ("core", "learning", "physics", "cluster", "schedulers", "training"),
+    "live": ("core", "physics", "live"),
 }
 # Files without compiled functions whose constants are compiled in.
 _CONSTANTS = ("protocols.py", "node.py")
-_STAMP = "compiled.digest"
+_PACKAGE = Path(__file__).resolve().parent.parent
 
 
-def forget_stale_code(package: Path) -> list[str]:
-    """Delete compiled code whose sources have changed since; returns the rooms where there was some."""
-    digests = {room: _digest(package / room) for room in ("core", *_MADE_FROM)}
-    forgotten = []
-    for room, sources in _MADE_FROM.items():
-        cache = package / room / "__pycache__"
-        wanted = "".join(digests[source] for source in sources)
-        try:
-            if _stamp(cache) != wanted:
-                if _emptied(package / room):
-                    forgotten.append(room)
-                _write(cache, wanted)
-        except OSError:
-            # Nobody can write here, so Numba keeps its code elsewhere, by the date of files that an update renews.
-            continue
-    return forgotten
+def compiled(**options: Any) -> Callable[[Function], Function]:
+    """Compile a function of this package with these options of `numba.njit`, and keep the code for the next process."""
+    from numba import njit
+
+    def decorated(function: Function) -> Function:
+        made = njit(**{"error_model": "numpy", **options})(function)
+        if hasattr(made, "enable_caching"):  # otherwise Numba is switched off, and the function is itself
+            made._cache = _cache_of(function)
+        return cast("Function", made)
+
+    return decorated
 
 
-def _digest(room: Path) -> str:
+def _cache_of(function: Callable[..., Any]) -> Any:
+    """Numba's own cache, which also looks at the digest of all sources when it compares what it kept."""
+    room = Path(function.__code__.co_filename).resolve().relative_to(_PACKAGE).parts[0]
+    return _cache_class(sources_digest(_PACKAGE, room))(function)
+
+
+def uncompiled(function: Function) -> Function:
+    """The Python function that a compiled one was made from."""
+    return cast("Function", getattr(function, "py_func", function))
+
+
+def is_kept(function: Callable[..., Any]) -> bool:
+    """Whether code of a compiled function lies on disk that may be used."""
+    cache = getattr(function, "_cache", None)
+    return cache is None or bool(cache._cache_file._load_index())
+
+
+@cache
+def _cache_class(digest: str) -> Any:
+    from numba.core.caching import CompileResultCacheImpl, FunctionCache
+
+    class Stamped:
+        def get_source_stamp(self) -> tuple[Any, str]:
+            return super().get_source_stamp(), digest  # type: ignore[misc]  # of the locator that this stands before
+
+    locators = [type(one.__name__, (Stamped, one), {}) for one in CompileResultCacheImpl._locator_classes]
+    storing = type("StampedCacheImpl", (CompileResultCacheImpl,), {"_locator_classes": locators})
+    return type("StampedCache", (FunctionCache,), {"_impl_class": storing})
+
+
+@cache
+def sources_digest(package: Path, room: str) -> str:
+    """A digest of every file that compiled functions of a room are made from."""
     found = hashlib.blake2b(digest_size=16)
-    for path in sorted(room.rglob("*.py")):
-        text = path.read_bytes()
-        if b"njit" in text or path.name in _CONSTANTS:
-            found.update(path.name.encode() + b"\0" + text + b"\0")
+    for source in MADE_FROM[room]:
+        for path in sorted((package / source).rglob("*.py")):
+            text = path.read_bytes()
+            if b"@compiled(" in text or path.name in _CONSTANTS:
+                found.update(path.relative_to(package).as_posix().encode() + b"\0" + text + b"\0")
     return found.hexdigest()
-
-
-def _stamp(cache: Path) -> str:
-    try:
-        return (cache / _STAMP).read_text(encoding="ascii")
-    except FileNotFoundError:
-        return ""
-
-
-def _emptied(room: Path) -> bool:
-    compiled = [*room.rglob("*.nbi"), *room.rglob("*.nbc")]
-    for path in compiled:
-        path.unlink(missing_ok=True)
-    return bool(compiled)
-
-
-def _write(cache: Path, digest: str) -> None:
-    cache.mkdir(exist_ok=True)
-    beside = cache / f"{_STAMP}.{os.getpid()}"
-    beside.write_text(digest, encoding="ascii")
-    beside.replace(cache / _STAMP)

@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 
 __all__ = [
@@ -80,20 +80,20 @@ def fresh_shared(prior: FloatColumn) -> FloatColumn:
     return np.array([0.0, prior[NOISE_VARIANCE], prior[CELL_VARIANCE], prior[KIND_VARIANCE]])
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def _noise(cell: FloatColumn, shared: FloatColumn) -> float:
     """The variance of a cell's residuals, shrunk towards that of all."""
     total = VARIANCE_WEIGHT * shared[NOISE] + cell[VARIANCE_RUNS] * cell[VARIANCE]
     return max(LEAST_VARIANCE, total / (VARIANCE_WEIGHT + cell[VARIANCE_RUNS]))
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def _level(cell: FloatColumn) -> float:
     """The mean log ratio of a cell at x = 0."""
     return (cell[SUM_R] - cell[SLOPE] * cell[SUM_X]) / cell[WEIGHT]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _elsewhere(
     kind: int, device: int, cells: FloatColumn, types: FloatColumn, shared: FloatColumn
 ) -> tuple[float, float]:
@@ -110,7 +110,7 @@ def _elsewhere(
     return total / precision, 1.0 / precision
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def log_belief(
     kind: int, device: int, x: float, cells: FloatColumn, types: FloatColumn, shared: FloatColumn, prior: FloatColumn
 ) -> tuple[float, float, float]:
@@ -134,7 +134,7 @@ def log_belief(
     return mean + slope * x, variance + slope_variance * (x - center) ** 2, noise
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def mean_factor(
     kind: int, device: int, x: float, cells: FloatColumn, types: FloatColumn, shared: FloatColumn, prior: FloatColumn
 ) -> float:
@@ -143,7 +143,7 @@ def mean_factor(
     return math.exp(mean + 0.5 * min(MOST_CORRECTION, variance + noise))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def quantile(
     kind: int, device: int, x: float, cells: FloatColumn, types: FloatColumn, shared: FloatColumn, prior: FloatColumn
 ) -> tuple[float, float]:
@@ -153,7 +153,7 @@ def quantile(
     return math.exp(mean - reach), math.exp(mean + reach)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def learn(
     kind: int,
     device: int,
@@ -190,7 +190,7 @@ def learn(
     return drifted
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def _add(cell: FloatColumn, first: int, observed: float, x: float) -> None:
     cell[first] += 1.0
     cell[first + 1] += x
@@ -199,7 +199,7 @@ def _add(cell: FloatColumn, first: int, observed: float, x: float) -> None:
     cell[first + 4] += x * observed
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _watch(
     cell: FloatColumn, surprise: float, observed: float, x: float, device: FloatColumn, prior: FloatColumn
 ) -> bool:
@@ -225,7 +225,7 @@ def _watch(
     return False
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def _learn_noise(cell: FloatColumn, shared: FloatColumn, square: float) -> None:
     """One more squared residual, for the cell and for all."""
     cell[VARIANCE_RUNS] = min(cell[VARIANCE_RUNS] + 1.0, 500.0)
@@ -233,7 +233,7 @@ def _learn_noise(cell: FloatColumn, shared: FloatColumn, square: float) -> None:
     shared[NOISE] += (square - shared[NOISE]) / min(VARIANCE_WEIGHT + shared[SEEN], 2000.0)
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def _fit_slope(cell: FloatColumn, noise: float, prior: FloatColumn) -> None:
     """The slope over log(size) within the cell, shrunk towards its prior."""
     center = cell[SUM_X] / cell[WEIGHT]
@@ -243,7 +243,7 @@ def _fit_slope(cell: FloatColumn, noise: float, prior: FloatColumn) -> None:
     cell[SLOPE] = (together + firm * prior[SLOPE_MEAN]) / (spread + firm)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _refresh(cells: FloatColumn, types: FloatColumn, shared: FloatColumn, prior: FloatColumn) -> None:
     """Learn from all cells what types have in common, and how much cells and kinds differ."""
     for device in range(types.shape[0]):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.learning.trees import FlatForest
 
 __all__ = ["grown"]
@@ -23,7 +23,7 @@ CLOSEST_VALUES = np.float32(1e-7)  # values nearer than this are not split, as i
 LEAST_VARIANCE = float(np.finfo(np.float64).eps)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _best_split(
     order: Ints,
     begin: int,
@@ -62,7 +62,7 @@ def _best_split(
     return best_feature, best_place, low if middle == high else middle
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _partition(order: Ints, begin: int, end: int, feature: int, place: int, goes_left: Ints, spare: Ints) -> None:
     """Send the rows before `place` in the order of `feature` to the left, keeping every order sorted."""
     for index in range(begin, end):
@@ -83,7 +83,7 @@ def _partition(order: Ints, begin: int, end: int, feature: int, place: int, goes
             order[other, write + index] = spare[index]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _sums(
     order: Ints, begin: int, end: int, target: Floats, weighted: Floats, count: Counts
 ) -> tuple[int, float, float]:
@@ -96,7 +96,7 @@ def _sums(
     return weight, total, squares
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _single_below(threshold: float) -> np.float32:
     """The largest single-precision number that is not above the threshold."""
     single = np.float32(threshold)
@@ -105,7 +105,7 @@ def _single_below(threshold: float) -> np.float32:
     return single
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _grow(
     columns: Singles,
     target: Floats,

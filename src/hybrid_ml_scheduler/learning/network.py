@@ -13,8 +13,8 @@ from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.learning.replay import Ints, Transitions
 
 __all__ = [
@@ -46,7 +46,7 @@ def one_blas_thread() -> None:
     threadpoolctl.threadpool_limits(limits=1, user_api="blas")
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def layers(weights: Singles, inputs: int, hidden: int, actions: int) -> Layers:
     """The six arrays of the network as views of the flat vector."""
     outputs = actions + 1
@@ -65,7 +65,7 @@ def layers(weights: Singles, inputs: int, hidden: int, actions: int) -> Layers:
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def head_begin(inputs: int, hidden: int) -> int:
     """Where the head's weights begin in the flat vector; before them lie the hidden layers."""
     return (inputs + 1) * hidden + (hidden + 1) * hidden
@@ -108,7 +108,7 @@ def initial_weights(shape: Shape, rng: np.random.Generator, *, quiet_head: bool 
     return weights
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
+@compiled(nogil=True, fastmath={"contract", "reassoc", "nsz"})
 def q_vector(weights: Singles, state: Singles, scale: float, unit: float, hidden: int, q: Singles) -> None:
     """Q of every action in one state, written into `q`."""
     inputs, actions = state.shape[0], q.shape[0]
@@ -136,7 +136,7 @@ def q_vector(weights: Singles, state: Singles, scale: float, unit: float, hidden
         q[action] = np.float32(unit) * out[0] + np.float32(scale) * (out[action + 1] - mean)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _forward(weights: Singles, states: Singles, hidden: int, actions: int) -> tuple[Singles, Singles, Singles]:
     """Both hidden layers and the head's outputs for a batch."""
     w1, b1, w2, b2, w3, b3 = layers(weights, states.shape[1], hidden, actions)
@@ -145,7 +145,7 @@ def _forward(weights: Singles, states: Singles, hidden: int, actions: int) -> tu
     return first, second, np.dot(second, w3) + b3
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _dueling(out: Singles, scales: Singles, unit: float) -> Singles:
     rows, actions = out.shape[0], out.shape[1] - 1
     q = np.empty((rows, actions), dtype=np.float32)
@@ -159,13 +159,13 @@ def _dueling(out: Singles, scales: Singles, unit: float) -> Singles:
     return q
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def q_values(weights: Singles, states: Singles, scales: Singles, unit: float, hidden: int, actions: int) -> Singles:
     """Q of every action in a batch of states."""
     return _dueling(_forward(weights, states, hidden, actions)[2], scales, unit)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _through_dueling(grad_q: Singles, scales: Singles, unit: float) -> Singles:
     """The gradient at the head's outputs from the gradient at the Q-values."""
     rows, actions = grad_q.shape
@@ -180,13 +180,13 @@ def _through_dueling(grad_q: Singles, scales: Singles, unit: float) -> Singles:
     return grad_out
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _head_gradient(second: Singles, grad_out: Singles, weight: Singles, bias: Singles) -> None:
     weight[...] = np.dot(second.T, grad_out)
     bias[...] = grad_out.sum(axis=0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def backward(weights: Singles, states: Singles, first: Singles, second: Singles, grad_out: Singles) -> Singles:
     """The gradient of all weights, flat, from the gradient at the head's outputs."""
     inputs, hidden, actions = states.shape[1], first.shape[1], grad_out.shape[1] - 1
@@ -205,7 +205,7 @@ def backward(weights: Singles, states: Singles, first: Singles, second: Singles,
     return gradient
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@compiled(nogil=True, fastmath=True)
 def _adam(
     weights: Singles, gradient: Singles, mean: Singles, square: Singles, step: int, rate: float, shares: Singles
 ) -> None:
@@ -223,7 +223,7 @@ def _adam(
         weights[index] -= shares[index] * scale * mean[index] / (np.sqrt(square[index] * correction) + EPSILON)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def td_gradient(
     weights: Singles,
     target_weights: Singles,
@@ -241,7 +241,7 @@ def td_gradient(
     return backward(weights, states, first, second, _through_dueling(grad_q, scales, unit)), loss
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _td_error(
     q: Singles, online: Singles, target: Singles, actions: Ints, rewards: Singles, discounts: Singles
 ) -> tuple[Singles, float]:
@@ -258,7 +258,7 @@ def _td_error(
     return grad_q, loss / rows
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _head_td_gradient(
     weights: Singles,
     target_weights: Singles,
@@ -281,7 +281,7 @@ def _head_td_gradient(
     return gradient, loss
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def td_step(
     weights: Singles,
     target_weights: Singles,
@@ -311,7 +311,7 @@ def td_step(
     return loss
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def regression_step(
     weights: Singles,
     mean: Singles,

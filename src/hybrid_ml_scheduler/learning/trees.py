@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from hybrid_ml_scheduler.core.compiled import compiled
 
 __all__ = ["FlatForest", "flattened"]
 
@@ -23,7 +24,7 @@ Ints = npt.NDArray[np.int32]
 LANES = 10  # trees that are walked at once
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _leaves(row: Singles, roots: Ints, begin: int, links: Ints, splits: Singles, at: Ints) -> None:
     """Walk a few trees side by side, so that the memory latency of one hides behind the others."""
     count = at.shape[0]
@@ -41,7 +42,7 @@ def _leaves(row: Singles, roots: Ints, begin: int, links: Ints, splits: Singles,
                 walking = True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _mean_and_spread(row: Singles, roots: Ints, links: Ints, splits: Singles, value: Floats) -> tuple[float, float]:
     """Mean and standard deviation of the trees' answers; the sum runs in the order of the trees."""
     total, squares, count = 0.0, 0.0, roots.shape[0]
@@ -56,7 +57,7 @@ def _mean_and_spread(row: Singles, roots: Ints, links: Ints, splits: Singles, va
     return mean, np.sqrt(max(0.0, squares / count - mean * mean))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _raw_mean_and_spread(
     raw: Floats,
     center: Floats,
@@ -72,7 +73,7 @@ def _raw_mean_and_spread(
     return _mean_and_spread(row, roots, links, splits, value)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _means(rows: Singles, roots: Ints, links: Ints, splits: Singles, value: Floats) -> Floats:
     means = np.empty(rows.shape[0])
     for index in range(rows.shape[0]):
@@ -80,7 +81,7 @@ def _means(rows: Singles, roots: Ints, links: Ints, splits: Singles, value: Floa
     return means
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _contributions(row: Singles, roots: Ints, links: Ints, splits: Singles, value: Floats) -> Floats:
     """The base value, then what each feature added to it along the paths, averaged over the trees."""
     parts = np.zeros(row.shape[0] + 1)

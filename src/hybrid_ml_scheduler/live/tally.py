@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from hybrid_ml_scheduler.cluster import RunColumns
 from hybrid_ml_scheduler.core import NO_GPU, FloatColumn, Outcome
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.physics import CoExecution, Tariff, formulas
 
 __all__ = ["Tally"]
@@ -20,7 +20,7 @@ _SUMS = ("time_s", "latency_s", "wait_s", "energy_j", "cost_usd", "device_s", "g
 _COUNTS = ("tasks", "failed", "out_of_memory", "cpu", "gpu", "split")
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _added(
     arrival_s: FloatColumn,
     ready_s: FloatColumn,

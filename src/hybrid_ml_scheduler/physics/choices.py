@@ -8,15 +8,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.physics.formulas import execution_s, resolve
 
 __all__ = ["completion_s", "fastest_split", "fastest_splits", "least_backlog", "least_charge", "split_on"]
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def least_backlog(gpu_backlog: FloatColumn) -> int:
     """The GPU with the least backlog, the lowest id among equals."""
     best = 0
@@ -26,7 +26,7 @@ def least_backlog(gpu_backlog: FloatColumn) -> int:
     return best
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def completion_s(cpu_part: float, gpu_part: float, cpu_backlog: float, gpu_backlog: float, serial: bool) -> float:
     """Seconds from now until both parts are done, given the backlogs of the two devices."""
     if gpu_part <= 0.0:
@@ -39,7 +39,7 @@ def completion_s(cpu_part: float, gpu_part: float, cpu_backlog: float, gpu_backl
     return max(cpu_end, gpu_backlog + gpu_part)
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def split_on(
     gpu: int,
     fraction: float,
@@ -57,7 +57,7 @@ def split_on(
     return resolve(fraction, cpu_seconds, gpu_seconds[kind], paged, memory_mb, gpu_memory_mb[gpu], rule)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def fastest_split(
     cpu_seconds: float,
     gpu_seconds: FloatColumn,
@@ -86,7 +86,7 @@ def fastest_split(
     return best_fraction, best_gpu
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def fastest_splits(
     cpu_seconds: FloatColumn,
     gpu_seconds: FloatColumn,
@@ -114,7 +114,7 @@ def fastest_splits(
         out_fraction[row], out_execution[row] = fraction, execution_s(cpu_part, gpu_part, serial)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def least_charge(
     cpu_seconds: float,
     gpu_seconds: FloatColumn,

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.physics import formulas
 from hybrid_ml_scheduler.physics.node import MemoryRule, Node
@@ -90,7 +90,7 @@ def _any_measured(batch: TaskBatch) -> bool:
     return not (np.isnan(batch.cpu_time).all() and np.isnan(batch.gpu_time).all())
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _fill_formula(
     size: FloatColumn,
     intensity: FloatColumn,
@@ -112,7 +112,7 @@ def _fill_formula(
         gpu_out[row] = formulas.gpu_s(base, gain, memory[row], math.nan, gpu_speed, bandwidth, launch)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _fill(
     size: FloatColumn,
     intensity: FloatColumn,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from hybrid_ml_scheduler.core.compiled import uncompiled
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Parts
 from hybrid_ml_scheduler.core.tasks import Task
 from hybrid_ml_scheduler.physics import choices, formulas
@@ -15,7 +16,7 @@ from hybrid_ml_scheduler.physics.node import CoExecution, MemoryRule, Node
 __all__ = ["PhysicsEstimator", "TaskSeconds"]
 
 # The very same function, uncompiled: for one task, crossing into compiled code costs more than its few operations.
-_resolve = formulas.resolve.py_func
+_resolve = uncompiled(formulas.resolve)
 
 
 class TaskSeconds(NamedTuple):

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.physics.node import MemoryRule, SpeedupLaw
 
@@ -19,14 +18,14 @@ _FAIL = int(MemoryRule.FAIL)
 _PAGE = int(MemoryRule.PAGE)
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def base_s(size: float, intensity: float) -> float:
     """Seconds of a task on the reference CPU: r·√r / (I + 0.5) with r = size / 1000."""
     ratio = size / 1000.0
     return ratio * math.sqrt(ratio) / (intensity + 0.5)
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def speedup(intensity: float, law: int, most: float) -> float:
     """How many times faster than the reference CPU a reference GPU is."""
     if law == _AMDAHL:
@@ -34,7 +33,7 @@ def speedup(intensity: float, law: int, most: float) -> float:
     return 1.0 + (most - 1.0) * intensity
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def curve_s(size: float, intensity: float, curves: FloatColumn, serial_row: int) -> float:
     """Seconds read off measured curves (rows of logarithms; `serial_row` and the next one)."""
     x = math.log(size)
@@ -50,13 +49,13 @@ def curve_s(size: float, intensity: float, curves: FloatColumn, serial_row: int)
     return math.exp(serial + intensity * (dense - serial))
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def cpu_s(base: float, measured: float, speed: float) -> float:
     """Seconds of the whole task on the CPU; a measured time (not NaN) replaces the formula."""
     return (base if math.isnan(measured) else measured) / speed
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def gpu_s(
     base: float, gain: float, memory_mb: float, measured: float, speed: float, bandwidth: float, launch: float
 ) -> float:
@@ -66,13 +65,13 @@ def gpu_s(
     return measured / speed
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def paged_gpu_s(gpu_seconds: float, memory_mb: float, bandwidth: float, slowdown: float) -> float:
     """Seconds on a GPU whose memory is too small: the transfer runs at bandwidth / slowdown."""
     return gpu_seconds + memory_mb / bandwidth * (slowdown - 1.0)
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def resolve(
     fraction: float,
     cpu_seconds: float,
@@ -92,7 +91,7 @@ def resolve(
     return 0.0, cpu_seconds, 0.0, 1
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def execution_s(cpu_part: float, gpu_part: float, serial: bool) -> float:
     """Execution time of the two parts on free devices."""
     if serial:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.physics.durations import Durations
 from hybrid_ml_scheduler.physics.node import CoExecution, MemoryRule, Node
@@ -31,7 +31,7 @@ def best_execution_s(batch: TaskBatch, node: Node, seconds: Durations) -> FloatC
     return best
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def fitting_share(memory_mb: float, gpu_memory_mb: float) -> float:
     """The largest fraction whose memory fits the GPU."""
     if memory_mb <= gpu_memory_mb:
@@ -39,7 +39,7 @@ def fitting_share(memory_mb: float, gpu_memory_mb: float) -> float:
     return gpu_memory_mb / memory_mb
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _balanced_s(cpu_seconds: float, gpu_seconds: float, least: float, most: float, serial: bool) -> float:
     """Least execution time over fractions in [least, most]."""
     if serial:  # a sum of straight lines is least at an end
@@ -54,7 +54,7 @@ def _balanced_s(cpu_seconds: float, gpu_seconds: float, least: float, most: floa
     return cpu_seconds * gpu_seconds / (cpu_seconds + gpu_seconds)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _fill(
     cpu_s: FloatColumn,
     gpu_s: FloatColumn,

@@ -14,9 +14,9 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from hybrid_ml_scheduler.core import FloatColumn, IntColumn
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.loads import LoadedTasks
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import notice
@@ -33,7 +33,7 @@ PROBE_S = 0.3
 FORGOTTEN = 0.03  # rewards that count less than this are left out
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _fill_columns(
     cpu_s: FloatColumn,
     gpu_s: FloatColumn,
@@ -70,7 +70,7 @@ def whole_columns(tasks: LoadedTasks, node: Node) -> tuple[FloatColumn, IntColum
     return seconds, device
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _demonstrated(
     seconds: FloatColumn, device: IntColumn, backlog: FloatColumn, reward: Reward, charges: FloatColumn
 ) -> int:
@@ -86,7 +86,7 @@ def _demonstrated(
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _step(
     now: float, seconds: FloatColumn, device: IntColumn, free: FloatColumn, reward: Reward, scratch: FloatColumn
 ) -> float:
@@ -103,7 +103,7 @@ def _step(
     return float(cost)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _futures(
     row: int,
     arrival: FloatColumn,
@@ -137,7 +137,7 @@ def _futures(
             apart[world] = np.any(worlds[world] != worlds[0])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def returns_of_actions(
     arrival: FloatColumn,
     task_columns: FloatColumn,

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from hybrid_ml_scheduler.core import FloatColumn, IntColumn
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.learning.network import Shape
 from hybrid_ml_scheduler.physics import CoExecution, Node
 from hybrid_ml_scheduler.physics.choices import split_on
@@ -27,7 +27,7 @@ __all__ = ["AgentRun", "mean_latency", "run_agent", "run_value_charge", "task_co
 WARM_UP = 0.1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _place(now: float, cpu_part: float, gpu_part: float, gpu: int, serial: bool, free: FloatColumn) -> float:
     """Queue the parts of one task; returns when it finishes."""
     finish = now
@@ -43,7 +43,7 @@ def _place(now: float, cpu_part: float, gpu_part: float, gpu: int, serial: bool,
     return finish
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _value_charge_run(
     arrival: FloatColumn,
     columns: FloatColumn,
@@ -111,7 +111,7 @@ class AgentRun(NamedTuple):
     device: IntColumn
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _agent_run(
     arrival: FloatColumn,
     columns: FloatColumn,

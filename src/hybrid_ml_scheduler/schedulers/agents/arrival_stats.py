@@ -12,8 +12,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 
 __all__ = ["HOME", "Notice", "fresh_pace", "is_pace", "notice", "task_habits"]
@@ -54,7 +54,7 @@ def task_habits(size: FloatColumn, intensity: FloatColumn, memory_mb: FloatColum
     return np.column_stack([np.log(size), intensity, np.log1p(memory_mb), work])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _habit_step(size: float, intensity: float, memory_mb: float, work: float, pace: FloatColumn) -> None:
     """A task was seen: update the habits, which start at home and weigh as much as a few tasks there."""
     share = 1.0 / min(pace[3] + DOUBT, PACE_MEMORY)
@@ -64,7 +64,7 @@ def _habit_step(size: float, intensity: float, memory_mb: float, work: float, pa
     pace[_SEEN + 3] += share * (math.log(max(work, LEAST_WORK_S)) - pace[_SEEN + 3])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _familiar(pace: FloatColumn) -> float:
     """1 at home, 0 among tasks twice as far off as tolerated."""
     worst = 0.0
@@ -74,13 +74,13 @@ def _familiar(pace: FloatColumn) -> float:
     return float(min(1.0, max(0.0, 2.0 - worst)))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _busy(load: float, knee: float) -> float:
     """1 from the knee on, falling with the square of the load below it."""
     return float(1.0 if load >= knee else (load / knee) ** 2)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _pace_step(now: float, work: float, pace: FloatColumn) -> None:
     """A task was seen: update the means of gap and work (its seconds on the fastest device)."""
     share = max(1.0 / (pace[3] + 1.0), 1.0 / PACE_MEMORY)
@@ -91,7 +91,7 @@ def _pace_step(now: float, work: float, pace: FloatColumn) -> None:
     pace[3] += 1.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _seen_load(pace: FloatColumn, devices: int) -> float:
     """Work that comes in a second for each device, with a doubt that fades; all at once is the most."""
     seen = pace[3] - 1.0
@@ -101,7 +101,7 @@ def _seen_load(pace: FloatColumn, devices: int) -> float:
     return float((seen * load + DOUBT * 0.5) / (seen + DOUBT))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def notice(
     now: float, work: float, size: float, intensity: float, memory_mb: float, devices: int, pace: FloatColumn
 ) -> Notice:

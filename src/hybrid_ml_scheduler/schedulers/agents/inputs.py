@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.learning.network import q_vector
 from hybrid_ml_scheduler.physics.choices import split_on
@@ -46,12 +46,12 @@ def cluster_inputs(num_gpus: int) -> int:
     return 5 + 2 * (num_gpus + 1)
 
 
-@njit(cache=True, nogil=True, inline="always", error_model="numpy")
+@compiled(nogil=True, inline="always")
 def _squashed(seconds: float) -> float:
     return float(math.log1p(seconds / SHORT_S) / 5.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def whole_seconds(
     cpu_seconds: float,
     gpu_seconds: FloatColumn,
@@ -73,7 +73,7 @@ def whole_seconds(
         device[gpu + 1] = gpu + 1 if gpu_part > 0.0 else 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def view(
     size: float,
     intensity: float,
@@ -120,7 +120,7 @@ def view(
     return float((1.0 - energy_weight) * SCALE_PER_S * max(least, LEAST_SCALE_S))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def bare_view(
     size: float, intensity: float, memory_mb: float, state: Singles, prior: Singles, order: IntColumn
 ) -> float:
@@ -131,7 +131,7 @@ def bare_view(
     return 1.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def best_action(
     weights: Singles, state: Singles, prior: Singles, scale: float, unit: float, hidden: int, q: Singles
 ) -> int:
@@ -145,7 +145,7 @@ def best_action(
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def glance(
     size: float,
     intensity: float,

@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.physics.choices import completion_s, split_on
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import notice
@@ -38,7 +38,7 @@ ALL_WEIGHTS = STREAM_WEIGHTS + FLOOD_WEIGHTS
 FLOOD_BACKLOG_S = 20.0
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def _device_value(backlog: float, weights: FloatColumn, first: int) -> float:
     value = (weights[first] + weights[first + 1] * backlog) * backlog
     for index in range(SCALES_S.shape[0]):
@@ -46,7 +46,7 @@ def _device_value(backlog: float, weights: FloatColumn, first: int) -> float:
     return value
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def _stream_charge(
     completion: float,
     cpu_part: float,
@@ -69,7 +69,7 @@ def _stream_charge(
     return charge + foresight * (weights[2 * DEVICE_WEIGHTS] * added * (total + 0.5 * added))
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def _flood_charge(
     completion: float,
     cpu_part: float,
@@ -91,7 +91,7 @@ def _flood_charge(
     return completion + familiar * (charge - completion)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _levels(cpu_backlog: float, gpu_backlog: FloatColumn, gpu_weight: float) -> tuple[float, float, float, float]:
     """Weighted total, mean, most and least of the backlogs."""
     total = plain = most = least = cpu_backlog
@@ -103,7 +103,7 @@ def _levels(cpu_backlog: float, gpu_backlog: FloatColumn, gpu_weight: float) -> 
     return total, plain / (gpu_backlog.shape[0] + 1), most, least
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def value_charge(
     cpu_part: float,
     gpu_part: float,
@@ -127,7 +127,7 @@ def value_charge(
     )
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _present_values(
     gpu_backlog: FloatColumn, gpu_kind: IntColumn, gpu_memory_mb: FloatColumn, weights: FloatColumn
 ) -> FloatColumn:
@@ -142,7 +142,7 @@ def _present_values(
     return values
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def least_value_charge(
     cpu_seconds: float,
     gpu_seconds: FloatColumn,
@@ -190,7 +190,7 @@ def least_value_charge(
     return best_fraction, best_gpu
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def chosen_split(
     now: float,
     size: float,
@@ -218,7 +218,7 @@ def chosen_split(
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def whole_device_charges(
     seconds: FloatColumn, device: IntColumn, backlog: FloatColumn, weights: FloatColumn, charges: FloatColumn
 ) -> None:

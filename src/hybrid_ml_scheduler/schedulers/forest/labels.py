@@ -7,9 +7,9 @@ not inherit that. Where a share does not fit a GPU's memory, the grid decides wh
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from hybrid_ml_scheduler.core import FloatColumn, IntColumn, TaskBatch
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.physics import CoExecution, Node, durations
 from hybrid_ml_scheduler.physics.choices import split_on
 from hybrid_ml_scheduler.physics.formulas import execution_s
@@ -31,7 +31,7 @@ def best_fractions(batch: TaskBatch, node: Node) -> FloatColumn:
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _fill(
     cpu_s: FloatColumn,
     gpu_s: FloatColumn,
