@@ -19,7 +19,7 @@ CLOCKS = {"time", "monotonic", "perf_counter", "process_time", "time_ns", "monot
 CATCHES_ALL = (
     "cli/main.py",
     "api/*socket*.py",
-    "schedulers/registry.py",
+    "schedulers/own_code.py",
     "live/arena.py",
     "storage/write/writer.py",
 )

@@ -23,7 +23,7 @@ from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.live.records import Activation, EventKind, Label, RacedStretch, RaceEvent, Rows
 from hybrid_ml_scheduler.live.stretch import Stretch
 from hybrid_ml_scheduler.physics import PhysicsEstimator
-from hybrid_ml_scheduler.schedulers import blamed, create, find
+from hybrid_ml_scheduler.schedulers import blamed, create, find, options_for
 from hybrid_ml_scheduler.schedulers.rules.oracle import Oracle
 from hybrid_ml_scheduler.workload import TaskStream, WorkloadParameters
 
@@ -63,7 +63,7 @@ class Race:
 
     def _racer(self, spec: str) -> Racer:
         """Make a strategy; the arena itself says when a forest is trained."""
-        course, options = self.course, dict(self.course.options.get(spec, {}))
+        course, options = self.course, dict(options_for(spec, self.course.options))
         if spec == "hybrid_ml":
             options = {"retrain_every": course.retrain_interval, **options, "background": True}
         shared = {"retrain_interval": course.retrain_interval}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from hybrid_ml_scheduler.schedulers.conformance import check_scheduler
+from hybrid_ml_scheduler.schedulers.own_code import accused, blamed, contained, printing_apart
 from hybrid_ml_scheduler.schedulers.registry import (
     DEFAULT_RACE,
     SchedulerEntry,
-    accused,
     available,
-    blamed,
     create,
     find,
     located,
+    options_for,
 )
 
 __all__ = [
@@ -21,7 +21,10 @@ __all__ = [
     "available",
     "blamed",
     "check_scheduler",
+    "contained",
     "create",
     "find",
     "located",
+    "options_for",
+    "printing_apart",
 ]

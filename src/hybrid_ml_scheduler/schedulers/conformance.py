@@ -33,7 +33,7 @@ from hybrid_ml_scheduler.core import (
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.naming import require_name
-from hybrid_ml_scheduler.schedulers.registry import blamed
+from hybrid_ml_scheduler.schedulers.own_code import blamed, printing_apart
 from hybrid_ml_scheduler.schedulers.rules.rule_choice import rule_choice
 
 __all__ = ["check_scheduler"]
@@ -69,7 +69,11 @@ def check_scheduler(make: Callable[[], Scheduler]) -> None:
     decisions for the same seed, a captured state that continues exactly, and a `rule` and a `rule_ahead` that
     decide like `decide`, `rule_ahead` also leaving the state that `decide` leaves.
     """
-    make = _careful(make)
+    with printing_apart():
+        _check(_careful(make))
+
+
+def _check(make: Callable[[], Scheduler]) -> None:
     first = make()
     for num_gpus in (1, 2, 4):
         decisions = _decisions(make(), num_gpus)

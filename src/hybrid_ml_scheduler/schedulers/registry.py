@@ -12,8 +12,7 @@ import inspect
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import entry_points
@@ -26,17 +25,17 @@ from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.core.text import plain_text
 from hybrid_ml_scheduler.schedulers.naming import is_name, require_name, spoken
+from hybrid_ml_scheduler.schedulers.own_code import accused, blamed
 
 __all__ = [
     "DEFAULT_RACE",
     "ENTRY_POINT_GROUP",
     "SchedulerEntry",
-    "accused",
     "available",
-    "blamed",
     "create",
     "find",
     "located",
+    "options_for",
 ]
 
 ENTRY_POINT_GROUP = "hybrid_ml_scheduler.schedulers"
@@ -145,21 +144,13 @@ def located(spec: str) -> str:
     return f"{Path(path).resolve()}:{attribute}" if separator and path.endswith(".py") else spec
 
 
-def blamed(spec: str, what: str, *expected: type[Exception]) -> AbstractContextManager[None]:
-    """Say of which strategy's code it is the fault that something cannot be done with it."""
-    return accused(f"The strategy {spec!r} cannot be {what}", *expected)
-
-
-@contextmanager
-def accused(sentence: str, *expected: type[Exception]) -> Iterator[None]:
-    """Begin with this sentence when a strategy's own code, which may raise anything, does raise."""
-    known: tuple[type[Exception], ...] = (HmsError, *expected)
-    try:
-        yield
-    except known:
-        raise
-    except Exception as error:
-        raise SchedulerError(f"{sentence}: {type(error).__name__}: {error}.") from error
+def options_for(spec: str, options: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """A strategy's own options among those of a plan: under its name or, for a class in a file, `file.py:Class`."""
+    name = find(spec).name
+    given = [key for key in dict.fromkeys((spec, name)) if key in options]
+    if len(given) > 1:
+        raise SchedulerError(f"The options of {name} stand twice, under {spec!r} and under {name!r}: keep one.")
+    return options[given[0]] if given else {}
 
 
 def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
@@ -244,8 +235,9 @@ def _load_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
+        with accused(f"{path} cannot be imported"):
+            spec.loader.exec_module(module)
+    except HmsError:
         del sys.modules[name]
-        raise SchedulerError(f"{path} cannot be imported: {type(error).__name__}: {error}.") from error
+        raise
     return module

@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.core import Learns, Prepares, RaceContext, Scheduler, T
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.physics import Durations, Node, PhysicsEstimator, TaskSeconds, durations
 from hybrid_ml_scheduler.plans.plan import Plan, check_last_seed
-from hybrid_ml_scheduler.schedulers import create
+from hybrid_ml_scheduler.schedulers import contained, create, options_for, printing_apart
 from hybrid_ml_scheduler.studies.sequential import Look, looks_until_decided, planned_looks
 from hybrid_ml_scheduler.studies.statistics import Samples
 
@@ -46,16 +46,17 @@ class Entrant:
 
     def make(self) -> Scheduler:
         """A fresh instance, with nothing remembered."""
-        return create(self.spec, self.options)
+        with printing_apart():
+            return create(self.spec, self.options)
 
 
 def entrants(plan: Plan) -> list[Entrant]:
     """The strategies of a plan, made once to see that they can be."""
     found: list[Entrant] = []
     for spec in plan.schedulers:
-        name = spec.rpartition(":")[2] if spec.endswith(".py") else spec
-        options = _options(plan, name)
-        made = create(spec, options)
+        with printing_apart():
+            options = _options(plan, spec)
+            made = create(spec, options)
         learning = _learning(made)
         if any(other.name == made.name for other in found):
             raise PlanError(f"Two strategies of the race are called {made.name!r}.")
@@ -66,10 +67,10 @@ def entrants(plan: Plan) -> list[Entrant]:
     return found
 
 
-def _options(plan: Plan, name: str) -> Mapping[str, Any]:
+def _options(plan: Plan, spec: str) -> Mapping[str, Any]:
     """A strategy's own options; the forest is retrained as often as the plan says, unless they say otherwise."""
-    options = plan.options.get(name, {})
-    return {"retrain_every": plan.retrain_interval, **options} if name == "hybrid_ml" else options
+    options = options_for(spec, plan.options)
+    return {"retrain_every": plan.retrain_interval, **options} if spec == "hybrid_ml" else options
 
 
 def _learning(made: Scheduler) -> str:
@@ -109,18 +110,19 @@ def run_scheduler(
 ) -> RunColumns:
     """Run one strategy over a batch: compiled if it has a rule, otherwise step by step."""
     seconds = durations(batch, node) if seconds is None else seconds
-    ruled = with_rule(scheduler)
-    if ruled is not None:
+    with contained(scheduler.name):
+        ruled = with_rule(scheduler)
+        if ruled is None:
+            recall = None if batch.has_dependencies else 0
+            simulation = Simulation(node, scheduler, seed=seed, options=options, recall=recall)
+            return _stepped(simulation, batch, seconds, progress)
         if isinstance(scheduler, Prepares):
             context = RaceContext(estimator=PhysicsEstimator(node), seed=seed, options=options or {})
             scheduler.prepare(context)
         columns = run_batch(batch, node, ruled.rule(batch), seconds=seconds)
-        if progress is not None:
-            progress(len(batch))
-        return columns
-    recall = None if batch.has_dependencies else 0
-    simulation = Simulation(node, scheduler, seed=seed, options=options, recall=recall)
-    return _stepped(simulation, batch, seconds, progress)
+    if progress is not None:
+        progress(len(batch))
+    return columns
 
 
 def _stepped(simulation: Simulation, batch: TaskBatch, seconds: Durations, progress: Progress | None) -> RunColumns:

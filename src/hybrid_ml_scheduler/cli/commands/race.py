@@ -50,9 +50,10 @@ def schedulers(
 
 def _check(spec: str, output: Format) -> None:
     from hybrid_ml_scheduler.cli.output.show import print_json
-    from hybrid_ml_scheduler.schedulers import check_scheduler, create
+    from hybrid_ml_scheduler.schedulers import check_scheduler, create, printing_apart
 
-    name = create(spec).name
+    with printing_apart():
+        name = create(spec).name
     check_scheduler(lambda: create(spec))
     if output is Format.JSON:
         print_json({"name": name, "keeps_the_contract": True})

@@ -1,0 +1,57 @@
+"""The code of a strategy's author: it may raise, print or exit, and none of that may look like ours."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from hybrid_ml_scheduler.core.errors import HmsError, SchedulerError
+
+__all__ = ["accused", "blamed", "contained", "printing_apart"]
+
+
+def blamed(spec: str, what: str, *expected: type[Exception]) -> AbstractContextManager[None]:
+    """Say of which strategy's code it is the fault that something cannot be done with it."""
+    return accused(f"The strategy {spec!r} cannot be {what}", *expected)
+
+
+@contextmanager
+def accused(sentence: str, *expected: type[Exception]) -> Iterator[None]:
+    """Begin with this sentence when a strategy's own code, which may raise anything, does raise or exits."""
+    known: tuple[type[Exception], ...] = (HmsError, *expected)
+    try:
+        yield
+    except known:
+        raise
+    except SystemExit as error:
+        raise SchedulerError(f"{sentence}: {_exit_words(error)}.") from error
+    except Exception as error:
+        raise SchedulerError(f"{sentence}: {type(error).__name__}: {error}.") from error
+
+
+@contextmanager
+def contained(name: str) -> Iterator[None]:
+    """Run a strategy in a command: what it prints is no part of the results, and it cannot end the command."""
+    with printing_apart():
+        try:
+            yield
+        except SystemExit as error:
+            raise SchedulerError(f"The strategy {name} wanted to end the program: {_exit_words(error)}.") from error
+
+
+def printing_apart() -> AbstractContextManager[object]:
+    """What is printed meanwhile goes to the error output; it may be of any length and is no result.
+
+    For commands, where one thread does the work: the change holds for the whole process.
+    """
+    return contextlib.redirect_stdout(sys.stderr)
+
+
+def _exit_words(error: SystemExit) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+    return f"sys.exit({'' if error.code is None else repr(error.code)}){where}"

@@ -1,0 +1,127 @@
+"""A strategy of one's own may be configured, may print, and may not end the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hybrid_ml_scheduler.cli.main import run
+
+STRATEGY = """
+import sys
+from hybrid_ml_scheduler import Decision
+
+print("imported")
+
+class Fixed:
+    name = "fixed_share"
+
+    def __init__(self, share: float = 0.0) -> None:
+        print("made")
+        self.share = share
+
+    def decide(self, task, cluster):
+        print("deciding", task.task_id)
+        return Decision(gpu_fraction=self.share)
+
+class Bare:
+    name = "bare"
+
+    def decide(self, task, cluster):
+        return Decision(gpu_fraction=0.0)
+
+class Quits:
+    name = "quits"
+
+    def decide(self, task, cluster):
+        sys.exit(0)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "mine.py").write_text(STRATEGY)
+    (tmp_path / "quits_at_once.py").write_text("raise SystemExit\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def plan(folder: Path, *sections: str) -> list[str]:
+    """The words that race a plan with these sections of options."""
+    lines = ["[workload]", "num_tasks = 20", "[schedulers]", 'race = ["mine.py:Fixed", "cpu_only", "gpu_only"]']
+    (folder / "plan.toml").write_text("\n".join([*lines, *sections]))
+    return ["race", "--plan", "plan.toml", "--format", "json"]
+
+
+def energies(capsys: pytest.CaptureFixture[str]) -> dict[str, float]:
+    found = json.loads(capsys.readouterr().out)
+    return {name: metrics["energy_j"] for name, metrics in found["schedulers"].items()}
+
+
+@pytest.mark.parametrize("key", ["fixed_share", '"mine.py:Fixed"'])
+def test_the_options_of_a_class_in_a_file_are_applied_under_its_name_or_its_file(
+    key: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(plan(folder)) == 0
+    without = energies(capsys)
+    assert without["fixed_share"] == without["cpu_only"]
+    assert run(plan(folder, f"[schedulers.{key}]", "share = 1.0")) == 0
+    found = energies(capsys)
+    assert found["fixed_share"] == found["gpu_only"]
+    assert found["fixed_share"] != found["cpu_only"]
+
+
+@pytest.mark.parametrize(
+    ("sections", "culprit"),
+    [
+        (["[schedulers.fixed_share]", "shares = 1.0"], "fixed_share has no option 'shares'; did you mean 'share'?"),
+        (["[schedulers.fixed_share]", 'share = "all"'], "fixed_share.share = 'all' must be a finite number."),
+        (["[schedulers.fixed_share]", "share = 1.0", '[schedulers."mine.py:Fixed"]'], "stand twice"),
+    ],
+)
+def test_options_that_the_class_cannot_take_are_refused(
+    sections: list[str], culprit: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(plan(folder, *sections)) == 2
+    assert culprit in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_options_for_a_class_that_takes_none_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "plan.toml").write_text('[schedulers]\nrace = ["mine.py:Bare"]\n[schedulers.bare]\nshare = 1.0\n')
+    assert run(["race", "--plan", "plan.toml"]) == 2
+    assert "bare has no option 'share'" in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["race", "--tasks", "5", "--scheduler", "mine.py:Fixed", "--format", "json"],
+        ["schedulers", "--check", "mine.py:Fixed", "--format", "json"],
+    ],
+)
+def test_what_a_strategy_prints_is_no_part_of_the_results(
+    words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)
+    assert "deciding 4" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("words", "culprit"),
+    [
+        (["race", "--tasks", "5", "--scheduler", "mine.py:Quits"], "quits wanted to end the program: sys.exit(0) in"),
+        (["schedulers", "--check", "mine.py:Quits"], "cannot be asked about task 0: sys.exit(0) in mine.py, line"),
+        (["race", "--scheduler", "quits_at_once.py:Mine"], "quits_at_once.py cannot be imported: sys.exit() in"),
+    ],
+)
+def test_a_strategy_that_exits_is_refused_with_its_line(
+    words: list[str], culprit: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert culprit in captured.err.splitlines()[-1]
