@@ -26,7 +26,8 @@ class Task(NamedTuple):
 
     `kind` says what sort of work it is ("" = not known); `deadline` is in seconds after arrival. A task that is not
     `divisible` runs whole on one device; one that needs several GPUs holds them all at once. `gpu_times` are measured
-    seconds by type of GPU, as pairs of type and seconds; `gpu_time` is measured on a GPU of unnamed type.
+    seconds by type of GPU, as pairs of type and seconds; `gpu_time` is measured on a GPU of unnamed type. Where only
+    one device's time is measured, the other follows from the physics' speed-up times `speedup_factor`.
     """
 
     task_id: int
@@ -42,6 +43,7 @@ class Task(NamedTuple):
     divisible: bool = True
     gpus_required: int = 1
     gpu_times: tuple[tuple[str, float], ...] = ()
+    speedup_factor: float = 1.0
 
     @classmethod
     def from_mapping(cls, facts: Mapping[str, Any]) -> Task:
@@ -69,6 +71,7 @@ class OptionalColumns(TypedDict, total=False):
     gpus_required: npt.ArrayLike | None
     gpu_times: npt.ArrayLike | None
     gpu_types: Iterable[str]
+    speedup_factor: npt.ArrayLike | None
     assumptions: Iterable[str]
 
 
@@ -81,6 +84,7 @@ _NEUTRAL: Mapping[str, tuple[type, Any]] = {
     "deadline": (np.float64, math.nan),
     "divisible": (np.bool_, True),
     "gpus_required": (np.int64, 1),
+    "speedup_factor": (np.float64, 1.0),
 }
 _BY_ROW = ("task_id", *_REQUIRED, *_NEUTRAL, "gpu_times")
 _TEXTS = {"kind_names": ("",), "gpu_types": (), "assumptions": ()}
@@ -122,6 +126,7 @@ class TaskBatch:
     divisible: BoolColumn
     gpus_required: IntColumn
     gpu_times: FloatColumn
+    speedup_factor: FloatColumn
     kind_names: tuple[str, ...] = field(default=("",))
     gpu_types: tuple[str, ...] = field(default=())
     assumptions: tuple[str, ...] = field(default=())
@@ -183,6 +188,7 @@ class TaskBatch:
             gpus_required=[task.gpus_required for task in tasks],
             gpu_times=np.array(typed, dtype=np.float64).reshape(len(tasks), len(types)),
             gpu_types=types,
+            speedup_factor=[task.speedup_factor for task in tasks],
         )
 
     def __len__(self) -> int:
@@ -196,7 +202,8 @@ class TaskBatch:
         parents = map(self.parents, range(count)) if self.has_dependencies else repeat((), count)
         kinds = map(self.kind_names.__getitem__, self.kind.tolist()) if len(self.kind_names) > 1 else repeat("", count)
         typed = map(self.times_by_type, range(count)) if self.gpu_types else repeat((), count)
-        traits = (kinds, _known(self.deadline), self.divisible.tolist(), self.gpus_required.tolist(), typed)
+        numbers = (self.divisible.tolist(), self.gpus_required.tolist())
+        traits = (kinds, _known(self.deadline), *numbers, typed, self.speedup_factor.tolist())
         yield from map(Task, *(column.tolist() for column in columns), parents, *measured, *traits)
 
     def task(self, row: int) -> Task:
@@ -215,6 +222,7 @@ class TaskBatch:
             divisible=bool(self.divisible[row]),
             gpus_required=int(self.gpus_required[row]),
             gpu_times=self.times_by_type(row) if self.gpu_types else (),
+            speedup_factor=float(self.speedup_factor[row]),
         )
 
     def times_by_type(self, row: int) -> tuple[tuple[str, float], ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.errors import ProfileError
 from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
@@ -24,6 +25,7 @@ _LEAST_SIZES = 2
 _MOST_GPUS = 1024
 _WORK = ("stream", "matmul")
 _MEGABYTE = 1e6
+Mask = npt.NDArray[np.bool_]
 
 
 def node_from_profile(path: Path, *, transfer: str = "pinned", num_gpus: int | None = None) -> Node:
@@ -134,7 +136,7 @@ def outside_range(profile: Path | Profile, batch: TaskBatch) -> str | None:
     """One sentence if tasks lie outside the measured sizes, where the curves are only prolonged; else None."""
     found = read_profile(profile) if isinstance(profile, Path) else profile
     sizes = measured_sizes(found)
-    untimed = np.isnan(batch.cpu_time) | np.isnan(batch.gpu_time)
+    untimed = _untimed(batch)
     below, above = untimed & (batch.size < sizes[0]), untimed & (batch.size > sizes[-1])
     outside = below | above
     if not outside.any():
@@ -147,14 +149,17 @@ def outside_range(profile: Path | Profile, batch: TaskBatch) -> str | None:
     )
 
 
+def _untimed(batch: TaskBatch) -> Mask:
+    """The tasks whose seconds come from the curves alone."""
+    return np.isnan(batch.cpu_time) & np.isnan(batch.gpu_time)
+
+
 def assumptions(profile: Path | Profile, batch: TaskBatch, *, transfer: str = "pinned") -> tuple[str, ...]:
     """Every sentence a reader of a race on this profile must know."""
     found = read_profile(profile) if isinstance(profile, Path) else profile
     gpu = _measured_gpu(found, profile if isinstance(profile, Path) else "The profile")
     said = [
-        f"Durations are interpolated from measurements on {gpu.name} and {found.cpu.name}"
-        f"{' (quick measurement)' if found.quick else ''}: size N stands for a matrix product of dimension N at "
-        "intensity 1 and for streaming N×N numbers at intensity 0.",
+        *_uses(found, gpu, batch),
         f"Transfers run at the measured rate of {_kind_used(gpu, transfer)} host memory to the device; "
         "prices are the defaults.",
     ]
@@ -163,6 +168,46 @@ def assumptions(profile: Path | Profile, batch: TaskBatch, *, transfer: str = "p
             said.append(f"No power was measured for the {label}: the default of the physics is used.")
     outside = outside_range(found, batch)
     return (*said, *found.notes, *((outside,) if outside else ()))
+
+
+def _uses(profile: Profile, gpu: DeviceProfile, batch: TaskBatch) -> list[str]:
+    """For how many tasks the profile gives both times, one of them, or none."""
+    machine = f"{gpu.name} and {profile.cpu.name}{' (quick measurement)' if profile.quick else ''}"
+    untimed, half = _untimed(batch), np.isnan(batch.cpu_time) != np.isnan(batch.gpu_time)
+    said = []
+    if untimed.any():
+        which = "Durations" if untimed.all() else f"The durations of {_count(untimed)}"
+        said.append(
+            f"{which} are interpolated from measurements on {machine}: size N stands for a matrix product of "
+            "dimension N at intensity 1 and for streaming N×N numbers at intensity 0."
+        )
+    if half.any():
+        said.append(_half_timed(profile, machine, batch, half))
+    timed = ~untimed & ~half
+    if timed.any():
+        said.append(
+            f"The profile does not change the durations of {_count(timed)}: both times of these were measured, "
+            f"on a machine that is not named, and are not scaled to {machine}."
+        )
+    return said
+
+
+def _half_timed(profile: Profile, machine: str, batch: TaskBatch, half: Mask) -> str:
+    """How the second time of a task is found whose first time was measured elsewhere."""
+    sizes = measured_sizes(profile)
+    beyond = int((half & ((batch.size < sizes[0]) | (batch.size > sizes[-1]))).sum())
+    nearest = f"; for {beyond:,} beyond the measured sizes it is that of the nearest one" if beyond else ""
+    without_gpu = np.isnan(batch.gpu_time[half])
+    which = "GPU times" if without_gpu.all() else "missing times" if without_gpu.any() else "CPU times"
+    return (
+        f"The {which} of {_count(half)} follow from the other device's measured time by the speed-up "
+        f"of {machine} at the task's size and intensity{nearest}. The measured time itself stays that of the machine "
+        "in the file."
+    )
+
+
+def _count(marked: Mask) -> str:
+    return f"all {len(marked):,} tasks" if marked.all() else f"{int(marked.sum()):,} of {len(marked):,} tasks"
 
 
 def _kind_used(gpu: DeviceProfile, transfer: str) -> str:

@@ -73,6 +73,7 @@ def durations(batch: TaskBatch, node: Node) -> Durations:
         batch.memory_required,
         batch.cpu_time,
         batch.gpu_time,
+        batch.speedup_factor,
         node.cpu.speed,
         np.array([(gpu.speed, gpu.bandwidth_mb_s, gpu.launch_s) for gpu in chosen]),
         int(node.speedup_law),
@@ -119,6 +120,7 @@ def _fill(
     memory: FloatColumn,
     measured_cpu: FloatColumn,
     measured_gpu: FloatColumn,
+    factor: FloatColumn,
     cpu_speed: float,
     gpu_table: FloatColumn,
     law: int,
@@ -139,6 +141,11 @@ def _fill(
             base = formulas.base_s(size[row], intensity[row])
             gpu_base = base
             gain = formulas.speedup(intensity[row], law, most)
+        if math.isnan(measured_cpu[row]) != math.isnan(measured_gpu[row]):
+            # One time is known: the other follows from it by the speed-up, as the physics in force has it.
+            ratio = formulas.curve_speedup(size[row], intensity[row], curves) if has_curves else gain
+            gain = ratio * factor[row]
+            base, gpu_base = measured_gpu[row] * gain, measured_cpu[row]
         cpu_out[row] = formulas.cpu_s(base, measured_cpu[row], cpu_speed)
         for kind in range(gpu_table.shape[0]):
             speed, bandwidth, launch = gpu_table[kind, 0], gpu_table[kind, 1], gpu_table[kind, 2]

@@ -104,6 +104,10 @@ class PhysicsEstimator:
         else:
             base = formulas.curve_s(task.size, intensity, self._curves, 1)
             gpu_base, gain = formulas.curve_s(task.size, intensity, self._curves, 3), 1.0
+        if (task.cpu_time is None) != (task.gpu_time is None):
+            ratio = gain if self._curves is None else formulas.curve_speedup(task.size, intensity, self._curves)
+            gain = ratio * task.speedup_factor
+            base, gpu_base = not_measured(task.gpu_time) * gain, not_measured(task.cpu_time)
         gpu_seconds, paged_seconds = [], []
         for index in self._representatives:
             gpu = node.gpus[index]

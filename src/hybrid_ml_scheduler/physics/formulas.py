@@ -11,7 +11,7 @@ from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.physics.node import MemoryRule, SpeedupLaw
 
-__all__ = ["base_s", "cpu_s", "curve_s", "execution_s", "gpu_s", "paged_gpu_s", "resolve", "speedup"]
+__all__ = ["base_s", "cpu_s", "curve_s", "curve_speedup", "execution_s", "gpu_s", "paged_gpu_s", "resolve", "speedup"]
 
 _AMDAHL = int(SpeedupLaw.AMDAHL)
 _FAIL = int(MemoryRule.FAIL)
@@ -47,6 +47,13 @@ def curve_s(size: float, intensity: float, curves: FloatColumn, serial_row: int)
     dense_row = serial_row + 1
     dense = curves[dense_row, left] + share * (curves[dense_row, right] - curves[dense_row, left])
     return math.exp(serial + intensity * (dense - serial))
+
+
+@compiled()
+def curve_speedup(size: float, intensity: float, curves: FloatColumn) -> float:
+    """How many times faster the measured GPU is; beyond the measured sizes as at the nearest one."""
+    nearest = min(max(size, math.exp(curves[0, 0])), math.exp(curves[0, -1]))
+    return curve_s(nearest, intensity, curves, 1) / curve_s(nearest, intensity, curves, 3)
 
 
 @compiled(inline="always")

@@ -21,7 +21,7 @@ __all__ = ["RESULTS_FORMAT", "changed_input", "inputs_of", "program_inputs"]
 
 # Raise this by one with every change that lets the same plan give other numbers or other files (whenever the golden
 # runs change, for one): between two releases the version alone does not tell, and half-done folders would mix.
-RESULTS_FORMAT = 2
+RESULTS_FORMAT = 3
 _VERSION = "version of "
 _FORMAT = "format of results"
 

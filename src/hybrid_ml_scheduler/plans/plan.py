@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.physics.node import Node
 from hybrid_ml_scheduler.plans.node_plan import node_from_mapping, node_to_mapping
-from hybrid_ml_scheduler.workload import DEFAULT_PRESET, PRESETS, WorkloadParameters, preset, resolve
+from hybrid_ml_scheduler.workload import DEFAULT_PRESET, PRESETS, Part, WorkloadParameters, preset, resolve
 
 __all__ = [
     "Plan",
@@ -30,7 +30,7 @@ __all__ = [
 SECTIONS = ("simulation", "workload", "physics", "schedulers")
 _KEYS: dict[str, tuple[str, ...]] = {
     "simulation": ("num_gpus", "seed", "seeds", "retrain_interval", "hardware"),
-    "workload": ("preset", "file", "dialect", "options", *(item.name for item in fields(WorkloadParameters))),
+    "workload": ("preset", "file", "dialect", "options", "part", *(item.name for item in fields(WorkloadParameters))),
 }
 _COUNTS = {"seed": (0, MOST_SEED), "seeds": (1, MOST_SEEDS), "retrain_interval": (1, 1_000_000)}
 
@@ -44,6 +44,7 @@ class WorkloadChoice:
     values: Mapping[str, Any] = field(default_factory=dict)
     dialect: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    part: Part | None = None
 
     @property
     def is_preset(self) -> bool:
@@ -55,8 +56,8 @@ class WorkloadChoice:
         count = {} if self.num_tasks is None else {"num_tasks": self.num_tasks}
         return preset(self.source).with_values({**self.values, **count})
 
-    def tasks(self, seed: int) -> TaskBatch:
-        """The tasks that belong to this seed."""
+    def tasks(self, seed: int, node: Node | None = None) -> TaskBatch:
+        """The tasks that belong to this seed; a load asked for is a load of this node."""
         return resolve(
             self.source,
             seed=seed,
@@ -64,6 +65,8 @@ class WorkloadChoice:
             values=self.values,
             dialect=self.dialect,
             options=self.options,
+            node=node,
+            part=self.part,
         )
 
     def to_mapping(self) -> dict[str, Any]:
@@ -71,6 +74,8 @@ class WorkloadChoice:
         if self.is_preset:
             return {"preset": self.source, **self.parameters().to_mapping()}
         found: dict[str, Any] = {"file": self.source, "dialect": self.dialect, "options": dict(self.options)}
+        if self.part is not None:
+            found["part"] = [self.part.begin, self.part.end]
         return {**found, "num_tasks": self.num_tasks, **self.values}
 
 
@@ -98,6 +103,10 @@ class Plan:
         doubled = sorted({name for name in self.schedulers if self.schedulers.count(name) > 1})
         if doubled:
             raise PlanError(f"schedulers.race names {doubled[0]!r} more than once.")
+
+    def tasks(self, seed: int) -> TaskBatch:
+        """The tasks that belong to this seed, on this plan's node."""
+        return self.workload.tasks(seed, self.node)
 
     def with_values(self, **values: Any) -> Plan:
         """A plan with some fields replaced; `None` leaves a field as it is."""
@@ -232,6 +241,7 @@ def _workload(section: Mapping[str, Any], source: str) -> WorkloadChoice:
         num_tasks=values.pop("num_tasks", None),
         dialect=values.pop("dialect", None),
         options=values.pop("options", {}) or {},
+        part=Part.from_value(values.pop("part", None)),
         values=values,
     )
 

@@ -128,7 +128,7 @@ def _models(page: Page, folder: ResultsFolder) -> None:
     )
     if "agent" in folder.tables():
         _agent(page, folder.read_table("agent").iloc[0])
-    page.text("Forest and agent were trained on seeds that the evaluation does not use, and were frozen for it.")
+    page.text(f"{found['separation']} Forest and agent were frozen for the evaluation.")
 
 
 def _agent(page: Page, found: Any) -> None:
@@ -137,7 +137,7 @@ def _agent(page: Page, found: Any) -> None:
         f"The agent began with {found['begins_with']} and was pre-trained on {int(found['demonstrations']):,} "
         f"decisions of {label_of(found['teacher'])} with what they really earned ({int(found['updates']):,} updates); "
         "it did not search for itself, as the long training (hms train agent) does. "
-        f"On {int(found['held_out']):,} other tasks of one seed its mean latency was "
+        f"On {int(found['held_out']):,} {found['judged_on']} its mean latency was "
         f"{figure(float(found['mean_latency_s']))} s, the teacher's "
         f"{figure(float(found['teacher_mean_latency_s']))} s, and that of the agent before it was taught "
         f"{figure(float(found['untaught_mean_latency_s']))} s."

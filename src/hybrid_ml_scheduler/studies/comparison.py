@@ -35,8 +35,9 @@ def simulate(
     report_name: str,
     engine: Engine | None = None,
     step: Step = silent,
+    notes: Sequence[str] = (),
 ) -> None:
-    """Run every trial that is not there yet, then build and store the tables."""
+    """Run every trial that is not there yet, then build and store the tables; `notes` join the assumptions."""
     with folder.phase("simulate"):
         trials = {trial.label: trial for trial in trials_of(plan, strategies)}
         records = records_of(folder, trials, run_trial, engine or LocalEngine(), step)
@@ -44,7 +45,8 @@ def simulate(
         for name, frame in tables.items():
             folder.write_table(name, frame, csv=name not in _LONG)
         folder.write_csv(report_name, wide_report(tables["intervals"]))
-        folder.write_json("run.json", _run_facts(folder, plan, strategies, records))
+        facts = _run_facts(folder, plan, strategies, records)
+        folder.write_json("run.json", {**facts, "assumptions": [*facts["assumptions"], *notes]})
     forget_trials(folder)
 
 

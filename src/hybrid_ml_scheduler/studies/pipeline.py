@@ -1,7 +1,8 @@
 """The phases of the pipeline that compute something: profile → data → forest → agent → evaluate.
 
 The agent is pre-trained on a teacher's decisions, from nothing unless the plan names a model to begin with.
-Learners are trained on tasks of seeds that the evaluation never sees, saved, and then judged frozen.
+Learners are trained on tasks that the evaluation never sees, saved, and then judged frozen: other seeds of a preset,
+an earlier part of a file. Where a file cannot be cut, tables and report say so.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from hybrid_ml_scheduler.core import TaskBatch, stream
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.physics import durations
 from hybrid_ml_scheduler.plans.plan import Plan
+from hybrid_ml_scheduler.plans.training_and_test import TRAINING_SEEDS_FROM, Separation, separation
 from hybrid_ml_scheduler.studies.comparison import simulate
 from hybrid_ml_scheduler.studies.engines import Engine
 from hybrid_ml_scheduler.studies.folder import ResultsFolder
@@ -22,11 +24,10 @@ from hybrid_ml_scheduler.studies.race import entrants
 
 __all__ = ["AGENT_FILE", "TRAINING_SEEDS_FROM", "WORK", "Pipeline"]
 
-# Seeds of evaluations lie below, those of training from here on.
-TRAINING_SEEDS_FROM = 1_000_000
 FOREST_FILE, AGENT_FILE, PROFILE_FILE = "models/forest.joblib", "models/agent.pth", "profile.json"
 _HELD_OUT = 5
-_PURPOSES = 3  # the forest's tasks, the agent's, and those on which the agent is judged
+_FOREST, _AGENT, _CHECK = range(3)  # the forest's tasks, the agent's, and those on which the agent is judged
+_PURPOSES = 3
 
 Step = Callable[[str], None]
 
@@ -52,10 +53,16 @@ class Pipeline:
         training = {"training_tasks": self.training_tasks, "agent_tasks": self.agent_tasks}
         return {**self.plan.to_mapping(), "training": training}
 
+    def separation(self) -> Separation:
+        """How the tasks that train and those that test lie apart."""
+        return separation(self.plan.workload, self.plan.node)
+
     def tasks_for(self, purpose: int, count: int) -> TaskBatch:
-        """Training tasks for one purpose, from seeds of their own."""
-        workload = replace(self.plan.workload, num_tasks=count)
-        return workload.tasks(TRAINING_SEEDS_FROM + _PURPOSES * self.plan.seed + purpose)
+        """Training tasks for one purpose, from seeds of their own and, of a file, from its earlier part."""
+        apart, seed = self.separation(), TRAINING_SEEDS_FROM + _PURPOSES * self.plan.seed + purpose
+        if purpose == _CHECK:
+            return apart.check_tasks(seed, count, self.plan.node)
+        return apart.training_tasks(seed, count, self.plan.node)
 
 
 def _profile(pipeline: Pipeline, folder: ResultsFolder, step: Step) -> None:
@@ -72,7 +79,7 @@ def _data(pipeline: Pipeline, folder: ResultsFolder, step: Step) -> None:
     from hybrid_ml_scheduler.physics import best_execution_s
     from hybrid_ml_scheduler.schedulers.forest.labels import best_fractions
 
-    batch = pipeline.tasks_for(0, pipeline.training_tasks)
+    batch = pipeline.tasks_for(_FOREST, pipeline.training_tasks)
     node = pipeline.plan.node
     columns: dict[str, Any] = {name: getattr(batch, name) for name in _TASK_COLUMNS}
     columns["optimal_gpu_fraction"] = best_fractions(batch, node)
@@ -94,7 +101,10 @@ def _forest(pipeline: Pipeline, folder: ResultsFolder, step: Step) -> None:
     table = folder.read_table("training")
     features = feature_matrix(*(table[name].to_numpy(dtype=float) for name in _TASK_COLUMNS[1:]))
     labels = table["optimal_gpu_fraction"].to_numpy(dtype=float)
-    held = np.arange(len(labels)) % _HELD_OUT == 0
+    apart = pipeline.separation()
+    rows = np.arange(len(labels))
+    # Neighbours in a trace are alike, so its latest tasks are held out; drawn tasks may be held out in turn.
+    held = rows >= len(rows) - len(rows) // _HELD_OUT if apart.by_time else rows % _HELD_OUT == 0
     judged = fit_forest(features[~held], labels[~held], stream(pipeline.plan.seed, "pipeline", "forest", "judged"))
     error = np.abs(judged.predict(features[held]) - labels[held])
     model = fit_forest(features, labels, stream(pipeline.plan.seed, "pipeline", "forest"))
@@ -105,6 +115,7 @@ def _forest(pipeline: Pipeline, folder: ResultsFolder, step: Step) -> None:
         "mean_error": error.mean(),
         "p95_error": np.quantile(error, 0.95),
         "mean_error_of_the_mean": guess.mean(),
+        "separation": apart.sentence,
     }
     with folder.phase("forest"):
         save_forest(model, _model_place(folder, FOREST_FILE), {"seed": pipeline.plan.seed})
@@ -120,11 +131,12 @@ def _agent(pipeline: Pipeline, folder: ResultsFolder, step: Step) -> None:
 
     node, options = pipeline.plan.node, pipeline.plan.options.get("rl_agent", {})
     seed, place = TRAINING_SEEDS_FROM + pipeline.plan.seed, _model_place(folder, AGENT_FILE)
-    agent, taught = pretrain_agent(options, pipeline.tasks_for(1, pipeline.agent_tasks), node, seed)
+    agent, taught = pretrain_agent(options, pipeline.tasks_for(_AGENT, pipeline.agent_tasks), node, seed)
     with folder.phase("agent"):
         agent.save_model(place)
         folder.adopt(AGENT_FILE)
-        judged = judge_pretrained(options, place, pipeline.tasks_for(2, pipeline.agent_tasks), node, seed)
+        judged = judge_pretrained(options, place, pipeline.tasks_for(_CHECK, pipeline.agent_tasks), node, seed)
+        judged["judged_on"] = pipeline.separation().judged_on
         folder.write_table("agent", pd.DataFrame([{**taught, **judged}]))
 
 
@@ -135,7 +147,7 @@ def _model_place(folder: ResultsFolder, name: str) -> Path:
 
 
 def evaluated_plan(pipeline: Pipeline, folder: ResultsFolder) -> Plan:
-    """The plan with both learners frozen as they were saved."""
+    """The plan with both learners frozen as they were saved, on the tasks that are left for the test."""
     options: dict[str, Mapping[str, Any]] = dict(pipeline.plan.options)
     frozen = {
         "hybrid_ml": {"model": str(folder.path / FOREST_FILE), "online": False},
@@ -144,13 +156,14 @@ def evaluated_plan(pipeline: Pipeline, folder: ResultsFolder) -> Plan:
     for name, values in frozen.items():
         if name in pipeline.plan.schedulers:
             options[name] = {**options.get(name, {}), **values}
-    return replace(pipeline.plan, options=options)
+    return replace(pipeline.plan, options=options, workload=pipeline.separation().test)
 
 
 def _evaluate(pipeline: Pipeline, folder: ResultsFolder, step: Step) -> None:
     plan = evaluated_plan(pipeline, folder)
     strategies = entrants(plan)
-    simulate(folder, plan, strategies, report_name="report.csv", engine=pipeline.engine, step=step)
+    notes = () if plan.workload.is_preset else (pipeline.separation().sentence,)
+    simulate(folder, plan, strategies, report_name="report.csv", engine=pipeline.engine, step=step, notes=notes)
 
 
 WORK: dict[str, Callable[[Pipeline, ResultsFolder, Step], None]] = {

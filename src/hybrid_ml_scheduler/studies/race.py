@@ -167,7 +167,7 @@ def race_seed(
     watch: Watcher | None = None,
 ) -> SeedRace:
     """Race all strategies on the tasks of one seed; `watch` sees the columns of each before they are dropped."""
-    batch = plan.workload.tasks(seed)
+    batch = plan.tasks(seed)
     seconds = durations(batch, plan.node)
     options = {"retrain_interval": plan.retrain_interval}
     summaries = {}

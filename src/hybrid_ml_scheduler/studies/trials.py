@@ -93,7 +93,7 @@ def trials_of(plan: Plan, strategies: Sequence[Entrant]) -> list[Trial]:
 
 def run_trial(trial: Trial) -> Record:
     """Do one trial."""
-    batch = trial.plan.workload.tasks(trial.seed)
+    batch = trial.plan.tasks(trial.seed)
     if trial.entrant is None:
         return _floor(trial, batch)
     scheduler = trial.entrant.make()

@@ -7,6 +7,7 @@ from hybrid_ml_scheduler.workload.description import describe
 from hybrid_ml_scheduler.workload.generator import TaskStream, generate
 from hybrid_ml_scheduler.workload.loading import load, resolve
 from hybrid_ml_scheduler.workload.parameters import WorkloadParameters
+from hybrid_ml_scheduler.workload.parts import Part
 from hybrid_ml_scheduler.workload.presets import DEFAULT_PRESET, PRESETS, preset
 from hybrid_ml_scheduler.workload.traces import DIALECTS, TraceOptions
 
@@ -14,6 +15,7 @@ __all__ = [
     "DEFAULT_PRESET",
     "DIALECTS",
     "PRESETS",
+    "Part",
     "TaskStream",
     "TraceOptions",
     "WorkloadParameters",

@@ -31,6 +31,7 @@ OPTIONAL_COLUMNS = (
     "deadline",
     "divisible",
     "gpus_required",
+    "speedup_factor",
     "assumptions",
 )
 TYPED_TIME = "gpu_time."
@@ -61,6 +62,7 @@ def _telling(batch: TaskBatch) -> list[str]:
         "deadline": not np.isnan(batch.deadline).all(),
         "divisible": not batch.divisible.all(),
         "gpus_required": bool((batch.gpus_required > 1).any()),
+        "speedup_factor": bool((batch.speedup_factor != 1.0).any()),
     }
     return [*measured, *typed, *(name for name, tells in said.items() if tells)]
 
@@ -125,6 +127,7 @@ def batch_from_table(table: Table) -> TaskBatch:
         gpus_required=gangs,
         gpu_times=_typed_times(table, types),
         gpu_types=types,
+        speedup_factor=_optional(table, "speedup_factor", 1.0),
         assumptions=[*_assumptions(table), *ignored],
         parent_offsets=offsets,
         parent_ids=parents,

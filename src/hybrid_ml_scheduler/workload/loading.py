@@ -5,22 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.workload import draws
+from hybrid_ml_scheduler.workload.arrival_times import ArrivalChoice, with_arrivals
 from hybrid_ml_scheduler.workload.csv_file import batch_from_table
 from hybrid_ml_scheduler.workload.files import read_text
 from hybrid_ml_scheduler.workload.generator import check_seed, generate
+from hybrid_ml_scheduler.workload.missing_times import missing_time_notes
 from hybrid_ml_scheduler.workload.parameters import WorkloadParameters
+from hybrid_ml_scheduler.workload.parts import WHOLE, Part, parents_within
 from hybrid_ml_scheduler.workload.presets import PRESETS, preset
 from hybrid_ml_scheduler.workload.table import csv_table
 from hybrid_ml_scheduler.workload.traces import TraceOptions, completed, detected, dialect_named
 
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.physics import Node
+
 __all__ = ["load", "resolve"]
+
+_OWN_OPTIONS = ("arrival_scale", "target_load", "gpus")
+_FILE_VALUES = ("arrival_rate", "noise_sigma")
 
 
 def load(
@@ -30,10 +37,14 @@ def load(
     seed: int = 0,
     limit: int | None = None,
     options: Mapping[str, Any] | None = None,
+    rate: float | None = None,
+    node: Node | None = None,
+    part: Part = WHOLE,
 ) -> TaskBatch:
     """Read a file of tasks: the product's own CSV or a trace, whose gaps are filled by stated assumptions.
 
-    `limit` keeps the first tasks in order of arrival; `options` are those of `TraceOptions`.
+    `limit` keeps the first tasks in order of arrival; `options` are those of `TraceOptions`. `rate` sets the mean
+    rate of arrivals; a load is that of `node` (default: the default node). `part` keeps a part of the file.
     """
     check_seed(seed)
     if limit is not None and limit < 1:
@@ -42,26 +53,47 @@ def load(
     chosen = None if dialect is None else dialect_named(dialect)
     text = read_text(where)
     form = chosen or detected(where, text)
-    if form.read is None:
-        if options:
-            raise PlanError(f"{where}: trace options such as '{next(iter(options))}' do not apply to the own CSV.")
-        return _beginning(batch_from_table(csv_table(where, text)), limit, where)
     wanted = TraceOptions.from_mapping(options)
+    if form.read is None:
+        for name in options or {}:
+            if name not in _OWN_OPTIONS:
+                raise PlanError(
+                    f"{where}: the trace option '{name}' does not apply to the own CSV, which takes "
+                    f"{', '.join(_OWN_OPTIONS)}."
+                )
+        batch = _beginning(batch_from_table(csv_table(where, text)), limit, where, part)
+        return _own(batch, wanted, rate, node)
     records = form.read(where, text, wanted)
-    return completed(records, str(where), seed=seed, limit=limit, options=wanted)
+    return completed(records, str(where), seed=seed, limit=limit, options=wanted, rate=rate, node=node, part=part)
 
 
-def _beginning(batch: TaskBatch, limit: int | None, path: Path) -> TaskBatch:
-    """Return the first tasks; a cut that separates a task from its parent is refused."""
-    if limit is None or limit >= len(batch):
+def _own(batch: TaskBatch, options: TraceOptions, rate: float | None, node: Node | None) -> TaskBatch:
+    """The own CSV as it will be run: what it does not say is said, and arrival times are as asked."""
+    choice = ArrivalChoice(scale=options.arrival_scale, rate=rate, load=options.target_load, gpus=options.gpus)
+    notes = missing_time_notes(batch)
+    if choice.is_asked:
+        batch, text = with_arrivals(batch, choice, node)
+        notes.append(f"arrival_scale: {text}")
+    return replace(batch, assumptions=(*batch.assumptions, *notes)) if notes else batch
+
+
+def _beginning(batch: TaskBatch, limit: int | None, path: Path, part: Part) -> TaskBatch:
+    """Return the first tasks of the part; a cut that separates a task from a later parent is refused."""
+    rows = part.rows(len(batch), limit)
+    if rows == slice(0, len(batch)):
         return batch
-    part = batch.take(slice(0, limit))
-    lost = part.parent_ids[~np.isin(part.parent_ids, part.task_id)]
-    if len(lost):
-        raise WorkloadError(
-            f"{path}: the limit of {limit} tasks leaves out task {lost[0]}, on which a kept one depends."
-        )
-    return part
+    kept = batch.take(rows)
+    if len(kept) == 0:
+        raise WorkloadError(f"{path}: no task lies in the part from {part.begin:.0%} to {part.end:.0%}.")
+    earlier = batch.task_id[: rows.start]
+    offsets, parents, done = parents_within(kept.parent_ids, kept.parent_offsets, kept.task_id, earlier, str(path))
+    notes = [*kept.assumptions, *([part.words(len(batch), len(kept))] if part != WHOLE else [])]
+    if done:
+        notes.append(f"parents_before_the_part: {done:,} dependencies on tasks before it are taken as fulfilled.")
+    times = kept.arrival_time - kept.arrival_time[0] if part != WHOLE else kept.arrival_time
+    for column in (times, offsets, parents):
+        column.flags.writeable = False
+    return replace(kept, arrival_time=times, parent_offsets=offsets, parent_ids=parents, assumptions=tuple(notes))
 
 
 def resolve(
@@ -72,17 +104,19 @@ def resolve(
     values: Mapping[str, Any] | None = None,
     dialect: str | None = None,
     options: Mapping[str, Any] | None = None,
+    node: Node | None = None,
+    part: Part | None = None,
 ) -> TaskBatch:
     """Return the tasks of a preset or of a file, whichever the name means.
 
     `values` replace parameters of a preset (`arrival_rate`, `noise_sigma`, ...); of these a file takes only
-    `noise_sigma`. `num_tasks` is how many tasks a preset makes, or how many of a file's are kept.
+    `arrival_rate` and `noise_sigma`. `num_tasks` is how many tasks a preset makes, or how many of a file's are kept.
     """
     name = str(name_or_path)
     given = dict(values or {})
     if name in PRESETS:
-        if dialect is not None or options:
-            culprit = f"option {next(iter(options))!r}" if options else f"dialect {dialect!r}"
+        if dialect is not None or options or part is not None:
+            culprit = f"option {next(iter(options))!r}" if options else f"dialect {dialect!r}" if dialect else "part"
             raise PlanError(f"The {culprit} applies to files only, and {name} is a preset.")
         count = {} if num_tasks is None else {"num_tasks": num_tasks}
         return generate(preset(name).with_values({**given, **count}), seed)
@@ -90,9 +124,12 @@ def resolve(
     if not path.exists() and not path.suffix and path.name == name:
         preset(name)  # refuses, with the nearest preset
     for key in given:
-        if key != "noise_sigma":
+        if key not in _FILE_VALUES:
             raise PlanError(f"workload.{key} applies to presets only, and {name} is a file.")
-    batch = load(path, dialect=dialect, seed=seed, limit=num_tasks, options=options)
+    rate = given.get("arrival_rate")
+    batch = load(
+        path, dialect=dialect, seed=seed, limit=num_tasks, options=options, rate=rate, node=node, part=part or WHOLE
+    )
     return _with_noise(batch, seed, given.get("noise_sigma", 0.0))
 
 

@@ -28,6 +28,7 @@ TASKS = [
         divisible=False,
         gpus_required=2,
         gpu_times=(("k80", 4.0), ("v100", 1.0)),
+        speedup_factor=1.5,
     ),
 ]
 

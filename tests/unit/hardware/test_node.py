@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.cluster import certificate, run_batch, summarize
 from hybrid_ml_scheduler.core import HasRule, TaskBatch
 from hybrid_ml_scheduler.core.errors import ProfileError
 from hybrid_ml_scheduler.hardware import assumptions, node_from_profile, outside_range, read_profile
-from hybrid_ml_scheduler.physics import durations
+from hybrid_ml_scheduler.physics import Node, PhysicsEstimator, durations
 from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.workload import generate, preset
 
@@ -94,11 +94,44 @@ def test_tasks_outside_the_measured_sizes_are_counted_in_a_sentence() -> None:
     assert outside_range(read_profile(HANDMADE), tasks([100, 10_000], [0, 1], [1, 1])) is None
 
 
-def test_tasks_with_times_of_their_own_are_never_outside() -> None:
-    batch = tasks([1.0, 1.0], [0.5, 0.5], [1.0, 1.0], cpu_time=[2.0, math.nan], gpu_time=[1.0, 1.0])
+def test_tasks_with_a_time_of_their_own_are_never_outside() -> None:
+    batch = tasks([1.0] * 3, [0.5] * 3, [1.0] * 3, cpu_time=[2.0, math.nan, math.nan], gpu_time=[1.0, 1.0, math.nan])
     said = outside_range(HANDMADE, batch)
     assert said is not None
-    assert said.startswith("1 of 2 ")
+    assert said.startswith("1 of 3 ")
+
+
+def test_a_profile_changes_the_time_that_was_not_measured_by_its_own_speed_up() -> None:
+    sizes, shares = [100.0, 1000.0, 5e7], [0.0, 0.5, 1.0]
+    node = node_from_profile(HANDMADE)
+    bare = durations(tasks([100.0, 1000.0, 10_000.0], shares, [0.0] * 3), node)
+    measured_cpu = tasks(sizes, shares, [0.0] * 3, cpu_time=[10.0] * 3, speedup_factor=[1.0, 2.0, 1.0])
+    found, usual = durations(measured_cpu, node), durations(measured_cpu, Node())
+    launch = node.gpus[0].launch_s
+    speedups = bare.cpu_s / (bare.on_gpu(0) - launch) * [1.0, 2.0, 1.0]
+    assert found.cpu_s.tolist() == [10.0] * 3
+    assert found.on_gpu(0) == pytest.approx(10.0 / speedups + launch)
+    assert not np.isclose(found.on_gpu(0), usual.on_gpu(0)).any()
+    measured_gpu = tasks(sizes, shares, [0.0] * 3, gpu_time=[10.0] * 3)
+    assert durations(measured_gpu, node).cpu_s == pytest.approx(10.0 * bare.cpu_s / (bare.on_gpu(0) - launch))
+    estimator = PhysicsEstimator(node)
+    assert [estimator.cpu_s(task) for task in measured_gpu] == durations(measured_gpu, node).cpu_s.tolist()
+    assert [estimator.gpu_s(task, 0) for task in measured_cpu] == found.on_gpu(0).tolist()
+
+
+def test_the_assumptions_count_the_tasks_that_a_profile_changes_and_those_it_cannot() -> None:
+    nothing = math.nan
+    batch = tasks(
+        [500.0] * 3 + [1e6], [0.5] * 4, [1.0] * 4, cpu_time=[1.0, 1.0, nothing, 1.0], gpu_time=[1.0] + [nothing] * 3
+    )
+    text = " ".join(assumptions(HANDMADE, batch))
+    assert "The durations of 1 of 4 tasks are interpolated from measurements on Handmade GPU" in text
+    assert "The GPU times of 2 of 4 tasks follow from the other device's measured time" in text
+    assert "for 1 beyond the measured sizes" in text
+    assert "does not change the durations of 1 of 4 tasks" in text
+    timed = tasks([500.0], [0.5], [1.0], cpu_time=[1.0], gpu_time=[1.0])
+    assert not any("interpolated" in sentence for sentence in assumptions(HANDMADE, timed))
+    assert "does not change the durations of all 1 tasks" in assumptions(HANDMADE, timed)[0]
 
 
 def test_the_assumptions_name_the_machine_the_transfer_and_every_default() -> None:

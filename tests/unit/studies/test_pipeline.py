@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.learning.files import load_agent
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.plans.metrics import figure
-from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
+from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, plan_from_mapping
 from hybrid_ml_scheduler.reports.pipeline import PHASES, run_phase, run_pipeline
 from hybrid_ml_scheduler.reports.report import report_pdf
 from hybrid_ml_scheduler.schedulers.agents.rl_agent import RlAgent
@@ -23,6 +23,7 @@ from hybrid_ml_scheduler.studies.engines import LocalEngine
 from hybrid_ml_scheduler.studies.folder import INCOMPLETE, ResultsFolder
 from hybrid_ml_scheduler.studies.pipeline import AGENT_FILE, TRAINING_SEEDS_FROM, Pipeline
 from hybrid_ml_scheduler.studies.pretraining import pretrain_agent
+from hybrid_ml_scheduler.workload import generate, preset, write_csv
 
 
 def small(seed: int = 0) -> Pipeline:
@@ -64,6 +65,41 @@ def test_training_and_evaluation_meet_no_common_task(trained: ResultsFolder) -> 
     assert not np.isin(training, evaluated).any()
     with pytest.raises(PlanError, match="stay below"):
         small(seed=999_999)
+
+
+def of_file(tmp_path: Path, count: int, *, at_once: bool = False) -> Pipeline:
+    law = preset("mixed").with_values({"num_tasks": count, **({"arrival_law": "batch"} if at_once else {})})
+    path = tmp_path / "tasks.csv"
+    write_csv(generate(law, 4), path)
+    workload = WorkloadChoice(source=str(path), num_tasks=1_000)
+    plan = Plan(schedulers=("round_robin", "hybrid_ml", "rl_agent"), workload=workload)
+    return Pipeline(plan=plan, training_tasks=1_000, agent_tasks=1_000, engine=LocalEngine(1))
+
+
+def test_a_file_trains_on_its_earlier_part_and_is_tested_on_its_later_one(tmp_path: Path) -> None:
+    pipeline = of_file(tmp_path, 200)
+    folder = ResultsFolder.create(tmp_path / "out", kind="pipeline", plan=pipeline.to_mapping())
+    for name in ("data", "forest", "agent", "evaluate"):
+        run_phase(pipeline, folder, name)
+    training, evaluated = folder.read_table("training")["size"], folder.read_table("workload")["size"]
+    assert (len(training), len(evaluated)) == (100, 80)
+    assert not np.isin(training, evaluated).any()
+    agent, run = folder.read_table("agent").iloc[0], folder.read_json("run.json")
+    assert (agent["demonstrations"], agent["held_out"], agent["judged_on"]) == (100, 20, "later tasks")
+    assert any("apart in time: of the 200 tasks" in sentence for sentence in run["assumptions"])
+    assert run["plan"]["workload"]["part"] == [0.6, 1.0]
+    assert plan_from_mapping(run["plan"]).tasks(0).size.tolist() == evaluated.tolist()
+
+
+@pytest.mark.parametrize(("count", "at_once", "why"), [(99, False, "has 99 tasks"), (200, True, "arrive at once")])
+def test_a_file_that_cannot_be_cut_is_said_to_test_what_it_trained_on(
+    tmp_path: Path, count: int, at_once: bool, why: str
+) -> None:
+    apart = of_file(tmp_path, count, at_once=at_once).separation()
+    assert not apart.is_apart
+    assert why in apart.sentence
+    assert "judged on the very tasks it was learned from" in apart.sentence
+    assert "other" not in apart.judged_on
 
 
 def test_the_forest_beats_guessing_on_tasks_it_never_saw(trained: ResultsFolder) -> None:

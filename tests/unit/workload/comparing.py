@@ -22,6 +22,7 @@ COLUMNS = (
     "divisible",
     "gpus_required",
     "gpu_times",
+    "speedup_factor",
 )
 DATA = Path(__file__).parents[2] / "data"
 REPOSITORY = Path(__file__).parents[3]

@@ -32,7 +32,8 @@ def test_the_example_describes_its_tasks(
     printed = capsys.readouterr().out
     expected = "5 tasks, 1 edges, depth 2" if arguments else "4 tasks, 3 edges, depth 3"
     assert expected in printed
-    assert ("assumed guessed_gpu_time" in printed) == bool(arguments)
+    assert ("assumed guessed_intensity" in printed) == bool(arguments)
+    assert "assumed guessed_gpu_time" in printed
 
 
 def test_the_page_names_every_preset_option_and_dialect() -> None:

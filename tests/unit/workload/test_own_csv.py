@@ -52,6 +52,7 @@ def batches(draw: st.DrawFn) -> TaskBatch:
         gpus_required=gangs,
         gpu_times=np.array([column(measured) for _ in types]).reshape(len(types), count).T,
         gpu_types=types,
+        speedup_factor=column(positive),
         assumptions=draw(st.lists(st.text(st.characters(codec="utf-8")), max_size=3)),
     )
 

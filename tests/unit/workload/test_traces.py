@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.core import HmsError, TaskBatch, validated
-from hybrid_ml_scheduler.physics import Node, durations
+from hybrid_ml_scheduler.physics import Gpu, Node, durations
 from hybrid_ml_scheduler.workload import DIALECTS, describe, load, resolve
 from tests.unit.workload.comparing import DATA, fingerprint, real_files
 
@@ -30,10 +30,12 @@ def named(batch: TaskBatch) -> set[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_every_trace_becomes_a_valid_workload_with_both_times_and_stated_assumptions(path: Path) -> None:
+def test_every_trace_becomes_a_valid_workload_with_a_time_and_stated_assumptions(path: Path) -> None:
     batch = validated(load(path, seed=1), str(path))
-    assert not np.isnan(batch.cpu_time).any()
-    assert not np.isnan(batch.gpu_time).any()
+    missing_cpu, missing_gpu = np.isnan(batch.cpu_time), np.isnan(batch.gpu_time)
+    assert not (missing_cpu & missing_gpu).any()
+    assert ("guessed_cpu_time" in named(batch)) == missing_cpu.any()
+    assert ("guessed_gpu_time" in named(batch)) == missing_gpu.any()
     assert batch.arrival_time[0] == 0.0
     assert {"time_scale", "derived_size"} <= named(batch)
     assert all(sentence.endswith(".") for sentence in batch.assumptions)
@@ -48,7 +50,7 @@ def test_the_size_of_a_traced_task_gives_its_cpu_time_by_the_default_physics(pat
         memory_required=batch.memory_required,
         arrival_time=batch.arrival_time,
     )
-    assert np.allclose(durations(bare, Node()).cpu_s, batch.cpu_time, rtol=1e-12, atol=0.0)
+    assert np.allclose(durations(bare, Node()).cpu_s, durations(batch, Node()).cpu_s, rtol=1e-12, atol=0.0)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -93,8 +95,8 @@ def test_the_target_load_fixes_the_share_of_time_the_gpus_would_be_busy() -> Non
 def test_the_time_scale_is_a_change_of_unit() -> None:
     seconds, minutes = load(SAMPLES["swf"]), load(SAMPLES["swf"], options={"time_scale": "0.0166666666666666666"})
     assert np.allclose(minutes.cpu_time * 60, seconds.cpu_time)
-    assert np.allclose(minutes.gpu_time * 60, seconds.gpu_time)
-    assert np.allclose(minutes.arrival_time * 60, seconds.arrival_time)
+    assert minutes.speedup_factor.tobytes() == seconds.speedup_factor.tobytes()
+    assert minutes.arrival_time[-1] == pytest.approx(seconds.arrival_time[-1] / 60, rel=1e-2)  # transfers stay
 
 
 def test_an_swf_job_is_its_run_time_with_memory_and_preceding_job_where_known() -> None:
@@ -143,7 +145,22 @@ def test_a_pod_is_its_lifetime_times_its_share_of_gpus() -> None:
 
 def test_the_spread_of_the_guessed_speed_up_can_be_turned_off() -> None:
     batch = load(SAMPLES["philly"], options={"speedup_sigma": 0})
-    assert batch.cpu_time / batch.gpu_time == pytest.approx(1 + 3 * batch.compute_intensity, rel=1e-12)
+    seconds = durations(batch, Node())
+    assert seconds.cpu_s / seconds.on_gpu(0) == pytest.approx(1 + 3 * batch.compute_intensity, rel=1e-12)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_the_physics_of_the_node_act_on_every_time_that_is_not_measured(path: Path) -> None:
+    batch = load(path, limit=200 if "json" not in path.name else None)
+    usual, law = durations(batch, Node()), durations(batch, Node(max_speedup=16.0))
+    bus = durations(batch, Node(gpus=(Gpu(bandwidth_mb_s=1.0),)))
+    missing_cpu, missing_gpu = np.isnan(batch.cpu_time), np.isnan(batch.gpu_time)
+    gains = batch.compute_intensity > 0.0
+    assert (law.on_gpu(0)[missing_gpu & gains] < usual.on_gpu(0)[missing_gpu & gains]).all()
+    assert (bus.on_gpu(0)[missing_gpu] > usual.on_gpu(0)[missing_gpu]).all()
+    assert (law.cpu_s[missing_cpu & gains] > usual.cpu_s[missing_cpu & gains]).all()
+    assert (law.cpu_s[~missing_cpu] == batch.cpu_time[~missing_cpu]).all()
+    assert (law.on_gpu(0)[~missing_gpu] == batch.gpu_time[~missing_gpu]).all()
 
 
 @pytest.mark.parametrize(
@@ -167,8 +184,8 @@ def test_a_wrong_option_is_refused_with_its_name(options: dict[str, object], sen
 def test_options_that_cannot_apply_are_refused() -> None:
     with pytest.raises(HmsError, match="arrive at different times"):
         load(SAMPLES["wfformat"], options={"target_load": 0.5})
-    with pytest.raises(HmsError, match="do not apply to the own CSV"):
-        load(DATA / "own.csv", options={"target_load": 0.5})
+    with pytest.raises(HmsError, match="'time_scale' does not apply to the own CSV, which takes arrival_scale"):
+        load(DATA / "own.csv", options={"time_scale": 2})
     with pytest.raises(HmsError, match=r"no trace dialect 'phily'; did you mean 'philly'\?"):
         load(SAMPLES["philly"], dialect="phily")
     with pytest.raises(HmsError, match="limit = 0"):
@@ -190,8 +207,8 @@ def test_a_name_is_a_preset_or_a_file(tmp_path: Path) -> None:
     ):
         with pytest.raises(HmsError, match=sentence):
             resolve(wrong)
-    with pytest.raises(HmsError, match=r"workload\.arrival_rate applies to presets only"):
-        resolve(copy, values={"arrival_rate": 1.0})
+    with pytest.raises(HmsError, match=r"workload\.size_law applies to presets only"):
+        resolve(copy, values={"size_law": "uniform"})
     with pytest.raises(HmsError, match="is a preset"):
         resolve("mixed", options={"target_load": 1})
     with pytest.raises(HmsError, match=r"workload\.noise_sigma = -1"):

@@ -76,7 +76,7 @@ def _compared(plan: Plan, out: Path, workers: int | None) -> ResultsFolder:
     from hybrid_ml_scheduler.studies.race import entrants
 
     strategies = entrants(plan)
-    plan.workload.tasks(plan.seed)  # a file that cannot be read must not begin a folder
+    plan.tasks(plan.seed)  # a file that cannot be read must not begin a folder
     folder = ResultsFolder.create(out, kind="heavy", plan=plan.to_mapping(), inputs=inputs_of(plan))
     say_if_compiling()
     with folder, progress_bar("heavy", comparison_steps(plan, strategies), unit="steps") as advance:

@@ -60,8 +60,8 @@ def pipeline(
 
     The agent begins from nothing and is pre-trained on decisions of `earliest_device`; `hms train agent` trains it
     long, and a plan may begin with such a model (`schedulers.rl_agent.model`). A phase that is done is not done again.
-    The profile is kept for the record; evaluate on measured numbers with `--hardware`. Training seeds (from 1,000,000
-    on) and evaluation seeds never meet.
+    The profile is kept for the record; evaluate on measured numbers with `--hardware`. Training and evaluation never
+    meet: a preset trains on seeds from 1,000,000 on, a file on its earlier half; a file that cannot be cut is named.
     """
     from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
     from hybrid_ml_scheduler.schedulers import available
@@ -96,7 +96,7 @@ def _run(
     from hybrid_ml_scheduler.studies.race import entrants
 
     entrants(plan)
-    plan.workload.tasks(plan.seed)  # a file that cannot be read must not begin a folder
+    plan.tasks(plan.seed)  # a file that cannot be read must not begin a folder
     what = Pipeline(plan=plan, training_tasks=training_tasks, agent_tasks=agent_tasks, engine=LocalEngine(workers))
     folder = ResultsFolder.create(out, kind="pipeline", plan=what.to_mapping(), inputs=inputs_of(plan))
     say_if_compiling()
@@ -134,4 +134,5 @@ def _tell(folder: ResultsFolder) -> None:
 
     for sentence in executive_summary(folder.read_json("run.json"), folder.read_table):
         typer.echo(f"- {sentence}")
+    typer.echo(f"- {folder.read_table('forest').iloc[0]['separation']}")
     typer.echo(f"Models, tables, plots and report.pdf are in {folder.path}.")

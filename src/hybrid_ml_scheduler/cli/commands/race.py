@@ -167,7 +167,7 @@ def _raced(
     from hybrid_ml_scheduler.studies.race import check_search, entrants, race_until_decided, run_race
     from hybrid_ml_scheduler.studies.race_files import race_folder
 
-    count = len(plan.workload.tasks(plan.seed))
+    count = len(plan.tasks(plan.seed))
     strategies = entrants(plan)
     if until is not None:
         check_search(plan, until)

@@ -1,19 +1,26 @@
-"""Named, seeded assumptions that complete a trace: intensity, memory, the other device's time, size, arrival scale."""
+"""Named, seeded assumptions that complete a trace: intensity, memory, the spread of speed-ups, size, arrival scale."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
+from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.streams import stream
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.validation import validated
 from hybrid_ml_scheduler.workload import draws
+from hybrid_ml_scheduler.workload.arrival_times import ArrivalChoice, with_arrivals
 from hybrid_ml_scheduler.workload.columns import batch_of
+from hybrid_ml_scheduler.workload.missing_times import missing_time_notes, share_of
+from hybrid_ml_scheduler.workload.parts import WHOLE, Part, parents_within
 from hybrid_ml_scheduler.workload.traces.options import TraceOptions
 from hybrid_ml_scheduler.workload.traces.records import ANY_MODE, PARALLEL, SERIAL, Assumption, Records
+
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.physics import Node
 
 __all__ = ["completed"]
 
@@ -21,31 +28,56 @@ _REFERENCE_SIZE = 1000.0
 Filled = tuple[FloatColumn, list[Assumption]]
 
 
-def completed(records: Records, source: str, *, seed: int, limit: int | None, options: TraceOptions) -> TaskBatch:
+def completed(
+    records: Records,
+    source: str,
+    *,
+    seed: int,
+    limit: int | None,
+    options: TraceOptions,
+    rate: float | None = None,
+    node: Node | None = None,
+    part: Part = WHOLE,
+) -> TaskBatch:
     """Turn what a trace says into tasks, filling what it lacks; every guess ends up in `assumptions`."""
+    choice = ArrivalChoice(
+        scale=options.arrival_scale,
+        rate=rate,
+        load=options.target_load,
+        usual_load=records.target_load,
+        gpus=options.gpus,
+    )
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what overflows is refused by name below
-        return validated(_batch(_first(records, source, limit), seed, options), source)
+        batch = validated(_batch(_first(records, source, limit, part), seed, options), source)
+        found, text = with_arrivals(batch, choice, node)
+        notes = [] if text is None else [str(Assumption(name="arrival_scale", text=text))]
+        return validated(replace(found, assumptions=(*found.assumptions, *notes)), source)
 
 
 def _batch(kept: Records, seed: int, options: TraceOptions) -> TaskBatch:
     rng = _Streams(seed)
     intensity, intensity_notes = _intensity(kept, rng)
     memory, memory_notes = _memory(kept, rng, options)
-    cpu_s, gpu_s, size, time_notes = _times(kept, rng, intensity, options)
-    arrival, arrival_notes = _arrival(kept, gpu_s, options)
-    notes = (*kept.notes, *intensity_notes, *memory_notes, *time_notes, *arrival_notes)
-    return batch_of(
+    cpu_s, gpu_s = kept.cpu_s * options.time_scale, kept.gpu_s * options.time_scale
+    half = np.isnan(cpu_s) != np.isnan(gpu_s)
+    factor = np.where(half, rng["speedup"].lognormal(0.0, options.speedup_sigma, len(kept)), 1.0)
+    notes = (*kept.notes, *intensity_notes, *memory_notes, _time_scale_note(options))
+    batch = batch_of(
         task_id=kept.task_id,
-        size=size,
+        size=_size(cpu_s, gpu_s, factor, intensity),
         compute_intensity=intensity,
         memory_required=memory,
-        arrival_time=arrival,
+        arrival_time=kept.arrival_s * options.time_scale,
         cpu_time=cpu_s,
         gpu_time=gpu_s,
-        assumptions=[str(note) for note in notes],
+        speedup_factor=factor,
         parent_offsets=kept.parent_offsets,
         parent_ids=kept.parent_ids,
     )
+    spread = f" times a log-normal factor (median 1, sigma {options.speedup_sigma:g})"
+    size = Assumption(name="derived_size", text="size is what makes the default physics give the CPU time.")
+    said = (*(str(note) for note in notes), *missing_time_notes(batch, spread), str(size))
+    return replace(batch, assumptions=said)
 
 
 class _Streams:
@@ -58,31 +90,44 @@ class _Streams:
         return stream(self._seed, "trace", name)
 
 
-def _first(records: Records, source: str, limit: int | None) -> Records:
-    """Sort by (arrival, id), keep the first `limit` tasks and let the earliest arrive at 0."""
-    order = np.lexsort((records.task_id, records.arrival_s))[:limit]
+def _first(records: Records, source: str, limit: int | None, part: Part) -> Records:
+    """Sort by (arrival, id), keep the first `limit` tasks of the part and let the earliest arrive at 0."""
+    by_time = np.lexsort((records.task_id, records.arrival_s))
+    rows = part.rows(len(by_time), limit)
+    order = by_time[rows]
+    if len(order) == 0:
+        raise WorkloadError(f"{source}: no task lies in the part from {part.begin:.0%} to {part.end:.0%}.")
     lengths = np.diff(records.parent_offsets)[order]
     offsets = np.zeros(len(order) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     begins = np.repeat(records.parent_offsets[:-1][order] - offsets[:-1], lengths)
-    parents = records.parent_ids[begins + np.arange(len(begins))]
-    cut = np.flatnonzero(~np.isin(parents, records.task_id[order]) & np.isin(parents, records.task_id))
-    if len(cut):
-        raise WorkloadError(
-            f"{source}: the limit of {limit} tasks leaves out task {parents[cut[0]]}, on which a kept one depends."
-        )
+    offsets, parents, done = parents_within(
+        records.parent_ids[begins + np.arange(len(begins))],
+        offsets,
+        records.task_id[order],
+        records.task_id[by_time[: rows.start]],
+        source,
+    )
     names = ("task_id", "cpu_s", "gpu_s", "intensity", "memory_mb", "mode")
     return replace(
         records,
         arrival_s=records.arrival_s[order] - records.arrival_s[order].min(),
         parent_offsets=offsets,
         parent_ids=parents,
+        notes=(*records.notes, *_part_notes(part, len(by_time), len(order), done)),
         **{name: getattr(records, name)[order] for name in names},
     )
 
 
-def _share(missing: np.ndarray) -> str:
-    return "all tasks" if missing.all() else f"{int(missing.sum()):,} of {len(missing):,} tasks"
+def _part_notes(part: Part, count: int, kept: int, done: int) -> list[Assumption]:
+    notes = []
+    if part != WHOLE:
+        name, _, text = part.words(count, kept).partition(": ")
+        notes.append(Assumption(name=name, text=text))
+    if done:
+        text = f"{done:,} dependencies on tasks before the part are taken as fulfilled."
+        notes.append(Assumption(name="parents_before_the_part", text=text))
+    return notes
 
 
 def _intensity(records: Records, rng: _Streams) -> Filled:
@@ -96,7 +141,7 @@ def _intensity(records: Records, rng: _Streams) -> Filled:
     normal = rng["intensity"].standard_normal(count)
     guess = np.where(serial, low, high) + np.where(serial, low_spread, high_spread) * normal
     text = _intensity_text(records.mode[missing])
-    note = Assumption(name="guessed_intensity", text=f"the compute intensity of {_share(missing)} is {text}.")
+    note = Assumption(name="guessed_intensity", text=f"the compute intensity of {share_of(missing)} is {text}.")
     return np.where(missing, np.clip(guess, 0.0, 1.0), records.intensity), [note]
 
 
@@ -117,33 +162,18 @@ def _memory(records: Records, rng: _Streams, options: TraceOptions) -> Filled:
         return records.memory_mb, []
     low, high = options.memory_low_mb, options.memory_high_mb
     guess = rng["memory"].uniform(low, high, len(records))
-    text = f"the memory of {_share(missing)} is drawn uniformly from [{low:g}, {high:g}] MB."
+    text = f"the memory of {share_of(missing)} is drawn uniformly from [{low:g}, {high:g}] MB."
     return np.where(missing, guess, records.memory_mb), [Assumption(name="guessed_memory", text=text)]
 
 
-def _times(
-    records: Records, rng: _Streams, intensity: FloatColumn, options: TraceOptions
-) -> tuple[FloatColumn, FloatColumn, FloatColumn, list[Assumption]]:
-    """Return CPU seconds, GPU seconds and size; the speed-up and the size follow the physics' own formulas."""
+def _size(cpu_s: FloatColumn, gpu_s: FloatColumn, factor: FloatColumn, intensity: FloatColumn) -> FloatColumn:
+    """The size for which the default physics gives the CPU time, measured or guessed by the default physics."""
     reference_s, gain = _reference(intensity)
-    ratio = gain * rng["speedup"].lognormal(0.0, options.speedup_sigma, len(records))
-    no_cpu, no_gpu = np.isnan(records.cpu_s), np.isnan(records.gpu_s)
-    cpu_s = np.where(no_cpu, records.gpu_s * ratio, records.cpu_s) * options.time_scale
-    gpu_s = np.where(no_gpu, records.cpu_s / ratio, records.gpu_s) * options.time_scale
+    believed_s = np.where(np.isnan(cpu_s), gpu_s * gain * factor, cpu_s)
     # The base duration grows with size^1.5, so its inverse is the power 2/3.
-    scaled = cpu_s / reference_s
-    size = _REFERENCE_SIZE * np.cbrt(scaled * scaled)
-    notes = [_time_scale_note(options)]
-    for missing, device, form in ((no_cpu, "CPU", "GPU time x"), (no_gpu, "GPU", "CPU time /")):
-        if missing.any():
-            text = (
-                f"the {device} time of {_share(missing)} is its {form} speed-up, where the speed-up is that of the "
-                f"default physics for its intensity (1 + 3 I) times a log-normal factor (median 1, "
-                f"sigma {options.speedup_sigma:g})."
-            )
-            notes.append(Assumption(name=f"guessed_{device.lower()}_time", text=text))
-    notes.append(Assumption(name="derived_size", text="size is what makes the default physics give the CPU time."))
-    return cpu_s, gpu_s, size, notes
+    scaled = believed_s / reference_s
+    size: FloatColumn = _REFERENCE_SIZE * np.cbrt(scaled * scaled)
+    return size
 
 
 def _reference(intensity: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
@@ -166,29 +196,3 @@ def _time_scale_note(options: TraceOptions) -> Assumption:
         return Assumption(name="time_scale", text="durations are in the trace's own seconds (time_scale 1).")
     text = f"all durations and arrival times are multiplied by {options.time_scale:g}."
     return Assumption(name="time_scale", text=text)
-
-
-def _arrival(records: Records, gpu_s: FloatColumn, options: TraceOptions) -> Filled:
-    arrival = records.arrival_s * options.time_scale
-    span = float(arrival[-1])
-    asked = options.arrival_scale is not None or options.target_load is not None
-    if span == 0.0:
-        if asked:
-            raise PlanError("Trace options arrival_scale and target_load need tasks that arrive at different times.")
-        return arrival, []
-    factor, why = _arrival_factor(records, gpu_s, span, options)
-    text = f"arrival times are {why}; the last task arrives at {span * factor:,.6g} s."
-    return arrival * factor, [Assumption(name="arrival_scale", text=text)]
-
-
-def _arrival_factor(records: Records, gpu_s: FloatColumn, span: float, options: TraceOptions) -> tuple[float, str]:
-    if options.arrival_scale is not None:
-        return options.arrival_scale, f"multiplied by {options.arrival_scale:g} as asked"
-    load = options.target_load if options.target_load is not None else records.target_load
-    if load is None:
-        return 1.0, "as recorded (arrival_scale 1)"
-    factor = float(gpu_s.sum()) / (options.gpus * load * span)
-    return factor, (
-        f"multiplied by {factor:.6g}, so that the GPU times alone would keep {options.gpus:g} GPUs "
-        f"busy {load:.0%} of the time (target_load {load:g})"
-    )

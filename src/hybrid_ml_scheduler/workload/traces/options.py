@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.core.nearest import nearest_hint
 
 __all__ = ["TraceOptions"]
 
-_MAY_BE_NONE = frozenset({"arrival_scale", "target_load", "start_s"})
+_MAY_BE_NONE = frozenset({"arrival_scale", "target_load", "gpus", "start_s"})
 _MAY_BE_ZERO = frozenset({"speedup_sigma", "memory_low_mb", "mb_per_token", "memory_fraction", "start_s"})
 
 
@@ -21,15 +21,16 @@ class TraceOptions:
     """Figures of the assumptions that turn a trace into tasks; None leaves the choice to the dialect.
 
     `time_scale` multiplies durations and arrival times alike (a change of unit). `arrival_scale` then multiplies
-    arrival times only; or `target_load` chooses that factor so that the GPU times would keep `gpus` GPUs busy for
-    that share of the time. `speedup_sigma` spreads the guessed CPU-to-GPU ratios, `memory_low_mb` and
-    `memory_high_mb` bound guessed memory. The next four belong to single dialects (Azure LLM, openb).
+    arrival times only; or `target_load` chooses that factor so that the GPU times would keep `gpus` GPUs (those of the
+    node unless given) busy for that share of the time. `speedup_sigma` spreads the guessed CPU-to-GPU ratios,
+    `memory_low_mb` and `memory_high_mb` bound guessed memory. The next four belong to single dialects (Azure LLM,
+    openb).
     """
 
     time_scale: float = 1.0
     arrival_scale: float | None = None
     target_load: float | None = None
-    gpus: float = 4.0
+    gpus: float | None = None
     speedup_sigma: float = 0.25
     memory_low_mb: float = 10.0
     memory_high_mb: float = 500.0
