@@ -115,10 +115,14 @@ class Settings(BaseSettings):
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] = Field(default=42, alias=_own("SEED"))
     workload: str = Field(default="mixed", alias=_own("WORKLOAD"))
     schedulers: Names = Field(
-        default=("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle"), alias=_own("SCHEDULERS")
-    )
+        default=(
+            "round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "rl_split", "oracle",
+            "earliest_finish", "frugal_finish",
+        ),
+        alias=_own("SCHEDULERS"),
+    )  # fmt: skip
     retraining: Literal["background", "synchronous"] = Field(default="background", alias=_own("RETRAINING"))
-    autostart: bool = Field(default=False, alias=_own("AUTOSTART"))
+    autostart: bool = Field(default=True, alias=_own("AUTOSTART"))
     follow: bool = Field(default=False, alias=_own("FOLLOW"))
     retention_tasks: Annotated[int, Field(ge=0)] = Field(default=0, alias=_own("RETENTION_TASKS"))
     connect_timeout_s: Annotated[float, Field(gt=0, le=600)] = Field(default=10.0, alias=_own("CONNECT_TIMEOUT_S"))

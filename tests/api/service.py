@@ -29,14 +29,20 @@ class LiveService:
         self.folder = folder
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.environment = {"HMS_SCHEDULERS": CHEAP, "HMS_RATE_LIMIT": "1000000/second", **(environment or {})}
+        # Tests begin their runs themselves.
+        usual = {"HMS_SCHEDULERS": CHEAP, "HMS_RATE_LIMIT": "1000000/second", "HMS_AUTOSTART": "false"}
+        self.environment = {**usual, **(environment or {})}
         self.client = httpx.Client(base_url=self.url, timeout=PATIENCE_S)
         self._process: subprocess.Popen[bytes] | None = None
 
     def launch(self) -> subprocess.Popen[bytes]:
         """Start the process without waiting."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "NUMBA_CACHE_DIR") if name in os.environ}
+        kept = {
+            name: os.environ[name]
+            for name in ("PATH", "HOME", "LANG", "NUMBA_CACHE_DIR", "PYTHONPATH")
+            if name in os.environ
+        }
         command = [sys.executable, "-c", _PROGRAM, "serve", "--port", str(self.port)]
         with (self.folder / "output.txt").open("ab") as output:
             self._process = subprocess.Popen(

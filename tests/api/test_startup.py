@@ -93,7 +93,16 @@ def test_a_good_start_names_the_address_the_database_and_how_to_stop(tmp_path: P
 
 
 def test_the_env_file_is_read(tmp_path: Path) -> None:
-    (tmp_path / ".env").write_text("NUM_GPUS=2\nHMS_AUTOSTART=true\n")
+    (tmp_path / ".env").write_text("NUM_GPUS=2\n")
     with service(tmp_path, {"HMS_SCHEDULERS": "greedy"}) as live:
-        status = live.wait(lambda now: now["tasks_processed"] > 2)
-        assert status["num_gpus"] == 2
+        assert live.post("/api/simulation/start")["num_gpus"] == 2
+
+
+def test_the_first_start_begins_a_run_and_the_next_one_goes_on_with_it(tmp_path: Path) -> None:
+    with service(tmp_path, {"HMS_SCHEDULERS": "greedy", "HMS_AUTOSTART": "true"}) as live:
+        live.wait(lambda now: now["tasks_processed"] > 2)
+        live.post("/api/simulation/pause")
+        live.stop()
+        live.start()
+        status = live.status()
+        assert (status["state"], status["run_id"]) == ("paused", 1)

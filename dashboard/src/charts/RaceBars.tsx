@@ -1,7 +1,16 @@
 import { Link } from "react-router";
-import { gap as gapText, tidy } from "@/lib/format";
+import { tidy } from "@/lib/format";
 import { useSize } from "@/lib/useSize";
-import { type Grade, grades, lengthOf, type Placed, placed, type Racer, type Scale } from "./race";
+import {
+  type Extra,
+  type Grade,
+  grades,
+  lengthOf,
+  type Placed,
+  placed,
+  type Racer,
+  type Scale,
+} from "./race";
 
 export interface RaceBarsProps {
   racers: readonly Racer[];
@@ -12,70 +21,121 @@ export interface RaceBarsProps {
   valueLabel: string;
   /** The value as the axis writes it. */
   format: (value: number) => string;
-  /** Whether a bound is proven for this very metric, so that a gap to it can stand beside the value. */
-  hasGap: boolean;
   hrefOf: (name: string) => string;
 }
 
-const LEAST_ROW = { wide: 28, plain: 28, narrow: 36 } as const;
+const LEAST_ROW = { wide: 28, narrow: 36 } as const;
 const HEAD = 26;
 const FOOT = 24;
 
 /** Columns that the head, the rows and the bound's line share: names, bars, figures. */
-const SHAPES = {
-  wide: { columns: "9.5rem 1fr 5.2rem 6rem", left: "10.5rem", right: "13.2rem" },
-  plain: { columns: "9.5rem 1fr 5.2rem", left: "10.5rem", right: "6.2rem" },
-  narrow: { columns: "8.6rem 1fr 4.3rem", left: "9.6rem", right: "5.3rem" },
-} as const;
+interface Shape {
+  isWide: boolean;
+  columns: string;
+  left: string;
+  right: string;
+}
 
-type Shape = keyof typeof SHAPES;
+const WIDE = { value: 5.2, extra: 5.6, gap: 0.75 } as const;
 
-function Head({ shape, valueLabel }: { shape: Shape; valueLabel: string }) {
+function shapeOf(width: number, extras: number): Shape {
+  if (width > 0 && width < 560)
+    return { isWide: false, columns: "8.6rem 1fr 4.6rem", left: "9.6rem", right: "5.6rem" };
+  const figures = WIDE.value + extras * (WIDE.extra + WIDE.gap);
+  return {
+    isWide: true,
+    columns: `9.5rem 1fr ${WIDE.value}rem${` ${WIDE.extra}rem`.repeat(extras)}`,
+    left: "10.5rem",
+    right: `${figures + WIDE.gap + 0.25}rem`,
+  };
+}
+
+interface HeadProps {
+  shape: Shape;
+  valueLabel: string;
+  extras: readonly Extra[];
+}
+
+function Head({ shape, valueLabel, extras }: HeadProps) {
   return (
     <div
       aria-hidden="true"
       className="eyebrow grid items-end gap-x-3 px-1 whitespace-nowrap"
-      style={{ gridTemplateColumns: SHAPES[shape].columns, height: HEAD }}
+      style={{ gridTemplateColumns: shape.columns, height: HEAD }}
     >
       <span className="pl-7">Strategy</span>
       <span />
       <span className="text-right">{valueLabel}</span>
-      {shape === "wide" && <span className="text-right">Above bound</span>}
+      {shape.isWide &&
+        extras.map((extra) => (
+          <span key={extra.key} className="text-right">
+            {extra.label}
+          </span>
+        ))}
     </div>
   );
 }
 
+/** The part of a bar that is running; the rest is hatched: it is waiting. */
+function runningShare(racer: Racer): number {
+  return racer.running === null || !racer.value ? 1 : Math.min(1, racer.running / racer.value);
+}
+
 function Bar({ racer }: { racer: Placed }) {
-  const style = {
-    width: `${(racer.length ?? 0) * 100}%`,
-    background: `linear-gradient(90deg, color-mix(in oklab, ${racer.colour} 35%, transparent), ${racer.colour})`,
-    boxShadow: `0 0 20px -5px ${racer.colour}`,
-  };
+  const share = runningShare(racer) * 100;
+  const { colour } = racer;
   return (
     <div
-      className="h-full min-w-[3px] rounded-md transition-[width] duration-500 ease-out"
-      style={style}
+      className="flex h-full min-w-[3px] overflow-hidden rounded-md transition-[width] duration-500 ease-out"
+      style={{ width: `${(racer.length ?? 0) * 100}%`, boxShadow: `0 0 20px -5px ${colour}` }}
       data-bar={racer.name}
-    />
+    >
+      <div
+        className="h-full"
+        data-running={share}
+        style={{
+          width: `${share}%`,
+          background: `linear-gradient(90deg, color-mix(in oklab, ${colour} 45%, transparent), ${colour})`,
+        }}
+      />
+      {share < 100 && (
+        <div
+          className="h-full flex-1"
+          style={{
+            backgroundColor: `color-mix(in oklab, ${colour} 22%, transparent)`,
+            backgroundImage: `repeating-linear-gradient(135deg, color-mix(in oklab, ${colour} 50%, transparent) 0 3px, transparent 3px 7px)`,
+          }}
+        />
+      )}
+    </div>
   );
 }
 
-function Figures({ racer, shape, hasGap }: Pick<RowProps, "racer" | "shape" | "hasGap">) {
-  if (shape === "narrow")
+function Figures({ racer, shape }: Pick<RowProps, "racer" | "shape">) {
+  if (!shape.isWide)
     return (
       <span className="figure text-right leading-tight">
         <span className="block text-sm font-semibold">{racer.text}</span>
-        {hasGap && <span className="block text-[0.6875rem] text-muted">{gapText(racer.gap)}</span>}
+        {racer.extras.slice(-1).map((extra) => (
+          <span key={extra.key} className="block text-[0.6875rem] whitespace-nowrap text-muted">
+            {extra.key === "waiting" ? `wait ${extra.text}` : extra.text}
+          </span>
+        ))}
       </span>
     );
   return (
     <>
       <span className="figure text-right text-sm font-semibold">{racer.text}</span>
-      {shape === "wide" && (
-        <span className="figure text-right text-xs text-muted" data-gap={racer.gap ?? ""}>
-          {gapText(racer.gap)}
+      {racer.extras.map((extra) => (
+        <span
+          key={extra.key}
+          className="figure text-right text-xs text-muted"
+          data-extra={extra.key}
+          {...(extra.key === "gap" ? { "data-gap": extra.value ?? "" } : {})}
+        >
+          {extra.text}
         </span>
-      )}
+      ))}
     </>
   );
 }
@@ -86,11 +146,15 @@ interface RowProps {
   height: number;
   href: string;
   shape: Shape;
-  hasGap: boolean;
 }
 
-function Row({ racer, top, height, href, shape, hasGap }: RowProps) {
-  const above = hasGap && racer.gap !== null ? `, ${gapText(racer.gap)} above the bound` : "";
+/** The row as a screen reader says it: all that the eye is given. */
+function spokenRow(racer: Placed): string {
+  const extras = racer.extras.map((extra) => `, ${extra.label.toLowerCase()} ${extra.text}`);
+  return `${racer.rank}. ${racer.label}: ${racer.text}${extras.join("")}`;
+}
+
+function Row({ racer, top, height, href, shape }: RowProps) {
   return (
     <li
       className="absolute inset-x-0 top-0 flex items-center transition-transform duration-500 ease-out"
@@ -98,18 +162,16 @@ function Row({ racer, top, height, href, shape, hasGap }: RowProps) {
     >
       <Link
         to={href}
-        aria-label={`${racer.rank}. ${racer.label}: ${racer.text}${above}`}
+        aria-label={spokenRow(racer)}
         data-racer={racer.name}
         data-value={racer.value ?? ""}
         className="group/row grid h-full w-full items-center gap-x-3 rounded-lg px-1 hover:bg-raised"
-        style={{ gridTemplateColumns: SHAPES[shape].columns }}
+        style={{ gridTemplateColumns: shape.columns }}
       >
         <span
-          className={`flex min-w-0 items-center ${shape === "narrow" ? "gap-1.5 text-[0.8125rem]" : "gap-2 text-sm"}`}
+          className={`flex min-w-0 items-center ${shape.isWide ? "gap-2 text-sm" : "gap-1.5 text-[0.8125rem]"}`}
         >
-          <span
-            className={`figure shrink-0 text-right text-xs text-muted ${shape === "narrow" ? "w-4" : "w-5"}`}
-          >
+          <span className={`figure shrink-0 text-right text-xs text-muted ${shape.isWide ? "w-5" : "w-4"}`}>
             {racer.rank}
           </span>
           <span className="size-2 shrink-0 rounded-full" style={{ background: racer.colour }} />
@@ -118,7 +180,7 @@ function Row({ racer, top, height, href, shape, hasGap }: RowProps) {
         <span className="relative block rounded-md bg-raised" style={{ height: Math.min(24, height - 10) }}>
           <Bar racer={racer} />
         </span>
-        <Figures racer={racer} shape={shape} hasGap={hasGap} />
+        <Figures racer={racer} shape={shape} />
       </Link>
     </li>
   );
@@ -134,7 +196,7 @@ function Axis({
   shape: Shape;
   format: (v: number) => string;
 }) {
-  const { left, right } = SHAPES[shape];
+  const { left, right } = shape;
   return (
     <div
       aria-hidden="true"
@@ -157,7 +219,7 @@ function Axis({
 }
 
 function BoundLine({ at, text, shape }: { at: number; text: string; shape: Shape }) {
-  const { left, right } = SHAPES[shape];
+  const { left, right } = shape;
   return (
     <div
       className="pointer-events-none absolute z-10"
@@ -168,7 +230,7 @@ function BoundLine({ at, text, shape }: { at: number; text: string; shape: Shape
         style={{ left: `${at * 100}%` }}
       >
         <span
-          className={`figure absolute top-0 font-semibold whitespace-nowrap text-gold ${shape === "narrow" ? "text-[0.6875rem]" : "text-xs"} ${at > (shape === "narrow" ? 0.25 : 0.6) ? "right-2" : "left-1.5"}`}
+          className={`figure absolute top-0 font-semibold whitespace-nowrap text-gold ${shape.isWide ? "text-xs" : "text-[0.6875rem]"} ${at > (shape.isWide ? 0.6 : 0.25) ? "right-2" : "left-1.5"}`}
         >
           {text}
         </span>
@@ -179,28 +241,29 @@ function BoundLine({ at, text, shape }: { at: number; text: string; shape: Shape
 
 /** Horizontal bars, shorter is better, in the order of the race; the dashed line is what nobody can beat. */
 export function RaceBars(props: RaceBarsProps) {
-  const { racers, scale, bound, boundText, valueLabel, format, hasGap, hrefOf } = props;
+  const { racers, scale, bound, boundText, valueLabel, format, hrefOf } = props;
   const [ref, size] = useSize<HTMLDivElement>();
   const rows = placed(racers, scale, bound);
-  const shape: Shape = size.width > 0 && size.width < 560 ? "narrow" : hasGap ? "wide" : "plain";
+  const extras = racers[0]?.extras ?? [];
+  const shape = shapeOf(size.width, extras.length);
   const height = Math.max(
-    LEAST_ROW[shape],
+    LEAST_ROW[shape.isWide ? "wide" : "narrow"],
     Math.min(54, (size.height - HEAD - FOOT - 2) / Math.max(1, rows.length)),
   );
   const values = [...racers.map((r) => r.value), bound];
   const toLength = lengthOf(values, scale);
-  const steps = grades(values, scale, shape === "narrow" ? 2 : 6);
+  const steps = grades(values, scale, shape.isWide ? 6 : 2);
   // A stable order in the document lets every row glide to its new place.
   const stable = [...rows].sort((a, b) => (a.name < b.name ? -1 : 1));
   return (
     <div ref={ref} className="h-full overflow-x-hidden overflow-y-auto">
       <div className="relative" style={{ paddingBottom: FOOT }}>
         <Axis steps={steps} shape={shape} format={format} />
-        <Head shape={shape} valueLabel={valueLabel} />
+        <Head shape={shape} valueLabel={valueLabel} extras={extras} />
         {bound !== null && (
           <BoundLine
             at={toLength(bound)}
-            text={`${shape === "narrow" ? "bound" : "proven bound"} ${boundText}`}
+            text={`${shape.isWide ? "proven bound" : "bound"} ${boundText}`}
             shape={shape}
           />
         )}
@@ -213,7 +276,6 @@ export function RaceBars(props: RaceBarsProps) {
               height={height}
               href={hrefOf(racer.name)}
               shape={shape}
-              hasGap={hasGap}
             />
           ))}
         </ol>

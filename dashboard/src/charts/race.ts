@@ -8,8 +8,17 @@ export interface Racer {
   colour: string;
   value: number | null;
   text: string;
-  /** How far above the bound that is proven for this metric, as a share. */
-  gap: number | null;
+  /** Of the value, what is running; the rest is waiting. Null where the value has no such parts. */
+  running: number | null;
+  /** Figures that stand beside the value, each with its own head. */
+  extras: readonly Extra[];
+}
+
+export interface Extra {
+  key: string;
+  label: string;
+  text: string;
+  value: number | null;
 }
 
 export type Scale = "linear" | "log";

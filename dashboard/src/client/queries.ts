@@ -1,5 +1,6 @@
 /** What is read over HTTP, each with its own pace; once more when the race comes to a stand, and then no more. */
 import { keepPreviousData, QueryClient, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import type { WindowKey } from "@/lib/window";
 import { isMoving } from "@/live/stand";
 import { useLive } from "@/live/store";
 import { ask, ServiceProblem } from "./http";
@@ -58,10 +59,11 @@ export function useFollows(): boolean {
   return card?.follows ?? false;
 }
 
-export function useStats(window: number, scheduler: string): UseQueryResult<Stats> {
+export function useStats(window: WindowKey, scheduler: string): UseQueryResult<Stats> {
+  const asked = window === "latest" ? 1000 : window;
   return useQuery({
     queryKey: ["stats", window, scheduler],
-    queryFn: () => ask<Stats>(`/api/stats?window=${window}&scheduler=${encodeURIComponent(scheduler)}`),
+    queryFn: () => ask<Stats>(`/api/stats?window=${asked}&scheduler=${encodeURIComponent(scheduler)}`),
     refetchInterval: usePace(4000),
     placeholderData: keepPreviousData,
   });

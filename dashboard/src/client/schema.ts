@@ -424,6 +424,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/standings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Standings
+         * @description Return every strategy's figures over one window of the present run, as viewers see them.
+         */
+        get: operations["standings_api_standings_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/stats": {
         parameters: {
             query?: never;
@@ -677,7 +697,7 @@ export interface components {
         };
         /**
          * Comparison
-         * @description One strategy's standing over the whole run.
+         * @description One strategy's standing over one window; every figure is of that window.
          */
         Comparison: {
             /** Avg Cost */
@@ -692,6 +712,11 @@ export interface components {
             avg_time: number | null;
             /** Avg Wait */
             avg_wait: number | null;
+            /**
+             * Cpu Load
+             * @description Seconds of work given to the CPU in each simulated second; above 1 its queue grows.
+             */
+            cpu_load: number | null;
             /**
              * Decisions
              * @description How many tasks went to `cpu`, `gpu` and `split`.
@@ -709,13 +734,18 @@ export interface components {
             /** Failed */
             failed: number;
             /**
+             * Gpu Load
+             * @description The same for one GPU, as the mean over all of them.
+             */
+            gpu_load: number | null;
+            /**
              * Makespan
-             * @description The last finish so far.
+             * @description The last finish, counted from the beginning of the window.
              */
             makespan: number;
             /**
              * Makespan Gap
-             * @description makespan / proven bound - 1, over the scope of `bound`.
+             * @description makespan / proven bound - 1, over the scope of `bound`; null for other windows than the run.
              */
             makespan_gap: number | null;
             /** Name */
@@ -724,7 +754,7 @@ export interface components {
             oom_count: number;
             /**
              * P95 Latency
-             * @description Over the latest tasks.
+             * @description Exact up to 1,000 tasks, else within 0.5 %.
              */
             p95_latency: number | null;
             /**
@@ -734,7 +764,7 @@ export interface components {
             tasks: number;
             /**
              * Time Gap
-             * @description Sum of execution times / proven bound - 1.
+             * @description Sum of execution times / proven bound - 1; null for other windows than the run.
              */
             time_gap: number | null;
             /** Total Cost */
@@ -1548,7 +1578,10 @@ export interface components {
             clusters: {
                 [key: string]: components["schemas"]["ClusterLoad"];
             };
-            /** Comparison */
+            /**
+             * Comparison
+             * @description Over the whole run.
+             */
             comparison: components["schemas"]["Comparison"][];
             /** Focus */
             focus: string;
@@ -1580,6 +1613,13 @@ export interface components {
              */
             type: "simulation_update";
             utilization: components["schemas"]["ClusterLoad"];
+            /**
+             * Windows
+             * @description Over other windows: `latest`, the latest 1,000 tasks, and after a shift `shift`, those since then.
+             */
+            windows: {
+                [key: string]: components["schemas"]["Window"];
+            };
         };
         /**
          * Snapshot
@@ -1645,6 +1685,12 @@ export interface components {
          */
         Stats: {
             correlations: components["schemas"]["Correlations"];
+            /**
+             * Covers
+             * @description `shift` where only tasks since the last shift count, `run` without one.
+             * @enum {string}
+             */
+            covers: "run" | "shift" | "latest";
             /** First Task Id */
             first_task_id: number | null;
             heat_map: components["schemas"]["HeatMap"];
@@ -1659,8 +1705,16 @@ export interface components {
             win_loss: {
                 [key: string]: components["schemas"]["WinMatrix"];
             };
-            /** Window */
+            /**
+             * Window
+             * @description The most tasks that were looked at.
+             */
             window: number;
+            /**
+             * Window Tasks
+             * @description Tasks of the window in all; more than `tasks` where it is longer.
+             */
+            window_tasks: number;
         };
         /**
          * StrategyAudit
@@ -1844,6 +1898,35 @@ export interface components {
             /** Simulated Time S */
             simulated_time_s: number;
             /** Tasks */
+            tasks: number;
+        };
+        /**
+         * Window
+         * @description Every strategy over the same tasks: the whole run, those since the last shift, or the latest 1,000.
+         */
+        Window: {
+            /**
+             * Begin S
+             * @description Simulated time at which the window begins.
+             */
+            begin_s: number;
+            /** Comparison */
+            comparison: components["schemas"]["Comparison"][];
+            /** End S */
+            end_s: number;
+            /** First Task Id */
+            first_task_id: number | null;
+            /** Last Task Id */
+            last_task_id: number | null;
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "run" | "shift" | "latest";
+            /**
+             * Tasks
+             * @description Tasks that entered the race.
+             */
             tasks: number;
         };
         /**
@@ -3420,13 +3503,72 @@ export interface operations {
             };
         };
     };
+    standings_api_standings_get: {
+        parameters: {
+            query?: {
+                /** @description `run`, `latest` (1,000 tasks), or `shift`: since the last shift, or the whole run where there was none. */
+                window?: "run" | "shift" | "latest";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Window"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     stats_api_stats_get: {
         parameters: {
             query?: {
                 /** @description Whose outcomes are correlated. */
                 scheduler?: string;
-                /** @description How many of the run's latest tasks. */
-                window?: number;
+                /** @description How many of the run's latest tasks; or `shift` (since the last shift) or `run`, of which the latest 10,000 count. */
+                window?: number | ("shift" | "run");
             };
             header?: never;
             path?: never;
@@ -3790,6 +3932,8 @@ export const pathsApiHistoryExportGetParametersQueryFormatValues: ReadonlyArray<
 export const pathsApiHistoryExportGetParametersQueryTableValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/history/export"]["get"]["parameters"]["query"]["table"]> = ["history", "tasks", "scheduler_results", "training_data", "model_versions", "runs", "notifications"];
 export const pathsApiHistoryLedgerGetParametersQueryOrderValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/history/ledger"]["get"]["parameters"]["query"]["order"]> = ["asc", "desc"];
 export const pathsApiHistoryLedgerGetParametersQuerySortValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/history/ledger"]["get"]["parameters"]["query"]["sort"]> = ["task_id", "scheduler", "device", "gpu_fraction", "size", "compute_intensity", "memory_required", "arrival_time", "time", "latency", "wait", "energy", "cost"];
+export const pathsApiStandingsGetParametersQueryWindowValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/standings"]["get"]["parameters"]["query"]["window"]> = ["run", "shift", "latest"];
+export const pathsApiStatsGetParametersQueryWindowAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<paths>["/api/stats"]["get"]["parameters"]["query"]["window"]> = ["shift", "run"];
 export const componentStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Component"]["status"]> = ["ok", "degraded", "down"];
 export const healthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Health"]["status"]> = ["ok", "degraded", "down"];
 export const learningStateKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LearningState"]["kind"]> = ["forest", "agent", "other"];
@@ -3804,4 +3948,6 @@ export const simulationStatusStateValues: ReadonlyArray<FlattenedDeepRequired<co
 export const simulationStatusStorageValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["storage"]> = ["ok", "waiting", "down", "refused"];
 export const simulationUpdateTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationUpdate"]["type"]> = ["simulation_update"];
 export const snapshotTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Snapshot"]["type"]> = ["snapshot"];
+export const statsCoversValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Stats"]["covers"]> = ["run", "shift", "latest"];
 export const strategyAuditReason_originValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["StrategyAudit"]["reason_origin"]> = ["at_decision", "now", "none"];
+export const windowNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Window"]["name"]> = ["run", "shift", "latest"];

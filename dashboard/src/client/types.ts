@@ -41,4 +41,5 @@ export type StrategyAudit = Schemas["StrategyAudit"];
 export type StrategyCard = Schemas["StrategyCard"];
 export type TaskAudit = Schemas["TaskAudit"];
 export type Trend = Schemas["Trend"];
+export type Window = Schemas["Window"];
 export type WinMatrix = Schemas["WinMatrix"];

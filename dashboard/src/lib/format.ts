@@ -28,11 +28,6 @@ export function tasksText(value: Value): string {
   return `${count(value)} ${value === 1 ? "task" : "tasks"}`;
 }
 
-/** `the latest 1,000 tasks`; while there are none, no number is claimed. */
-export function latestTasks(value: Value): string {
-  return value ? `the latest ${tasksText(value)}` : "the latest tasks";
-}
-
 export function seconds(value: Value): string {
   if (absent(value)) return NOTHING;
   const size = Math.abs(value);

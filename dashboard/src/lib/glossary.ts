@@ -5,7 +5,7 @@ export interface Term {
   meaning: string;
 }
 
-const SAME_STREAM = "Mean over all finished tasks of this run";
+const SAME_STREAM = "Mean over the finished tasks of the chosen window";
 
 export const TERMS = {
   time: {
@@ -19,11 +19,20 @@ export const TERMS = {
   p95: {
     term: "p95",
     meaning:
-      "95 of 100 tasks had a shorter latency. Over the latest 1,000 tasks only, so that it follows a shift.",
+      "95 of 100 tasks had a shorter latency, in the same window as the means. Over more than 1,000 tasks it is within half a per cent.",
   },
   wait: {
     term: "Wait",
     meaning: `Finish minus ready minus execution time: what queues added. ${SAME_STREAM}.`,
+  },
+  waiting: {
+    term: "Waiting",
+    meaning: `Latency minus execution time: what queues, and parents that were not ready, added. ${SAME_STREAM}.`,
+  },
+  work: {
+    term: "Work for every second",
+    meaning:
+      "Seconds of work that a strategy gives to a device in each simulated second of the window. Above 1 the device cannot keep up and its queue grows.",
   },
   energy: {
     term: "Energy",
@@ -33,7 +42,11 @@ export const TERMS = {
     term: "Cost",
     meaning: `Busy device time at the plan's rates. 1 µ$ is a millionth of a dollar. ${SAME_STREAM}.`,
   },
-  makespan: { term: "Makespan", meaning: "The simulated second at which the last task so far finishes." },
+  makespan: {
+    term: "Makespan",
+    meaning:
+      "When the last task so far finishes, in simulated seconds from the beginning of the chosen window.",
+  },
   timeGap: {
     term: "Time gap",
     meaning:

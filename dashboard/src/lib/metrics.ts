@@ -52,7 +52,7 @@ export const METRICS: readonly MetricCard[] = [
     short: "Makespan",
     of: (row) => row.makespan,
     format: seconds,
-    meaning: "Simulated second at which the last task so far finishes.",
+    meaning: "Simulated seconds from the beginning of the window to its last finish so far.",
   },
 ];
 

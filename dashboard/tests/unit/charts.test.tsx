@@ -13,7 +13,7 @@ import { SplitBar } from "@/charts/SplitBar";
 import { TrendLines } from "@/charts/TrendLines";
 import { Reasons } from "@/features/audit/Reasons";
 import { strategiesOf, trendRows } from "@/features/history/trend";
-import { boundFor } from "@/features/race/RaceWidget";
+import { boundFor, extrasOf } from "@/features/race/RaceWidget";
 import { metricCard } from "@/lib/metrics";
 import { AUDIT, last, STATS, TREND } from "../fixtures";
 
@@ -27,7 +27,8 @@ function racers(key: string) {
     colour: "#22d3ee",
     value: metric.of(row),
     text: metric.format(metric.of(row)),
-    gap: row.makespan_gap,
+    running: row.avg_time,
+    extras: extrasOf(row, metric.key, true),
   }));
 }
 
@@ -41,7 +42,6 @@ describe("charts drawn from what a real service said", () => {
         boundText=""
         valueLabel="Latency"
         format={String}
-        hasGap
         hrefOf={(n) => `/${n}`}
       />,
     );

@@ -7,7 +7,8 @@ const racer = (name: string, value: number | null): Racer => ({
   colour: "#000000",
   value,
   text: String(value),
-  gap: null,
+  running: null,
+  extras: [],
 });
 
 describe("the race", () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { learningWords } from "@/features/strategy/LearningNote";
 import { isFiltered } from "@/features/tasks/ledger";
-import { latestTasks } from "@/lib/format";
 import { cameToStand } from "@/live/stand";
 import { last, STRATEGIES } from "../fixtures";
 
@@ -48,8 +47,6 @@ describe("only true sentences", () => {
   });
 
   it("about a beginning without tasks", () => {
-    expect(latestTasks(0)).toBe("the latest tasks");
-    expect(latestTasks(1000)).toBe("the latest 1,000 tasks");
     const all = { sort: "task_id", order: "desc", scheduler: "", device: "", task: "", page: 1 } as const;
     expect(isFiltered(all)).toBe(false);
     expect(isFiltered({ ...all, device: "cpu" })).toBe(true);

@@ -8,8 +8,9 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from hybrid_ml_scheduler.service.ports import Archive, Catalog, Race
+from hybrid_ml_scheduler.service.viewers.screen import Screen
 
-__all__ = ["ArchiveDep", "CatalogDep", "RaceDep"]
+__all__ = ["ArchiveDep", "CatalogDep", "RaceDep", "ScreenDep"]
 
 
 async def _race(connection: HTTPConnection) -> Race:
@@ -24,6 +25,11 @@ async def _catalog(connection: HTTPConnection) -> Catalog:
     return cast("Catalog", connection.app.state.services.catalog)
 
 
+async def _screen(connection: HTTPConnection) -> Screen:
+    return cast("Screen", connection.app.state.services.screen)
+
+
 RaceDep = Annotated[Race, Depends(_race)]
 ArchiveDep = Annotated[Archive, Depends(_archive)]
 CatalogDep = Annotated[Catalog, Depends(_catalog)]
+ScreenDep = Annotated[Screen, Depends(_screen)]

@@ -43,7 +43,7 @@ _EXAMPLES = {
     "pipeline": "Example: `hms pipeline --workload gpu_friendly --out results/gpu`, or one phase: `--phase data`",
     "report": "Example: `hms report results/heavy`",
     "sweep": "Example: `hms sweep plans/sweep_load.toml --engine ray --address 127.0.0.1:6379`",
-    "serve": "Example: `hms serve --port 9000 --start --scheduler mine.py:Mine --scheduler oracle`",
+    "serve": "Example: `hms serve --port 9000 --scheduler mine.py:Mine --scheduler oracle`",
     "profile": "Example: `hms profile --quick --out mine.json`, then `hms race --hardware mine.json`",
 }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.live.windows import WindowName
 
 __all__ = [
     "Audit",
@@ -19,6 +20,7 @@ __all__ = [
     "Standing",
     "Status",
     "Trace",
+    "Window",
 ]
 
 RaceState = Literal["idle", "running", "paused", "stopped"]
@@ -79,7 +81,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """One strategy's totals over the run."""
+    """One strategy's totals over one window."""
 
     name: str
     tasks: int
@@ -93,6 +95,8 @@ class Standing:
     total_energy: float
     total_cost: float
     device_seconds: float
+    cpu_load: float | None
+    gpu_load: float | None
     makespan: float
     makespan_gap: float | None
     time_gap: float | None
@@ -101,6 +105,19 @@ class Standing:
     decisions: Mapping[str, int]
     oom_count: int
     failed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """Every strategy over the same tasks; no figure in it is of another window."""
+
+    name: WindowName
+    first_task_id: int | None
+    last_task_id: int | None
+    tasks: int
+    begin_s: float
+    end_s: float
+    standings: tuple[Standing, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +178,7 @@ class Frame:
     task: Task | None
     recent_tasks: tuple[Task, ...]
     latest: Mapping[str, Trace]
-    standings: tuple[Standing, ...]
+    windows: Mapping[WindowName, Window]
     clusters: Mapping[str, Mapping[str, DeviceState]]
     audits: Mapping[str, Audit]
     bound: BoundState
@@ -194,7 +211,7 @@ def idle_frame(at: float) -> Frame:
         task=None,
         recent_tasks=(),
         latest={},
-        standings=(),
+        windows={},
         clusters={},
         audits={},
         bound=BoundState(),

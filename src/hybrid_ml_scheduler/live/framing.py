@@ -6,14 +6,16 @@ import math
 from collections.abc import Mapping
 
 from hybrid_ml_scheduler.core import Outcome, Task
-from hybrid_ml_scheduler.live.frames import Audit, DeviceState, Frame, Standing, Status, Trace
+from hybrid_ml_scheduler.live.frames import Audit, DeviceState, Frame, Standing, Status, Trace, Window
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.racer import Racer
+from hybrid_ml_scheduler.live.windows import Span
 
 __all__ = ["Framer", "trace"]
 
 _PROOF_EVERY_S = 2.0
 _TASKS_SHOWN = 20
+_NO_GAPS = (None, None)
 
 
 def _known(value: float) -> float | None:
@@ -55,7 +57,7 @@ class Framer:
             task=race.recent[-1] if race.recent else None,
             recent_tasks=self._new_tasks(),
             latest={racer.name: trace(racer.latest) for racer in racers if racer.latest is not None},
-            standings=tuple(self._standing(racer) for racer in racers),
+            windows={span.name: self._window(span) for span in race.windows.spans()},
             clusters={racer.name: self._devices(racer) for racer in racers},
             audits={
                 racer.name: self._audit(racer, told) for racer in racers if (told := racer.latest_explained) is not None
@@ -75,41 +77,55 @@ class Framer:
     def _prove(self, at: float) -> None:
         """Renew the bound and, at the same moment, every gap to it: figures of different moments do not compare."""
         self._proven_at = at
-        bound = self._race.proof.renew()
+        bound, run = self._race.proof.renew(), self._race.windows.spans()[0]
         for racer in self._race.racers:
-            tally = racer.tally
-            complete = tally.tasks == self._race.tasks_processed > 0
+            whole = racer.tally.over(run)
+            complete = whole.tasks == run.tasks > 0
             self._gaps[racer.name] = (
-                tally.makespan_s / bound.makespan_s - 1.0 if complete and bound.makespan_s else None,
-                tally.time_s / bound.execution_s - 1.0 if complete and bound.execution_s else None,
+                whole.finish_s / bound.makespan_s - 1.0 if complete and bound.makespan_s else None,
+                whole.time_s / bound.execution_s - 1.0 if complete and bound.execution_s else None,
             )
 
-    def _standing(self, racer: Racer) -> Standing:
-        tally, race = racer.tally, self._race
-        oracle_s = race.oracle_s / race.tasks_processed if race.tasks_processed else 0.0
-        mean_s = tally.mean(tally.time_s)
-        makespan_gap, time_gap = self._gaps.get(racer.name, (None, None))
+    def _window(self, span: Span) -> Window:
+        is_empty = span.tasks == 0
+        return Window(
+            name=span.name,
+            first_task_id=None if is_empty else span.first_task,
+            last_task_id=None if is_empty else span.last_task,
+            tasks=span.tasks,
+            begin_s=span.begin_s,
+            end_s=span.end_s,
+            standings=tuple(self._standing(racer, span) for racer in self._race.racers),
+        )
+
+    def _standing(self, racer: Racer, span: Span) -> Standing:
+        """Return one strategy's figures over a window; the bounds are proven for the whole run, so only it has gaps."""
+        total, length_s = racer.tally.over(span), span.end_s - span.begin_s
+        mean_s, oracle_s = total.mean(total.time_s), span.oracle_s / max(1, span.tasks)
+        gaps = self._gaps.get(racer.name, _NO_GAPS) if span.name == "run" else _NO_GAPS
         return Standing(
             name=racer.name,
-            tasks=tally.tasks,
+            tasks=total.tasks,
             avg_time=mean_s,
-            avg_latency=tally.mean(tally.latency_s),
-            avg_wait=tally.mean(tally.wait_s),
-            avg_energy=tally.mean(tally.energy_j),
-            avg_cost=tally.mean(tally.cost_usd),
-            p95_latency=tally.recent_percentile_s(95.0),
-            total_time=tally.time_s,
-            total_energy=tally.energy_j,
-            total_cost=tally.cost_usd,
-            device_seconds=tally.device_s,
-            makespan=tally.makespan_s,
-            makespan_gap=makespan_gap,
-            time_gap=time_gap,
+            avg_latency=total.mean(total.latency_s),
+            avg_wait=total.mean(total.wait_s),
+            avg_energy=total.mean(total.energy_j),
+            avg_cost=total.mean(total.cost_usd),
+            p95_latency=total.p95_latency_s,
+            total_time=total.time_s,
+            total_energy=total.energy_j,
+            total_cost=total.cost_usd,
+            device_seconds=total.cpu_s + total.gpu_s,
+            cpu_load=total.cpu_s / length_s if length_s > 0.0 else None,
+            gpu_load=total.gpu_s / length_s / self._race.course.node.num_gpus if length_s > 0.0 else None,
+            makespan=max(0.0, total.finish_s - span.begin_s),
+            makespan_gap=gaps[0],
+            time_gap=gaps[1],
             efficiency=oracle_s / mean_s if mean_s else None,
-            avg_gpu_fraction=tally.mean(tally.gpu_fraction),
-            decisions={"cpu": tally.cpu, "gpu": tally.gpu, "split": tally.split},
-            oom_count=tally.out_of_memory,
-            failed=tally.failed,
+            avg_gpu_fraction=total.mean(total.gpu_fraction),
+            decisions={"cpu": total.cpu, "gpu": total.gpu, "split": total.split},
+            oom_count=total.out_of_memory,
+            failed=total.failed,
         )
 
     def _audit(self, racer: Racer, outcome: Outcome) -> Audit:

@@ -22,6 +22,7 @@ from hybrid_ml_scheduler.live.proof import Proof
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.live.records import Activation, EventKind, Label, RacedStretch, RaceEvent, Rows
 from hybrid_ml_scheduler.live.stretch import Stretch
+from hybrid_ml_scheduler.live.windows import Windows
 from hybrid_ml_scheduler.physics import PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import blamed, create, find, options_for
 from hybrid_ml_scheduler.schedulers.rules.oracle import Oracle
@@ -43,11 +44,11 @@ class Race:
         self.run_id = run_id
         self.first_task_id = self.next_task_id = first_task_id
         self.now_s = 0.0
-        self.oracle_s = 0.0
         self.preset = course.preset
         self.rows = Rows(run_id=run_id)
         self.marks: deque[Mark] = deque(maxlen=_MARKS_KEPT)
         self.recent: deque[Task] = deque(maxlen=_RECENT_KEPT)
+        self.windows = Windows(first_task_id)
         self.proof = Proof(course.node)
         self.stream = TaskStream(course.workload, course.seed, first_task_id=first_task_id)
         self.racers = [self._racer(spec) for spec in course.schedulers]
@@ -75,6 +76,7 @@ class Race:
         """Give a race that has not begun its place after all that was run before."""
         self.run_id, self.rows = run_id, Rows(run_id=run_id)
         self.first_task_id = self.next_task_id = first_task_id
+        self.windows = Windows(first_task_id)
         self.stream = TaskStream(self.course.workload, self.course.seed, first_task_id=first_task_id)
 
     @property
@@ -138,7 +140,7 @@ class Race:
             RacedStretch(batch=stretch.batch, label_fraction=fractions, label_s=fastest_s, runs=runs),
         )
         for task, seconds in zip(stretch.tasks, fastest_s.tolist(), strict=True):
-            self.oracle_s += seconds
+            self.windows.enter(task.task_id, task.arrival_time, seconds, task.arrival_time)
             self.proof.add(task, 1.0)
         self.recent += stretch.tasks
         self.now_s, self.next_task_id = stretch.tasks[-1].arrival_time, stretch.tasks[-1].task_id + 1
@@ -213,6 +215,9 @@ class Race:
             message=f"Workload: {facts['preset']}, {facts['arrival_rate']:g} tasks/s from task {event.boundary} on.",
         )
         self.marks.append(mark)
+        self.windows.shift(event.boundary, self.now_s)
+        for racer in self.racers:
+            racer.tally.shift(event.boundary)
         return mark
 
     def _admitted(self, task: Task) -> None:
@@ -236,7 +241,7 @@ class Race:
         # Only what all have met counts: where one breaks, the totals are those of the rows that are kept.
         rows.tasks.append(task)
         rows.labels.append(label)
-        self.oracle_s += label.execution_s * luck
+        self.windows.enter(task.task_id, task.arrival_time, label.execution_s * luck, until_s)
         for racer, outcomes in zip(self.racers, met, strict=True):
             name = racer.name
             racer.count(outcomes)
@@ -277,7 +282,7 @@ class Race:
             "next_task_id": self.next_task_id,
             "next_sequence": self.next_sequence,
             "now_s": self.now_s,
-            "oracle_s": self.oracle_s,
+            "windows": self.windows.capture(),
             "preset": self.preset,
             "stream": self.stream.capture(),
             "numbering": self._numbering.capture(),
@@ -292,7 +297,7 @@ class Race:
         """Continue exactly from a captured state of the same course."""
         self.first_task_id, self.next_task_id = state["first_task_id"], state["next_task_id"]
         self.next_sequence, self.now_s, self.preset = state["next_sequence"], state["now_s"], state["preset"]
-        self.oracle_s = state["oracle_s"]
+        self.windows.restore(state["windows"], self.first_task_id)
         self.stream.restore(state["stream"])
         self._numbering.restore(state["numbering"])
         for racer in self.racers:

@@ -105,7 +105,7 @@ class Racer:
 
     def count_all(self, batch: TaskBatch, columns: RunColumns) -> None:
         """Add the outcomes of a stretch to the totals."""
-        self.tally.add_all(columns, self._tariff)
+        self.tally.add_all(batch.task_id, columns, self._tariff)
         self._latest = batch, columns
 
     @property

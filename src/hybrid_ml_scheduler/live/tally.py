@@ -1,158 +1,216 @@
-"""The running totals of one strategy, in constant memory."""
+"""The running totals of one strategy in constant memory: over the run, since the last shift, over the latest tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hybrid_ml_scheduler.cluster import RunColumns
-from hybrid_ml_scheduler.core import NO_GPU, FloatColumn, Outcome
+from hybrid_ml_scheduler.core import NO_GPU, FloatColumn, IntColumn, Outcome
 from hybrid_ml_scheduler.core.compiled import compiled
-from hybrid_ml_scheduler.physics import CoExecution, Tariff, formulas
+from hybrid_ml_scheduler.live.sketch import BUCKETS, bucket_of, packed_counts, percentile_of, unpacked_counts
+from hybrid_ml_scheduler.live.windows import LATEST, Span
+from hybrid_ml_scheduler.physics import Tariff
 
-__all__ = ["Tally"]
+__all__ = ["Tallied", "Tally"]
 
-_RECENT = 1000
-_SUMS = ("time_s", "latency_s", "wait_s", "energy_j", "cost_usd", "device_s", "gpu_fraction")
-_COUNTS = ("tasks", "failed", "out_of_memory", "cpu", "gpu", "split")
+# What is kept of a finished task, in this order; all but the last are summed, and of the finish the last one counts.
+_VALUES = ("time_s", "latency_s", "wait_s", "energy_j", "cost_usd", "cpu_s", "gpu_s", "gpu_fraction", "finish_s")
+_LATENCY, _FINISH = 1, 8
+_ON_CPU, _ON_GPU, _ON_BOTH, _NOWHERE = 0, 1, 2, 3
+_TASKS, _OUT_OF_MEMORY = 4, 5
 
-
-@compiled()
-def _added(
-    arrival_s: FloatColumn,
-    ready_s: FloatColumn,
-    finish_s: FloatColumn,
-    cpu_s: FloatColumn,
-    gpu_s: FloatColumn,
-    gpu_fraction: FloatColumn,
-    gpu: npt.NDArray[np.int32],
-    energy_j: FloatColumn,
-    cost_usd: FloatColumn,
-    serial: bool,
-    sums: FloatColumn,
-    recent: FloatColumn,
-    tasks: int,
-    makespan_s: float,
-    on_cpu: int,
-    on_gpu: int,
-    on_both: int,
-) -> tuple[float, int, int, int]:
-    """Add finished tasks to the sums (in the order of `_SUMS`) one by one; return makespan and places."""
-    for row in range(len(finish_s)):
-        execution_s = formulas.execution_s(cpu_s[row], gpu_s[row], serial)
-        recent[(tasks + row) % _RECENT] = finish_s[row] - arrival_s[row]
-        sums[0] += execution_s
-        sums[1] += finish_s[row] - arrival_s[row]
-        sums[2] += finish_s[row] - ready_s[row] - execution_s
-        sums[3] += energy_j[row]
-        sums[4] += cost_usd[row]
-        sums[5] += cpu_s[row] + gpu_s[row]
-        sums[6] += gpu_fraction[row]
-        makespan_s = max(makespan_s, finish_s[row])
-        if gpu[row] == NO_GPU:
-            on_cpu += 1
-        elif cpu_s[row] > 0.0:
-            on_both += 1
-        else:
-            on_gpu += 1
-    return makespan_s, on_cpu, on_gpu, on_both
+Places = npt.NDArray[np.int8]
 
 
-class Tally:
-    """Sums over all outcomes of a run, and the latencies of the latest thousand."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tallied:
+    """What one strategy did with the tasks of one window."""
 
-    __slots__ = (*_SUMS, *_COUNTS, "_recent", "makespan_s")
-
-    def __init__(self) -> None:
-        for name in _SUMS:
-            setattr(self, name, 0.0)
-        for name in _COUNTS:
-            setattr(self, name, 0)
-        self.makespan_s = 0.0
-        self._recent = np.zeros(_RECENT)
-
-    time_s: float
-    latency_s: float
-    wait_s: float
-    energy_j: float
-    cost_usd: float
-    device_s: float
-    gpu_fraction: float
     tasks: int
     failed: int
     out_of_memory: int
     cpu: int
     gpu: int
     split: int
-
-    def add(self, outcome: Outcome) -> None:
-        """Count one outcome; a failed task counts as failed and nothing else."""
-        # Unpacked at once: one of these is counted for every strategy and task, and names are looked up one by one.
-        (
-            _, gpu_fraction, gpu, arrival_s, ready_s, _, _, finish_s,
-            execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, failed,
-        ) = outcome  # fmt: skip
-        if out_of_memory:
-            self.out_of_memory += 1
-        if failed:
-            self.failed += 1
-            return
-        latency = finish_s - arrival_s
-        self._recent[self.tasks % _RECENT] = latency
-        self.tasks += 1
-        self.time_s += execution_s
-        self.latency_s += latency
-        self.wait_s += finish_s - ready_s - execution_s
-        self.energy_j += energy_j
-        self.cost_usd += cost_usd
-        self.device_s += cpu_s + gpu_s
-        self.gpu_fraction += gpu_fraction
-        if finish_s > self.makespan_s:
-            self.makespan_s = finish_s
-        if gpu == NO_GPU:
-            self.cpu += 1
-        elif cpu_s > 0.0:
-            self.split += 1
-        else:
-            self.gpu += 1
-
-    def add_all(self, columns: RunColumns, tariff: Tariff) -> None:
-        """Count several outcomes; the sums are those of counting them one by one, to the last bit."""
-        if not columns.completed.all():
-            for outcome in columns.outcomes(np.zeros(len(columns), dtype=np.int64), tariff):
-                self.add(outcome)
-            return
-        sums = np.array([getattr(self, name) for name in _SUMS])
-        serial = columns.node.co_execution == CoExecution.SERIAL
-        self.makespan_s, self.cpu, self.gpu, self.split = _added(
-            columns.arrival_s, columns.ready_s, columns.finish_s, columns.cpu_s, columns.gpu_s, columns.gpu_fraction,
-            columns.gpu, *columns.charges(tariff), serial, sums, self._recent, self.tasks,
-            self.makespan_s, self.cpu, self.gpu, self.split,
-        )  # fmt: skip
-        for name, total in zip(_SUMS, sums.tolist(), strict=True):
-            setattr(self, name, total)
-        self.tasks += len(columns)
-        self.out_of_memory += int(np.count_nonzero(columns.status))
+    time_s: float
+    latency_s: float
+    wait_s: float
+    energy_j: float
+    cost_usd: float
+    cpu_s: float
+    gpu_s: float
+    gpu_fraction: float
+    finish_s: float
+    p95_latency_s: float | None
 
     def mean(self, total: float) -> float | None:
         """Return a total per finished task."""
         return total / self.tasks if self.tasks else None
 
-    def recent_percentile_s(self, percent: float) -> float | None:
-        """Return a percentile of the latest latencies."""
-        count = min(self.tasks, _RECENT)
-        return float(np.percentile(self._recent[:count], percent)) if count else None
+
+@compiled()
+def _add(
+    values: FloatColumn, place: int, unfitting: bool, sums: FloatColumn, counts: IntColumn, sketch: IntColumn
+) -> None:
+    """Add one outcome to the totals; a failed one counts as failed and nothing else."""
+    counts[place] += 1
+    counts[_OUT_OF_MEMORY] += unfitting
+    if place == _NOWHERE:
+        return
+    counts[_TASKS] += 1
+    for column in range(_FINISH):
+        sums[column] += values[column]
+    sums[_FINISH] = max(sums[_FINISH], values[_FINISH])
+    sketch[bucket_of(values[_LATENCY])] += 1
+
+
+@compiled()
+def _add_all(
+    task_id: IntColumn,
+    rows: npt.NDArray[np.float64],
+    place: Places,
+    unfitting: npt.NDArray[np.bool_],
+    run: tuple[FloatColumn, IntColumn, IntColumn],
+    shift: tuple[FloatColumn, IntColumn, IntColumn],
+    shift_task: int,
+    latest: tuple[IntColumn, npt.NDArray[np.float64], Places, npt.NDArray[np.bool_]],
+) -> None:
+    """Add outcomes one by one: each to the run, and where its task belongs there, to the other windows."""
+    ids, values, places, marks = latest
+    for row in range(len(task_id)):
+        _add(rows[row], place[row], unfitting[row], run[0], run[1], run[2])
+        if task_id[row] >= shift_task:
+            _add(rows[row], place[row], unfitting[row], shift[0], shift[1], shift[2])
+        slot = task_id[row] % LATEST
+        if ids[slot] < task_id[row]:  # else the outcome came so late that a newer task has taken its place
+            ids[slot], places[slot], marks[slot] = task_id[row], place[row], unfitting[row]
+            values[slot] = rows[row]
+
+
+class Totals:
+    """Sums over outcomes, and the distribution of their latencies."""
+
+    __slots__ = ("counts", "sketch", "sums")
+
+    def __init__(self) -> None:
+        self.sums = np.zeros(len(_VALUES))
+        self.counts = np.zeros(6, dtype=np.int64)
+        self.sketch = np.zeros(BUCKETS, dtype=np.int64)
+
+    @property
+    def arrays(self) -> tuple[FloatColumn, IntColumn, IntColumn]:
+        """What the compiled sums are kept in."""
+        return self.sums, self.counts, self.sketch
 
     def capture(self) -> Mapping[str, Any]:
         """Return the whole state, picklable."""
-        plain = {name: getattr(self, name) for name in (*_SUMS, *_COUNTS, "makespan_s")}
-        return {**plain, "recent": self._recent.copy()}
+        return {"sums": self.sums.copy(), "counts": self.counts.copy(), "sketch": packed_counts(self.sketch)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
-        for name in (*_SUMS, *_COUNTS, "makespan_s"):
-            setattr(self, name, state[name])
-        self._recent = state["recent"].copy()
+        self.sums, self.counts = state["sums"].copy(), state["counts"].copy()
+        self.sketch = unpacked_counts(state["sketch"])
+
+
+class Tally:
+    """One strategy's totals in every window; a task that is decided late counts where its id belongs."""
+
+    __slots__ = ("_ids", "_marks", "_places", "_run", "_shift", "_shift_task", "_values")
+
+    def __init__(self) -> None:
+        self._run, self._shift, self._shift_task = Totals(), Totals(), np.iinfo(np.int64).max
+        self._ids = np.full(LATEST, -1, dtype=np.int64)
+        self._values = np.zeros((LATEST, len(_VALUES)))
+        self._places = np.zeros(LATEST, dtype=np.int8)
+        self._marks = np.zeros(LATEST, dtype=np.bool_)
+
+    def shift(self, task_id: int) -> None:
+        """Begin the window since the last shift anew: its first task is this one."""
+        self._shift, self._shift_task = Totals(), task_id
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one outcome."""
+        (
+            task_id, gpu_fraction, gpu, arrival_s, ready_s, _, _, finish_s,
+            execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, failed,
+        ) = outcome  # fmt: skip
+        values = (
+            execution_s, finish_s - arrival_s, finish_s - ready_s - execution_s, energy_j, cost_usd,
+            cpu_s, gpu_s, gpu_fraction, finish_s,
+        )  # fmt: skip
+        place = _NOWHERE if failed else _ON_CPU if gpu == NO_GPU else _ON_BOTH if cpu_s > 0.0 else _ON_GPU
+        self._add(np.array([task_id]), np.array([values]), np.array([place], np.int8), np.array([out_of_memory]))
+
+    def add_all(self, task_id: IntColumn, columns: RunColumns, tariff: Tariff) -> None:
+        """Count several outcomes; the sums are those of counting them one by one, to the last bit."""
+        energy, cost = columns.charges(tariff)
+        rows = np.empty((len(columns), len(_VALUES)))
+        parts = (
+            columns.execution_s, columns.latency_s, columns.wait_s, energy, cost,
+            columns.cpu_s, columns.gpu_s, columns.gpu_fraction, columns.finish_s,
+        )  # fmt: skip
+        for column, values in enumerate(parts):
+            rows[:, column] = values
+        where = [columns.failed, columns.gpu == NO_GPU, columns.cpu_s > 0.0]
+        place = np.select(where, [_NOWHERE, _ON_CPU, _ON_BOTH], _ON_GPU).astype(np.int8)
+        self._add(task_id, rows, place, columns.out_of_memory)
+
+    def _add(
+        self, task_id: IntColumn, rows: npt.NDArray[np.float64], place: Places, unfitting: npt.NDArray[np.bool_]
+    ) -> None:
+        latest = self._ids, self._values, self._places, self._marks
+        _add_all(task_id, rows, place, unfitting, self._run.arrays, self._shift.arrays, self._shift_task, latest)
+
+    def over(self, span: Span) -> Tallied:
+        """Return the totals of a window; of a long one the percentile is within half a per cent, else it is exact."""
+        inside = (self._ids >= span.first_task) & (self._ids <= span.last_task)
+        finished = inside & (self._places != _NOWHERE)
+        totals = self._run if span.name == "run" else self._shift
+        known = self._values[finished, _LATENCY]
+        if span.tasks > LATEST:
+            p95 = percentile_of(totals.sketch, 95.0)
+        else:
+            p95 = float(np.percentile(known, 95.0)) if len(known) else None
+        if span.name == "latest":
+            return _tallied(*self._summed(inside, finished), p95)
+        return _tallied(totals.sums, totals.counts, p95)
+
+    def _summed(self, inside: npt.NDArray[np.bool_], finished: npt.NDArray[np.bool_]) -> tuple[FloatColumn, IntColumn]:
+        counts = np.bincount(self._places[inside], minlength=6)
+        counts[_TASKS], counts[_OUT_OF_MEMORY] = finished.sum(), self._marks[inside].sum()
+        sums = self._values[finished].sum(axis=0)
+        sums[_FINISH] = self._values[finished, _FINISH].max(initial=0.0)
+        return sums, counts
+
+    def capture(self) -> Mapping[str, Any]:
+        """Return the whole state, picklable."""
+        latest = {name: getattr(self, name).copy() for name in ("_ids", "_values", "_places", "_marks")}
+        totals = {"run": self._run.capture(), "shift": self._shift.capture(), "shift_task": self._shift_task}
+        return {**totals, "latest": latest}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from a captured state."""
+        self._run.restore(state["run"])
+        self._shift.restore(state["shift"])
+        self._shift_task = state["shift_task"]
+        for name, column in state["latest"].items():
+            setattr(self, name, column.copy())
+
+
+def _tallied(sums: FloatColumn, counts: IntColumn, p95: float | None) -> Tallied:
+    cpu, gpu, split, failed, tasks, out_of_memory = counts.tolist()
+    return Tallied(
+        tasks=tasks,
+        failed=failed,
+        out_of_memory=out_of_memory,
+        cpu=cpu,
+        gpu=gpu,
+        split=split,
+        p95_latency_s=p95,
+        **dict(zip(_VALUES, sums.tolist(), strict=True)),
+    )

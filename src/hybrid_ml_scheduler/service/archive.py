@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from hybrid_ml_scheduler import storage
 from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.service.explain.audits import Reasons, audit_of, stored_task
-from hybrid_ml_scheduler.service.ports import Download, ExportFormat, ExportTable, LedgerQuery
+from hybrid_ml_scheduler.service.ports import Download, ExportFormat, ExportTable, LedgerQuery, StatsWindow
 from hybrid_ml_scheduler.service.problems import NotFound
 from hybrid_ml_scheduler.service.shelf import Shelf
 from hybrid_ml_scheduler.service.views.statistics import stats_view
@@ -32,6 +32,7 @@ from hybrid_ml_scheduler.service.wire.history import (
     Trend,
 )
 from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus
+from hybrid_ml_scheduler.service.wire.statistics import Stats
 from hybrid_ml_scheduler.service.wire.tasks import LedgerPage, TaskAudit
 from hybrid_ml_scheduler.storage import Cache, Store
 from hybrid_ml_scheduler.storage import LedgerQuery as StoredQuery
@@ -42,6 +43,7 @@ T = TypeVar("T")
 
 _FRESH_S = 1.0
 _USABLE_S = 3.0
+_MOST_TASKS = 10_000
 _MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
@@ -181,7 +183,7 @@ class ArchiveDesk:
             notifications=stored_notifications(notices, shifts, models),
         )
 
-    async def stats(self, window: int, scheduler: str) -> bytes:
+    async def stats(self, window: StatsWindow, scheduler: str) -> bytes:
         """Return the statistics over the latest tasks of the present run as JSON, in a race a second or two old.
 
         Strategies of different runs met different tasks, so that nothing could be said about one against the other.
@@ -190,7 +192,17 @@ class ArchiveDesk:
         moment = "running" if status.state == "running" else str(status.tasks_total)
 
         async def made() -> bytes:
-            found = await storage.statistics(self._store, window=window, scheduler=scheduler, run_id=status.run_id)
-            return stats_view(found, window).model_dump_json().encode()
+            return (await self._stats(window, scheduler, status)).model_dump_json().encode()
 
         return await self._shelf.get(f"stats:{window}:{scheduler}:{status.run_id}:{moment}", made)
+
+    async def _stats(self, window: StatsWindow, scheduler: str, status: SimulationStatus) -> Stats:
+        run, most = status.run_id, window if isinstance(window, int) else _MOST_TASKS
+        shifts = (
+            await storage.event_history(self._store, kind="shift", run_id=run, limit=1) if window == "shift" else ()
+        )
+        begin = shifts[0].boundary if shifts else status.tasks_total - status.tasks_processed
+        found = await storage.statistics(self._store, window=most, scheduler=scheduler, run_id=run, first_task=begin)
+        if isinstance(window, int) and found.first_task is not None:
+            return stats_view(found, most, "latest", found.first_task)
+        return stats_view(found, most, "shift" if shifts else "run", begin)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
+
+from pydantic import Field
 
 from hybrid_ml_scheduler.service.wire.catalog import About, Health, Preset, StrategyCard
 from hybrid_ml_scheduler.service.wire.history import (
@@ -28,6 +30,7 @@ __all__ = [
     "LedgerSort",
     "Order",
     "Race",
+    "StatsWindow",
 ]
 
 LedgerSort = Literal[
@@ -46,6 +49,7 @@ LedgerSort = Literal[
     "cost",
 ]
 Order = Literal["asc", "desc"]
+StatsWindow = Annotated[int, Field(ge=10, le=10_000)] | Literal["shift", "run"]
 ExportFormat = Literal["csv", "parquet"]
 ExportTable = Literal[
     "history", "tasks", "scheduler_results", "training_data", "model_versions", "runs", "notifications"
@@ -131,7 +135,7 @@ class Archive(Protocol):
     async def events(self, limit: int) -> Events:
         """Return shifts and notifications."""
 
-    async def stats(self, window: int, scheduler: str) -> bytes:
+    async def stats(self, window: StatsWindow, scheduler: str) -> bytes:
         """Return the statistics over the latest tasks: a `Stats` as JSON."""
 
 

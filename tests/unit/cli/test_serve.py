@@ -21,8 +21,8 @@ def _same_switching() -> Iterator[None]:
     sys.setswitchinterval(before_s)
 
 
-@pytest.mark.parametrize("flags", [[], ["--new-run"], ["--new-run", "--start"]])
-def test_a_new_run_is_begun_only_if_it_is_asked_for(
+@pytest.mark.parametrize("flags", [[], ["--no-start"], ["--new-run"], ["--new-run", "--no-start"], ["--start"]])
+def test_the_first_run_is_begun_unless_that_is_refused_and_another_only_if_it_is_asked_for(
     flags: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[tuple[bool, bool]] = []
@@ -34,10 +34,12 @@ def test_a_new_run_is_begun_only_if_it_is_asked_for(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(server, "run_server", note)
     assert run(["serve", "--port", "0", *flags]) == 0
-    assert begun == [("--new-run" in flags, "--start" in flags)]
+    assert begun == [("--new-run" in flags, "--no-start" not in flags)]
 
 
-@pytest.mark.parametrize("flags", [["--start"], ["--new-run"], ["--scheduler", "greedy"], ["--speed", "5"]])
+@pytest.mark.parametrize(
+    "flags", [["--start"], ["--no-start"], ["--new-run"], ["--scheduler", "greedy"], ["--speed", "5"]]
+)
 def test_one_that_follows_is_not_told_how_to_race(
     flags: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

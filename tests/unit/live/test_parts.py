@@ -7,13 +7,10 @@ import contextlib
 
 import pytest
 
-from hybrid_ml_scheduler.cluster import Cluster
-from hybrid_ml_scheduler.core import Decision, Task
+from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.live.hub import Hub
 from hybrid_ml_scheduler.live.numbering import Numbering
 from hybrid_ml_scheduler.live.pace import Pace, Speedometer
-from hybrid_ml_scheduler.live.tally import Tally
-from hybrid_ml_scheduler.physics import Node
 
 
 def test_pace_gives_the_first_task_at_once_and_then_one_every_interval() -> None:
@@ -76,19 +73,6 @@ def test_numbering_moves_ids_and_parents_along() -> None:
     again = Numbering()
     again.restore(numbering.capture())
     assert again.renumbered(task) == moved
-
-
-def test_a_tally_counts_failed_tasks_apart_and_survives_a_checkpoint() -> None:
-    cluster, tally = Cluster(Node()), Tally()
-    task = Task(task_id=0, size=800.0, compute_intensity=0.5, memory_required=10.0, arrival_time=0.0)
-    view = cluster.view(0.0)
-    tally.add(cluster.place(task, Decision(gpu_fraction=0.5, gpu=1), view))
-    tally.add(cluster.failed(task, 0.0))
-    assert (tally.tasks, tally.failed, tally.split) == (1, 1, 1)
-    other = Tally()
-    other.restore(tally.capture())
-    assert other.capture().keys() == tally.capture().keys()
-    assert other.recent_percentile_s(50.0) == tally.recent_percentile_s(50.0) == tally.latency_s
 
 
 async def test_a_viewer_that_does_not_look_misses_updates_and_holds_nobody_up() -> None:

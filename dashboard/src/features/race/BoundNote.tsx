@@ -26,6 +26,7 @@ function sentence(metric: MetricCard, bound: Bound): string | null {
 }
 
 const LIMITS: Partial<Record<MetricCard["key"], string>> = {
+  latency: "Full colour is running, hatched is waiting. ",
   time: "The oracle ignores queues, so leading here says nothing about latency or makespan. ",
 };
 
@@ -35,7 +36,10 @@ export function BoundNote({ metric, bound, scale, isLevel }: BoundNoteProps) {
     <p>
       <span className="text-ink">Shorter is better.</span> {metric.meaning}{" "}
       {scale === "log" && (
-        <span className="text-warn">Log scale: each step to the right is a multiple, not an amount. </span>
+        <span className="text-warn">
+          Log scale: each step to the right is a multiple, not an amount
+          {metric.key === "latency" && "; the two tones show shares of a bar"}.{" "}
+        </span>
       )}
       {LIMITS[metric.key]}
       {isLevel && (

@@ -1,14 +1,18 @@
 import { useMemo } from "react";
 import { RaceBars } from "@/charts/RaceBars";
-import { fittingScale, type Racer, type Scale } from "@/charts/race";
+import { type Extra, fittingScale, type Racer, type Scale } from "@/charts/race";
 import type { Bound, Comparison } from "@/client/types";
 import { Choice } from "@/features/widgets/Choice";
 import { Empty, Loading } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
+import { WindowChoice } from "@/features/widgets/WindowChoice";
+import { gap, seconds } from "@/lib/format";
 import { termsOf } from "@/lib/glossary";
+import { type Lead, leadOf } from "@/lib/lead";
 import { METRICS, type MetricCard, metricCard, type RaceMetric } from "@/lib/metrics";
 import { useView } from "@/lib/url";
 import { type FaceOf, useFaces } from "@/lib/useStrategy";
+import { useWindow, useWindowSearch } from "@/lib/window";
 import { useLive } from "@/live/store";
 import { BoundNote } from "./BoundNote";
 
@@ -21,17 +25,32 @@ export function boundFor(metric: RaceMetric, bound: Bound): number | null {
   return null;
 }
 
-/** How far above the bound that is proven for this metric; there is none for the others. */
-function gapOf(row: Comparison, metric: RaceMetric): number | null {
-  return metric === "time" ? row.time_gap : metric === "makespan" ? row.makespan_gap : null;
+/** What stands beside a value: its parts, or how far it is above its own bound. */
+export function extrasOf(row: Comparison, metric: RaceMetric, isWhole: boolean): readonly Extra[] {
+  if (metric === "latency") {
+    const waiting = waitingOf(row);
+    return [
+      { key: "running", label: "Running", text: seconds(row.avg_time), value: row.avg_time },
+      { key: "waiting", label: "Waiting", text: seconds(waiting), value: waiting },
+    ];
+  }
+  if (!isWhole || (metric !== "time" && metric !== "makespan")) return [];
+  const value = metric === "time" ? row.time_gap : row.makespan_gap;
+  return [{ key: "gap", label: "Above bound", text: gap(value), value }];
 }
 
-function racersOf(rows: readonly Comparison[], metric: MetricCard, face: FaceOf): Racer[] {
+/** From arrival to finish, what is not running: queues, and parents that are not ready. */
+export function waitingOf(row: Comparison): number | null {
+  return row.avg_latency === null || row.avg_time === null ? null : row.avg_latency - row.avg_time;
+}
+
+function racersOf(rows: readonly Comparison[], metric: MetricCard, face: FaceOf, isWhole: boolean): Racer[] {
   return rows.map((row) => {
     const { label, colour } = face(row.name);
     const value = row.tasks > 0 ? metric.of(row) : null;
-    const gap = gapOf(row, metric.key);
-    return { name: row.name, label, colour, value, text: metric.format(value), gap };
+    const running = metric.key === "latency" ? row.avg_time : null;
+    const extras = extrasOf(row, metric.key, isWhole);
+    return { name: row.name, label, colour, value, text: metric.format(value), running, extras };
   });
 }
 
@@ -48,19 +67,46 @@ const SCALES = [
   { key: "log", label: "Log" },
 ] as const;
 
-/** The performance race with its proven bound. */
+/** Who leads and why, above the bars: what a phone and a screen reader say is what the chart shows. */
+function LeadLine({ lead }: { lead: Lead }) {
+  return (
+    <p className="text-[0.8125rem] leading-snug" data-lead="">
+      <span className="font-semibold">{lead.who}</span> {lead.why}
+    </p>
+  );
+}
+
+/** The performance race: bars, the sentence about them, and in the whole run the proven bound. */
 export function RaceWidget() {
   const [params, changeView] = useView();
-  const rows = useLive((s) => s.update?.comparison);
+  const { rows, key, words } = useWindow();
+  const search = useWindowSearch();
   const bound = useLive((s) => s.update?.bound);
   const face = useFaces();
   const metric = metricCard(params.get("metric"));
-  const racers = useMemo(() => racersOf(rows ?? [], metric, face), [rows, metric, face]);
+  const isWhole = key === "run";
+  const racers = useMemo(() => racersOf(rows ?? [], metric, face, isWhole), [rows, metric, face, isWhole]);
   const scale = scaleOf(params.get("scale"), racers);
-  const floor = bound ? boundFor(metric.key, bound) : null;
+  // The bound is proven for the tasks of the whole run, so it stands beside no other window.
+  const floor = bound && isWhole ? boundFor(metric.key, bound) : null;
+  const lead = leadOf(rows ?? [], metric, words, (name) => face(name).label);
   const table = () => ({
-    columns: ["scheduler", "label", metric.key, "gap", "bound"],
-    rows: racers.map((racer) => [racer.name, racer.label, racer.value, racer.gap, floor]),
+    columns: [
+      "scheduler",
+      "label",
+      "window",
+      metric.key,
+      ...(racers[0]?.extras ?? []).map((e) => e.key),
+      "bound",
+    ],
+    rows: racers.map((racer) => [
+      racer.name,
+      racer.label,
+      key,
+      racer.value,
+      ...racer.extras.map((extra) => extra.value),
+      floor,
+    ]),
   });
   const controls = (
     <>
@@ -70,33 +116,49 @@ export function RaceWidget() {
         options={METRICS.map((m) => ({ key: m.key, label: m.label, short: m.short }))}
         onChange={(key) => changeView({ metric: key })}
       />
+      <WindowChoice />
       <Choice label="Scale" value={scale} options={SCALES} onChange={(key) => changeView({ scale: key })} />
     </>
   );
   return (
     <Widget
       title="Performance race"
-      meaning="Every strategy decides the same tasks at the same moments, each on a cluster of its own. A bar is the mean over all finished tasks of this run (makespan: the last finish), without an interval: the tasks of one run follow each other and are no independent repeats. For a judgement with confidence intervals, run hms race --seeds."
-      terms={termsOf("time", "latency", "energy", "cost", "makespan", "bound", "timeGap", "makespanGap")}
+      meaning="Every strategy decides the same tasks at the same moments, each on a cluster of its own. A bar is the mean over the finished tasks of the chosen window (makespan: the last finish, counted from the beginning of the window), without an interval: the tasks of one run follow each other and are no independent repeats. The sentence above the bars is made from the same numbers. For a judgement with confidence intervals, run hms race --seeds."
+      terms={termsOf(
+        "time",
+        "latency",
+        "energy",
+        "cost",
+        "makespan",
+        "waiting",
+        "work",
+        "bound",
+        "timeGap",
+        "makespanGap",
+      )}
       controls={controls}
       table={table}
-      foot={<BoundNote metric={metric} bound={bound} scale={scale} isLevel={isLevel(racers)} />}
+      foot={<BoundNote metric={metric} bound={isWhole ? bound : undefined} scale={scale} isLevel={isLevel(racers)} />}
     >
       {rows === undefined ? (
         <Loading title="Waiting for the race" />
       ) : racers.length === 0 ? (
         <Empty title="Nobody is racing yet">Start the race to see every strategy on the same stream.</Empty>
       ) : (
-        <RaceBars
-          racers={racers}
-          scale={scale}
-          bound={floor}
-          boundText={metric.format(floor)}
-          valueLabel={metric.short}
-          format={metric.format}
-          hasGap={metric.key === "time" || metric.key === "makespan"}
-          hrefOf={(name) => `/strategies/${name}`}
-        />
+        <div className="flex h-full flex-col gap-2">
+          <LeadLine lead={lead} />
+          <div className="min-h-0 flex-1">
+            <RaceBars
+              racers={racers}
+              scale={scale}
+              bound={floor}
+              boundText={metric.format(floor)}
+              valueLabel={metric.short}
+              format={metric.format}
+              hrefOf={(name) => `/strategies/${name}${search}`}
+            />
+          </div>
+        </div>
       )}
     </Widget>
   );

@@ -3,11 +3,12 @@ import { Link } from "react-router";
 import type { Comparison } from "@/client/types";
 import { Empty, Loading } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
+import { WindowChoice } from "@/features/widgets/WindowChoice";
 import { count, dollars, gap, joules, percent, seconds } from "@/lib/format";
 import { TERMS, type TermKey, termsOf } from "@/lib/glossary";
 import { useView } from "@/lib/url";
 import { useFaces } from "@/lib/useStrategy";
-import { useLive } from "@/live/store";
+import { useWindow } from "@/lib/window";
 
 interface Column {
   key: string;
@@ -152,22 +153,23 @@ function Row({ row, best, face }: RowProps) {
 
 /** The averages of every strategy in one table; the best of each column is marked. */
 export function SummaryWidget() {
-  const rows = useLive((s) => s.update?.comparison);
+  const { rows, key, words } = useWindow();
   const [params, change] = useView();
   const by = params.get("by_mean") ?? "avg_latency";
   const face = useFaces();
   const best = bests(rows ?? []);
   const table = () => ({
-    columns: ["scheduler", "tasks", ...COLUMNS.map((column) => column.key)],
-    rows: (rows ?? []).map((row) => [row.name, row.tasks, ...COLUMNS.map((column) => column.of(row))]),
+    columns: ["scheduler", "window", "tasks", ...COLUMNS.map((column) => column.key)],
+    rows: (rows ?? []).map((row) => [row.name, key, row.tasks, ...COLUMNS.map((column) => column.of(row))]),
   });
   return (
     <Widget
       title="Average metrics"
-      meaning="Means for one task over all finished tasks of this run; p95 alone is over the latest 1,000. One run is one observation: a small difference here is no proof, see hms race --seeds for intervals."
+      meaning="Means for one task over the finished tasks of the chosen window; every figure of a row, p95 too, is of the same tasks. The gap to the proven bound exists for the whole run only. One run is one observation: a small difference here is no proof, see hms race --seeds for intervals."
       terms={termsOf("time", "latency", "p95", "wait", "energy", "cost", "makespanGap", "efficiency", "oom")}
       table={table}
-      foot="Means over the whole run; p95: latest 1,000 tasks; Gap: makespan above the proven bound; Eff.: the oracle's time ÷ the strategy's. ● marks the best; a head sorts."
+      controls={<WindowChoice />}
+      foot={`All figures ${words}. Gap: makespan above the proven bound, of the whole run; Eff.: the oracle's time ÷ the strategy's. ● marks the best; a head sorts.`}
     >
       {rows === undefined ? (
         <Loading title="Waiting for the race" />

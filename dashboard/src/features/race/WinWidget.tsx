@@ -1,11 +1,12 @@
 import { winColour } from "@/charts/diverging";
 import { Matrix } from "@/charts/Matrix";
 import { useStats } from "@/client/queries";
-import { useStatsScope } from "@/features/tasks/scope";
+import { scopeWords, useStatsScope } from "@/features/tasks/scope";
 import { Choice } from "@/features/widgets/Choice";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { latestTasks, percent } from "@/lib/format";
+import { WindowChoice } from "@/features/widgets/WindowChoice";
+import { percent } from "@/lib/format";
 import { isTaskMetric, metricCard, TASK_METRICS } from "@/lib/metrics";
 import { useView } from "@/lib/url";
 import { useFaces } from "@/lib/useStrategy";
@@ -31,15 +32,18 @@ export function WinWidget() {
       title="Win/loss matrix"
       table={table}
       controls={
-        <Choice
-          label="Metric of the matrix"
-          value={metric}
-          options={OPTIONS}
-          onChange={(key) => change({ wins: key })}
-        />
+        <>
+          <Choice
+            label="Metric of the matrix"
+            value={metric}
+            options={OPTIONS}
+            onChange={(key) => change({ wins: key })}
+          />
+          <WindowChoice />
+        </>
       }
-      meaning={`In per cent of ${latestTasks(matrix?.tasks)}: how often the row's value was lower than the column's. Equal values count for nobody, so two cells facing each other need not sum to 100. The order is by how much more a strategy wins than it loses.`}
-      foot={`Per cent of ${latestTasks(matrix?.tasks)} where the row beats the column. Green: the row wins; equal values count for nobody.`}
+      meaning={`In per cent of ${scopeWords(answer.data, matrix?.tasks)}: how often the row's value was lower than the column's. Equal values count for nobody, so two cells facing each other need not sum to 100. The order is by how much more a strategy wins than it loses.`}
+      foot={`Per cent of ${scopeWords(answer.data, matrix?.tasks)} where the row beats the column. Green: the row wins; equal values count for nobody.`}
     >
       <Answer data={matrix} error={answer.error} isEmpty={(m) => m.tasks === 0} empty="No finished tasks yet">
         {(found) => {

@@ -1,6 +1,7 @@
 import { ChefHat, Moon, Sun } from "lucide-react";
 import { NavLink } from "react-router";
 import { switchTheme, useTheme } from "@/lib/theme";
+import { useWindowSearch } from "@/lib/window";
 import { ConnectionPill } from "./ConnectionPill";
 import { Ticker } from "./Ticker";
 
@@ -31,6 +32,7 @@ function Mark() {
 /** Name, views, connection, tour and theme. */
 export function Header({ onTour }: { onTour: () => void }) {
   const theme = useTheme((s) => s.theme);
+  const search = useWindowSearch();
   const other = theme === "dark" ? "light" : "dark";
   return (
     <header className="head -mx-3 flex flex-wrap items-center gap-x-2 gap-y-1.5 px-3 pt-3 pb-2 sm:-mx-5 sm:gap-x-4 sm:px-5 lg:sticky lg:top-0 lg:z-30 lg:pb-3">
@@ -48,7 +50,7 @@ export function Header({ onTour }: { onTour: () => void }) {
         {VIEWS.map((view) => (
           <NavLink
             key={view.to}
-            to={view.to}
+            to={{ pathname: view.to, search }}
             end={view.to === "/"}
             className="press border-transparent bg-transparent px-3"
           >

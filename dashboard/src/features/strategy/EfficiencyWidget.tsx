@@ -3,14 +3,14 @@ import { percent } from "@/lib/format";
 import { termsOf } from "@/lib/glossary";
 import { METRICS } from "@/lib/metrics";
 import { useFaces } from "@/lib/useStrategy";
-import { useLive } from "@/live/store";
+import { useWindow } from "@/lib/window";
 import { rankOf } from "./standing";
 import { useRow } from "./useRow";
 
 /** Efficiency in execution time, with the oracle at 100 %, and the place in every metric. */
 export function EfficiencyWidget({ name }: { name: string }) {
   const row = useRow(name);
-  const rows = useLive((s) => s.update?.comparison);
+  const { rows, words } = useWindow();
   const { colour } = useFaces()(name);
   const share = row?.efficiency ?? null;
   const places = METRICS.map((metric) => ({
@@ -29,9 +29,10 @@ export function EfficiencyWidget({ name }: { name: string }) {
   return (
     <Widget
       title="Efficiency"
-      meaning="How close this strategy comes to the oracle in execution time, and its place among all strategies of this race by each mean; values that read alike share a place. A place is no proof of a difference."
+      meaning="How close this strategy comes to the oracle in execution time, and its place among all strategies of this race by each mean, over the tasks of the chosen window; values that read alike share a place. A place is no proof of a difference."
       terms={termsOf("efficiency", "time", "latency", "energy", "cost", "makespan")}
       table={table}
+      foot={`All figures ${words}.`}
     >
       <div className="flex h-full flex-col justify-between gap-2.5 overflow-auto">
         <div>

@@ -3,11 +3,13 @@ import { Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { percent } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
+import { useWindow } from "@/lib/window";
 import { useRow } from "./useRow";
 
 /** CPU/GPU split: where this strategy's tasks went. */
 export function PlacementWidget({ name }: { name: string }) {
   const row = useRow(name);
+  const { words } = useWindow();
   const theme = useTheme((s) => s.theme);
   const table = () => ({
     columns: ["scheduler", "cpu", "gpu", "split", "avg_gpu_fraction"],
@@ -16,9 +18,9 @@ export function PlacementWidget({ name }: { name: string }) {
   return (
     <Widget
       title="CPU/GPU split"
-      meaning="Counted decisions of this run: the whole task on the CPU, the whole task on one GPU, or a share on each. The mean share counts a task on the CPU as 0 % and one on a GPU as 100 %."
+      meaning="Counted decisions of the chosen window: the whole task on the CPU, the whole task on one GPU, or a share on each. The mean share counts a task on the CPU as 0 % and one on a GPU as 100 %."
       table={table}
-      foot={`Mean share sent to a GPU: ${percent(row?.avg_gpu_fraction, 1)}.`}
+      foot={`Mean share sent to a GPU ${words}: ${percent(row?.avg_gpu_fraction, 1)}.`}
     >
       {row && row.tasks > 0 ? (
         <SplitBar decisions={row.decisions} theme={theme} />

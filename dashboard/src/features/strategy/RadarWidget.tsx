@@ -5,12 +5,14 @@ import { Widget } from "@/features/widgets/Widget";
 import { termsOf } from "@/lib/glossary";
 import { METRICS } from "@/lib/metrics";
 import { useFaces, useRacers } from "@/lib/useStrategy";
+import { useWindow } from "@/lib/window";
 import { useRow } from "./useRow";
 
 /** The strategy against the oracle on every measure. */
 export function RadarWidget({ name }: { name: string }) {
   const mine = useRow(name);
   const oracle = useRow("oracle");
+  const { words } = useWindow();
   const racing = useRacers().length > 0;
   const face = useFaces();
   const measures = METRICS.map((metric) => ({
@@ -26,10 +28,10 @@ export function RadarWidget({ name }: { name: string }) {
   return (
     <Widget
       title="Against the oracle"
-      meaning="Each spoke is this strategy's value ÷ the oracle's, means over this run. The radius is ratio ÷ (1 + ratio), so that the oracle is always the dashed ring, twice as much is two thirds out, and nothing collapses or runs away."
+      meaning="Each spoke is this strategy's value ÷ the oracle's, over the tasks of the chosen window. The radius is ratio ÷ (1 + ratio), so that the oracle is always the dashed ring, twice as much is two thirds out, and nothing collapses or runs away."
       terms={termsOf("time", "latency", "energy", "cost", "makespan")}
       table={table}
-      foot="Inside the dashed ring is better than the oracle. It ignores queues, so it can be beaten in latency and makespan."
+      foot={`${words.charAt(0).toUpperCase()}${words.slice(1)}. Inside the dashed ring is better than the oracle. It ignores queues, so it can be beaten in latency and makespan.`}
     >
       {found.every((spoke) => spoke.ratio === null) ? (
         <Empty title={oracle || !racing ? "No finished tasks yet" : "The oracle does not race"}>

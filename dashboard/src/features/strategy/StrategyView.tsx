@@ -3,7 +3,9 @@ import { Link, NavLink, useNavigate, useNavigation, useParams } from "react-rout
 import { useStrategies } from "@/client/queries";
 import { Loading } from "@/features/widgets/States";
 import { WidgetGrid, type WidgetSpec } from "@/features/widgets/WidgetGrid";
+import { WindowChoice } from "@/features/widgets/WindowChoice";
 import { type StrategyFace, useFaces, useRacers } from "@/lib/useStrategy";
+import { useWindowSearch } from "@/lib/window";
 import { focusOn, useLive } from "@/live/store";
 import { ClusterLoadWidget } from "./ClusterLoadWidget";
 import { DevicesWidget } from "./DevicesWidget";
@@ -22,6 +24,7 @@ function intoView(tab: HTMLElement | null): void {
 
 function Tabs({ names, chosen }: { names: readonly string[]; chosen: string }) {
   const face = useFaces();
+  const search = useWindowSearch();
   return (
     <nav
       aria-label="Strategies"
@@ -30,7 +33,7 @@ function Tabs({ names, chosen }: { names: readonly string[]; chosen: string }) {
       {names.map((name) => (
         <NavLink
           key={name}
-          to={`/strategies/${name}`}
+          to={`/strategies/${name}${search}`}
           className="press shrink-0"
           ref={name === chosen ? intoView : null}
         >
@@ -56,6 +59,9 @@ function Portrait({ face }: { face: StrategyFace }) {
       <code className="font-mono text-xs text-muted">{face.name}</code>
       {card && <span className="chip">{card.kind}</span>}
       {card?.learns && card.kind !== "learner" && <span className="chip">learns</span>}
+      <span className="ml-auto">
+        <WindowChoice />
+      </span>
       {card && (
         <p className="w-full max-w-4xl text-sm leading-relaxed text-muted">{`${card.description.charAt(0).toUpperCase()}${card.description.slice(1)}`}</p>
       )}

@@ -1,7 +1,7 @@
 import type { Comparison } from "@/client/types";
-import { useLive } from "@/live/store";
+import { useWindow } from "@/lib/window";
 
-/** A strategy's standing in the latest update. */
+/** A strategy's standing in the chosen window. */
 export function useRow(name: string): Comparison | undefined {
-  return useLive((s) => s.update?.comparison.find((row) => row.name === name));
+  return useWindow().rows?.find((row) => row.name === name);
 }

@@ -4,10 +4,10 @@ import { useStats } from "@/client/queries";
 import { Pick } from "@/features/widgets/Choice";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { latestTasks } from "@/lib/format";
+import { WindowChoice } from "@/features/widgets/WindowChoice";
 import { useView } from "@/lib/url";
 import { useFaces, useRacers } from "@/lib/useStrategy";
-import { useStatsScope } from "./scope";
+import { scopeWords, useStatsScope } from "./scope";
 
 const SHORT: Readonly<Record<string, string>> = {
   compute_intensity: "intensity",
@@ -36,10 +36,18 @@ export function CorrelationWidget() {
       title="Correlations"
       table={table}
       controls={
-        <Pick label="Whose outcomes" value={scheduler} options={options} onChange={(of) => change({ of })} />
+        <>
+          <WindowChoice />
+          <Pick
+            label="Whose outcomes"
+            value={scheduler}
+            options={options}
+            onChange={(of) => change({ of })}
+          />
+        </>
       }
-      meaning={`Pearson's correlation coefficient of each pair over ${latestTasks(found?.tasks)}, with the outcomes of the chosen strategy: −1 (one falls as the other rises) to +1. It sees straight lines only, and is no cause. A dot stands where a column does not vary.`}
-      foot={`Pearson over ${latestTasks(found?.tasks)} of ${face(scheduler).label}: −1 blue, 0 grey, +1 red; · where a column does not vary.`}
+      meaning={`Pearson's correlation coefficient of each pair over ${scopeWords(answer.data, found?.tasks)}, with the outcomes of the chosen strategy: −1 (one falls as the other rises) to +1. It sees straight lines only, and is no cause. A dot stands where a column does not vary.`}
+      foot={`Pearson over ${scopeWords(answer.data, found?.tasks)}, for ${face(scheduler).label}: −1 blue, 0 grey, +1 red; · where a column does not vary.`}
     >
       <Answer data={found} error={answer.error} isEmpty={(c) => c.tasks === 0} empty="No finished tasks yet">
         {(c) => (

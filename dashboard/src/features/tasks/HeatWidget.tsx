@@ -2,10 +2,9 @@ import { BestDeviceMap } from "@/charts/BestDeviceMap";
 import { useStats } from "@/client/queries";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { latestTasks } from "@/lib/format";
+import { WindowChoice } from "@/features/widgets/WindowChoice";
 import { useTheme } from "@/lib/theme";
-import { useStatsScope } from "./scope";
-import { WindowPick } from "./WindowPick";
+import { scopeWords, useStatsScope } from "./scope";
 
 /** Heat map: size × intensity to the best device. */
 export function HeatWidget() {
@@ -38,8 +37,8 @@ export function HeatWidget() {
       title="Best device"
       meaning="For each range of size and intensity: where the oracle sent most of the tasks (least execution time, queues ignored), and the mean share it gave to a GPU. Empty cells had no task."
       table={table}
-      controls={<WindowPick />}
-      foot={`The oracle's choice for most tasks; the number is the mean GPU share in %, over ${latestTasks(answer.data?.tasks)}; stronger colour, more tasks.`}
+      controls={<WindowChoice />}
+      foot={`The oracle's choice for most tasks; the number is the mean GPU share in %, over ${scopeWords(answer.data)}; stronger colour, more tasks.`}
     >
       <Answer
         data={answer.data}

@@ -2,9 +2,8 @@ import { SizeHistogram } from "@/charts/SizeHistogram";
 import { useStats } from "@/client/queries";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { latestTasks } from "@/lib/format";
-import { useStatsScope } from "./scope";
-import { WindowPick } from "./WindowPick";
+import { WindowChoice } from "@/features/widgets/WindowChoice";
+import { scopeWords, useStatsScope } from "./scope";
 
 /** Task-size histogram. */
 export function SizesWidget() {
@@ -18,10 +17,10 @@ export function SizesWidget() {
   return (
     <Widget
       title="Task sizes"
-      meaning="How many of the latest tasks had which size. The ranges are equally wide on a log scale, so the bars to the right cover more sizes; point at a bar for its range. Size has no unit."
+      meaning="How many of the window's tasks had which size. The ranges are equally wide on a log scale, so the bars to the right cover more sizes; point at a bar for its range. Size has no unit."
       table={table}
-      controls={<WindowPick />}
-      foot={`How often each size came up among ${latestTasks(answer.data?.tasks)}.`}
+      controls={<WindowChoice />}
+      foot={`How often each size came up among ${scopeWords(answer.data)}.`}
     >
       <Answer
         data={answer.data}

@@ -1,8 +1,8 @@
 export interface ChoiceProps<T extends string> {
   label: string;
   value: T;
-  /** `short` is what a phone shows, where it has one. */
-  options: readonly { key: T; label: string; short?: string }[];
+  /** `short` is what a phone shows, where it has one; `refusal` says why an option cannot be had. */
+  options: readonly { key: T; label: string; short?: string; refusal?: string }[];
   onChange: (value: T) => void;
 }
 
@@ -16,6 +16,8 @@ export function Choice<T extends string>({ label, value, options, onChange }: Ch
           type="button"
           className="segment"
           aria-pressed={option.key === value}
+          disabled={option.refusal !== undefined}
+          title={option.refusal}
           onClick={() => onChange(option.key)}
         >
           {option.short ? (

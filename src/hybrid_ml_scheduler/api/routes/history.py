@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from hybrid_ml_scheduler.api.dependencies import ArchiveDep
 from hybrid_ml_scheduler.api.downloads import DownloadResponse
 from hybrid_ml_scheduler.api.security import require_api_key
-from hybrid_ml_scheduler.service.ports import ExportFormat, ExportTable, LedgerQuery, LedgerSort, Order
+from hybrid_ml_scheduler.service.ports import ExportFormat, ExportTable, LedgerQuery, LedgerSort, Order, StatsWindow
 from hybrid_ml_scheduler.service.problems import problem_responses
 from hybrid_ml_scheduler.service.wire.common import StrategyName
 from hybrid_ml_scheduler.service.wire.history import (
@@ -115,10 +115,15 @@ async def trend(archive: ArchiveDep, points: Annotated[int, Query(ge=2, le=1000)
     return await archive.trend(points, run_id)
 
 
+_WINDOW = (
+    "How many of the run's latest tasks; or `shift` (since the last shift) or `run`, of which the latest 10,000 count."
+)
+
+
 @router.get("/stats", response_model=Stats)
 async def stats(
     archive: ArchiveDep,
-    window: Annotated[int, Query(ge=10, le=10_000, description="How many of the run's latest tasks.")] = 1000,
+    window: Annotated[StatsWindow, Query(description=_WINDOW)] = 1000,
     scheduler: Annotated[StrategyName, Query(description="Whose outcomes are correlated.")] = "hybrid_ml",
 ) -> Response:
     """Return win/loss matrix, correlations, heat map, histogram and percentiles."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends
+from fastapi import APIRouter, Body, Depends, Query
 
-from hybrid_ml_scheduler.api.dependencies import CatalogDep, RaceDep
+from hybrid_ml_scheduler.api.dependencies import CatalogDep, RaceDep, ScreenDep
 from hybrid_ml_scheduler.api.security import require_api_key
+from hybrid_ml_scheduler.live.windows import WindowName
 from hybrid_ml_scheduler.service.problems import problem_responses
+from hybrid_ml_scheduler.service.viewers.screen import DEFAULT_FOCUS
+from hybrid_ml_scheduler.service.views.live import standings_view
+from hybrid_ml_scheduler.service.wire.live import Window
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
 
 __all__ = ["router"]
@@ -60,6 +64,15 @@ async def change(race: RaceDep, patch: SimulationPatch) -> SimulationStatus:
 async def status(race: RaceDep) -> SimulationStatus:
     """Say where the race stands."""
     return race.status()
+
+
+_WINDOW = "`run`, `latest` (1,000 tasks), or `shift`: since the last shift, or the whole run where there was none."
+
+
+@router.get("/standings", responses=problem_responses())
+async def standings(screen: ScreenDep, window: Annotated[WindowName, Query(description=_WINDOW)] = "run") -> Window:
+    """Return every strategy's figures over one window of the present run, as viewers see them."""
+    return standings_view(screen.update(DEFAULT_FOCUS), window)
 
 
 @router.post("/pause", **_CHANGING)

@@ -35,11 +35,18 @@ def serve(
     speed: Annotated[
         float | None, typer.Option(min=0, max=1e6, help="Tasks per second (HMS_SPEED, 10); 0 = as fast as possible.")
     ] = None,
-    start: Annotated[bool, typer.Option("--start", help="Start the race at once if there is none.")] = False,
+    start: Annotated[
+        bool | None,
+        typer.Option(
+            "--start/--no-start",
+            help="Begin a run at once where there is none (HMS_AUTOSTART, yes), or wait until somebody starts it.",
+            show_default=False,
+        ),
+    ] = None,
     new_run: Annotated[
         bool,
         typer.Option(
-            "--new-run", help="Begin a new run, whatever the stored one was; with --start it races at once. Ids go on."
+            "--new-run", help="Begin a new run, whatever the stored one was; with --no-start it waits. Ids go on."
         ),
     ] = False,
     follow: Annotated[
@@ -65,7 +72,7 @@ def serve(
         "port": port,
         "database_url": database,
         "speed": speed,
-        "autostart": start or None,
+        "autostart": start,
         "follow": follow or None,
     }
     given["schedulers"] = tuple(scheduler) if scheduler else None
@@ -74,7 +81,7 @@ def serve(
     settings = load_settings(
         env_file or Path(".env"), **{name: value for name, value in given.items() if value is not None}
     )
-    if settings.follow and (start or new_run or scheduler or speed is not None):
+    if settings.follow and (start is not None or new_run or scheduler or speed is not None):
         raise ConfigurationError(
             "One that follows runs no race; give --start, --new-run, --scheduler and --speed to the one that does."
         )

@@ -7,12 +7,23 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 
 from hybrid_ml_scheduler.core import Task
-from hybrid_ml_scheduler.live.frames import DeviceState, Frame, Mark, Status
+from hybrid_ml_scheduler.live.frames import DeviceState, Frame, Mark, Status, Window
 from hybrid_ml_scheduler.live.records import Notice
+from hybrid_ml_scheduler.live.windows import WindowName
 from hybrid_ml_scheduler.service.wire import live
 from hybrid_ml_scheduler.service.wire.simulation import LearningState, Shift, SimulationStatus, WorkloadState
 
-__all__ = ["load_view", "moment", "notice_view", "shift_view", "status_view", "task_view", "update_view"]
+__all__ = [
+    "load_view",
+    "moment",
+    "notice_view",
+    "shift_view",
+    "standings_view",
+    "status_view",
+    "task_view",
+    "update_view",
+    "window_view",
+]
 
 _NO_LOAD = live.DeviceLoad(utilization=0.0, run_utilization=0.0, queue_length=0, backlog_s=0.0)
 
@@ -83,6 +94,7 @@ def status_view(status: Status) -> SimulationStatus:
 def update_view(frame: Frame, seq: int, focus: str) -> live.SimulationUpdate:
     """Return a frame as the update for a viewer with this focus."""
     clusters = {name: load_view(devices) for name, devices in frame.clusters.items()}
+    whole = frame.windows.get("run")
     return live.SimulationUpdate(
         seq=seq,
         at=moment(frame.at),
@@ -92,7 +104,8 @@ def update_view(frame: Frame, seq: int, focus: str) -> live.SimulationUpdate:
         task=None if frame.task is None else task_view(frame.task),
         recent_tasks=[task_view(task) for task in frame.recent_tasks],
         latest_results={name: live.LatestResult(**_result(trace)) for name, trace in frame.latest.items()},
-        comparison=[live.Comparison(**asdict(standing)) for standing in frame.standings],
+        comparison=[] if whole is None else _comparison(whole),
+        windows={name: window_view(window) for name, window in frame.windows.items() if name != "run"},
         focus=focus,
         utilization=clusters.get(focus) or load_view({}),
         clusters=clusters,
@@ -100,6 +113,40 @@ def update_view(frame: Frame, seq: int, focus: str) -> live.SimulationUpdate:
         bound=live.Bound(**asdict(frame.bound)),
         shifts=[shift_view(mark) for mark in frame.marks],
     )
+
+
+def window_view(window: Window) -> live.Window:
+    """Return every strategy over one window."""
+    return live.Window(
+        name=window.name,
+        first_task_id=window.first_task_id,
+        last_task_id=window.last_task_id,
+        tasks=window.tasks,
+        begin_s=window.begin_s,
+        end_s=window.end_s,
+        comparison=_comparison(window),
+    )
+
+
+def standings_view(update: live.SimulationUpdate, name: WindowName) -> live.Window:
+    """Return one window of an update; where there was no shift, the tasks since the last one are all of the run."""
+    found = update.windows.get(name)
+    if found is not None:
+        return found
+    tasks, last = update.tasks_processed, update.status.last_task_id
+    return live.Window(
+        name="run",
+        first_task_id=None if last is None or not tasks else last - tasks + 1,
+        last_task_id=last if tasks else None,
+        tasks=tasks,
+        begin_s=0.0,
+        end_s=update.simulated_time_s,
+        comparison=update.comparison,
+    )
+
+
+def _comparison(window: Window) -> list[live.Comparison]:
+    return [live.Comparison.model_construct(**asdict(standing)) for standing in window.standings]
 
 
 def _result(trace: object) -> dict[str, object]:

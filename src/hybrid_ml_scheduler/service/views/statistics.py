@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from hybrid_ml_scheduler.live.windows import WindowName
 from hybrid_ml_scheduler.service.views.stored import STORED_NAMES
 from hybrid_ml_scheduler.service.wire.statistics import (
     Correlations,
@@ -24,14 +25,16 @@ def _stored(metric: Metric) -> str:
     return STORED_NAMES.get(metric.value, metric.value)
 
 
-def stats_view(found: Statistics, window: int) -> Stats:
-    """Return statistics with the names of the wire."""
+def stats_view(found: Statistics, window: int, covers: WindowName, first_task: int) -> Stats:
+    """Return statistics with the names of the wire; the window begins with `first_task`."""
     wire_names = {stored: wire for wire, stored in STORED_NAMES.items()}
     names = [wire_names.get(name, name) for name in found.correlation_names]
     schedulers = list(found.schedulers)
     return Stats(
         window=window,
+        covers=covers,
         tasks=found.tasks,
+        window_tasks=0 if found.last_task is None else found.last_task - first_task + 1,
         first_task_id=found.first_task,
         last_task_id=found.last_task,
         win_loss={

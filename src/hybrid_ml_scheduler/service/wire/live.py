@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from hybrid_ml_scheduler.live.windows import WindowName
 from hybrid_ml_scheduler.service.wire.common import Answer, Demand
 from hybrid_ml_scheduler.service.wire.simulation import Shift, SimulationStatus
 
@@ -24,6 +25,7 @@ __all__ = [
     "ServerMessage",
     "SimulationUpdate",
     "Snapshot",
+    "Window",
 ]
 
 
@@ -49,7 +51,7 @@ class LatestResult(Answer):
 
 
 class Comparison(Answer):
-    """One strategy's standing over the whole run."""
+    """One strategy's standing over one window; every figure is of that window."""
 
     name: str
     tasks: int = Field(description="Tasks with an outcome.")
@@ -58,19 +60,39 @@ class Comparison(Answer):
     avg_wait: float | None
     avg_energy: float | None
     avg_cost: float | None
-    p95_latency: float | None = Field(description="Over the latest tasks.")
+    p95_latency: float | None = Field(description="Exact up to 1,000 tasks, else within 0.5 %.")
     total_time: float = Field(description="Sum of execution times.")
     total_energy: float
     total_cost: float
     device_seconds: float
-    makespan: float = Field(description="The last finish so far.")
-    makespan_gap: float | None = Field(description="makespan / proven bound - 1, over the scope of `bound`.")
-    time_gap: float | None = Field(description="Sum of execution times / proven bound - 1.")
+    cpu_load: float | None = Field(
+        description="Seconds of work given to the CPU in each simulated second; above 1 its queue grows."
+    )
+    gpu_load: float | None = Field(description="The same for one GPU, as the mean over all of them.")
+    makespan: float = Field(description="The last finish, counted from the beginning of the window.")
+    makespan_gap: float | None = Field(
+        description="makespan / proven bound - 1, over the scope of `bound`; null for other windows than the run."
+    )
+    time_gap: float | None = Field(
+        description="Sum of execution times / proven bound - 1; null for other windows than the run."
+    )
     efficiency: float | None = Field(description="Oracle's execution time / this strategy's; 1 = the oracle.")
     avg_gpu_fraction: float | None
     decisions: dict[str, int] = Field(description="How many tasks went to `cpu`, `gpu` and `split`.")
     oom_count: int
     failed: int
+
+
+class Window(Answer):
+    """Every strategy over the same tasks: the whole run, those since the last shift, or the latest 1,000."""
+
+    name: WindowName
+    first_task_id: int | None
+    last_task_id: int | None
+    tasks: int = Field(description="Tasks that entered the race.")
+    begin_s: float = Field(description="Simulated time at which the window begins.")
+    end_s: float
+    comparison: list[Comparison]
 
 
 class Bound(Answer):
@@ -150,7 +172,10 @@ class SimulationUpdate(Answer):
     task: LatestTask | None
     recent_tasks: list[LatestTask] = Field(description="Up to 20 of the tasks since the update before.")
     latest_results: dict[str, LatestResult]
-    comparison: list[Comparison]
+    comparison: list[Comparison] = Field(description="Over the whole run.")
+    windows: dict[WindowName, Window] = Field(
+        description="Over other windows: `latest`, the latest 1,000 tasks, and after a shift `shift`, those since then."
+    )
     focus: str
     utilization: ClusterLoad
     clusters: dict[str, ClusterLoad]

@@ -6,6 +6,7 @@ from enum import Enum
 
 from pydantic import Field
 
+from hybrid_ml_scheduler.live.windows import WindowName
 from hybrid_ml_scheduler.service.wire.common import Answer
 
 __all__ = ["Correlations", "HeatCell", "HeatMap", "Histogram", "Metric", "Percentiles", "Stats", "WinMatrix"]
@@ -80,8 +81,10 @@ class Percentiles(Answer):
 class Stats(Answer):
     """Everything the statistics widgets show, over the latest `window` tasks of the present run."""
 
-    window: int
+    window: int = Field(description="The most tasks that were looked at.")
+    covers: WindowName = Field(description="`shift` where only tasks since the last shift count, `run` without one.")
     tasks: int
+    window_tasks: int = Field(description="Tasks of the window in all; more than `tasks` where it is longer.")
     first_task_id: int | None
     last_task_id: int | None
     win_loss: dict[Metric, WinMatrix]

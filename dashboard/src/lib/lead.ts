@@ -1,0 +1,143 @@
+/** Who leads and why, in words made from the numbers of one window and nothing else. */
+import type { Comparison } from "@/client/types";
+import { digits, percent, seconds } from "./format";
+import type { MetricCard } from "./metrics";
+
+export interface Lead {
+  /** Who leads, and by how much. */
+  who: string;
+  /** What the numbers say about the reason; empty where they say nothing. */
+  why: string;
+}
+
+type LabelOf = (name: string) => string;
+
+interface Ranked {
+  row: Comparison;
+  value: number;
+}
+
+/** Closer than this is called level. */
+const LEVEL = 0.005;
+/** A part that makes up this much of a difference is its reason. */
+const MOST = 0.7;
+/** A device with this much work for every second is where tasks queue. */
+const BUSY = 0.85;
+
+function ranked(rows: readonly Comparison[], metric: MetricCard): Ranked[] {
+  return rows
+    .map((row) => ({ row, value: row.tasks > 0 ? metric.of(row) : null }))
+    .filter((one): one is Ranked => one.value !== null)
+    .sort((a, b) => a.value - b.value || (a.row.name < b.row.name ? -1 : 1));
+}
+
+/** How much more than the leader: `+31 %`, or a multiple where per cents would be unreadable. */
+function more(lead: number, other: number): string {
+  if (lead > 0 && other / lead >= 3) return `${digits(other / lead, 2)} times as much`;
+  return `+${percent(other / lead - 1, other / lead < 1.1 ? 1 : 0)}`;
+}
+
+function whoLeads(order: readonly Ranked[], metric: MetricCard, words: string, label: LabelOf): string {
+  const [first, second] = order as [Ranked, Ranked | undefined];
+  const name = label(first.row.name);
+  const text = metric.format(first.value);
+  if (!second) return `${name} races alone ${words}: ${metric.short.toLowerCase()} ${text}.`;
+  const level = order.filter(({ value }) => value <= first.value * (1 + LEVEL));
+  if (level.length === order.length)
+    return `All ${order.length} strategies are level in ${metric.short.toLowerCase()} ${words}: ${text}.`;
+  if (level.length > 1) {
+    const names = level.map(({ row }) => label(row.name));
+    return `${names.slice(0, -1).join(", ")} and ${names.at(-1)} are level at the head ${words}: ${metric.short.toLowerCase()} ${text}.`;
+  }
+  return `${name} leads ${words}: ${metric.short.toLowerCase()} ${text}; next is ${label(second.row.name)} with ${metric.format(second.value)} (${more(first.value, second.value)}).`;
+}
+
+/** Where most tasks of a strategy go. */
+function placement(row: Comparison): string {
+  const { cpu = 0, gpu = 0, split = 0 } = row.decisions as Record<string, number | undefined>;
+  const all = cpu + gpu + split;
+  const most = Math.max(cpu, gpu, split);
+  if (all === 0) return "";
+  const amount = most === all ? "every task" : `${percent(most / all)} of its tasks`;
+  const verb = most === all ? "is" : "are";
+  if (most === split) return `${amount} ${verb} split`;
+  if (most === cpu) return `${amount} ${most === all ? "stays" : "stay"} on the CPU`;
+  return `${amount} ${most === all ? "goes" : "go"} to a GPU alone`;
+}
+
+/** The device that a strategy's tasks queue at, if one has more work than it can well do. */
+function queue(row: Comparison): string {
+  const [cpu, gpu] = [row.cpu_load ?? 0, row.gpu_load ?? 0];
+  if (Math.max(cpu, gpu) < BUSY) return "";
+  const work = `${digits(Math.max(cpu, gpu))} s of work for every second`;
+  return cpu >= gpu ? `its CPU is the queue (${work})` : `its GPUs are the queue (${work} each)`;
+}
+
+function cause(row: Comparison): string {
+  const parts = [placement(row), queue(row)].filter((part) => part !== "");
+  return parts.length === 0 ? "" : `: ${parts.join(" and ")}`;
+}
+
+function whyLatency(first: Comparison, last: Comparison, label: LabelOf): string {
+  const [waits, runs] = [
+    (row: Comparison) => (row.avg_latency ?? 0) - (row.avg_time ?? 0),
+    (row: Comparison) => row.avg_time ?? 0,
+  ];
+  const total = (last.avg_latency ?? 0) - (first.avg_latency ?? 0);
+  const name = label(last.name);
+  if (waits(last) - waits(first) >= MOST * total)
+    return `Its tasks wait ${seconds(waits(first))} where those of ${name} wait ${seconds(waits(last))}${cause(last)}.`;
+  if (runs(last) - runs(first) >= MOST * total)
+    return `Its tasks run ${seconds(runs(first))} where those of ${name} run ${seconds(runs(last))}: there ${placement(last)}.`;
+  return `Its tasks wait ${seconds(waits(first))} and run ${seconds(runs(first))}; those of ${name} wait ${seconds(waits(last))} and run ${seconds(runs(last))}${cause(last)}.`;
+}
+
+function whyTime(first: Comparison, order: readonly Comparison[], label: LabelOf): string {
+  const soonest = [...order]
+    .filter((row) => row.avg_latency !== null)
+    .sort((a, b) => (a.avg_latency ?? 0) - (b.avg_latency ?? 0))[0];
+  if (!soonest || soonest.name === first.name) return "";
+  return `Queues do not count here: with them, ${label(soonest.name)} is ahead (${seconds(soonest.avg_latency)} from arrival to finish, ${label(first.name)} ${seconds(first.avg_latency)}).`;
+}
+
+function whyPrice(first: Comparison, last: Comparison, label: LabelOf): string {
+  return `It gives ${percent(first.avg_gpu_fraction)} of the work to GPUs, ${label(last.name)} ${percent(last.avg_gpu_fraction)}.`;
+}
+
+function whyMakespan(last: Comparison, label: LabelOf): string {
+  const jam = queue(last);
+  return jam === "" ? "" : `${label(last.name)} falls behind: ${placement(last)} and ${jam}.`;
+}
+
+/** That even the best cannot keep up; nothing else matters as much. */
+function overload(row: Comparison): string {
+  const most = Math.max(row.cpu_load ?? 0, row.gpu_load ?? 0);
+  if (most <= 1) return "";
+  const where = (row.cpu_load ?? 0) >= (row.gpu_load ?? 0) ? "CPU gets" : "GPUs each get";
+  return ` Even so its ${where} ${digits(most)} s of work for every second, so its queue grows.`;
+}
+
+function whyOf(order: readonly Ranked[], metric: MetricCard, label: LabelOf): string {
+  const first = order[0]?.row as Comparison;
+  const last = order.at(-1)?.row as Comparison;
+  const all = order.map(({ row }) => row);
+  switch (metric.key) {
+    case "latency":
+      return whyLatency(first, last, label) + overload(first);
+    case "time":
+      return whyTime(first, all, label);
+    case "makespan":
+      return whyMakespan(last, label);
+    default:
+      return whyPrice(first, last, label);
+  }
+}
+
+/** Who leads by a metric and why; `words` names the window. */
+export function leadOf(rows: readonly Comparison[], metric: MetricCard, words: string, label: LabelOf): Lead {
+  const order = ranked(rows, metric);
+  const [best, worst] = [order[0], order.at(-1)];
+  if (!best || !worst) return { who: `No task has finished ${words}.`, why: "" };
+  const differ = order.length > 1 && worst.value > best.value * (1 + LEVEL);
+  return { who: whoLeads(order, metric, words, label), why: differ ? whyOf(order, metric, label) : "" };
+}

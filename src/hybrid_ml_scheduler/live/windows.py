@@ -1,0 +1,91 @@
+"""The windows that strategies are compared over: the whole run, the tasks since the last shift, the latest thousand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+__all__ = ["LATEST", "Span", "WindowName", "Windows"]
+
+LATEST = 1000
+
+WindowName = Literal["run", "shift", "latest"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """The tasks of one window, the simulated time it covers, and how long the oracle would run its tasks."""
+
+    name: WindowName
+    first_task: int
+    last_task: int
+    begin_s: float
+    end_s: float
+    oracle_s: float
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks have entered."""
+        return self.last_task - self.first_task + 1
+
+
+class Windows:
+    """What a window needs that is no strategy's own: where it begins, and the oracle's answers in it."""
+
+    def __init__(self, first_task: int) -> None:
+        self._first_task = self._next_task = first_task
+        self._shift: tuple[int, float] | None = None
+        self._now_s = self.oracle_s = self._shift_oracle_s = 0.0
+        self._arrival_s, self._label_s = np.zeros(LATEST), np.zeros(LATEST)
+
+    def enter(self, task_id: int, arrival_s: float, label_s: float, now_s: float) -> None:
+        """Note a task of the race with the execution time of the oracle's split."""
+        slot = task_id % LATEST
+        self._arrival_s[slot], self._label_s[slot] = arrival_s, label_s
+        self.oracle_s += label_s
+        self._shift_oracle_s += label_s
+        self._next_task, self._now_s = task_id + 1, now_s
+
+    def shift(self, task_id: int, now_s: float) -> None:
+        """The tasks from this one on follow other laws."""
+        self._shift, self._shift_oracle_s = (task_id, now_s), 0.0
+
+    def spans(self) -> list[Span]:
+        """Return the windows; the one since the last shift begins with the first task after it."""
+        last = self._next_task - 1
+        spans = [self._span("run", self._first_task, 0.0, self.oracle_s)]
+        if self._shift is not None and self._shift[0] <= last:
+            spans.append(self._span("shift", *self._shift, self._shift_oracle_s))
+        first = max(self._first_task, last - LATEST + 1)
+        begin_s = 0.0 if first == self._first_task else float(self._arrival_s[first % LATEST])
+        spans.append(self._span("latest", first, begin_s, self._latest_oracle_s(first)))
+        return spans
+
+    def _span(self, name: WindowName, first: int, begin_s: float, oracle_s: float) -> Span:
+        last, now_s = self._next_task - 1, self._now_s
+        return Span(name=name, first_task=first, last_task=last, begin_s=begin_s, end_s=now_s, oracle_s=oracle_s)
+
+    def _latest_oracle_s(self, first: int) -> float:
+        return float(self._label_s[np.arange(first, self._next_task) % LATEST].sum())
+
+    def capture(self) -> Mapping[str, Any]:
+        """Return the whole state, picklable."""
+        return {
+            "next_task": self._next_task,
+            "shift": self._shift,
+            "now_s": self._now_s,
+            "oracle_s": self.oracle_s,
+            "shift_oracle_s": self._shift_oracle_s,
+            "arrival_s": self._arrival_s.copy(),
+            "label_s": self._label_s.copy(),
+        }
+
+    def restore(self, state: Mapping[str, Any], first_task: int) -> None:
+        """Continue from a captured state."""
+        self._first_task = first_task
+        for name, value in state.items():
+            setattr(self, name if name == "oracle_s" else f"_{name}", value)
+        self._arrival_s, self._label_s = self._arrival_s.copy(), self._label_s.copy()
