@@ -51,7 +51,7 @@ def test_axe_finds_no_serious_problem_in_any_view_of_either_theme(watcher: Tab, 
 def test_axe_finds_no_serious_problem_in_the_tour(browser: Browser, race: LiveService) -> None:
     with tab(browser, race.url, first_visit=True) as opened:
         page = opened.open("/")
-        expect(page.get_by_role("dialog")).to_be_visible()
+        expect(page.get_by_role("region", name="How to read the race")).to_be_visible()
         assert serious_problems(page) == []
 
 

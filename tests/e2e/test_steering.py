@@ -25,14 +25,14 @@ def test_pause_stops_the_counter_and_resume_lets_it_run(watcher: Tab, running: L
 
 
 def test_what_was_read_before_a_pause_is_read_once_more(watcher: Tab, running: LiveService) -> None:
-    page = watcher.open("/?window=10000")
+    page = watcher.open("/?window=run")
     running.client.patch("/api/simulation", json={"speed": 100})
     matrix = page.locator("section", has=page.get_by_role("heading", name="Win/loss matrix"))
-    expect(matrix).to_contain_text(re.compile(r"Per cent of the latest [\d,]+ tasks"))
+    expect(matrix).to_contain_text(re.compile(r"Per cent of the [\d,]+ tasks of this run"))
     page.wait_for_timeout(1500)
     running.held("pause")
-    tasks = running.get("/api/stats", window=10_000)["win_loss"]["latency"]["tasks"]
-    expect(matrix).to_contain_text(f"Per cent of the latest {tasks:,} tasks")
+    tasks = running.get("/api/stats", window="run")["win_loss"]["latency"]["tasks"]
+    expect(matrix).to_contain_text(f"Per cent of the {tasks:,} tasks of this run")
 
 
 def test_speed_and_load_reach_the_service(watcher: Tab, running: LiveService) -> None:
@@ -103,26 +103,25 @@ def test_a_retraining_is_announced_where_it_covers_nothing(browser: Browser, run
 def test_the_first_visit_explains_the_kitchen_once_and_again_on_request(browser: Browser, race: LiveService) -> None:
     with tab(browser, race.url, first_visit=True) as visitor:
         page = visitor.open("/")
-        tour = page.get_by_role("dialog")
+        tour = page.get_by_role("region", name="How to read the race")
         expect(tour).to_contain_text("one prep cook and four chefs")
         tour.get_by_role("button", name="Next").click()
         expect(tour).to_contain_text("The walk to the chef is the transfer")
-        tour.get_by_role("button", name="Skip").click()
+        tour.get_by_role("button", name="Close the explanation").click()
         expect(tour).to_have_count(0)
         page.reload()
         expect(page.locator("[data-phase='live']")).to_be_visible()
         expect(tour).to_have_count(0)
         page.get_by_role("button", name="Explain this with a kitchen").click()
-        expect(tour).to_be_visible()
+        expect(tour.get_by_role("button", name="Next")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(tour).to_have_count(0)
         assert visitor.complaints == []
 
 
 def test_the_theme_is_remembered_and_reaches_the_charts(browser: Browser, race: LiveService) -> None:
     with tab(browser, race.url, first_visit=True, color_scheme="light") as visitor:
         page = visitor.open("/")
-        # The tour is loaded late: a key pressed before it is there would be lost.
-        expect(page.get_by_role("dialog")).to_be_visible()
-        page.keyboard.press("Escape")
         expect(page.locator("html")).to_have_attribute("data-theme", "light")
         page.get_by_role("button", name="Switch to the dark theme").click()
         expect(page.locator("html")).to_have_attribute("data-theme", "dark")

@@ -43,9 +43,12 @@ METRICS = {
 }
 
 
-def test_the_race_shows_the_true_value_of_every_strategy_in_every_metric(watcher: Tab, standing: LiveService) -> None:
-    page = watcher.open("/")
-    rows = standings(standing)
+@pytest.mark.parametrize("window", ["run", "shift", "latest"])
+def test_the_race_shows_the_true_value_of_every_strategy_in_every_metric_and_window(
+    watcher: Tab, standing: LiveService, window: str
+) -> None:
+    page = watcher.open(f"/?window={window}")
+    rows = standings(standing, window)
     for label, field in METRICS.items():
         choice = page.get_by_role("group", name="Metric", exact=True).get_by_role("button", name=label)
         choice.click()
@@ -60,9 +63,60 @@ def test_the_race_shows_the_true_value_of_every_strategy_in_every_metric(watcher
         assert all(truth[name] == pytest.approx(min(truth.values()), rel=0.006) for name in leaders)
 
 
+def test_a_shift_makes_the_chart_begin_anew_and_every_widget_follows_one_switch(
+    watcher: Tab, running: LiveService
+) -> None:
+    page = watcher.open("/")
+    running.client.patch("/api/simulation", json={"workload": "heavy"})
+    running.wait(lambda status: status["workload"]["preset"] == "heavy")
+    windows = page.get_by_role("group", name="Tasks that count")
+    expect(windows.first.get_by_role("button", name="Since shift")).to_have_attribute("aria-pressed", "true")
+    before = running.status()["last_task_id"]
+    running.wait(lambda status: status["last_task_id"] > before + 10)
+    running.held("pause")
+    rows = standings(running, "shift")
+    assert {row["tasks"] for row in rows.values()} != {row["tasks"] for row in standings(running).values()}
+    await_bars(page, {name: row["avg_latency"] for name, row in rows.items()})
+    for window in ("Whole run", "Latest 1,000"):
+        windows.last.get_by_role("button", name=window).click()  # of the summary; the race follows
+        expect(windows.first.get_by_role("button", name=window)).to_have_attribute("aria-pressed", "true")
+        truth = standings(running, "run" if window == "Whole run" else "latest")
+        await_bars(page, {name: row["avg_latency"] for name, row in truth.items()})
+        for name, row in truth.items():
+            for column in ("avg_latency", "p95_latency"):
+                cell = page.locator(f"tr[data-strategy='{name}'] td[data-column='{column}']")
+                assert number(cell.inner_text()) == pytest.approx(row[column], rel=0.006), (name, column)
+    page.get_by_role("navigation", name="Views").get_by_role("link", name="Strategies").click()
+    expect(page.get_by_role("heading", name="Against the oracle")).to_be_visible()
+    expect(page.get_by_role("button", name="Latest 1,000")).to_have_attribute("aria-pressed", "true")
+
+
+def test_the_sentence_the_bars_and_the_screen_reader_name_the_same_leader_with_the_same_figures(
+    watcher: Tab, standing: LiveService
+) -> None:
+    page = watcher.open("/?window=run")
+    rows = standings(standing)
+    await_bars(page, {name: row["avg_latency"] for name, row in rows.items()})
+    leader = page.get_by_role("link", name=re.compile(r"^1\. ")).first
+    row = rows[str(leader.get_attribute("data-racer"))]
+    said = re.fullmatch(r"1\. (.+): (.+), running (.+), waiting (.+)", str(leader.get_attribute("aria-label")))
+    assert said is not None
+    sentence = page.locator("[data-lead]")
+    expect(sentence).to_contain_text(re.compile(rf"^.*{said[1]}.* (leads|are level)"))
+    expect(sentence).to_contain_text(f"latency {said[2]}")
+    assert number(said[2]) == pytest.approx(row["avg_latency"], rel=0.006)
+    assert number(said[3]) == pytest.approx(row["avg_time"], rel=0.006)
+    shares = {
+        str(bar.get_attribute("data-bar")): float(bar.locator("[data-running]").get_attribute("data-running") or "nan")
+        for bar in page.locator("[data-bar]").all()
+    }
+    wanted = {name: min(100.0, 100 * one["avg_time"] / one["avg_latency"]) for name, one in rows.items()}
+    assert shares == pytest.approx(wanted, rel=1e-6)
+
+
 def test_the_race_agrees_with_the_database(watcher: Tab, standing: LiveService) -> None:
-    page = watcher.open("/?metric=latency")
-    stored = standing.get("/api/stats", window=10_000)["percentiles"]
+    page = watcher.open("/?metric=latency&window=run")
+    stored = standing.get("/api/stats", window="run")["percentiles"]
     means = {row["scheduler"]: row["mean"] for row in stored if row["metric"] == "latency"}
     await_bars(page, means)
 
@@ -70,20 +124,21 @@ def test_the_race_agrees_with_the_database(watcher: Tab, standing: LiveService) 
 def test_the_proven_bound_and_every_gap_stand_in_the_race(watcher: Tab, standing: LiveService) -> None:
     bound = snapshot(standing)["update"]["bound"]
     for metric in ("time", "makespan"):
-        page = watcher.open(f"/?metric={metric}")
+        page = watcher.open(f"/?metric={metric}&window=run")
         note = page.locator("[data-bound]")
         assert float(note.get_attribute("data-bound") or "nan") == pytest.approx(bound["makespan_s"])
         expect(note).to_contain_text("proven that no strategy")
         for name, row in standings(standing).items():
             shown = page.locator(f"[data-racer='{name}'] [data-gap]").get_attribute("data-gap")
             assert float(shown or "nan") == pytest.approx(row[f"{metric}_gap"])
-    watcher.open("/?metric=energy")
-    expect(page.locator("[data-racer]").first).to_be_visible()
-    assert page.locator("[data-gap]").count() == 0, "no bound is proven for energy"
+    for nothing in ("metric=energy&window=run", "metric=time&window=latest"):  # no bound is proven for these
+        watcher.open(f"/?{nothing}")
+        expect(page.locator("[data-racer]").first).to_be_visible()
+        assert page.locator("[data-gap]").count() == 0, nothing
 
 
 def test_the_summary_rounds_the_true_averages(watcher: Tab, standing: LiveService) -> None:
-    page = watcher.open("/")
+    page = watcher.open("/?window=run")
     for name, row in standings(standing).items():
         for column in ("avg_time", "avg_latency", "avg_energy", "avg_cost"):
             cell = page.locator(f"tr[data-strategy='{name}'] td[data-column='{column}']")
@@ -99,7 +154,7 @@ def best_first(matrix: dict[str, Any]) -> list[int]:
 
 
 def test_the_win_matrix_is_the_services(watcher: Tab, standing: LiveService) -> None:
-    page = watcher.open("/?wins=time")
+    page = watcher.open("/?wins=time&window=latest")
     matrix = standing.get("/api/stats")["win_loss"]["time"]
     rows = page.get_by_role("region", name="Win/loss by execution time").locator("tbody tr")
     expect(rows).to_have_count(len(matrix["schedulers"]))
@@ -111,11 +166,13 @@ def test_the_win_matrix_is_the_services(watcher: Tab, standing: LiveService) -> 
 
 
 def test_each_strategy_has_its_details_a_plugins_too(watcher: Tab, standing: LiveService) -> None:
-    page = watcher.open("/strategies")
+    page = watcher.open("/strategies?window=run")
     update = snapshot(standing)["update"]
     assert "last_in_line" in {row["name"] for row in update["comparison"]}
     for row in update["comparison"]:
-        page.get_by_role("navigation", name="Strategies").locator(f"a[href='/strategies/{row['name']}']").click()
+        page.get_by_role("navigation", name="Strategies").locator(
+            f"a[href='/strategies/{row['name']}?window=run']"
+        ).click()
         expect(page.locator("code", has_text=row["name"])).to_be_visible()
         assert number(watcher.figure("efficiency")) == pytest.approx(row["efficiency"], abs=6e-4)
         for place, decided in row["decisions"].items():
@@ -161,7 +218,7 @@ def test_history_counts_what_is_stored(watcher: Tab, standing: LiveService) -> N
 
 
 def test_the_statistics_of_tasks_are_the_services(watcher: Tab, standing: LiveService) -> None:
-    page = watcher.open("/tasks")
+    page = watcher.open("/tasks?window=latest")
     stats = standing.get("/api/stats")
     expect(page.get_by_role("img", name=f"Histogram of {stats['tasks']:,} task sizes")).to_be_visible()
     filled = [cell for cell in stats["heat_map"]["cells"] if cell["tasks"]]

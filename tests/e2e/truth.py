@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from typing import Any
 
 from websockets.asyncio.client import connect
@@ -26,6 +27,12 @@ def snapshot(live: LiveService) -> dict[str, Any]:
     return heard[0]
 
 
-def standings(live: LiveService) -> dict[str, dict[str, Any]]:
-    """Every strategy's row of the comparison."""
-    return {row["name"]: row for row in snapshot(live)["update"]["comparison"]}
+def standings(live: LiveService, window: str = "run") -> dict[str, dict[str, Any]]:
+    """Every strategy's row of the comparison over one window, once a race that stands is shown to its last task."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while True:
+        found = live.get("/api/standings", window=window)
+        if found["last_task_id"] == live.status()["last_task_id"]:
+            return {row["name"]: row for row in found["comparison"]}
+        assert time.monotonic() < deadline_s, "the last task is not shown"
+        time.sleep(0.05)

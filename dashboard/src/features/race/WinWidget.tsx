@@ -39,7 +39,7 @@ export function WinWidget() {
             options={OPTIONS}
             onChange={(key) => change({ wins: key })}
           />
-          <WindowChoice />
+          <WindowChoice brief />
         </>
       }
       meaning={`In per cent of ${scopeWords(answer.data, matrix?.tasks)}: how often the row's value was lower than the column's. Equal values count for nobody, so two cells facing each other need not sum to 100. The order is by how much more a strategy wins than it loses.`}

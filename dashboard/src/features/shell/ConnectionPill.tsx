@@ -1,28 +1,42 @@
+import type { SimulationStatus } from "@/client/types";
 import { count } from "@/lib/format";
 import type { Phase } from "@/live/state";
 import { useLive } from "@/live/store";
-import { useOutOfSight } from "./useSight";
+import { useOutOfSight, useProblem } from "./useSight";
 
 /** The last word alone is what a phone has room for. */
 const WORDS: Record<Phase, { text: string; short: string; tone: string }> = {
   connecting: { text: "Connecting", short: "…", tone: "var(--warn)" },
-  live: { text: "Live", short: "Live", tone: "var(--good)" },
+  live: { text: "Connected", short: "On", tone: "var(--good)" },
   reconnecting: { text: "Reconnecting", short: "Lost", tone: "var(--warn)" },
   down: { text: "Service down", short: "Down", tone: "var(--bad)" },
 };
 
+/** With a connection, the word is about the race: only one that runs is live. */
+const STATES: Record<SimulationStatus["state"], { text: string; short: string; tone: string }> = {
+  running: { text: "Live", short: "Live", tone: "var(--good)" },
+  paused: { text: "Paused", short: "Paused", tone: "var(--warn)" },
+  stopped: { text: "Stopped", short: "Stopped", tone: "var(--muted)" },
+  idle: { text: "No race", short: "No race", tone: "var(--muted)" },
+};
+
 const BLIND = { text: "Out of sight", short: "Lost", tone: "var(--warn)" };
 
-/** How the tab is connected, and how many updates it did not get. */
+/** Whether the race is live, or why nothing of it is heard; and how many updates this tab did not get. */
 export function ConnectionPill() {
   const phase = useLive((s) => s.connection.phase);
   const reconnects = useLive((s) => s.connection.reconnects);
   const missed = useLive((s) => s.missed);
   const state = useLive((s) => s.update?.status.state);
-  const still = phase === "live" && state !== undefined && state !== "running";
+  const halted = useProblem() !== null;
+  const runs = phase === "live" && state === "running" && !halted;
   // The service answers and hears nothing itself: that is not live.
   const blind = useOutOfSight() !== null && phase === "live";
-  const { text, short, tone } = blind ? BLIND : WORDS[phase];
+  const { text, short, tone } = blind
+    ? BLIND
+    : phase === "live" && state !== undefined
+      ? STATES[halted ? "stopped" : state]
+      : WORDS[phase];
   const details = [
     missed > 0
       ? `${count(missed)} updates were skipped because this tab was slower than the service`
@@ -32,7 +46,7 @@ export function ConnectionPill() {
   return (
     <span className="chip" role="status" title={details.join(", ")} data-phase={phase} data-missed={missed}>
       <span className="relative flex size-2" aria-hidden="true">
-        {phase === "live" && !still && !blind && (
+        {runs && !blind && (
           <span
             className="absolute inset-0 animate-ping rounded-full opacity-60"
             style={{ background: tone }}

@@ -24,12 +24,14 @@ function taskOf(params: URLSearchParams): number | null {
 export function Shell() {
   const [params, change] = useView();
   const navigation = useNavigation();
-  const [touring, setTouring] = useState(() => localStorage.getItem(TOUR_SEEN) === null);
+  const [tour, setTour] = useState<"first" | "asked" | null>(() =>
+    localStorage.getItem(TOUR_SEEN) === null ? "first" : null,
+  );
   const isAsked = useNewRun((s) => s.isAsked);
   const task = taskOf(params);
   const endTour = (): void => {
     localStorage.setItem(TOUR_SEEN, "yes");
-    setTouring(false);
+    setTour(null);
   };
   return (
     <div className="mx-auto flex min-h-dvh max-w-[110rem] flex-col px-3 pb-10 sm:px-5">
@@ -39,17 +41,22 @@ export function Shell() {
       >
         Skip to the view
       </a>
-      <Header onTour={() => setTouring(true)} />
+      <Header onTour={() => setTour("asked")} />
       <ControlBar />
       <KeyPrompt />
       <Situation />
+      {tour !== null && (
+        // Its room is kept while it is loaded, so that nothing below jumps.
+        <Suspense fallback={<div className="glass mt-3 h-[7.9rem] max-sm:h-44" />}>
+          <Tour onEnd={endTour} isAsked={tour === "asked"} />
+        </Suspense>
+      )}
       <main id="view" className="mt-3 flex-1" aria-busy={navigation.state === "loading"}>
         <Outlet />
       </main>
       <Suspense fallback={null}>
         {task !== null && <AuditDrawer taskId={task} onClose={() => change({ task: null })} />}
         {isAsked && <NewRunDialog />}
-        {touring && <Tour onEnd={endTour} />}
       </Suspense>
       <ScrollRestoration getKey={(location) => location.pathname} />
     </div>

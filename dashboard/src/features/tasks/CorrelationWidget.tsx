@@ -37,7 +37,7 @@ export function CorrelationWidget() {
       table={table}
       controls={
         <>
-          <WindowChoice />
+          <WindowChoice brief />
           <Pick
             label="Whose outcomes"
             value={scheduler}

@@ -37,7 +37,7 @@ export function HeatWidget() {
       title="Best device"
       meaning="For each range of size and intensity: where the oracle sent most of the tasks (least execution time, queues ignored), and the mean share it gave to a GPU. Empty cells had no task."
       table={table}
-      controls={<WindowChoice />}
+      controls={<WindowChoice brief />}
       foot={`The oracle's choice for most tasks; the number is the mean GPU share in %, over ${scopeWords(answer.data)}; stronger colour, more tasks.`}
     >
       <Answer

@@ -19,7 +19,7 @@ export function SizesWidget() {
       title="Task sizes"
       meaning="How many of the window's tasks had which size. The ranges are equally wide on a log scale, so the bars to the right cover more sizes; point at a bar for its range. Size has no unit."
       table={table}
-      controls={<WindowChoice />}
+      controls={<WindowChoice brief />}
       foot={`How often each size came up among ${scopeWords(answer.data)}.`}
     >
       <Answer

@@ -44,7 +44,7 @@ export function Pick<T extends string>({ label, value, options, onChange }: Choi
       onChange={(event) => onChange(event.target.value as T)}
     >
       {options.map((option) => (
-        <option key={option.key} value={option.key}>
+        <option key={option.key} value={option.key} disabled={option.refusal !== undefined}>
           {option.label}
         </option>
       ))}
