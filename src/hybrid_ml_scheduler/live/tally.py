@@ -86,7 +86,7 @@ def _add_all(
         _add(rows[row], place[row], unfitting[row], run[0], run[1], run[2])
         if task_id[row] >= shift_task:
             _add(rows[row], place[row], unfitting[row], shift[0], shift[1], shift[2])
-        slot = task_id[row] % LATEST
+        slot = task_id[row] % len(ids)
         if ids[slot] < task_id[row]:  # else the outcome came so late that a newer task has taken its place
             ids[slot], places[slot], marks[slot] = task_id[row], place[row], unfitting[row]
             values[slot] = rows[row]

@@ -138,7 +138,14 @@ export function RaceWidget() {
       )}
       controls={controls}
       table={table}
-      foot={<BoundNote metric={metric} bound={isWhole ? bound : undefined} scale={scale} isLevel={isLevel(racers)} />}
+      foot={
+        <BoundNote
+          metric={metric}
+          bound={isWhole ? bound : undefined}
+          scale={scale}
+          isLevel={isLevel(racers)}
+        />
+      }
     >
       {rows === undefined ? (
         <Loading title="Waiting for the race" />
