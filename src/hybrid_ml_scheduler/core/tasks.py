@@ -66,6 +66,7 @@ class OptionalColumns(TypedDict, total=False):
     duration_factor: npt.ArrayLike | None
     kind: npt.ArrayLike | None
     kind_names: Iterable[str]
+    requested_time: npt.ArrayLike | None
     deadline: npt.ArrayLike | None
     divisible: npt.ArrayLike | None
     gpus_required: npt.ArrayLike | None
@@ -81,6 +82,7 @@ _NEUTRAL: Mapping[str, tuple[type, Any]] = {
     "gpu_time": (np.float64, math.nan),
     "duration_factor": (np.float64, 1.0),
     "kind": (np.int64, 0),
+    "requested_time": (np.float64, math.nan),
     "deadline": (np.float64, math.nan),
     "divisible": (np.bool_, True),
     "gpus_required": (np.int64, 1),
@@ -107,6 +109,7 @@ class TaskBatch:
     Parents are stored as one flat column: those of row i are
     `parent_ids[parent_offsets[i]:parent_offsets[i + 1]]`. The kind of row i is `kind_names[kind[i]]`; seconds on the
     GPU type `gpu_types[k]` are `gpu_times[:, k]`.
+    `requested_time` is what the user asked for beforehand, in CPU seconds (NaN: nothing); it decides nothing by itself.
     `duration_factor` is the luck of each task (1 = as estimated); strategies never see it.
     `assumptions` names every guess that was needed to make the tasks, in words.
     """
@@ -122,6 +125,7 @@ class TaskBatch:
     parent_ids: IntColumn
     duration_factor: FloatColumn
     kind: IntColumn
+    requested_time: FloatColumn
     deadline: FloatColumn
     divisible: BoolColumn
     gpus_required: IntColumn

@@ -41,6 +41,7 @@ _RULES: tuple[tuple[str, str, Callable[[FloatColumn], Mask]], ...] = (
     ("gpu_time", "a finite number above 0", _above_zero_or_unknown),
     ("duration_factor", "a finite number above 0", _above_zero),
     ("speedup_factor", "a finite number above 0", _above_zero),
+    ("requested_time", "a finite number above 0", _above_zero_or_unknown),
     ("deadline", "a finite number above 0", _above_zero_or_unknown),
     ("gpus_required", "at least 1", lambda column: column >= 1),
 )

@@ -28,6 +28,7 @@ OPTIONAL_COLUMNS = (
     "gpu_time",
     "duration_factor",
     "kind",
+    "requested_time",
     "deadline",
     "divisible",
     "gpus_required",
@@ -59,6 +60,7 @@ def _telling(batch: TaskBatch) -> list[str]:
     said = {
         "duration_factor": batch.is_noisy,
         "kind": any(batch.kind_names[code] for code in np.unique(batch.kind)),
+        "requested_time": not np.isnan(batch.requested_time).all(),
         "deadline": not np.isnan(batch.deadline).all(),
         "divisible": not batch.divisible.all(),
         "gpus_required": bool((batch.gpus_required > 1).any()),
@@ -122,6 +124,7 @@ def batch_from_table(table: Table) -> TaskBatch:
         duration_factor=_optional(table, "duration_factor", 1.0),
         kind=kinds,
         kind_names=kind_names,
+        requested_time=_optional(table, "requested_time", math.nan),
         deadline=_optional(table, "deadline", math.nan),
         divisible=_divisible(table, gangs),
         gpus_required=gangs,

@@ -18,6 +18,7 @@ COLUMNS = (
     "parent_offsets",
     "parent_ids",
     "duration_factor",
+    "requested_time",
     "deadline",
     "divisible",
     "gpus_required",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.workload import TaskStream, WorkloadParameters, generate
+from hybrid_ml_scheduler.workload import TaskStream, WorkloadParameters, generate, load, write_csv
 
-from .comparing import COLUMNS, fingerprint
+from .comparing import COLUMNS, DATA, fingerprint
 
 PLAIN = WorkloadParameters(num_tasks=6000, noise_sigma=0.2, dependency_probability=0.1)
 KINDS = PLAIN.with_values({"kinds": 12})
@@ -61,3 +63,30 @@ def test_a_plan_without_kinds_reads_as_before_there_were_any() -> None:
 def test_a_number_of_kinds_that_is_none_is_refused(wrong: object) -> None:
     with pytest.raises(PlanError, match=r"workload\.kinds"):
         PLAIN.with_values({"kinds": wrong})
+
+
+def _kinds_of(name: str) -> set[str]:
+    batch = load(DATA / name)
+    return {batch.kind_names[code] for code in batch.kind.tolist()}
+
+
+def test_every_reader_says_what_sort_of_work_a_task_is(tmp_path: Path) -> None:
+    assert _kinds_of("jobs.swf") == {"user 1", "user 2", "user 3"}
+    assert _kinds_of("openb_pods.csv") == {"no GPU, BE", "V100M32|A10, LS", "any GPU, LS"}
+    assert _kinds_of("philly.csv") == {"aaaaaa", "bbbbbb", "cccccc"}
+    assert _kinds_of("workflow.json") == {"fork", "left", "right", "join"}
+    requests = tmp_path / "AzureLLMInferenceTrace_code.csv"
+    requests.write_bytes((DATA / "azure_llm.csv").read_bytes())
+    batch = load(requests)
+    assert set(batch.kind_names) == {"", "code"}
+
+
+def test_a_job_log_tells_what_was_requested_beforehand() -> None:
+    requested = load(DATA / "jobs.swf").requested_time
+    assert (~np.isnan(requested)).any()
+
+
+def test_requested_times_survive_the_own_csv(tmp_path: Path) -> None:
+    batch = load(DATA / "jobs.swf")
+    write_csv(batch, tmp_path / "jobs.csv")
+    assert fingerprint(load(tmp_path / "jobs.csv")) == fingerprint(batch)

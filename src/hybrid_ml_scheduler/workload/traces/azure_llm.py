@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from hybrid_ml_scheduler.workload import draws
@@ -11,6 +13,7 @@ from hybrid_ml_scheduler.workload.traces.records import ANY_MODE, Assumption, Re
 
 __all__ = ["COLUMNS", "read"]
 
+SERVICES = ("code", "conv")
 COLUMNS = ("TIMESTAMP", "ContextTokens", "GeneratedTokens")
 
 
@@ -36,7 +39,14 @@ def read(table: Table, options: TraceOptions) -> Records:
         parent_offsets=np.zeros(count + 1, dtype=np.int64),
         parent_ids=np.zeros(0, dtype=np.int64),
         notes=_notes(options, decode, prefill),
+        kind=(_service(table.path),) * count,
     )
+
+
+def _service(path: Path) -> str:
+    """The service that the requests went to; the public files tell it by their names."""
+    name = path.name.lower()
+    return next((service for service in SERVICES if service in name), "")
 
 
 def _notes(options: TraceOptions, decode: float, prefill: float) -> tuple[Assumption, ...]:

@@ -62,6 +62,7 @@ def _batch(kept: Records, seed: int, options: TraceOptions) -> TaskBatch:
     half = np.isnan(cpu_s) != np.isnan(gpu_s)
     factor = np.where(half, rng["speedup"].lognormal(0.0, options.speedup_sigma, len(kept)), 1.0)
     notes = (*kept.notes, *intensity_notes, *memory_notes, _time_scale_note(options))
+    codes = {name: code for code, name in enumerate(dict.fromkeys(["", *kept.kind]))}
     batch = batch_of(
         task_id=kept.task_id,
         size=_size(cpu_s, gpu_s, factor, intensity),
@@ -71,6 +72,9 @@ def _batch(kept: Records, seed: int, options: TraceOptions) -> TaskBatch:
         cpu_time=cpu_s,
         gpu_time=gpu_s,
         speedup_factor=factor,
+        kind=None if not kept.kind else [codes[name] for name in kept.kind],
+        kind_names=codes,
+        requested_time=None if kept.requested_s is None else kept.requested_s * options.time_scale,
         parent_offsets=kept.parent_offsets,
         parent_ids=kept.parent_ids,
     )
@@ -111,6 +115,8 @@ def _first(records: Records, source: str, limit: int | None, part: Part) -> Reco
     names = ("task_id", "cpu_s", "gpu_s", "intensity", "memory_mb", "mode")
     return replace(
         records,
+        kind=tuple(records.kind[row] for row in order.tolist()) if records.kind else (),
+        requested_s=None if records.requested_s is None else records.requested_s[order],
         arrival_s=records.arrival_s[order] - records.arrival_s[order].min(),
         parent_offsets=offsets,
         parent_ids=parents,

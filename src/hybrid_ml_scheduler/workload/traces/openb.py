@@ -54,6 +54,7 @@ def read(table: Table, options: TraceOptions) -> Records:
         parent_offsets=np.zeros(count + 1, dtype=np.int64),
         parent_ids=np.zeros(0, dtype=np.int64),
         notes=_notes(np.isnan(lifetime), created < start, start, options),
+        kind=_kinds(table, share, kept.tolist()),
         target_load=0.7,
     )
 
@@ -72,6 +73,13 @@ def _gpu_share(table: Table) -> FloatColumn:
     gpus, milli = table.integers("num_gpu"), table.numbers("gpu_milli", least=0.0, most=1000.0)
     table.refuse_first((gpus == 1) & (milli == 0.0), "gpu_milli", "above 0 although num_gpu is 1")
     return np.where(gpus == 1, milli / 1000.0, gpus)
+
+
+def _kinds(table: Table, share: FloatColumn, rows: list[int]) -> tuple[str, ...]:
+    """The type of GPU that a pod asked for and its quality of service."""
+    types, services = table.columns["gpu_spec"], table.columns["qos"]
+    asked = [(types[row].strip() or "any GPU") if share[row] > 0.0 else "no GPU" for row in rows]
+    return tuple(f"{one}, {services[row].strip()}".rstrip(", ") for one, row in zip(asked, rows, strict=True))
 
 
 def _start(created: FloatColumn, options: TraceOptions) -> float:

@@ -38,6 +38,7 @@ def read(table: Table, options: TraceOptions) -> Records:
         parent_offsets=np.zeros(count + 1, dtype=np.int64),
         parent_ids=np.zeros(0, dtype=np.int64),
         notes=(_note(gpus),),
+        kind=tuple(name.strip() for name in table.columns["cluster"]),
         target_load=0.7,
     )
 

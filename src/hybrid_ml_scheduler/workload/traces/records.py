@@ -33,6 +33,7 @@ def unknown(count: int) -> FloatColumn:
 class Records:
     """Columns of a trace in file order; `mode` says which hump of intensity a task belongs to, if anything does.
 
+    `kind` says what sort of work a task is ("" = the file does not say), `requested_s` what its user asked for.
     `target_load` is the dialect's default for traces whose cluster was larger than a node.
     """
 
@@ -46,6 +47,8 @@ class Records:
     parent_offsets: IntColumn
     parent_ids: IntColumn
     notes: tuple[Assumption, ...]
+    kind: tuple[str, ...] = field(default=())
+    requested_s: FloatColumn | None = field(default=None)
     target_load: float | None = field(default=None)
 
     def __len__(self) -> int:

@@ -70,7 +70,18 @@ def read(table: Table, options: TraceOptions) -> Records:
         parent_offsets=offsets,
         parent_ids=parents,
         notes=(*_notes(len(table), count), *memory_notes, *parent_notes),
+        kind=_kinds(table, kept),
+        requested_s=np.where(numbers["requested_time"] > 0.0, numbers["requested_time"], np.nan)[kept],
         target_load=0.7,
+    )
+
+
+def _kinds(table: Table, kept: IntColumn) -> tuple[str, ...]:
+    """The executable that a job ran, where the log names it, else its user."""
+    programs, users = table.integers("application", least=-1), table.integers("user", least=-1)
+    pairs = zip(programs[kept].tolist(), users[kept].tolist(), strict=True)
+    return tuple(
+        f"application {program}" if program >= 0 else f"user {user}" if user >= 0 else "" for program, user in pairs
     )
 
 

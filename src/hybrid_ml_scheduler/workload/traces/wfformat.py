@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,6 +21,8 @@ from hybrid_ml_scheduler.workload.traces.records import ANY_MODE, Assumption, Re
 __all__ = ["read"]
 
 _BYTES_PER_MB = 1e6
+LONGEST_KIND = 100
+_NUMBERING = re.compile(r"[\s_\-.(]*(ID)?[\d()]*$")
 _ABSURD = 1e300
 _Graph = Sequence[Sequence[int]]
 
@@ -50,7 +53,19 @@ def read(path: Path, text: str, options: TraceOptions) -> Records:
         parent_offsets=offsets,
         parent_ids=flat,
         notes=_notes(intensity, memory),
+        kind=tuple(_kind(name, run) for name, _, run in tasks),
     )
+
+
+def _kind(name: str, run: Mapping[str, Any]) -> str:
+    """The program that a task ran, else its category, else its name without what numbers it."""
+    command = run.get("command")
+    program = command.get("program") if isinstance(command, dict) else None
+    for told in (program, run.get("category")):
+        if isinstance(told, str) and told.isprintable() and 0 < len(told) <= LONGEST_KIND and " " not in told:
+            return told
+    short = _NUMBERING.sub("", name)[:LONGEST_KIND]
+    return short if short.isprintable() else ""
 
 
 def _refuse(path: Path, reason: str) -> NoReturn:
