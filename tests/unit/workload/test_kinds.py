@@ -89,4 +89,4 @@ def test_a_job_log_tells_what_was_requested_beforehand() -> None:
 def test_requested_times_survive_the_own_csv(tmp_path: Path) -> None:
     batch = load(DATA / "jobs.swf")
     write_csv(batch, tmp_path / "jobs.csv")
-    assert fingerprint(load(tmp_path / "jobs.csv")) == fingerprint(batch)
+    assert np.array_equal(load(tmp_path / "jobs.csv").requested_time, batch.requested_time, equal_nan=True)

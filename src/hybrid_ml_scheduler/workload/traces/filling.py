@@ -22,7 +22,7 @@ from hybrid_ml_scheduler.workload.traces.records import ANY_MODE, PARALLEL, SERI
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.physics import Node
 
-__all__ = ["completed"]
+__all__ = ["completed", "size_for_times"]
 
 _REFERENCE_SIZE = 1000.0
 Filled = tuple[FloatColumn, list[Assumption]]
@@ -65,7 +65,7 @@ def _batch(kept: Records, seed: int, options: TraceOptions) -> TaskBatch:
     codes = {name: code for code, name in enumerate(dict.fromkeys(["", *kept.kind]))}
     batch = batch_of(
         task_id=kept.task_id,
-        size=_size(cpu_s, gpu_s, factor, intensity),
+        size=size_for_times(cpu_s, gpu_s, factor, intensity),
         compute_intensity=intensity,
         memory_required=memory,
         arrival_time=kept.arrival_s * options.time_scale,
@@ -172,7 +172,7 @@ def _memory(records: Records, rng: _Streams, options: TraceOptions) -> Filled:
     return np.where(missing, guess, records.memory_mb), [Assumption(name="guessed_memory", text=text)]
 
 
-def _size(cpu_s: FloatColumn, gpu_s: FloatColumn, factor: FloatColumn, intensity: FloatColumn) -> FloatColumn:
+def size_for_times(cpu_s: FloatColumn, gpu_s: FloatColumn, factor: FloatColumn, intensity: FloatColumn) -> FloatColumn:
     """The size for which the default physics gives the CPU time, measured or guessed by the default physics."""
     reference_s, gain = _reference(intensity)
     believed_s = np.where(np.isnan(cpu_s), gpu_s * gain * factor, cpu_s)
