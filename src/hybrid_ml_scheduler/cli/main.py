@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -47,7 +48,7 @@ _EXAMPLES = {
     "profile": "Example: `hms profile --quick --out mine.json`, then `hms race --hardware mine.json`",
 }
 
-_INTERRUPTED = 130
+_INTERRUPTED, _TERMINATED = 130, 143
 
 
 class _Overview(PlainGroup):
@@ -111,8 +112,20 @@ def _options(
 
 
 def main() -> None:
-    """Run a command; whatever a user can cause ends in one sentence and exit code 2."""
-    sys.exit(run(sys.argv[1:]))
+    """Run a command; whatever a user can cause ends in one sentence and exit code 2.
+
+    A polite kill ends it as Ctrl-C does, so that nothing is left lying about; a second one at once.
+    """
+    killed: list[int] = []
+
+    def interrupt(number: int, _: object) -> None:
+        killed.append(number)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+    code = run(sys.argv[1:])
+    sys.exit(_TERMINATED if killed and code == _INTERRUPTED else code)
 
 
 def run(arguments: Sequence[str]) -> int:

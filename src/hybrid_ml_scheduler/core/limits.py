@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["MOST_GPUS", "MOST_SEED", "MOST_SEEDS"]
+__all__ = ["LEAST_AMOUNT", "MOST_AMOUNT", "MOST_GPUS", "MOST_SEED", "MOST_SEEDS"]
 
+# Sizes, megabytes and seconds: far beyond any machine, and so that no formula overflows or ends at zero.
+LEAST_AMOUNT, MOST_AMOUNT = 1e-12, 1e12
 MOST_GPUS = 1024
 # What a database's whole numbers can hold.
 MOST_SEED = 2**63 - 1

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
+from hybrid_ml_scheduler.core.limits import LEAST_AMOUNT, MOST_AMOUNT
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 
 __all__ = ["parent_rows", "validated"]
@@ -17,11 +18,11 @@ _LONGEST_KIND = 200
 
 
 def _at_least_zero(column: FloatColumn) -> Mask:
-    return np.isfinite(column) & (column >= 0)
+    return (column >= 0) & (column <= MOST_AMOUNT)
 
 
 def _above_zero(column: FloatColumn) -> Mask:
-    return np.isfinite(column) & (column > 0)
+    return (column >= LEAST_AMOUNT) & (column <= MOST_AMOUNT)
 
 
 def _share(column: FloatColumn) -> Mask:
@@ -32,17 +33,19 @@ def _above_zero_or_unknown(column: FloatColumn) -> Mask:
     return np.isnan(column) | _above_zero(column)
 
 
+_POSITIVE = f"within [{LEAST_AMOUNT:g}, {MOST_AMOUNT:g}]"
+_NOT_NEGATIVE = f"within [0, {MOST_AMOUNT:g}]"
 _RULES: tuple[tuple[str, str, Callable[[FloatColumn], Mask]], ...] = (
-    ("size", "a finite number above 0", _above_zero),
+    ("size", _POSITIVE, _above_zero),
     ("compute_intensity", "within [0, 1]", _share),
-    ("memory_required", "a finite number of at least 0", _at_least_zero),
-    ("arrival_time", "a finite number of at least 0", _at_least_zero),
-    ("cpu_time", "a finite number above 0", _above_zero_or_unknown),
-    ("gpu_time", "a finite number above 0", _above_zero_or_unknown),
-    ("duration_factor", "a finite number above 0", _above_zero),
-    ("speedup_factor", "a finite number above 0", _above_zero),
-    ("requested_time", "a finite number above 0", _above_zero_or_unknown),
-    ("deadline", "a finite number above 0", _above_zero_or_unknown),
+    ("memory_required", _NOT_NEGATIVE, _at_least_zero),
+    ("arrival_time", _NOT_NEGATIVE, _at_least_zero),
+    ("cpu_time", _POSITIVE, _above_zero_or_unknown),
+    ("gpu_time", _POSITIVE, _above_zero_or_unknown),
+    ("duration_factor", _POSITIVE, _above_zero),
+    ("speedup_factor", _POSITIVE, _above_zero),
+    ("requested_time", _POSITIVE, _above_zero_or_unknown),
+    ("deadline", _POSITIVE, _above_zero_or_unknown),
     ("gpus_required", "at least 1", lambda column: column >= 1),
 )
 
@@ -86,8 +89,7 @@ def _check_types(batch: TaskBatch, source: str) -> None:
         if len(wrong):
             row = int(wrong[0])
             raise WorkloadError(
-                f"{source}: task {batch.task_id[row]} has gpu_time.{name} = {column[row]:g}, "
-                "which is not a finite number above 0."
+                f"{source}: task {batch.task_id[row]} has gpu_time.{name} = {column[row]:g}, which is not {_POSITIVE}."
             )
 
 

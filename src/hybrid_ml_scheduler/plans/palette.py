@@ -15,6 +15,7 @@ from hybrid_ml_scheduler.schedulers.registry import available
 
 __all__ = ["Style", "label_of", "palette", "spares", "style_of"]
 
+_CROSSES = "x1234"
 _given: dict[str, Style] = {}  # so that no two strategies of one process wear the same
 
 
@@ -24,6 +25,11 @@ class Style(NamedTuple):
     colour: str
     marker: str
     dash: str
+
+    @property
+    def is_cross(self) -> bool:
+        """Whether the marker is made of strokes, with no inside to fill and no edge around it."""
+        return self.marker in _CROSSES
 
 
 def _table(file: str) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.limits import LEAST_AMOUNT, MOST_AMOUNT
 from hybrid_ml_scheduler.core.nearest import nearest_hint
 
 __all__ = ["ARRIVAL_LAWS", "INTENSITY_LAWS", "MEMORY_LAWS", "SIZE_LAWS", "WorkloadParameters"]
@@ -49,8 +50,6 @@ class WorkloadParameters:
             _check_law(name, getattr(self, name), laws)
         for name, (least, most) in _RANGES.items():
             object.__setattr__(self, name, _checked_range(name, getattr(self, name), least, most))
-        if self.size_range[0] <= 0.0:
-            raise PlanError(f"workload.size_range = {_shown(self.size_range)} must begin above 0.")
         _check_number("arrival_rate", self.arrival_rate, least=1e-9, most=1e9)
         _check_number("dependency_probability", self.dependency_probability, most=1.0)
         _check_number("noise_sigma", self.noise_sigma, most=5.0)
@@ -83,9 +82,11 @@ _LAWS = {
     "memory_law": MEMORY_LAWS,
     "arrival_law": ARRIVAL_LAWS,
 }
-# Far beyond any machine, and small enough that no formula overflows.
-_HUGE = 1e12
-_RANGES = {"size_range": (0.0, _HUGE), "intensity_range": (0.0, 1.0), "memory_range": (0.0, _HUGE)}
+_RANGES = {
+    "size_range": (LEAST_AMOUNT, MOST_AMOUNT),
+    "intensity_range": (0.0, 1.0),
+    "memory_range": (0.0, MOST_AMOUNT),
+}
 _COUNTS = {
     "num_tasks": (1, 100_000_000),
     "max_parents": (1, 64),

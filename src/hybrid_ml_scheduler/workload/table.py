@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
+from hybrid_ml_scheduler.core.limits import LEAST_AMOUNT, MOST_AMOUNT
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 
 __all__ = ["Table", "csv_table", "make_table"]
@@ -72,6 +73,9 @@ class Table:
             wrong &= ~empty
             values[empty] = missing
         self.refuse_first(wrong, name, demand)
+        self.refuse_first(np.abs(values) > MOST_AMOUNT, name, f"at most {MOST_AMOUNT:g}")
+        if above == 0.0:
+            self.refuse_first(values < LEAST_AMOUNT, name, f"at least {LEAST_AMOUNT:g}")
         return values
 
     def integers(self, name: str, *, least: int = 0, missing: int | None = None) -> IntColumn:

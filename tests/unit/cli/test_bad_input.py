@@ -49,6 +49,8 @@ def test_a_wrong_flag_is_one_sentence(
 
 
 HINTS = [
+    (["profile", "--out", "/proc/profile.json"], "--out /proc/profile.json cannot be written: No such file"),
+    (["profile", "--out", "/dev/null"], "--out /dev/null must name a plain file"),
     (["db", "check", "--database", "sqlite:///none.db"], "run 'hms db upgrade' with the same --database"),
     (["db", "check"], "run 'hms db upgrade' to create it"),
     (["db", "export", "h.txt"], "--as csv or --as parquet"),

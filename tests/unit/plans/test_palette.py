@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from itertools import combinations, product
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hybrid_ml_scheduler.plans import palette as palettes
 from hybrid_ml_scheduler.plans.palette import label_of, palette, spares, style_of
+from hybrid_ml_scheduler.reports.plots.axes import strategy_handles
+from hybrid_ml_scheduler.reports.plots.front import pareto_front
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE, available
 
 # What a person sees (Machado, Oliveira and Fernandes 2009, severity 1), on linear RGB.
@@ -81,3 +85,17 @@ def test_strategies_from_elsewhere_get_different_styles_while_there_are_any(monk
 @pytest.mark.parametrize(("name", "label"), [("short_to_cpu", "Short to CPU"), ("rl_cpuish", "RL cpuish"), ("x", "X")])
 def test_a_strategy_without_a_label_is_called_by_its_name(name: str, label: str) -> None:
     assert label_of(name) == label
+
+
+def test_every_look_can_be_drawn_as_a_point_and_as_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    styles = (*palette().values(), *spares())  # any complaint of the drawing library is an error in tests
+    names = [f"strategy_{place}" for place in range(len(styles))]
+    monkeypatch.setattr(palettes, "_given", dict(zip(names, styles, strict=True)))
+    points = {"seed": 0, "tasks": 9, "failed_count": 0, "mean_time_s": 1.0, "energy_j": 1.0}
+    tables = {
+        "metrics": pd.DataFrame([{"scheduler": name, **points} for name in names]),
+        "front": pd.DataFrame({"time_s": [1.0, 2.0], "energy_j": [2.0, 1.0]}),
+    }
+    figure = pareto_front(tables.__getitem__)
+    figure.legend(handles=strategy_handles(names))
+    figure.savefig(io.BytesIO())

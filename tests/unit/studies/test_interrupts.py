@@ -75,7 +75,7 @@ def temporary() -> Iterator[str]:
         yield folder
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_sweep_is_marked_and_resumes_to_the_same_bytes(
     tmp_path: Path, undisturbed: Path, temporary: str, how: signal.Signals
 ) -> None:
@@ -92,8 +92,11 @@ def test_an_interrupted_sweep_is_marked_and_resumes_to_the_same_bytes(
         _, errors = process.communicate(timeout=PATIENCE_S)
     finally:
         process.kill()
-    assert process.returncode != 0
+    assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[how]
     assert b"Traceback" not in errors
+    if how != signal.SIGKILL:
+        assert errors.decode().splitlines()[-1:] == ["hms: Interrupted."]
+        assert b"leaked" not in errors
     assert (tmp_path / "out" / INCOMPLETE).is_file()
     assert not ResultsFolder.open(tmp_path / "out").is_complete
     _, alive = psutil.wait_procs(workers, timeout=PATIENCE_S)

@@ -33,6 +33,10 @@ def refusal(path: Path, **how: Any) -> str:
         ("1,-5,0.5,10,1,[]", "line 3: size is '-5', which is not a finite number above 0"),
         ("1,0,0.5,10,1,[]", "line 3: size is '0'"),
         ("1,inf,0.5,10,1,[]", "line 3: size is 'inf'"),
+        ("1,1e300,0.5,10,1,[]", r"line 3: size is '1e300', which is not at most 1e\+12"),
+        ("1,1e-300,0.5,10,1,[]", "line 3: size is '1e-300', which is not at least 1e-12"),
+        ("1,100,0.5,1e13,1,[]", "line 3: memory_required is '1e13', which is not at most"),
+        ("1,100,0.5,10,1e13,[]", "line 3: arrival_time is '1e13', which is not at most"),
         ("1,1_000,0.5,10,1,[]", "line 3: size is '1_000'"),
         ("1,,0.5,10,1,[]", "line 3: size is ''"),
         ("1,big,0.5,10,1,[]", "line 3: size is 'big'"),
@@ -249,9 +253,9 @@ def test_a_bad_trace_is_refused_with_file_place_and_reason(
     assert re.search(reason, refusal(path))
 
 
-def test_a_duration_beyond_all_numbers_is_refused_by_task(tmp_path: Path) -> None:
+def test_a_duration_beyond_all_machines_is_refused_by_line(tmp_path: Path) -> None:
     path = changed("philly.csv", "66.0,1,66.0", "1.7e308,1,1.7e308", tmp_path)
-    assert "task 2 has" in refusal(path)
+    assert "line 2: duration is '1.7e308', which is not at most 1e+12" in refusal(path)
 
 
 def test_a_cycle_in_a_workflow_is_refused_with_its_names(tmp_path: Path) -> None:

@@ -75,9 +75,8 @@ def marks(name: str, place: int, points: int) -> dict[str, Any]:
 def strategy_look(name: str) -> dict[str, Any]:
     """Colour and marker of a strategy for anything drawn as a line; a cross has no inside to fill."""
     style = style_of(name)
-    cross = style.marker in "x1234"
-    edge = {"markeredgecolor": style.colour if cross else NEUTRAL, "markeredgewidth": 1.2 if cross else 0.4}
-    return {"color": style.colour, "marker": style.marker, **edge}
+    edge, width = (style.colour, 1.2) if style.is_cross else (NEUTRAL, 0.4)
+    return {"color": style.colour, "marker": style.marker, "markeredgecolor": edge, "markeredgewidth": width}
 
 
 def strategy_handles(names: list[str], *, lines: bool = False) -> list[Line2D]:

@@ -31,8 +31,8 @@ def pareto_front(read: Read) -> Figure:
             s=110 if style.marker == "*" else 64,
             color=style.colour,
             marker=style.marker,
-            edgecolors=None if style.marker == "x" else NEUTRAL,
-            linewidths=1.6 if style.marker == "x" else 0.7,
+            edgecolors=None if style.is_cross else NEUTRAL,
+            linewidths=1.6 if style.is_cross else 0.7,
             label=label_of(row["scheduler"]),
             zorder=3,
         )
