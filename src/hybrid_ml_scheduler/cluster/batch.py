@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hybrid_ml_scheduler.cluster.columns import RunColumns
-from hybrid_ml_scheduler.cluster.general import run_general
-from hybrid_ml_scheduler.cluster.kernel import run_independent, run_shares
+from hybrid_ml_scheduler.cluster.general import Arrivals, Factors, run_general
+from hybrid_ml_scheduler.cluster.kernel import RuleTerms, Written, run_independent, run_shares
 from hybrid_ml_scheduler.core.decisions import NO_GPU
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.protocols import BatchRule, RuleKind
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.validation import parent_rows
-from hybrid_ml_scheduler.physics.durations import Durations, durations
+from hybrid_ml_scheduler.physics.durations import Durations, batch_terms, durations
 from hybrid_ml_scheduler.physics.node import CoExecution, Node
 
 __all__ = ["children", "run_batch"]
 
 _NO_FLOATS: FloatColumn = np.empty(0)
 _NO_INTS: IntColumn = np.empty(0, dtype=np.int64)
-# The columns that every kernel fills, in the order of its last arguments.
-_WRITTEN = ("gpu_fraction", "gpu", "cpu_start_s", "gpu_start_s", "finish_s", "cpu_s", "gpu_s", "status")
 
 
 def run_batch(
@@ -49,21 +45,11 @@ def run_batch(
         return columns
     free = np.zeros(node.num_gpus + 1) if free_s is None else free_s
     if _only_shares(batch, node, rule, seconds) and rule.fractions is not None:
-        run_shares(
-            batch.arrival_time, seconds.cpu_s, seconds.gpu_s.reshape(-1), rule.fractions, free, *_outputs(columns)
-        )
+        one_kind = seconds.gpu_s.reshape(-1)
+        run_shares(rule.fractions, batch.arrival_time, seconds.cpu_s, one_kind, free, _written(columns))
     else:
-        arguments = (
-            int(rule.kind),
-            batch.arrival_time,
-            *_common(batch, node, seconds),
-            *_prescription(rule),
-            np.array(rule.grid, dtype=np.float64),
-            rule.price,
-            free,
-            *_outputs(columns),
-        )
-        run_independent(*arguments)
+        terms = batch_terms(batch, node, seconds)
+        run_independent(_rule_terms(rule), batch.arrival_time, terms, free, _written(columns))
     return columns
 
 
@@ -93,26 +79,23 @@ def _only_shares(batch: TaskBatch, node: Node, rule: BatchRule, seconds: Duratio
 
 
 def _run_general(batch: TaskBatch, node: Node, rule: BatchRule, seconds: Durations, columns: RunColumns) -> None:
-    offsets, rows = children(batch)
     ready = columns.ready_s if batch.has_dependencies else np.empty(len(batch))
-    arguments = (
-        int(rule.kind),
-        batch.task_id,
-        batch.arrival_time,
-        batch.duration_factor,
+    parents = np.diff(batch.parent_offsets)
+    run_general(
+        _rule_terms(rule),
+        Arrivals(batch.task_id, batch.arrival_time, parents, *children(batch)),
+        batch_terms(batch, node, seconds),
+        _factors(batch, seconds),
         batch.is_noisy,
-        np.diff(batch.parent_offsets),
-        offsets,
-        rows,
-        *_common(batch, node, seconds),
-        *_prescription(rule),
-        rule.by_decision,
-        np.array(rule.grid, dtype=np.float64),
-        rule.price,
         ready,
-        *_outputs(columns),
+        _written(columns),
     )
-    run_general(*arguments)
+
+
+def _factors(batch: TaskBatch, seconds: Durations) -> Factors:
+    """How far the truth is from the estimates; a task's noise is the same on every device."""
+    kinds = seconds.gpu_s.shape[1]
+    return Factors(batch.duration_factor, np.repeat(batch.duration_factor, kinds).reshape(-1, kinds))
 
 
 def children(batch: TaskBatch) -> tuple[IntColumn, IntColumn]:
@@ -127,25 +110,16 @@ def children(batch: TaskBatch) -> tuple[IntColumn, IntColumn]:
     return offsets, child_of[order]
 
 
-def _common(batch: TaskBatch, node: Node, seconds: Durations) -> tuple[Any, ...]:
-    return (
-        seconds.cpu_s,
-        seconds.gpu_s,
-        seconds.paged_s,
-        seconds.gpu_kind,
-        batch.memory_required,
-        node.gpu_column("memory_mb"),
-        int(node.memory_rule),
-        node.co_execution == CoExecution.SERIAL,
-    )
-
-
-def _prescription(rule: BatchRule) -> tuple[FloatColumn, IntColumn]:
-    return (
+def _rule_terms(rule: BatchRule) -> RuleTerms:
+    return RuleTerms(
+        int(rule.kind),
         _NO_FLOATS if rule.fractions is None else rule.fractions,
         _NO_INTS if rule.gpus is None else rule.gpus,
+        rule.by_decision,
+        np.array(rule.grid, dtype=np.float64),
+        rule.price,
     )
 
 
-def _outputs(columns: RunColumns) -> tuple[Any, ...]:
-    return tuple(getattr(columns, name) for name in _WRITTEN)
+def _written(columns: RunColumns) -> Written:
+    return Written._make(getattr(columns, name) for name in Written._fields)

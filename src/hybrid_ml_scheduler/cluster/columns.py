@@ -8,21 +8,19 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_ml_scheduler.core.decisions import Outcome
+from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NOT_FITTING, PARENT_FAILED, Outcome
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.physics.energy import Tariff
 from hybrid_ml_scheduler.physics.node import CoExecution, Node
 
-__all__ = ["FAILED", "FAILED_PARENT", "FITTED", "NOT_FITTING", "RunColumns"]
-
-FITTED, NOT_FITTING, FAILED, FAILED_PARENT = 0, 1, 2, 3
+__all__ = ["RunColumns"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RunColumns:
     """What one strategy did with a batch, row by row in the order of the batch.
 
-    `status` is 0 (fitted), 1 (did not fit the GPU and fell back or paged), 2 (failed) or 3 (a parent failed).
+    `status` is FITTED, NOT_FITTING (fell back to the CPU or paged), FAILED or PARENT_FAILED.
     Starts are NaN where a device is not used; times of failed tasks are NaN, their parts 0.
     """
 
@@ -177,5 +175,5 @@ class RunColumns:
 
 def _status(outcome: Outcome) -> int:
     if outcome.failed:
-        return FAILED if outcome.out_of_memory else FAILED_PARENT
+        return FAILED if outcome.out_of_memory else PARENT_FAILED
     return NOT_FITTING if outcome.out_of_memory else FITTED

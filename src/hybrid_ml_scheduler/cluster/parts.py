@@ -8,13 +8,21 @@ queue is, its believed end is one sum.
 
 from __future__ import annotations
 
+import numpy as np
+
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 
-__all__ = ["PART_COLUMNS", "append_part", "estimated_end"]
+__all__ = ["append_part", "empty_queues", "estimated_end"]
 
 START, FINISH, ESTIMATE, NOT_BEFORE, PROMISED = 0, 1, 2, 3, 4
 PART_COLUMNS = 5
+
+
+@compiled()
+def empty_queues(devices: int, parts: int) -> tuple[IntColumn, IntColumn, IntColumn, FloatColumn]:
+    """First and last part of each device (-1 = none), what follows each part, and room for so many parts."""
+    return np.full(devices, -1), np.full(devices, -1), np.empty(parts, np.int64), np.empty((parts, PART_COLUMNS))
 
 
 @compiled(inline="always")

@@ -143,7 +143,7 @@ class Simulation:
         else:
             view = cluster.view(ready_s)
             try:
-                outcome = cluster.place(task, self.scheduler.decide(task, view), view, luck)
+                outcome = cluster.place(task, self.scheduler.decide(task, view), view, luck, luck)
             except SchedulerError as error:
                 raise SchedulerError(f"{self.scheduler.name}: {error}") from None
         self._decided += 1

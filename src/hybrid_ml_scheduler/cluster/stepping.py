@@ -11,15 +11,19 @@ import numpy as np
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.devices import Device, QueuedPart
 from hybrid_ml_scheduler.cluster.view import BacklogView
+from hybrid_ml_scheduler.core.compiled import uncompiled
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task
+from hybrid_ml_scheduler.physics import placement
 from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator
 from hybrid_ml_scheduler.physics.node import Node
 
 __all__ = ["Cluster"]
 
 _NAN = math.nan
+# The very same function, uncompiled: for one task, crossing into compiled code costs more than its few operations.
+_place = uncompiled(placement.place)
 
 
 class Cluster:
@@ -50,37 +54,32 @@ class Cluster:
         cpu, *gpus = (device.foreseen_end_s(at_s) - at_s for device in self.devices)
         return BacklogView(self.estimator, at_s, cpu, gpus)
 
-    def place(self, task: Task, decision: Decision, view: BacklogView, luck: float = 1.0) -> Outcome:
-        """Queue the parts of a decided task and return what will come of it."""
+    def place(
+        self, task: Task, decision: Decision, view: BacklogView, cpu_factor: float = 1.0, gpu_factor: float = 1.0
+    ) -> Outcome:
+        """Queue the parts of a decided task and return what will come of it; the factors are the truth's."""
         gpu = self.chosen_gpu(task, decision, view)
-        fraction, cpu_s, gpu_s, out_of_memory, failed = self.estimator.parts(task, decision.gpu_fraction, gpu)
+        fraction, cpu_part, gpu_part, out_of_memory, failed = self.estimator.parts(task, decision.gpu_fraction, gpu)
         now, identity = view.now_s, task.task_id
         if failed:
             return self.failed(task, now, fraction)
-        if luck != 1.0:
-            # Luck on one device moves parts on others too (serial co-execution), so none stays exact.
+        if cpu_factor != 1.0 or gpu_factor != 1.0:
+            # Noise on one device moves parts on others too (serial co-execution), so none stays exact.
             for device in self.devices:
                 device.expect_luck(now)
-        cpu_start, gpu_start, finish, not_before = _NAN, _NAN, now, 0.0
-        if cpu_s > 0.0:
-            device, estimate = self.devices[0], cpu_s
-            cpu_s = estimate * luck
-            cpu_start = device.free_s if device.free_s > now else now
-            finish = cpu_start + cpu_s
-            not_before = device.estimated_end_s(now) + estimate if self._serial else 0.0
-            device.append(cpu_start, finish, estimate, 0.0, identity, now)
-        if gpu_s > 0.0:
-            device, estimate = self.devices[gpu + 1], gpu_s
-            gpu_s = estimate * luck
-            gpu_start = device.free_s if device.free_s > now else now
-            if self._serial and gpu_start < finish:
-                gpu_start = finish
-            end = gpu_start + gpu_s
-            device.append(gpu_start, end, estimate, not_before, identity, now)
-            finish = end if end > finish else finish
+        cpu_device, gpu_device, serial = self.devices[0], self.devices[gpu + 1], self._serial
+        cpu_start, gpu_start, finish, cpu_s, gpu_s, cpu_end, gpu_end = _place(
+            now, cpu_device.free_s, gpu_device.free_s, cpu_part, gpu_part, cpu_factor, gpu_factor, serial
+        )
+        not_before = 0.0
+        if cpu_part > 0.0:
+            not_before = cpu_device.estimated_end_s(now) + cpu_part if serial else 0.0
+            cpu_device.append(cpu_start, cpu_end, cpu_part, 0.0, identity, now)
+        if gpu_part > 0.0:
+            gpu_device.append(gpu_start, gpu_end, gpu_part, not_before, identity, now)
         else:
             gpu = NO_GPU
-        execution_s = cpu_s + gpu_s if self._serial else (cpu_s if cpu_s > gpu_s else gpu_s)
+        execution_s = cpu_s + gpu_s if serial else (cpu_s if cpu_s > gpu_s else gpu_s)
         energy_j, cost_usd = self._tariff.charges(cpu_s, gpu_s, gpu)
         # By position, in the order of Outcome's fields: by name it would take twice as long.
         return Outcome(

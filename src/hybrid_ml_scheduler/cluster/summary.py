@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid_ml_scheduler.cluster.columns import FAILED, NOT_FITTING, RunColumns
+from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.physics.energy import Tariff
 
 __all__ = ["Summary", "summarize"]
@@ -63,7 +63,7 @@ def summarize(columns: RunColumns) -> Summary:
     return Summary(
         tasks=len(columns),
         failed_count=int(np.count_nonzero(~done)),
-        oom_count=int(np.count_nonzero((columns.status == NOT_FITTING) | (columns.status == FAILED))),
+        oom_count=int(np.count_nonzero(columns.out_of_memory)),
         mean_time_s=_mean(columns.execution_s[done]),
         mean_latency_s=_mean(latency),
         p50_latency_s=p50,

@@ -22,6 +22,7 @@ from hybrid_ml_scheduler.core.protocols import (
 )
 from hybrid_ml_scheduler.core.streams import stream
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task, TaskBatch
+from hybrid_ml_scheduler.core.terms import TaskTerms, Terms
 from hybrid_ml_scheduler.core.validation import parent_rows, validated
 
 __all__ = [
@@ -48,6 +49,8 @@ __all__ = [
     "Scheduler",
     "Task",
     "TaskBatch",
+    "TaskTerms",
+    "Terms",
     "device_name",
     "parent_rows",
     "stream",

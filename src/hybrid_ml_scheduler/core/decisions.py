@@ -8,9 +8,23 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-__all__ = ["CPU_ONLY", "NO_GPU", "Decision", "Outcome", "Parts", "device_name"]
+__all__ = [
+    "CPU_ONLY",
+    "FAILED",
+    "FITTED",
+    "NOT_FITTING",
+    "NO_GPU",
+    "PARENT_FAILED",
+    "Decision",
+    "Outcome",
+    "Parts",
+    "device_name",
+]
 
 NO_GPU = -1
+# What became of a decision: its share fitted the GPU's memory; did not, and fell back or paged; the task failed for
+# it; or it failed with a parent. From FAILED on a task has no finish.
+FITTED, NOT_FITTING, FAILED, PARENT_FAILED = 0, 1, 2, 3
 
 
 class Decision(NamedTuple):

@@ -16,6 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from hybrid_ml_scheduler.core.decisions import Decision, Outcome, Parts
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task, TaskBatch
+from hybrid_ml_scheduler.core.terms import TaskTerms
 
 __all__ = [
     "BatchRule",
@@ -54,6 +55,9 @@ class Estimator(Protocol):
 
     def gpu_s(self, task: Task, gpu: int) -> float:
         """Seconds of the whole task on one GPU, transfer included (fitting in memory or not)."""
+
+    def terms(self, task: Task) -> TaskTerms:
+        """The durations of the task on every device and the limits they meet, as one tuple."""
 
     def parts(self, task: Task, gpu_fraction: float, gpu: int) -> Parts:
         """The two parts of a split, after the memory rule."""

@@ -9,6 +9,7 @@ import numpy as np
 from hybrid_ml_scheduler.core import FloatColumn, Task, TaskBatch
 from hybrid_ml_scheduler.physics import Durations, PhysicsEstimator, TaskSeconds, durations
 from hybrid_ml_scheduler.physics.choices import fastest_splits
+from hybrid_ml_scheduler.physics.durations import batch_terms
 
 __all__ = ["Stretch"]
 
@@ -26,8 +27,8 @@ class Stretch:
     def of(cls, batch: TaskBatch, estimator: PhysicsEstimator) -> Stretch:
         """Compute the durations of the tasks on the estimator's node."""
         known = durations(batch, estimator.node)
-        paged = map(tuple, known.paged_s.tolist()) if len(known.paged_s) else [()] * len(batch)
-        seconds = list(map(TaskSeconds, known.cpu_s.tolist(), map(tuple, known.gpu_s.tolist()), paged))
+        gpu_s, paged_s = (map(tuple, column.tolist()) for column in (known.gpu_s, known.paged_s))
+        seconds = list(map(TaskSeconds, known.cpu_s.tolist(), gpu_s, paged_s))
         return cls(batch=batch, tasks=list(batch), durations=known, seconds=seconds)
 
     def first(self, count: int) -> Stretch:
@@ -49,8 +50,5 @@ class Stretch:
         """The fastest split of every task on the grid, and its execution time."""
         known, batch = self.durations, self.batch
         fractions, execution = np.empty(len(batch)), np.empty(len(batch))
-        fastest_splits(
-            known.cpu_s, known.gpu_s, known.paged_s, known.gpu_kind, batch.memory_required,
-            estimator.gpu_memory_mb, estimator.memory_rule, estimator.serial, grid, fractions, execution,
-        )  # fmt: skip
+        fastest_splits(batch_terms(batch, estimator.node, known), grid, fractions, execution)
         return fractions, execution

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.physics import formulas
-from hybrid_ml_scheduler.physics.node import MemoryRule, Node
+from hybrid_ml_scheduler.physics.node import CoExecution, MemoryRule, Node
 
-__all__ = ["Durations", "durations"]
+__all__ = ["BatchTerms", "Durations", "batch_terms", "durations"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -20,7 +21,7 @@ class Durations:
     """Estimated seconds of every task on the CPU and on every kind of GPU.
 
     GPUs with equal speed, bandwidth and launch overhead share a column; `gpu_kind[g]` is the column of GPU g.
-    `paged_s` is filled only where the memory rule pages.
+    `paged_s` has no columns where nothing pages.
     """
 
     cpu_s: FloatColumn
@@ -32,6 +33,33 @@ class Durations:
         """Seconds of every task on one GPU."""
         column: FloatColumn = self.gpu_s[:, self.gpu_kind[gpu]]
         return column
+
+
+class BatchTerms(NamedTuple):
+    """What compiled code is told about a batch on a node: `core.TaskTerms` with one row a task."""
+
+    cpu_s: FloatColumn
+    gpu_s: FloatColumn
+    paged_s: FloatColumn
+    gpu_kind: IntColumn
+    memory_mb: FloatColumn
+    gpu_memory_mb: FloatColumn
+    memory_rule: int
+    serial: bool
+
+
+def batch_terms(batch: TaskBatch, node: Node, seconds: Durations) -> BatchTerms:
+    """Gather what compiled code needs to know about a batch."""
+    return BatchTerms(
+        seconds.cpu_s,
+        seconds.gpu_s,
+        seconds.paged_s,
+        seconds.gpu_kind,
+        batch.memory_required,
+        node.gpu_column("memory_mb"),
+        int(node.memory_rule),
+        node.co_execution == CoExecution.SERIAL,
+    )
 
 
 def gpu_kinds(node: Node) -> tuple[list[int], IntColumn]:
@@ -49,7 +77,7 @@ def durations(batch: TaskBatch, node: Node) -> Durations:
     paging = node.memory_rule == MemoryRule.PAGE
     cpu_column = np.empty(count)
     gpu_columns = np.empty((count, kinds))
-    paged = np.empty((count, kinds) if paging else (0, 0))
+    paged = np.empty((count, kinds if paging else 0))
     chosen = [node.gpus[index] for index in representatives]
     if node.curves is None and not paging and kinds == 1 and not _any_measured(batch):
         gpu = chosen[0]
@@ -151,7 +179,7 @@ def _fill(
             speed, bandwidth, launch = gpu_table[kind, 0], gpu_table[kind, 1], gpu_table[kind, 2]
             seconds = formulas.gpu_s(gpu_base, gain, memory[row], measured_gpu[row], speed, bandwidth, launch)
             gpu_out[row, kind] = seconds
-            if paged_out.shape[0] > 0:
+            if paged_out.shape[1] > 0:
                 paged_out[row, kind] = formulas.paged_gpu_s(seconds, memory[row], bandwidth, slowdown)
 
 

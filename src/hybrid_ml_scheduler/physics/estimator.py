@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from hybrid_ml_scheduler.core.compiled import uncompiled
-from hybrid_ml_scheduler.core.decisions import NO_GPU, Parts
+from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NO_GPU, Parts
 from hybrid_ml_scheduler.core.tasks import Task
+from hybrid_ml_scheduler.core.terms import TaskTerms
 from hybrid_ml_scheduler.physics import choices, formulas
 from hybrid_ml_scheduler.physics.durations import gpu_kinds, not_measured
 from hybrid_ml_scheduler.physics.energy import Tariff
@@ -58,6 +61,20 @@ class PhysicsEstimator:
         """Accept durations that were computed for a whole batch."""
         self._task, self._seconds = task, seconds
 
+    def terms(self, task: Task) -> TaskTerms:
+        """The durations of the task and the limits they meet, as one tuple."""
+        seconds = self.seconds(task)
+        return TaskTerms(
+            seconds.cpu_s,
+            np.array(seconds.gpu_s),
+            np.array(seconds.paged_s),
+            self.gpu_kind,
+            task.memory_required,
+            self.gpu_memory_mb,
+            self.memory_rule,
+            self.serial,
+        )
+
     def cpu_s(self, task: Task) -> float:
         """Seconds of the whole task on the CPU."""
         return self.seconds(task).cpu_s
@@ -82,7 +99,7 @@ class PhysicsEstimator:
             self._memory_list[gpu],
             self.memory_rule,
         )
-        return Parts(fraction, cpu_part, gpu_part, status > 0, status == 2)
+        return Parts(fraction, cpu_part, gpu_part, status != FITTED, status == FAILED)
 
     def execution_s(self, parts: Parts) -> float:
         """Execution time of the parts as if both devices were free."""

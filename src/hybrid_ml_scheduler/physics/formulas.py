@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from hybrid_ml_scheduler.core.compiled import compiled
+from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NOT_FITTING
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.physics.node import MemoryRule, SpeedupLaw
 
@@ -88,14 +89,14 @@ def resolve(
     gpu_memory_mb: float,
     rule: int,
 ) -> tuple[float, float, float, int]:
-    """Apply the memory rule: (fraction, CPU part, GPU part, status); status 1 = did not fit, 2 = failed."""
+    """Apply the memory rule: (fraction, CPU part, GPU part, status)."""
     if fraction * memory_mb <= gpu_memory_mb:
-        return fraction, (1.0 - fraction) * cpu_seconds, fraction * gpu_seconds, 0
+        return fraction, (1.0 - fraction) * cpu_seconds, fraction * gpu_seconds, FITTED
     if rule == _PAGE:
-        return fraction, (1.0 - fraction) * cpu_seconds, fraction * paged_seconds, 1
+        return fraction, (1.0 - fraction) * cpu_seconds, fraction * paged_seconds, NOT_FITTING
     if rule == _FAIL:
-        return fraction, 0.0, 0.0, 2
-    return 0.0, cpu_seconds, 0.0, 1
+        return fraction, 0.0, 0.0, FAILED
+    return 0.0, cpu_seconds, 0.0, NOT_FITTING
 
 
 @compiled(inline="always")

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from hybrid_ml_scheduler.core.compiled import compiled
-from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
-from hybrid_ml_scheduler.physics.durations import Durations
-from hybrid_ml_scheduler.physics.node import CoExecution, MemoryRule, Node
+from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
+from hybrid_ml_scheduler.physics.durations import BatchTerms, Durations, batch_terms
+from hybrid_ml_scheduler.physics.node import Node
 
 __all__ = ["best_execution_s", "fitting_share"]
 
@@ -17,17 +17,7 @@ __all__ = ["best_execution_s", "fitting_share"]
 def best_execution_s(batch: TaskBatch, node: Node, seconds: Durations) -> FloatColumn:
     """Least execution time of every task (before its luck) over all GPUs and all real splits."""
     best = np.empty(len(batch))
-    _fill(
-        seconds.cpu_s,
-        seconds.gpu_s,
-        seconds.paged_s,
-        seconds.gpu_kind,
-        batch.memory_required,
-        node.gpu_column("memory_mb"),
-        node.memory_rule == MemoryRule.PAGE,
-        node.co_execution == CoExecution.SERIAL,
-        best,
-    )
+    _fill(batch_terms(batch, node, seconds), best)
     return best
 
 
@@ -55,23 +45,14 @@ def _balanced_s(cpu_seconds: float, gpu_seconds: float, least: float, most: floa
 
 
 @compiled()
-def _fill(
-    cpu_s: FloatColumn,
-    gpu_s: FloatColumn,
-    paged_s: FloatColumn,
-    gpu_kind: IntColumn,
-    memory: FloatColumn,
-    gpu_memory: FloatColumn,
-    paging: bool,
-    serial: bool,
-    out: FloatColumn,
-) -> None:
+def _fill(tasks: BatchTerms, out: FloatColumn) -> None:
+    cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, _, serial = tasks
     for row in range(cpu_s.shape[0]):
         best = math.inf
         for gpu in range(gpu_kind.shape[0]):
             kind = gpu_kind[gpu]
             share = fitting_share(memory[row], gpu_memory[gpu])
             best = min(best, _balanced_s(cpu_s[row], gpu_s[row, kind], 0.0, share, serial))
-            if paging and share < 1.0:
+            if paged_s.shape[1] > 0 and share < 1.0:
                 best = min(best, _balanced_s(cpu_s[row], paged_s[row, kind], share, 1.0, serial))
         out[row] = best

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import ClusterView, FloatColumn, IntColumn, Task
+from hybrid_ml_scheduler.core import ClusterView, FloatColumn, Task, Terms
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.physics import PhysicsEstimator
 
-__all__ = ["DEFAULT_STEP", "TaskTerms", "split_grid", "task_terms"]
+__all__ = ["DEFAULT_STEP", "as_column", "split_grid", "task_terms"]
 
 DEFAULT_STEP = 0.05
 
@@ -25,33 +24,9 @@ def split_grid(step: float) -> tuple[float, ...]:
     return tuple(point / count for point in range(count + 1))
 
 
-class TaskTerms(NamedTuple):
-    """One task's durations and the node's limits, in the order the compiled choices take them."""
-
-    cpu_s: float
-    gpu_s: FloatColumn
-    paged_s: FloatColumn
-    gpu_kind: IntColumn
-    memory_mb: float
-    gpu_memory_mb: FloatColumn
-    memory_rule: int
-    serial: bool
-
-
-def task_terms(task: Task, cluster: ClusterView) -> TaskTerms:
-    """Gather what the compiled choices need to know about one task."""
-    estimator = cast(PhysicsEstimator, cluster.estimator)
-    seconds = estimator.seconds(task)
-    return TaskTerms(
-        seconds.cpu_s,
-        np.array(seconds.gpu_s),
-        np.array(seconds.paged_s),
-        estimator.gpu_kind,
-        task.memory_required,
-        estimator.gpu_memory_mb,
-        estimator.memory_rule,
-        estimator.serial,
-    )
+def task_terms(task: Task, cluster: ClusterView) -> Terms:
+    """What the compiled choices are told about one task, in the form that they take."""
+    return cast(Terms, tuple(cluster.estimator.terms(task)))
 
 
 def as_column(values: Sequence[float]) -> FloatColumn:

@@ -150,7 +150,7 @@ def task_seconds(seconds: Durations) -> Iterator[TaskSeconds]:
     """
     gpu = zip(*(column.tolist() for column in seconds.gpu_s.T), strict=True)
     paged: Iterator[tuple[float, ...]] = repeat((), len(seconds.cpu_s))
-    if len(seconds.paged_s):
+    if seconds.paged_s.size:
         paged = zip(*(column.tolist() for column in seconds.paged_s.T), strict=True)
     return map(TaskSeconds, seconds.cpu_s.tolist(), gpu, paged)
 

@@ -18,6 +18,9 @@ import numpy.typing as npt
 from hybrid_ml_scheduler.core import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.physics.choices import row_terms
+from hybrid_ml_scheduler.physics.durations import BatchTerms, batch_terms
+from hybrid_ml_scheduler.physics.placement import place_whole
 from hybrid_ml_scheduler.plans.loads import LoadedTasks
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import notice
 from hybrid_ml_scheduler.schedulers.agents.inputs import view, whole_seconds
@@ -34,39 +37,16 @@ FORGOTTEN = 0.03  # rewards that count less than this are left out
 
 
 @compiled(nogil=True)
-def _fill_columns(
-    cpu_s: FloatColumn,
-    gpu_s: FloatColumn,
-    paged_s: FloatColumn,
-    gpu_kind: IntColumn,
-    memory: FloatColumn,
-    gpu_memory: FloatColumn,
-    rule: int,
-    seconds: FloatColumn,
-    device: IntColumn,
-) -> None:
-    no_pages = np.zeros(0)
-    for row in range(cpu_s.shape[0]):
-        paged = paged_s[row] if paged_s.shape[0] > 0 else no_pages
-        whole_seconds(cpu_s[row], gpu_s[row], paged, gpu_kind, memory[row], gpu_memory, rule, seconds[row], device[row])
+def _fill_columns(tasks: BatchTerms, seconds: FloatColumn, device: IntColumn) -> None:
+    for row in range(seconds.shape[0]):
+        whole_seconds(row_terms(tasks, row), seconds[row], device[row])
 
 
 def whole_columns(tasks: LoadedTasks, node: Node) -> tuple[FloatColumn, IntColumn]:
     """Seconds and device of every action for every task."""
     shape = (len(tasks.batch), node.num_gpus + 1)
     seconds, device = np.empty(shape), np.empty(shape, dtype=np.int64)
-    known = tasks.seconds
-    _fill_columns(
-        known.cpu_s,
-        known.gpu_s,
-        known.paged_s,
-        known.gpu_kind,
-        tasks.batch.memory_required,
-        node.gpu_column("memory_mb"),
-        int(node.memory_rule),
-        seconds,
-        device,
-    )
+    _fill_columns(batch_terms(tasks.batch, node, tasks.seconds), seconds, device)
     return seconds, device
 
 
@@ -97,7 +77,7 @@ def _step(
         backlog[index] = free[index] - now
     action = _demonstrated(seconds, device, backlog, reward, charges)
     on, took = device[action], seconds[action]
-    free[on] += took
+    place_whole(now, on, took, free)
     energy_weight, joule_unit, _, power_w, _ = reward
     cost = (1.0 - energy_weight) * (free[on] - now) + energy_weight * took * power_w[on] / joule_unit
     return float(cost)
@@ -180,7 +160,7 @@ def returns_of_actions(
                 worlds[world] = free
                 if world > 0:
                     chosen = order[world - 1]
-                    worlds[world, device[row, chosen]] += stretch * seconds[row, chosen]
+                    place_whole(now, device[row, chosen], stretch * seconds[row, chosen], worlds[world])
             _futures(row, arrival, seconds, device, worlds, reward, costs)
             for action in range(actions):
                 futures[filled, action] = -(costs[0] + (costs[action + 1] - costs[0]) / stretch)
@@ -189,5 +169,5 @@ def returns_of_actions(
             action = int(wander[row] * actions)
         else:
             action = _demonstrated(seconds[row], device[row], backlog, reward, charges)
-        free[device[row, action]] += seconds[row, action]
+        place_whole(now, device[row, action], seconds[row, action], free)
     return filled

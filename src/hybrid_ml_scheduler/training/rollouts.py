@@ -14,8 +14,10 @@ import numpy.typing as npt
 from hybrid_ml_scheduler.core import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.learning.network import Shape
-from hybrid_ml_scheduler.physics import CoExecution, Node
-from hybrid_ml_scheduler.physics.choices import split_on
+from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.physics.choices import row_terms, split_on
+from hybrid_ml_scheduler.physics.durations import BatchTerms, batch_terms
+from hybrid_ml_scheduler.physics.placement import place_parts, place_whole
 from hybrid_ml_scheduler.plans.loads import LoadedTasks
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_pace, notice
 from hybrid_ml_scheduler.schedulers.agents.inputs import best_action, view
@@ -28,78 +30,37 @@ WARM_UP = 0.1
 
 
 @compiled(nogil=True)
-def _place(now: float, cpu_part: float, gpu_part: float, gpu: int, serial: bool, free: FloatColumn) -> float:
-    """Queue the parts of one task; returns when it finishes."""
-    finish = now
-    if cpu_part > 0.0:
-        free[0] = max(free[0], now) + cpu_part
-        finish = free[0]
-    if gpu_part > 0.0:
-        start = max(free[gpu + 1], now)
-        if serial:
-            start = max(start, finish)
-        free[gpu + 1] = start + gpu_part
-        finish = max(finish, free[gpu + 1])
-    return finish
-
-
-@compiled(nogil=True)
 def _value_charge_run(
     arrival: FloatColumn,
     columns: FloatColumn,
-    cpu_s: FloatColumn,
-    gpu_s: FloatColumn,
-    paged_s: FloatColumn,
-    gpu_kind: IntColumn,
-    gpu_memory: FloatColumn,
-    rule: int,
-    serial: bool,
+    tasks: BatchTerms,
     grid: FloatColumn,
     weights: FloatColumn,
     pace: FloatColumn,
     free: FloatColumn,
     finish: FloatColumn,
 ) -> None:
-    backlog = np.empty(gpu_kind.shape[0])
-    no_pages = np.zeros(0)
+    backlog = np.empty(free.shape[0] - 1)
     for row in range(arrival.shape[0]):
         now = arrival[row]
         for gpu in range(backlog.shape[0]):
             backlog[gpu] = max(free[gpu + 1] - now, 0.0)
-        paged = paged_s[row] if paged_s.shape[0] > 0 else no_pages
-        size, intensity, memory = columns[row, 0], columns[row, 1], columns[row, 2]
+        terms = row_terms(tasks, row)
         fraction, gpu = chosen_split(
-            now, size, intensity, cpu_s[row], gpu_s[row], paged, gpu_kind, memory, gpu_memory, rule, serial,
-            max(free[0] - now, 0.0), backlog, grid, pace, weights,
-        )  # fmt: skip
-        gpu = max(gpu, 0)
-        _, cpu_part, gpu_part, _ = split_on(
-            gpu, fraction, cpu_s[row], gpu_s[row], paged, gpu_kind, memory, gpu_memory, rule
+            now, columns[row, 0], columns[row, 1], terms, max(free[0] - now, 0.0), backlog, grid, pace, weights
         )
-        finish[row] = _place(now, cpu_part, gpu_part, gpu, serial, free)
+        gpu = max(gpu, 0)
+        _, cpu_part, gpu_part, _ = split_on(gpu, fraction, terms)
+        finish[row] = place_parts(now, gpu, cpu_part, gpu_part, 1.0, 1.0, tasks.serial, free)[2]
 
 
 def run_value_charge(
     tasks: LoadedTasks, node: Node, grid: FloatColumn, weights: FloatColumn, home: FloatColumn | None = None
 ) -> tuple[FloatColumn, FloatColumn]:
     """Finish times of all tasks, and when each device is free, under `rl_split`; without a home all is trusted."""
-    seconds, free, finish = tasks.seconds, np.zeros(node.num_gpus + 1), np.empty(len(tasks.batch))
-    _value_charge_run(
-        tasks.batch.arrival_time,
-        task_columns(tasks),
-        seconds.cpu_s,
-        seconds.gpu_s,
-        seconds.paged_s,
-        seconds.gpu_kind,
-        node.gpu_column("memory_mb"),
-        int(node.memory_rule),
-        node.co_execution == CoExecution.SERIAL,
-        grid,
-        weights,
-        fresh_pace(home),
-        free,
-        finish,
-    )
+    batch, free, finish = tasks.batch, np.zeros(node.num_gpus + 1), np.empty(len(tasks.batch))
+    terms = batch_terms(batch, node, tasks.seconds)
+    _value_charge_run(batch.arrival_time, task_columns(tasks), terms, grid, weights, fresh_pace(home), free, finish)
     return finish, free
 
 
@@ -145,8 +106,8 @@ def _agent_run(
         )  # fmt: skip
         chosen = order[best_action(weights, state, prior, scale, unit, hidden, q)]
         on, took = device[row, chosen], seconds[row, chosen]
-        free[on] = max(free[on], now) + took
-        finish[row], energy[row], used[row] = free[on], took * power_w[on], on
+        finish[row] = place_whole(now, on, took, free)
+        energy[row], used[row] = took * power_w[on], on
 
 
 def mean_latency(finish: FloatColumn, tasks: LoadedTasks) -> float:

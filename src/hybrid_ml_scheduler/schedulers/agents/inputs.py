@@ -15,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.compiled import compiled
+from hybrid_ml_scheduler.core.decisions import FAILED
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+from hybrid_ml_scheduler.core.terms import Terms
 from hybrid_ml_scheduler.learning.network import q_vector
 from hybrid_ml_scheduler.physics.choices import split_on
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import notice
@@ -52,24 +54,12 @@ def _squashed(seconds: float) -> float:
 
 
 @compiled(nogil=True)
-def whole_seconds(
-    cpu_seconds: float,
-    gpu_seconds: FloatColumn,
-    paged_seconds: FloatColumn,
-    gpu_kind: IntColumn,
-    memory_mb: float,
-    gpu_memory_mb: FloatColumn,
-    rule: int,
-    seconds: FloatColumn,
-    device: IntColumn,
-) -> None:
+def whole_seconds(terms: Terms, seconds: FloatColumn, device: IntColumn) -> None:
     """Seconds of the whole task for the CPU and for every GPU, and the device that does them (0 = CPU)."""
-    seconds[0], device[0] = cpu_seconds, 0
-    for gpu in range(gpu_kind.shape[0]):
-        _, cpu_part, gpu_part, status = split_on(
-            gpu, 1.0, cpu_seconds, gpu_seconds, paged_seconds, gpu_kind, memory_mb, gpu_memory_mb, rule
-        )
-        seconds[gpu + 1] = FAILED_S if status == 2 else cpu_part + gpu_part
+    seconds[0], device[0] = terms[0], 0
+    for gpu in range(seconds.shape[0] - 1):
+        _, cpu_part, gpu_part, status = split_on(gpu, 1.0, terms)
+        seconds[gpu + 1] = FAILED_S if status == FAILED else cpu_part + gpu_part
         device[gpu + 1] = gpu + 1 if gpu_part > 0.0 else 0
 
 
@@ -149,16 +139,12 @@ def best_action(
 def glance(
     size: float,
     intensity: float,
-    memory_mb: float,
     now: float,
+    terms: Terms,
     energy_weight: float,
     joule_unit: float,
     by_execution: bool,
     has_prior: bool,
-    cpu_seconds: float,
-    gpu_seconds: FloatColumn,
-    paged_seconds: FloatColumn,
-    rule: int,
     desk: FloatColumn,
     places: IntColumn,
     pace: FloatColumn,
@@ -171,11 +157,10 @@ def glance(
     """Everything from one task and one cluster to the best action, in a single call; also returns the scale.
 
     Arrays travel together, because each one costs a call a tenth of a microsecond. Rows of `desk`: seconds,
-    backlog, power, GPU memory (from column 1); of `places`: device, order, GPU kind (from column 1); of
-    `worth`: prior, Q.
+    backlog, power; of `places`: device, order; of `worth`: prior, Q.
     """
-    seconds, backlog, device, prior = desk[0], desk[1], places[0], worth[0]
-    whole_seconds(cpu_seconds, gpu_seconds, paged_seconds, places[2, 1:], memory_mb, desk[3, 1:], rule, seconds, device)
+    seconds, backlog, device, prior, memory_mb = desk[0], desk[1], places[0], worth[0], terms[4]
+    whole_seconds(terms, seconds, device)
     load, busy, familiar = notice(now, seconds.min(), size, intensity, memory_mb, seconds.shape[0], pace)
     scale = busy * familiar * view(
         size, intensity, memory_mb, energy_weight, load, joule_unit, by_execution,

@@ -60,14 +60,14 @@ class RlSplit:
     def _decide(self, task: Task, cluster: ClusterView, pace: FloatColumn) -> Decision:
         backlogs = as_column(cluster.gpu_backlogs_s)
         fraction, gpu = chosen_split(
-            cluster.now_s, task.size, task.compute_intensity, *task_terms(task, cluster),
+            cluster.now_s, task.size, task.compute_intensity, task_terms(task, cluster),
             cluster.cpu_backlog_s, backlogs, self._points, pace, self.model.weights,
         )  # fmt: skip
         return Decision(gpu_fraction=fraction, gpu=max(gpu, 0))
 
     def _noticed(self, task: Task, cluster: ClusterView) -> Notice:
         """What the arrival of this task would mean; nothing is remembered."""
-        terms = task_terms(task, cluster)
+        terms = cluster.estimator.terms(task)
         work = min(terms.cpu_s, float(terms.gpu_s.min()))
         devices = len(cluster.gpu_backlogs_s) + 1
         seen: Notice = notice(
@@ -95,7 +95,7 @@ class RlSplit:
         parts = cluster.estimator.parts(task, fraction, gpu)
         if parts.failed:
             return math.inf
-        serial = bool(getattr(cluster.estimator, "serial", False))
+        serial = cluster.estimator.terms(task).serial
         backlogs = as_column(cluster.gpu_backlogs_s)
         charge = value_charge(
             parts.cpu_s, parts.gpu_s, cluster.cpu_backlog_s, backlogs, gpu, serial, seen.busy * seen.familiar,

@@ -15,6 +15,7 @@ from hybrid_ml_scheduler.schedulers.agents.inputs import (
     glance,
 )
 from hybrid_ml_scheduler.schedulers.agents.options import AgentOptions
+from hybrid_ml_scheduler.schedulers.grid import task_terms
 
 __all__ = ["AgentSight"]
 
@@ -23,15 +24,13 @@ class AgentSight:
     """State, prior, order of devices and Q of the latest look; the arrays are used again by the next one."""
 
     def __init__(self, estimator: PhysicsEstimator, options: AgentOptions) -> None:
-        self._estimator, self._options = estimator, options
+        self._options = options
         self.actions = estimator.num_gpus + 1
         self.inputs = cluster_inputs(estimator.num_gpus) if options.state == "cluster" else 3
         self._by_execution, self._has_prior = options.time == "execution", options.has_prior
         node, actions = estimator.node, self.actions
-        self._desk, self._places = np.zeros((4, actions)), np.zeros((3, actions), dtype=np.int64)
+        self._desk, self._places = np.zeros((3, actions)), np.zeros((2, actions), dtype=np.int64)
         self._desk[2] = [node.cpu.power_w, *(gpu.power_w for gpu in node.gpus)]
-        self._desk[3, 1:], self._places[2, 1:] = estimator.gpu_memory_mb, estimator.gpu_kind
-        self._gpu_s, self._paged_s = np.empty(len(set(estimator.gpu_kind.tolist()))), np.empty(0)
         self._worth = np.zeros((2, actions), dtype=np.float32)
         self.state = np.zeros(self.inputs, dtype=np.float32)
         self._backlog, self.order = self._desk[1], self._places[1]
@@ -60,16 +59,12 @@ class AgentSight:
         return -((1.0 - options.energy_weight) * time_s + options.energy_weight * energy)
 
     def _glance(self, task: Task, cluster: ClusterView, dqn: DoubleDqn, pace: FloatColumn) -> int:
-        estimator, options, settings = self._estimator, self._options, dqn.settings
-        known = estimator.seconds(task)
-        self._gpu_s[:] = known.gpu_s
-        paged = np.array(known.paged_s) if known.paged_s else self._paged_s
+        options, settings = self._options, dqn.settings
         self._backlog[0] = cluster.cpu_backlog_s
         self._backlog[1:] = cluster.gpu_backlogs_s
         action, self.scale = glance(
-            task.size, task.compute_intensity, task.memory_required, cluster.now_s, options.energy_weight,
-            options.joule_unit, self._by_execution, self._has_prior, known.cpu_s, self._gpu_s, paged,
-            estimator.memory_rule, self._desk, self._places, pace, self.state, self._worth,
-            dqn.weights, settings.value_unit, settings.hidden,
+            task.size, task.compute_intensity, cluster.now_s, task_terms(task, cluster), options.energy_weight,
+            options.joule_unit, self._by_execution, self._has_prior, self._desk, self._places, pace, self.state,
+            self._worth, dqn.weights, settings.value_unit, settings.hidden,
         )  # fmt: skip
         return action

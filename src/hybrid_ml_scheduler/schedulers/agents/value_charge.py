@@ -16,7 +16,9 @@ import math
 import numpy as np
 
 from hybrid_ml_scheduler.core.compiled import compiled
+from hybrid_ml_scheduler.core.decisions import FAILED
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+from hybrid_ml_scheduler.core.terms import Terms
 from hybrid_ml_scheduler.physics.choices import completion_s, split_on
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import notice
 
@@ -144,14 +146,7 @@ def _present_values(
 
 @compiled()
 def least_value_charge(
-    cpu_seconds: float,
-    gpu_seconds: FloatColumn,
-    paged_seconds: FloatColumn,
-    gpu_kind: IntColumn,
-    memory_mb: float,
-    gpu_memory_mb: FloatColumn,
-    rule: int,
-    serial: bool,
+    terms: Terms,
     cpu_backlog: float,
     gpu_backlog: FloatColumn,
     grid: FloatColumn,
@@ -160,6 +155,7 @@ def least_value_charge(
     weights: FloatColumn,
 ) -> tuple[float, int]:
     """The split of the grid and the GPU with the least charge; ties to the smaller share, then the lower GPU."""
+    gpu_kind, gpu_memory_mb, serial = terms[3], terms[5], terms[7]
     total, mean, most, least = _levels(cpu_backlog, gpu_backlog, weights[2 * DEVICE_WEIGHTS + 1])
     flooded = least > FLOOD_BACKLOG_S
     cpu_value = _device_value(cpu_backlog, weights, 0)
@@ -169,10 +165,8 @@ def least_value_charge(
         for gpu in range(gpu_kind.shape[0]):
             if math.isnan(gpu_values[gpu]):
                 continue
-            _, cpu_part, gpu_part, status = split_on(
-                gpu, grid[point], cpu_seconds, gpu_seconds, paged_seconds, gpu_kind, memory_mb, gpu_memory_mb, rule
-            )
-            if status == 2:
+            _, cpu_part, gpu_part, status = split_on(gpu, grid[point], terms)
+            if status == FAILED:
                 continue
             waiting = gpu_backlog[gpu]
             done = completion_s(cpu_part, gpu_part, cpu_backlog, waiting, serial)
@@ -195,14 +189,7 @@ def chosen_split(
     now: float,
     size: float,
     intensity: float,
-    cpu_seconds: float,
-    gpu_seconds: FloatColumn,
-    paged_seconds: FloatColumn,
-    gpu_kind: IntColumn,
-    memory_mb: float,
-    gpu_memory_mb: FloatColumn,
-    rule: int,
-    serial: bool,
+    terms: Terms,
     cpu_backlog: float,
     gpu_backlog: FloatColumn,
     grid: FloatColumn,
@@ -210,12 +197,9 @@ def chosen_split(
     weights: FloatColumn,
 ) -> tuple[float, int]:
     """Remember that the task came, see how far to trust, and choose: one call for a whole decision."""
-    work = min(cpu_seconds, gpu_seconds.min())
-    _, busy, familiar = notice(now, work, size, intensity, memory_mb, gpu_backlog.shape[0] + 1, pace)
-    return least_value_charge(
-        cpu_seconds, gpu_seconds, paged_seconds, gpu_kind, memory_mb, gpu_memory_mb, rule, serial,
-        cpu_backlog, gpu_backlog, grid, busy * familiar, familiar, weights,
-    )  # fmt: skip
+    work = min(terms[0], terms[1].min())
+    _, busy, familiar = notice(now, work, size, intensity, terms[4], gpu_backlog.shape[0] + 1, pace)
+    return least_value_charge(terms, cpu_backlog, gpu_backlog, grid, busy * familiar, familiar, weights)
 
 
 @compiled(nogil=True)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import FloatColumn, IntColumn, TaskBatch
+from hybrid_ml_scheduler.core import FloatColumn, TaskBatch
 from hybrid_ml_scheduler.core.compiled import compiled
-from hybrid_ml_scheduler.physics import CoExecution, Node, durations
-from hybrid_ml_scheduler.physics.choices import split_on
+from hybrid_ml_scheduler.core.decisions import FAILED
+from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.physics.choices import row_terms, split_on
+from hybrid_ml_scheduler.physics.durations import BatchTerms, batch_terms, durations
 from hybrid_ml_scheduler.physics.formulas import execution_s
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid
 
@@ -22,32 +24,17 @@ _GRID = as_column(split_grid(DEFAULT_STEP))
 
 def best_fractions(batch: TaskBatch, node: Node) -> FloatColumn:
     """The GPU share of every task with the least execution time over all GPUs, queues ignored."""
-    seconds = durations(batch, node)
     best = np.empty(len(batch))
-    _fill(
-        seconds.cpu_s, seconds.gpu_s, seconds.paged_s, seconds.gpu_kind, batch.memory_required,
-        node.gpu_column("memory_mb"), int(node.memory_rule), node.co_execution == CoExecution.SERIAL, _GRID, best,
-    )  # fmt: skip
+    _fill(batch_terms(batch, node, durations(batch, node)), _GRID, best)
     return best
 
 
 @compiled(nogil=True)
-def _fill(
-    cpu_s: FloatColumn,
-    gpu_s: FloatColumn,
-    paged_s: FloatColumn,
-    gpu_kind: IntColumn,
-    memory: FloatColumn,
-    gpu_memory: FloatColumn,
-    rule: int,
-    serial: bool,
-    grid: FloatColumn,
-    best: FloatColumn,
-) -> None:
-    no_pages = np.zeros(0)
+def _fill(tasks: BatchTerms, grid: FloatColumn, best: FloatColumn) -> None:
+    cpu_s, gpu_s, _, gpu_kind, memory, gpu_memory, _, serial = tasks
     for row in range(cpu_s.shape[0]):
+        terms = row_terms(tasks, row)
         least_s, best[row] = cpu_s[row], 0.0
-        paged = paged_s[row] if paged_s.shape[0] > 0 else no_pages
         for gpu in range(gpu_kind.shape[0]):
             fits = memory[row] <= gpu_memory[gpu]
             if fits and np.any((gpu_kind[:gpu] == gpu_kind[gpu]) & (gpu_memory[:gpu] >= memory[row])):
@@ -55,9 +42,7 @@ def _fill(
             balance = cpu_s[row] / (cpu_s[row] + gpu_s[row, gpu_kind[gpu]])
             for place in range(-1, 1 if fits else grid.shape[0]):
                 fraction = balance if place < 0 else 1.0 if fits else grid[place]
-                used, cpu_part, gpu_part, status = split_on(
-                    gpu, fraction, cpu_s[row], gpu_s[row], paged, gpu_kind, memory[row], gpu_memory, rule
-                )
+                used, cpu_part, gpu_part, status = split_on(gpu, fraction, terms)
                 time_s = execution_s(cpu_part, gpu_part, serial)
-                if status < 2 and time_s < least_s:
+                if status < FAILED and time_s < least_s:
                     least_s, best[row] = time_s, used

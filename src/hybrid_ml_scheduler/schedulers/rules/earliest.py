@@ -29,7 +29,7 @@ class LeastCharge:
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
         """Search the grid and the GPUs."""
         fraction, gpu = least_charge(
-            *task_terms(task, cluster),
+            task_terms(task, cluster),
             cluster.cpu_backlog_s,
             as_column(cluster.gpu_backlogs_s),
             self._points,

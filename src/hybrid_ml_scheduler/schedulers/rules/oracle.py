@@ -24,7 +24,7 @@ class Oracle:
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
         """Try every split and take the fastest; among equally fast GPUs the least loaded."""
         backlogs = as_column(cluster.gpu_backlogs_s)
-        fraction, gpu = fastest_split(*task_terms(task, cluster), backlogs, self.points)
+        fraction, gpu = fastest_split(task_terms(task, cluster), backlogs, self.points)
         return Decision(gpu_fraction=fraction, gpu=gpu)
 
     def rule(self, batch: TaskBatch) -> BatchRule:

@@ -20,7 +20,7 @@ def rule_choice(rule: BatchRule, place: int, task: Task, cluster: ClusterView) -
         return float(rule.fractions[place]), cluster.least_loaded_gpu if gpu == NO_GPU else gpu
     terms, grid = task_terms(task, cluster), as_column(rule.grid)
     if rule.kind == RuleKind.FASTEST_SPLIT:
-        fraction, gpu = fastest_split(*terms, backlogs, grid)
+        fraction, gpu = fastest_split(terms, backlogs, grid)
     else:
-        fraction, gpu = least_charge(*terms, cluster.cpu_backlog_s, backlogs, grid, rule.price)
+        fraction, gpu = least_charge(terms, cluster.cpu_backlog_s, backlogs, grid, rule.price)
     return float(fraction), int(gpu)
