@@ -1,0 +1,53 @@
+"""What strategies are told about a real task: seconds learned from measurements, in place of formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hybrid_ml_scheduler.core.tasks import Task
+from hybrid_ml_scheduler.execution.devices import CPU, Place
+from hybrid_ml_scheduler.execution.durations import DurationModel
+from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TaskSeconds
+from hybrid_ml_scheduler.physics.node import Gpu, MemoryRule, Node
+
+__all__ = ["MeasuredEstimator"]
+
+# Nothing is known of a kind yet: all devices look alike, and the queues decide.
+UNKNOWN_S = 1e-3
+# A device that never ran a kind is hoped to be this much faster than the best one that did, so that it is tried.
+HOPE = 0.5
+# No implementation: longer than anything, yet a number that can be multiplied by a share of 0.
+NEVER_S = 1e9
+
+
+class MeasuredEstimator(PhysicsEstimator):
+    """An estimator whose seconds come from a model of durations; one column for each further device."""
+
+    def __init__(self, places: Sequence[Place], durations: DurationModel) -> None:
+        gpus = tuple(Gpu(memory_mb=place.memory_mb) for place in places[1:]) or (Gpu(),)
+        super().__init__(Node(gpus=gpus, memory_rule=MemoryRule.CPU))
+        names = [place.device for place in places[1:]] or [""]
+        self._devices = list(dict.fromkeys(names))
+        self.gpu_kind = np.array([self._devices.index(name) for name in names], dtype=np.int64)
+        self._kind_list = self.gpu_kind.tolist()
+        self._durations = durations
+        self._kind, self._available = "", frozenset({CPU})
+
+    def describe(self, kind: str, available: frozenset[str]) -> None:
+        """Say what the next task is and where it has an implementation."""
+        self._kind, self._available, self._task = kind, available, None
+
+    def _computed(self, task: Task) -> TaskSeconds:
+        believed = {}
+        for device in (CPU, *self._devices):
+            if device in self._available:
+                found = self._durations.estimate(self._kind, device, task.size)
+                believed[device] = None if found is None else found.seconds
+        known = [seconds for seconds in believed.values() if seconds is not None]
+        unknown = HOPE * min(known) if known else UNKNOWN_S
+        seconds = {device: unknown if value is None else value for device, value in believed.items()}
+        return TaskSeconds(
+            seconds.get(CPU, NEVER_S), tuple(seconds.get(device, NEVER_S) for device in self._devices), ()
+        )

@@ -1,0 +1,289 @@
+"""`HybridExecutor`: a `concurrent.futures.Executor` that places every task where it is believed to end well."""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from types import TracebackType
+from typing import Any
+
+from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
+from hybrid_ml_scheduler.core.protocols import Scheduler
+from hybrid_ml_scheduler.execution.devices import Device, node_devices, places
+from hybrid_ml_scheduler.execution.durations import LearnedDurations
+from hybrid_ml_scheduler.execution.engines import Engine, made_engine
+from hybrid_ml_scheduler.execution.errors import ExecutionError
+from hybrid_ml_scheduler.execution.explaining import explained
+from hybrid_ml_scheduler.execution.futures import HeldHere, HybridFuture, Kept
+from hybrid_ml_scheduler.execution.ledger import Ledger
+from hybrid_ml_scheduler.execution.options import ExecutorOptions
+from hybrid_ml_scheduler.execution.parents import parents_of, resolved, when_done
+from hybrid_ml_scheduler.execution.placement import Placement, Placer, strategy_of
+from hybrid_ml_scheduler.execution.splitting import Halves
+from hybrid_ml_scheduler.execution.tasks import TaskFunction, array_bytes, kind_of, size_of
+from hybrid_ml_scheduler.execution.work import TaskRecord, Work
+from hybrid_ml_scheduler.execution.worker import fetch_kept, importing_main
+
+__all__ = ["HybridExecutor"]
+
+DEFAULT_STRATEGY = "earliest_device"
+_OPEN: weakref.WeakSet[HybridExecutor] = weakref.WeakSet()
+
+
+class HybridExecutor(Executor):
+    """Runs functions on the CPU and on every further device that has an implementation of them.
+
+    `max_workers` CPU workers and `devices` beside them: names or `Device`; by default every CUDA GPU. `strategy` is
+    the name of a registered strategy, its class or an instance. `workers` is `processes` or `threads`.
+    """
+
+    def __init__(
+        self,
+        max_workers: int | None = None,
+        *,
+        devices: Sequence[Device | str] | None = None,
+        strategy: str | type | Scheduler = DEFAULT_STRATEGY,
+        workers: str = "processes",
+        engine: str = "local",
+        address: str | None = None,
+        options: ExecutorOptions | None = None,
+    ) -> None:
+        if importing_main():
+            raise RuntimeError(
+                "A worker process imports the main program to find its functions, and the program makes an executor "
+                'while it is imported: put that part under `if __name__ == "__main__":`.'
+            )
+        self._options = options or ExecutorOptions()
+        self._durations = LearnedDurations()
+        self._engine_name = "ray" if engine == "ray" else workers
+        if engine not in ("local", "ray"):
+            raise PlanError(f"engine = {engine!r} must be 'local' or 'ray'.")
+        self._address = address
+        self._devices = node_devices(max_workers, devices)
+        self._places = places(self._devices)
+        self._placer = Placer(strategy_of(strategy), self._places, self._durations, self._options.seed)
+        self._ledger = Ledger(self._placer, self._options)
+        self._engine: Engine = made_engine(self._engine_name, self._places, self._ledger, self._options)
+        self._engine.set_fetch(self._fetched)
+        self._ids = itertools.count()
+        self._lock = threading.Lock()
+        self._started = self._closed = False
+        self._pid = os.getpid()
+        _OPEN.add(self)
+
+    # -- concurrent.futures ------------------------------------------------------------------------------------
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> HybridFuture:
+        """Run `fn(*args, **kwargs)` somewhere; futures among the arguments are waited for.
+
+        Waits while `queue_limit` tasks are unfinished, except inside tasks and callbacks of this executor.
+        """
+        if self._closed or not self._started or self._ledger.problem is not None or self._pid != os.getpid():
+            self._check_open()
+        if not callable(fn):
+            raise TypeError(f"{fn!r} cannot be called.")
+        future = self._engine.new_future()
+        work = Work(future, fn, args, kwargs)
+        future.work = work
+        work.task_id = next(self._ids)
+        parents = parents_of(args, kwargs) if _may_hold_futures(args, kwargs) else None
+        if not parents:
+            self._described(work)
+            self._go(work)
+            return future
+        self._ledger.enter(wait=not self._engine.is_own_thread())
+        work.submitted_s = self._ledger.now_s()
+        when_done(parents, lambda: self._after_parents(work, parents))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more tasks; with `cancel_futures`, those that have not begun are cancelled."""
+        with self._lock:
+            first, self._closed = not self._closed, True
+        if self._pid != os.getpid():
+            return
+        if cancel_futures:
+            self._engine.cancel_waiting()
+        if first:
+            self._engine.stop()
+        if not self._started:
+            self._finished()
+        elif wait:
+            self._engine.join()
+            self._finished()
+        elif first:
+            threading.Thread(target=self._wind_up, name="hms-shutdown", daemon=True).start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        if kind is not None and issubclass(kind, (KeyboardInterrupt, SystemExit)):
+            self.kill()
+        else:
+            self.shutdown(wait=True)
+        return None
+
+    # -- beyond it ----------------------------------------------------------------------------------------------
+
+    def kill(self) -> None:
+        """Stop at once: waiting tasks are cancelled, processes that run tasks are ended, their tasks fail."""
+        self._closed = True
+        self._engine.cancel_waiting()
+        self._engine.stop(kill=True)
+        if self._started:
+            self._engine.join()
+        self._finished()
+
+    def explain(self, future: HybridFuture) -> Mapping[str, Any]:
+        """Where a task went and why: what was believed about every place, and what was measured."""
+        work = future.work
+        if not isinstance(work, Work):
+            raise ExecutionError("This future does not belong to an executor's task.")
+        with self._ledger.lock:
+            return explained(work, self._placer, self._places)
+
+    @property
+    def strategy(self) -> Scheduler:
+        """The strategy that decides."""
+        return self._placer.strategy
+
+    @property
+    def durations(self) -> LearnedDurations:
+        """What has been learned about durations."""
+        return self._durations
+
+    def records(self) -> list[TaskRecord]:
+        """The latest finished tasks, oldest first."""
+        return self._ledger.latest()
+
+    def statistics(self) -> dict[str, Any]:
+        """How many tasks ended how, and how many are unfinished."""
+        return self._ledger.snapshot()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("An executor cannot be sent to a worker: submit from the main program, or make one there.")
+
+    # -- on the way ---------------------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("This executor was shut down and takes no more tasks.")
+        if self._pid != os.getpid():
+            raise RuntimeError("This executor belongs to another process: make one after the fork.")
+        if self._ledger.problem is not None:
+            problem, self._ledger.problem = self._ledger.problem, None
+            raise problem
+        if not self._started:
+            with self._lock:
+                if not self._started:
+                    self._engine.start()
+                    self._started = True
+
+    def _described(self, work: Work) -> None:
+        function, args, kwargs = work.function, work.args, work.kwargs
+        work.nbytes = array_bytes(args, kwargs)
+        if type(function) is TaskFunction:
+            work.options = function.chosen
+            work.kind = function.kind
+            work.size = size_of(work.kind, work.options.size, work.nbytes, args, kwargs)
+        else:
+            work.kind = kind_of(function)
+            work.size = float(work.nbytes) if work.nbytes else 1.0
+
+    def _after_parents(self, work: Work, parents: list[Any]) -> None:
+        """All results a task waits for are there, or one of them never will be."""
+        for parent in parents:
+            if parent.cancelled() or parent.exception() is not None:
+                self._ledger.left()
+                if parent.cancelled():
+                    work.future.cancel()
+                    work.future.set_running_or_notify_cancel()
+                elif work.future.set_running_or_notify_cancel():
+                    work.future.set_exception(parent.exception())
+                self._engine.wake()
+                return
+        work.args = tuple(resolved(value) for value in work.args)
+        work.kwargs = {name: resolved(value) for name, value in work.kwargs.items()}
+        self._go(work, entered=True)
+
+    def _go(self, work: Work, entered: bool = False) -> None:
+        """Pack and place a task whose arguments are all there; what fails here is the future's exception."""
+        try:
+            if entered:
+                self._described(work)
+            self._bring_kept(work)
+            self._engine.prepare(work)
+        except Exception as error:  # noqa: BLE001 - packing runs the arguments' own code
+            self._refused(work, error, entered)
+            return
+        try:
+            chosen = self._ledger.admit(work, not self._engine.is_own_thread(), entered)
+        except SchedulerError as error:
+            self._refused(work, error, entered=False)
+            return
+        if chosen.fraction < 1.0:
+            self._split(work, chosen)
+        else:
+            self._engine.enqueue(work)
+
+    def _refused(self, work: Work, error: Exception, entered: bool) -> None:
+        if entered:
+            self._ledger.left()
+        if work.future.set_running_or_notify_cancel():
+            work.future.set_exception(error)
+        self._engine.wake()
+
+    def _bring_kept(self, work: Work) -> None:
+        """Send a task to the worker that keeps its argument, or bring the argument home if it cannot run there."""
+        if not any(isinstance(value, Kept) for value in work.args):
+            return
+        can_run = work.function.implementations if type(work.function) is TaskFunction else ("cpu",)
+        owners = {value.owner for value in work.args if isinstance(value, Kept) and not isinstance(value, HeldHere)}
+        if len(owners) == 1 and (owner := owners.pop()).place.device in can_run:
+            work.affinity = owner
+        else:
+            work.args = tuple(value.fetch() if isinstance(value, Kept) else value for value in work.args)
+
+    def _fetched(self, kept: Kept) -> Any:
+        """The value of a kept result, brought here by a small task of its own."""
+        future = self._engine.new_future()
+        work = Work(future, fetch_kept, (kept,), {})
+        work.kind, work.task_id, work.affinity = "fetch", next(self._ids), kept.owner
+        self._engine.prepare(work)
+        self._ledger.enter(wait=False)
+        self._ledger.promise(work, kept.owner.place.index)
+        self._engine.enqueue(work)
+        return future.result()
+
+    def _split(self, work: Work, chosen: Placement) -> None:
+        """Run both parts; the whole ends when the later one has."""
+        Halves(work, chosen, self._ledger, self._engine).start()
+
+    def _wind_up(self) -> None:
+        self._engine.join()
+        self._finished()
+
+    def _finished(self) -> None:
+        """Nothing runs any more."""
+        _OPEN.discard(self)
+
+
+def _may_hold_futures(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    return bool(kwargs) or any(type(value) not in _PLAIN_TYPES for value in args)
+
+
+_PLAIN_TYPES = frozenset({int, float, str, bytes, bool, type(None), complex})
+
+
+def _close_all() -> None:
+    """At the end of the program: let every executor finish its tasks, as those of the standard library do."""
+    for executor in list(_OPEN):
+        executor.shutdown(wait=True)
+
+
+atexit.register(_close_all)

@@ -1,0 +1,169 @@
+"""Tasks between submission and end: admission, placement, and the one place where a task ends."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from typing import Any
+
+from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.execution.options import ExecutorOptions
+from hybrid_ml_scheduler.execution.placement import Placement, Placer
+from hybrid_ml_scheduler.execution.work import TaskRecord, Work
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """Counts, loads and records, under one lock; futures are resolved outside of it."""
+
+    def __init__(self, placer: Placer, options: ExecutorOptions) -> None:
+        self.placer, self.options = placer, options
+        self.lock = threading.Lock()
+        self._changed = threading.Condition(self.lock)
+        self._waiting = 0
+        self._ends: deque[tuple[Work, str, float | None, float, bool]] = deque()
+        self.unfinished = 0
+        self.records: deque[TaskRecord] = deque(maxlen=options.history)
+        self.states: Counter[str] = Counter()
+        self.measured: Callable[[str, str, float, float, bool], None] | None = None
+        self.problem: SchedulerError | None = None
+        self._origin = time.perf_counter()
+        self._names = [load.place.name for load in placer.loads]
+
+    def now_s(self) -> float:
+        """Seconds since the executor was made."""
+        return time.perf_counter() - self._origin
+
+    def since_start(self, moment: float) -> float:
+        """A moment of this machine's clock, from any of its processes, in seconds since the executor was made."""
+        return moment - self._origin
+
+    def enter(self, wait: bool) -> None:
+        """A task comes in; with `wait`, when there is room for it."""
+        with self.lock:
+            self._come_in(wait)
+
+    def _come_in(self, wait: bool) -> None:
+        self._write_down()
+        if wait and self.unfinished >= self.options.queue_limit:
+            self._wait_for(lambda: self.unfinished < self.options.queue_limit)
+        self.unfinished += 1
+
+    def admit(self, work: Work, wait: bool, entered: bool) -> Placement:
+        """Decide where a ready task goes, and promise it there unless it is split; lets it in first if it is not."""
+        with self.lock:
+            if not entered:
+                self._come_in(wait)
+            now_s = work.submitted_s if entered else self.now_s()
+            work.submitted_s = now_s
+            try:
+                chosen = self.placer.place(work, self.now_s() if entered else now_s)
+            except SchedulerError:
+                self._leave()
+                raise
+            if chosen.fraction >= 1.0:
+                self._promise(work, chosen.place if work.affinity is None else work.affinity.place.index)
+            return chosen
+
+    def promise(self, work: Work, place: int) -> None:
+        """The task will run there."""
+        with self.lock:
+            self._promise(work, place)
+
+    def _promise(self, work: Work, place: int) -> None:
+        work.place = place
+        self.placer.loads[place].add(work)
+
+    def move(self, work: Work, place: int) -> None:
+        """The task goes elsewhere after all."""
+        with self.lock:
+            self.placer.loads[work.place].remove(work)
+            work.place = place
+            self.placer.loads[place].add(work)
+
+    def begun(self, work: Work, worker: int) -> None:
+        """The task was handed to a worker."""
+        work.worker = worker
+        work.started_s = time.perf_counter() - self._origin
+        work.attempts += 1
+        self.placer.loads[work.place].running[id(work)] = work
+
+    def ended(
+        self, work: Work, state: str, begun: float | None = None, end: float | None = None, cold: bool = False
+    ) -> None:
+        """The task is over: `begun` and `end` are moments of the machine's clock, if it ran.
+
+        The end is only noted here, without the lock, for which workers would have to queue; whoever holds the lock
+        next, to place a task or to look, writes it down.
+        """
+        self._ends.append((work, state, begun, time.perf_counter() if end is None else end, cold))
+        if self._waiting:
+            with self.lock:
+                self._write_down()
+
+    def left(self) -> None:
+        """A task that was never promised to a place is over."""
+        with self.lock:
+            self._leave()
+
+    def _write_down(self) -> None:
+        with contextlib.suppress(IndexError):
+            while True:
+                work, state, begun, end, cold = self._ends.popleft()
+                finished_s = end - self._origin
+                if begun is not None:
+                    work.started_s = begun - self._origin
+                self.placer.loads[work.place].remove(work)
+                self.states[state] += 1
+                self.records.append(work.record(self._names[work.place], finished_s, state, cold))
+                if state == "done" and begun is not None:
+                    self._learn(work, end - begun, finished_s, cold)
+                self._leave()
+
+    def _leave(self) -> None:
+        self.unfinished -= 1
+        if self._waiting:
+            self._changed.notify_all()
+
+    def wait_until_empty(self) -> None:
+        """Wait for the end of every task."""
+        with self.lock:
+            self._wait_for(lambda: self.unfinished == 0)
+
+    def is_empty(self) -> bool:
+        """Whether every task has ended."""
+        with self.lock:
+            self._write_down()
+            return self.unfinished == 0
+
+    def _wait_for(self, holds: Callable[[], bool]) -> None:
+        self._waiting += 1
+        self._write_down()
+        self._changed.wait_for(holds)
+        self._waiting -= 1
+
+    def _learn(self, work: Work, seconds: float, finished_s: float, cold: bool) -> None:
+        if self.measured is not None:
+            device = self.placer.loads[work.place].place.device
+            self.measured(work.kind, device, work.size, seconds, cold)
+        try:
+            self.placer.learn(work, seconds, finished_s, cold)
+        except SchedulerError as error:
+            # The tasks go on; whoever submits next is told.
+            self.problem = error
+
+    def snapshot(self) -> dict[str, Any]:
+        """Counts of ends and what is unfinished."""
+        with self.lock:
+            self._write_down()
+            return {"unfinished": self.unfinished, **self.states}
+
+    def latest(self) -> list[TaskRecord]:
+        """The records of the tasks that ended last, oldest first."""
+        with self.lock:
+            self._write_down()
+            return list(self.records)

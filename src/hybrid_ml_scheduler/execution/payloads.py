@@ -1,0 +1,138 @@
+"""Objects on their way between processes: a pickle without the arrays, and the arrays beside it.
+
+Buffers of arrays are taken out of band (pickle protocol 5) and copied once, into a block of shared memory that the
+other side maps. What pickle cannot send by name (a lambda, a function of `__main__`) is sent by value.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hybrid_ml_scheduler.execution.blocks import BlockMaps, BlockPool
+from hybrid_ml_scheduler.execution.errors import NotTransferable
+
+__all__ = ["PLAIN", "Packed", "Parcel", "call_encoded", "code_of", "decoded", "encoded", "packed", "unpacked"]
+
+# Below this a buffer travels inside the message: a block would cost more than the copy.
+LEAST_BUFFER = 1 << 18
+# Types without buffers or code of their own: the plain pickle will do.
+PLAIN = frozenset({int, float, bool, type(None), complex})
+_ALIGNMENT = 64
+
+
+class Parcel(NamedTuple):
+    """A pickle and the memory of its large buffers, which still belongs to the objects."""
+
+    payload: bytes
+    buffers: tuple[memoryview, ...] = ()
+
+
+class Packed(NamedTuple):
+    """A parcel ready for the wire: the block's number and where in it each buffer lies."""
+
+    payload: bytes
+    block: int = 0
+    spans: tuple[tuple[int, int], ...] = ()
+    is_new: bool = False
+
+
+def encoded(value: Any, what: str) -> Parcel:
+    """Pickle an object with its large buffers apart; refuse with a sentence what cannot be sent."""
+    try:
+        return _pickled(value, pickle.dumps)
+    except Exception as error:  # noqa: BLE001 - pickling runs the object's own code, which may raise anything
+        return _by_value(value, what, error)
+
+
+def call_encoded(args: tuple[Any, ...], kwargs: Any, kind: str) -> Parcel:
+    """The arguments of a call; those without buffers take the short way."""
+    for value in args:
+        if type(value) not in PLAIN:
+            return encoded((args, kwargs), f"An argument of {kind}")
+    if kwargs:
+        return encoded((args, kwargs), f"An argument of {kind}")
+    return Parcel(pickle.dumps((args, kwargs), protocol=5))
+
+
+def _by_value(value: Any, what: str, first: Exception) -> Parcel:
+    from numba import cloudpickle
+
+    try:
+        return _pickled(value, cloudpickle.dumps)
+    except Exception:  # noqa: BLE001 - the same
+        reason = f"{type(first).__name__}: {first}"
+        raise NotTransferable(f"{what} cannot be sent to another process: {reason}.") from first
+
+
+def _pickled(value: Any, dumps: Any) -> Parcel:
+    buffers: list[memoryview] = []
+
+    def keep_inside(buffer: pickle.PickleBuffer) -> bool:
+        try:
+            raw = buffer.raw()
+        except BufferError:
+            return True
+        if raw.nbytes < LEAST_BUFFER:
+            return True
+        buffers.append(raw)
+        return False
+
+    payload: bytes = dumps(value, protocol=5, buffer_callback=keep_inside)
+    if len(payload) >= LEAST_BUFFER:
+        return Parcel(b"", (memoryview(payload), *buffers))
+    return Parcel(payload, tuple(buffers))
+
+
+def code_of(function: Any) -> tuple[bytes, bool]:
+    """A function as bytes, and whether they only name it (so that they stay true)."""
+    if not _lives_in_console(function):
+        try:
+            return pickle.dumps(function, protocol=5), True
+        except Exception:  # noqa: BLE001 - a callable object's own code may raise anything; by value is tried next
+            pass
+    parcel = _by_value(function, "The function", TypeError("it has no name that a worker could import"))
+    return b"".join(bytes(buffer) for buffer in parcel.buffers) or parcel.payload, False
+
+
+def _lives_in_console(function: Any) -> bool:
+    """Whether it was defined where a worker cannot import it from: a console or `python -c`."""
+    return getattr(function, "__module__", "") == "__main__" and not hasattr(sys.modules["__main__"], "__file__")
+
+
+def packed(parcel: Parcel, pool: BlockPool) -> tuple[Packed, int | None]:
+    """Copy the buffers into a block; also returns the descriptor if the other side does not have it yet."""
+    if not parcel.buffers:
+        return Packed(parcel.payload), None
+    spans, end = [], 0
+    for buffer in parcel.buffers:
+        spans.append((end, buffer.nbytes))
+        end += -(-buffer.nbytes // _ALIGNMENT) * _ALIGNMENT
+    number, memory, descriptor = pool.take(end)
+    target = np.frombuffer(memory, dtype=np.uint8)
+    for (begin, length), buffer in zip(spans, parcel.buffers, strict=True):
+        # Large copies release the interpreter lock this way.
+        target[begin : begin + length] = np.frombuffer(buffer, dtype=np.uint8)
+    return Packed(parcel.payload, number, tuple(spans), descriptor is not None), descriptor
+
+
+def unpacked(item: Packed, maps: BlockMaps, copy: bool = False) -> Parcel:
+    """The parcel as it was sent, over the mapped block; with `copy`, over memory of its own."""
+    if not item.spans:
+        return Parcel(item.payload)
+    view = maps.view(item.block)
+    parts = [view[begin : begin + length] for begin, length in item.spans]
+    if copy:
+        parts = [memoryview(bytearray(part)) for part in parts]
+    return Parcel(item.payload, tuple(parts))
+
+
+def decoded(parcel: Parcel) -> Any:
+    """The object of a parcel."""
+    payload, buffers = parcel
+    if not payload and buffers:
+        return pickle.loads(buffers[0], buffers=buffers[1:])
+    return pickle.loads(payload, buffers=buffers)

@@ -1,0 +1,154 @@
+"""Where a task goes: the strategy is asked when there is a choice, and told what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from hybrid_ml_scheduler.cluster.view import BacklogView
+from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome
+from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.core.protocols import Explains, Learns, Prepares, RaceContext, Scheduler
+from hybrid_ml_scheduler.core.tasks import Task
+from hybrid_ml_scheduler.execution.devices import CPU, Place
+from hybrid_ml_scheduler.execution.durations import DurationModel
+from hybrid_ml_scheduler.execution.estimator import MeasuredEstimator
+from hybrid_ml_scheduler.execution.load import PlaceLoad, backlogs_s
+from hybrid_ml_scheduler.execution.tasks import TaskFunction
+from hybrid_ml_scheduler.execution.work import Work
+from hybrid_ml_scheduler.schedulers.registry import accused, create
+
+__all__ = ["Placement", "Placer", "Snapshot", "strategy_of"]
+
+_ONLY_CPU = frozenset({CPU})
+
+
+class Placement(NamedTuple):
+    """The chosen place, and the share of the task that goes there (the CPU gets the rest)."""
+
+    place: int
+    fraction: float = 1.0
+
+
+class Snapshot(NamedTuple):
+    """What was believed when a task was placed."""
+
+    backlogs_s: tuple[float, ...]
+    seconds: tuple[float, ...]
+    decision: Decision | None
+
+
+def strategy_of(strategy: str | type | Scheduler) -> Scheduler:
+    """A strategy from its registered name, its class or itself."""
+    if isinstance(strategy, str):
+        return create(strategy)
+    made = strategy() if isinstance(strategy, type) else strategy
+    if not isinstance(getattr(made, "name", None), str) or not callable(getattr(made, "decide", None)):
+        raise SchedulerError(f"{strategy!r} is no strategy: it needs a `name` and a method `decide(task, cluster)`.")
+    return made
+
+
+class Placer:
+    """Asks one strategy about one node; not safe for threads, its owner holds a lock."""
+
+    def __init__(self, strategy: Scheduler, places: tuple[Place, ...], durations: DurationModel, seed: int = 0) -> None:
+        self.strategy = strategy
+        self.loads = [PlaceLoad(place) for place in places]
+        self._places, self._durations = places, durations
+        self._estimator = MeasuredEstimator(places, durations)
+        self._learner = strategy if isinstance(strategy, Learns) else None
+        self._devices = frozenset(place.device for place in places)
+        if isinstance(strategy, Prepares) and len(places) > 1:
+            with accused(f"The strategy {strategy.name!r} cannot be prepared"):
+                strategy.prepare(RaceContext(estimator=self._estimator, seed=seed))
+
+    def place(self, work: Work, now_s: float) -> Placement:
+        """Decide; a task that can run in one place only is not asked about."""
+        function = work.function
+        available = function.implementations.keys() & self._devices if type(function) is TaskFunction else _ONLY_CPU
+        if len(available) < 2:
+            found = self._durations.estimate(work.kind, CPU, work.size)
+            work.predicted_s = 0.0 if found is None else found.seconds
+            return _CPU_PLACE
+        return self._asked(work, frozenset(available), now_s)
+
+    def _asked(self, work: Work, available: frozenset[str], now_s: float) -> Placement:
+        task = self._task(work, now_s)
+        self._estimator.describe(work.kind, available)
+        backlogs = backlogs_s(self.loads, now_s)
+        view = BacklogView(self._estimator, now_s, backlogs[0], backlogs[1:])
+        with accused(f"The strategy {self.strategy.name!r} cannot decide about {work.kind}"):
+            decision = self.strategy.decide(task, view)
+        seconds = self._estimator.seconds(task)
+        each = (seconds.cpu_s, *(self._estimator.gpu_s(task, gpu) for gpu in range(len(self._places) - 1)))
+        work.task, work.snapshot = task, Snapshot(tuple(backlogs), each, decision)
+        chosen = self._carried_out(work, task, decision, available, view)
+        work.predicted_s = each[chosen.place]
+        return chosen
+
+    def _carried_out(
+        self, work: Work, task: Task, decision: Decision, available: frozenset[str], view: BacklogView
+    ) -> Placement:
+        """What a decision comes to: whole devices for tasks that cannot be split, the CPU where nothing else can."""
+        share = min(max(decision.gpu_fraction, 0.0), 1.0)
+        gpu = view.least_loaded_gpu if decision.gpu is None else decision.gpu
+        place = self._places[gpu + 1]
+        if share <= 0.0 or place.device not in available or work.nbytes / 1e6 > place.memory_mb:
+            return _CPU_PLACE
+        if share >= 1.0 or work.function.divider is None:
+            if share < 1.0 and view.completion_s(task, 0.0, 0) < view.completion_s(task, 1.0, gpu):
+                return _CPU_PLACE
+            return Placement(place.index)
+        return Placement(place.index, share)
+
+    def _task(self, work: Work, now_s: float) -> Task:
+        return Task(
+            task_id=work.task_id,
+            size=work.size,
+            compute_intensity=work.options.intensity,
+            memory_required=work.nbytes / 1e6,
+            arrival_time=now_s,
+        )
+
+    def learn(self, work: Work, seconds: float, finished_s: float, cold: bool) -> None:
+        """A task ended well after this many seconds."""
+        device = self._places[work.place].device
+        self._durations.observe(work.kind, device, work.size, seconds, cold)
+        if self._learner is not None and work.task is not None and work.fraction >= 1.0:
+            with accused(f"The strategy {self.strategy.name!r} cannot learn about {work.kind}"):
+                self._learner.observe(work.task, _outcome(work, seconds, finished_s))
+
+    def explain(self, work: Work) -> Mapping[str, Any]:
+        """The strategy's own reasons for a task as it was seen when it was placed, by what it believes now."""
+        snapshot: Snapshot | None = work.snapshot
+        if snapshot is None or work.task is None or not isinstance(self.strategy, Explains):
+            return {}
+        available = frozenset(work.function.implementations.keys() & self._devices)
+        self._estimator.describe(work.kind, available)
+        view = BacklogView(self._estimator, work.submitted_s, snapshot.backlogs_s[0], list(snapshot.backlogs_s[1:]))
+        with accused(f"The strategy {self.strategy.name!r} cannot explain {work.kind}"):
+            return dict(self.strategy.explain(work.task, view))
+
+
+_CPU_PLACE = Placement(0)
+
+
+def _outcome(work: Work, seconds: float, finished_s: float) -> Outcome:
+    """A measured task in the terms of the model; joules and dollars are unknown here."""
+    on_cpu = work.place == 0
+    start = finished_s - seconds
+    return Outcome(
+        task_id=work.task_id,
+        gpu_fraction=0.0 if on_cpu else 1.0,
+        gpu=NO_GPU if on_cpu else work.place - 1,
+        arrival_s=work.submitted_s,
+        ready_s=work.submitted_s,
+        cpu_start_s=start if on_cpu else float("nan"),
+        gpu_start_s=float("nan") if on_cpu else start,
+        finish_s=finished_s,
+        execution_s=seconds,
+        cpu_s=seconds if on_cpu else 0.0,
+        gpu_s=0.0 if on_cpu else seconds,
+        energy_j=0.0,
+        cost_usd=0.0,
+    )

@@ -1,0 +1,75 @@
+"""A task in two parts: one for the CPU, one for another device, put together when both are done."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Any
+
+from hybrid_ml_scheduler.execution.engines import Engine
+from hybrid_ml_scheduler.execution.ledger import Ledger
+from hybrid_ml_scheduler.execution.parents import when_done
+from hybrid_ml_scheduler.execution.placement import Placement
+from hybrid_ml_scheduler.execution.work import Work
+
+__all__ = ["Halves"]
+
+
+class Halves:
+    """The two parts of one task; an exception of either is the task's."""
+
+    def __init__(self, work: Work, chosen: Placement, ledger: Ledger, engine: Engine) -> None:
+        self._work, self._chosen = work, chosen
+        self._ledger, self._engine = ledger, engine
+
+    def start(self) -> None:
+        """Divide the arguments, queue both parts, and wait for the later one."""
+        work, share = self._work, self._chosen.fraction
+        if not work.future.set_running_or_notify_cancel():
+            self._ledger.left()
+            return
+        try:
+            divide, _ = work.function.divider
+            cpu_args, device_args = divide(share, *work.args, **work.kwargs)
+            parts = [self._part(0, 1.0 - share, cpu_args), self._part(self._chosen.place, share, device_args)]
+        except Exception as error:  # noqa: BLE001 - dividing is the user's own code
+            self._end(error, None)
+            return
+        for part in parts:
+            self._ledger.enter(wait=False)
+            self._ledger.promise(part, part.place)
+        when_done([part.future for part in parts], lambda: self._combine([part.future for part in parts]))
+        for part in parts:
+            self._engine.enqueue(part)
+
+    def _part(self, place: int, share: float, args: tuple[Any, ...]) -> Work:
+        whole = self._work
+        part = Work(self._engine.new_future(), whole.function, tuple(args), {})
+        part.kind, part.task_id, part.options = whole.kind, whole.task_id, whole.options
+        part.size, part.nbytes = whole.size * share, int(whole.nbytes * share)
+        part.place, part.fraction, part.submitted_s = place, share, whole.submitted_s
+        part.predicted_s = whole.snapshot.seconds[place] * share
+        part.task = whole.task
+        self._engine.prepare(part)
+        return part
+
+    def _combine(self, ends: list[Future[Any]]) -> None:
+        for end in ends:
+            if end.cancelled() or end.exception() is not None:
+                error = None if end.cancelled() else end.exception()
+                self._end(error or RuntimeError("A part of the task was cancelled."), None)
+                return
+        try:
+            _, combine = self._work.function.divider
+            value = combine(*(end.result() for end in ends))
+        except Exception as error:  # noqa: BLE001 - combining is the user's own code
+            self._end(error, None)
+            return
+        self._end(None, value)
+
+    def _end(self, error: BaseException | None, value: Any) -> None:
+        self._ledger.left()
+        self._engine.wake()
+        if error is not None:
+            self._work.future.set_exception(error)
+        else:
+            self._work.future.set_result(value)

@@ -1,0 +1,187 @@
+"""The engine of worker threads: one interpreter, no copies, no kill; for functions that release the lock or wait."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+
+from hybrid_ml_scheduler.execution.devices import Place
+from hybrid_ml_scheduler.execution.endings import Endings, Fetch
+from hybrid_ml_scheduler.execution.errors import TaskTimeout
+from hybrid_ml_scheduler.execution.futures import HeldHere, HybridFuture
+from hybrid_ml_scheduler.execution.ledger import Ledger
+from hybrid_ml_scheduler.execution.options import ExecutorOptions
+from hybrid_ml_scheduler.execution.tasks import TaskFunction
+from hybrid_ml_scheduler.execution.work import Work
+
+__all__ = ["ThreadEngine"]
+
+_CHECK_S = 0.01
+_here = threading.local()
+
+
+class ThreadEngine:
+    """A queue and some threads for every place."""
+
+    def __init__(self, places: tuple[Place, ...], ledger: Ledger, options: ExecutorOptions) -> None:
+        self._places, self._ledger, self._options = places, ledger, options
+        self._queues: list[queue.SimpleQueue[Work | None]] = [queue.SimpleQueue() for _ in places]
+        self._ends = Endings(ledger, self.enqueue)
+        self._threads: dict[int, threading.Thread] = {}
+        self._warm: set[tuple[str, int]] = set()
+        self._limited: dict[int, tuple[Work, float]] = {}
+        self._watch: threading.Thread | None = None
+        self._stopping = False
+        self._idle = threading.Event()
+        self._made = 0
+
+    @property
+    def workers(self) -> list[threading.Thread]:
+        """The threads that still run."""
+        return [thread for thread in list(self._threads.values()) if thread.is_alive()]
+
+    def start(self) -> None:
+        """Begin to serve."""
+        for place in self._places:
+            for _ in range(place.workers):
+                self._hire(place)
+
+    def _hire(self, place: Place) -> None:
+        self._made += 1
+        thread = threading.Thread(
+            target=self._serve, args=(place, self._made), name=f"hms-{place.name}-{self._made}", daemon=True
+        )
+        self._threads[self._made] = thread
+        thread.start()
+
+    def new_future(self) -> HybridFuture:
+        """A future whose waiting tasks do not block the engine."""
+        return HybridFuture(self.helping)
+
+    def is_own_thread(self) -> bool:
+        """Whether a task or a callback of this engine is asking."""
+        return getattr(_here, "engine", None) is self
+
+    def set_fetch(self, fetch: Fetch) -> None:
+        """Kept results are here already."""
+
+    def prepare(self, work: Work) -> None:
+        """Nothing is packed: threads share their memory."""
+        if any(isinstance(value, HeldHere) for value in work.args):
+            work.args = tuple(value.fetch() if isinstance(value, HeldHere) else value for value in work.args)
+
+    def wake(self) -> None:
+        """Nothing has to be told."""
+
+    def enqueue(self, work: Work) -> None:
+        """Put a task into the queue of its place."""
+        self._queues[work.place].put(work)
+
+    def _serve(self, place: Place, number: int) -> None:
+        _here.engine = self
+        _here.place = place
+        if self._options.initializer is not None:
+            self._options.initializer(*self._options.initargs)
+        tasks = self._queues[place.index]
+        while (work := tasks.get()) is not None:
+            self._run(place, number, work)
+            del work
+            if _here.__dict__.pop("abandoned", False):
+                return  # its task outlived a time-out, and another thread has taken its place
+
+    def _run(self, place: Place, number: int, work: Work) -> None:
+        future = work.future
+        if not work.announced:
+            if not future.set_running_or_notify_cancel():
+                self._ledger.ended(work, "cancelled")
+                return
+            work.announced = True
+        function = work.function
+        call = function.implementations[place.device] if type(function) is TaskFunction else function
+        cold = (work.kind, number) not in self._warm
+        limit = work.options.timeout_s or self._options.timeout_s
+        begun = time.perf_counter()
+        self._ledger.begun(work, number)
+        if limit is not None:
+            self._watch_over(work, begun + limit)
+        try:
+            value = call(*work.args, **work.kwargs)
+        except BaseException as error:  # noqa: BLE001 - a user's function may raise anything, and it belongs to its future
+            if self._is_ours(work, limit):
+                self._ends.raised(work, error, "", begun, time.perf_counter())
+            del error
+            return
+        ended = time.perf_counter()
+        if cold:
+            self._warm.add((work.kind, number))
+        if self._is_ours(work, limit):
+            self._ends.done(work, HeldHere(value) if work.options.keep else value, begun, ended, cold)
+
+    def _is_ours(self, work: Work, limit: float | None) -> bool:
+        """Whether the task is still this thread's to end: a time-out may have ended it."""
+        if limit is None or self._limited.pop(id(work), None) is not None:
+            return True
+        _here.abandoned = True
+        return False
+
+    def _watch_over(self, work: Work, until: float) -> None:
+        self._limited[id(work)] = (work, until)
+        if self._watch is None:
+            self._watch = threading.Thread(target=self._watching, name="hms-watch", daemon=True)
+            self._watch.start()
+
+    def _watching(self) -> None:
+        """End the futures of tasks that run too long; a thread cannot be stopped, so another takes its place."""
+        while not self._idle.wait(_CHECK_S):
+            now = time.perf_counter()
+            for key, (work, until) in list(self._limited.items()):
+                if now >= until and self._limited.pop(key, None) is not None:
+                    place = self._places[work.place]
+                    error = TaskTimeout(f"{work.kind} ran longer than its time-out; its thread ends when it does.")
+                    self._threads.pop(work.worker, None)
+                    self._hire(place)
+                    self._ends.failed(work, error, "timeout")
+
+    def helping(self) -> AbstractContextManager[None] | None:
+        """While a task of this engine waits for another one, an extra thread serves in its place."""
+        return self._replaced() if getattr(_here, "engine", None) is self else None
+
+    @contextmanager
+    def _replaced(self) -> Iterator[None]:
+        self._hire(_here.place)
+        try:
+            yield
+        finally:
+            self._queues[_here.place.index].put(None)
+
+    def stop(self, kill: bool = False) -> None:
+        """End when all tasks have ended: what runs in a thread cannot be stopped."""
+        self._stopping = True
+
+    def cancel_waiting(self) -> None:
+        """Cancel every task that has not begun."""
+        for tasks in self._queues:
+            with suppress(queue.Empty):
+                while True:
+                    work = tasks.get_nowait()
+                    if work is not None:
+                        self._ends.cancelled(work)
+
+    def join(self) -> None:
+        """Wait for all tasks, then send the threads home."""
+        self._ledger.wait_until_empty()
+        self._idle.set()
+        me = threading.current_thread()
+        leaving = [thread for thread in (*self.workers, self._watch) if thread not in (None, me)]
+        for tasks in self._queues:
+            for _ in range(self._made):
+                tasks.put(None)
+        for thread in leaving:
+            if thread is not None:
+                thread.join()
+
+    def abandon(self) -> None:
+        """In a forked child there are no threads."""

@@ -1,0 +1,115 @@
+"""One submitted task on its way, and the record of what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from hybrid_ml_scheduler.core.tasks import Task
+from hybrid_ml_scheduler.execution.futures import HybridFuture
+from hybrid_ml_scheduler.execution.payloads import Parcel
+from hybrid_ml_scheduler.execution.tasks import TaskOptions
+
+__all__ = ["TaskRecord", "Work"]
+
+
+class TaskRecord(NamedTuple):
+    """What happened to one task (or one part of a split task); seconds since the executor was made.
+
+    `state` is `done`, `failed` (its own exception), `died`, `timeout` or `cancelled`.
+    """
+
+    task_id: int
+    kind: str
+    size: float
+    memory_mb: float
+    place: str
+    worker: int
+    fraction: float
+    submitted_s: float
+    started_s: float
+    finished_s: float
+    predicted_s: float
+    state: str
+    attempts: int
+    cold: bool
+
+    @property
+    def seconds(self) -> float:
+        """How long it ran."""
+        return self.finished_s - self.started_s
+
+    @property
+    def latency_s(self) -> float:
+        """From submission to the end."""
+        return self.finished_s - self.submitted_s
+
+
+class Work:
+    """Everything an engine needs to run one task somewhere."""
+
+    __slots__ = (
+        "affinity",
+        "announced",
+        "args",
+        "attempts",
+        "block",
+        "fraction",
+        "function",
+        "future",
+        "kind",
+        "kwargs",
+        "nbytes",
+        "number",
+        "options",
+        "parcel",
+        "place",
+        "predicted_s",
+        "size",
+        "snapshot",
+        "started_s",
+        "submitted_s",
+        "task",
+        "task_id",
+        "worker",
+    )
+
+    def __init__(self, future: HybridFuture, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        self.future, self.function, self.args, self.kwargs = future, function, args, kwargs
+        self.options: TaskOptions = _PLAIN
+        self.kind, self.size, self.nbytes, self.task_id = "", 1.0, 0, 0
+        self.parcel: Parcel | None = None
+        self.place = 0
+        self.fraction = 1.0
+        self.predicted_s = 0.0
+        self.submitted_s = self.started_s = 0.0
+        self.attempts = 0
+        self.number = 0
+        self.announced = False
+        self.block = 0
+        self.worker = 0
+        self.affinity: Any = None
+        self.task: Task | None = None
+        self.snapshot: Any = None
+
+    def record(self, place: str, finished_s: float, state: str, cold: bool) -> TaskRecord:
+        """The record of its end."""
+        return TaskRecord(
+            self.task_id,
+            self.kind,
+            self.size,
+            self.nbytes / 1e6,
+            place,
+            self.worker,
+            self.fraction,
+            self.submitted_s,
+            self.started_s,
+            finished_s,
+            self.predicted_s,
+            state,
+            self.attempts,
+            cold,
+        )
+
+
+_PLAIN = TaskOptions()

@@ -1,0 +1,236 @@
+"""The worker process: takes tasks from its parent, runs them one after another, sends each result at once.
+
+Two sockets: tasks and results on one, on the other the parent's word while a task runs (give back what has not
+begun) and its end, which is the worker's end too. A page of shared memory says which task has begun: when the
+process dies, the parent knows exactly which task died with it and which never ran.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from hybrid_ml_scheduler.execution.blocks import BlockMaps, BlockPool
+from hybrid_ml_scheduler.execution.errors import ExecutionError, KeptResultLost
+from hybrid_ml_scheduler.execution.payloads import PLAIN, Packed, decoded, encoded, packed, unpacked
+from hybrid_ml_scheduler.execution.ring import Ring
+from hybrid_ml_scheduler.execution.wire import PatientLink
+
+__all__ = ["fetch_kept", "importing_main", "kept_value", "main"]
+
+_RECALL = b"recall"
+# The parent is told of results at the latest after so many; it looks for itself when it becomes impatient.
+_HEARD_AFTER = 32
+_NOTHING = (pickle.dumps(None), 0, (), False)
+
+# Results that stay here for later tasks, by number.
+_KEPT: dict[int, Any] = {}
+_importing_main = False
+
+
+def importing_main() -> bool:
+    """Whether this worker is just importing the user's main module, where no executor may be made."""
+    return _importing_main
+
+
+def kept_value(number: int) -> Any:
+    """The value that an earlier task left in this worker."""
+    try:
+        return _KEPT[number]
+    except KeyError:
+        raise KeptResultLost(f"Result {number} is not kept in this worker any more.") from None
+
+
+def fetch_kept(value: Any) -> Any:
+    """Bring a kept result home: its argument has become the value by the time it is called."""
+    return value
+
+
+class _Worker:
+    """The state of the process: what waits, what is mapped, which functions it knows."""
+
+    def __init__(self, link: PatientLink, control: socket.socket, ring: Ring) -> None:
+        self._link, self._control, self._ring = link, control, ring
+        self._unheard = 0
+        self._waiting: deque[tuple[Any, ...]] = deque()
+        self._functions: dict[int, Callable[..., Any]] = {}
+        self._warm: set[int] = set()
+        self._unused: list[int] = []
+        self._closed: list[int] = []
+        self._maps = BlockMaps(self._unused.append)
+        self._pool = BlockPool()
+        self._device, self._pid = "cpu", os.getpid()
+
+    def start(self) -> None:
+        """Prepare the process as its parent says, and report."""
+        first = self._link.receive()
+        if first is None:
+            os._exit(0)
+        setup = pickle.loads(first[0])
+        self._device = setup["device"]
+        _prepare(setup)
+        os.register_at_fork(after_in_child=self._leave_to_parent)
+        threading.Thread(target=self._listen, name="hms-control", daemon=True).start()
+        initializer, arguments = pickle.loads(setup["initializer"])
+        if initializer is not None:
+            initializer(*arguments)
+        self._link.send(pickle.dumps(("ready", os.getpid())), [])
+
+    def serve(self) -> None:
+        """Run tasks until the parent closes the connection."""
+        while (frame := self._link.receive()) is not None:
+            items, back, closed = self._accepted(*frame)
+            self._closed += [number for number in back if not self._pool.free(number)]
+            for number in closed:
+                self._maps.forget(number)
+            self._waiting.extend(items)
+            while True:
+                try:
+                    item = self._waiting.popleft()
+                except IndexError:
+                    break
+                self._run(*item)
+
+    def _accepted(self, body: bytes, descriptors: list[int]) -> tuple[list[Any], list[int], list[int]]:
+        items, back, closed, dropped = pickle.loads(body)
+        for number in dropped:
+            _KEPT.pop(number, None)
+        fresh = iter(descriptors)
+        for _, _, _, parcel, _ in items:
+            if parcel[3]:
+                self._maps.learn(parcel[1], next(fresh))
+        return items, back, closed
+
+    def _run(self, number: int, function: int, code: bytes | None, parcel: tuple[Any, ...], keep: bool) -> None:
+        begun = time.perf_counter()
+        self._ring.begin(number, begun)
+        cold = function not in self._warm
+        answer, descriptor = self._outcome(number, function, code, Packed(*parcel), keep)
+        if os.getpid() != self._pid:
+            os._exit(0)  # a child that the task forked has come back here: it is not the worker
+        self._warm.add(function)
+        ended = time.perf_counter()
+        unused: list[int] = []
+        if self._unused:
+            unused, self._unused[:] = list(self._unused), []
+        closed, self._closed = self._closed, []
+        message = pickle.dumps((number, *answer, begun, ended, cold, unused, closed), protocol=5)
+        if descriptor is None and self._ring.put(message):
+            self._unheard += 1
+            if not self._waiting or self._unheard >= _HEARD_AFTER:
+                self._unheard = 0
+                self._link.send(b"", [])
+        else:
+            self._link.send(message, [] if descriptor is None else [descriptor])
+
+    def _outcome(
+        self, number: int, function: int, code: bytes | None, parcel: Packed, keep: bool
+    ) -> tuple[tuple[Any, ...], int | None]:
+        """Run one task; whatever it raises is its result."""
+        try:
+            call = self._function(function, code)
+            args, kwargs = decoded(unpacked(parcel, self._maps)) if parcel.spans else pickle.loads(parcel.payload)
+            value = call(*args, **kwargs)
+            del args, kwargs
+            self._finish_device()
+            if keep:
+                _KEPT[number] = value
+                return (True, _NOTHING, ""), None
+            if type(value) in PLAIN:
+                return (True, (pickle.dumps(value, protocol=5), 0, (), False), ""), None
+            item, descriptor = packed(encoded(value, f"The result ({type(value).__name__})"), self._pool)
+            return (True, tuple(item), ""), descriptor
+        except BaseException as error:  # noqa: BLE001 - a user's function may raise anything, and it belongs to its future
+            return (False, (_exception_bytes(error), 0, (), False), traceback.format_exc()), None
+
+    def _function(self, number: int, code: bytes | None) -> Callable[..., Any]:
+        if code is None:
+            return self._functions[number]
+        found = pickle.loads(code)
+        implementations = getattr(found, "implementations", None)
+        call: Callable[..., Any] = implementations[self._device] if isinstance(implementations, dict) else found
+        if number:
+            self._functions[number] = call
+        return call
+
+    def _finish_device(self) -> None:
+        """A GPU works on after the call returns; its time ends when it is done."""
+        torch = sys.modules.get("torch")
+        if self._device == "cuda" and torch is not None:
+            torch.cuda.synchronize()
+
+    def _listen(self) -> None:
+        """Give back what has not begun when the parent asks; end with the parent."""
+        while True:
+            try:
+                word = self._control.recv(len(_RECALL))
+            except OSError:
+                word = b""
+            if not word:
+                os._exit(0)
+            back = []
+            with contextlib.suppress(IndexError):
+                while True:
+                    back.append(self._waiting.popleft())
+            self._control.sendall(_framed(pickle.dumps([item[0] for item in back])))
+
+    def _leave_to_parent(self) -> None:
+        """A child that a task forks has no part in the conversation."""
+        self._control.close()
+        self._link.connection.close()
+
+
+def _framed(body: bytes) -> bytes:
+    return struct.pack("!Q", len(body)) + body
+
+
+def _exception_bytes(error: BaseException) -> bytes:
+    """The exception as a pickle that is known to come back; what does not becomes a sentence."""
+    try:
+        body = pickle.dumps(error)
+        if isinstance(pickle.loads(body), BaseException):
+            return body
+    except Exception:  # noqa: BLE001 - an exception's own code may raise anything
+        pass
+    return pickle.dumps(ExecutionError(f"{type(error).__name__}: {_words(error)}"))
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - so may its text
+        return "an exception without words"
+
+
+def _prepare(setup: dict[str, Any]) -> None:
+    """Become like the parent: path, folder, main module; and keep to the cores given."""
+    global _importing_main
+    from multiprocessing import spawn
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if setup["cores"] and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, setup["cores"])
+    _importing_main = True
+    try:
+        spawn.prepare(setup["preparation"])
+    finally:
+        _importing_main = False
+
+
+def main(data: int, control: int, page: int) -> None:
+    """The entry point of a worker process: three descriptors from its parent."""
+    worker = _Worker(PatientLink(socket.socket(fileno=data)), socket.socket(fileno=control), Ring(page))
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        worker.start()
+        worker.serve()

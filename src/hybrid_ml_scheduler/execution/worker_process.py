@@ -1,0 +1,275 @@
+"""A worker process as its parent sees it: starting it, talking to it, and telling what died with it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import socket
+import struct
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable
+from multiprocessing import spawn, util
+from typing import Any, NamedTuple
+
+from hybrid_ml_scheduler.execution.blocks import BlockMaps, BlockPool, anonymous_file
+from hybrid_ml_scheduler.execution.devices import Place, cuda_name
+from hybrid_ml_scheduler.execution.payloads import Packed, Parcel, packed, unpacked
+from hybrid_ml_scheduler.execution.ring import RING_BYTES, Ring
+from hybrid_ml_scheduler.execution.wire import Link
+from hybrid_ml_scheduler.execution.work import Work
+
+__all__ = ["Answer", "WorkerProcess"]
+
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+# So many results may lie in mapped blocks at once; beyond that they are copied, since each holds descriptors.
+_MOST_MAPPED = 64
+
+
+class Answer(NamedTuple):
+    """What a worker says about one task."""
+
+    work: Work
+    is_result: bool
+    parcel: Parcel
+    traceback: str
+    begun: float
+    ended: float
+    cold: bool
+
+
+class WorkerProcess:
+    """One process that serves one place."""
+
+    def __init__(self, number: int, place: Place, cores: tuple[int, ...], initializer: bytes) -> None:
+        self.number, self.place = number, place
+        self.in_flight: dict[int, Work] = {}
+        self.is_ready = False
+        self.promised_s = 0.0
+        self.recalling = False
+        self.has_ended = False
+        self.own: deque[Work] = deque()
+        self._sent = 0
+        self._functions: dict[int, Any] = {}
+        self._pool = BlockPool()
+        # Filled by finalizers, which may run on any thread and at any moment: no lock, only atomic steps.
+        self._back: deque[int] = deque()
+        self._dropped: deque[int] = deque()
+        self._mapped: set[int] = set()
+        self._maps = BlockMaps(self._give_back)
+        self._closed_by_us: list[int] = []
+        self._recalled = bytearray()
+        self.wake: Callable[[], None] = _nothing
+        self._start(cores, initializer)
+
+    def _start(self, cores: tuple[int, ...], initializer: bytes) -> None:
+        ours, theirs = socket.socketpair()
+        control, their_control = socket.socketpair()
+        page = anonymous_file(RING_BYTES)
+        self._ring = Ring(page)
+        descriptors = (theirs.fileno(), their_control.fileno(), page)
+        program = (
+            f"import sys; sys.path[:] = {sys.path!r}; "
+            f"from hybrid_ml_scheduler.execution.worker import main; main{descriptors!r}"
+        )
+        flags = util._args_from_interpreter_flags()  # type: ignore[attr-defined]
+        self.process = subprocess.Popen(
+            [sys.executable, *flags, "-c", program],
+            stdin=subprocess.DEVNULL,
+            pass_fds=descriptors,
+            env=_environment(self.place, cores),
+        )
+        for connection in (theirs, their_control):
+            connection.close()
+        os.close(page)
+        control.setblocking(False)
+        self.control = control
+        self.link = Link(ours)
+        self.link.send(pickle.dumps(_setup(self.number, self.place, cores, initializer)), [])
+
+    @property
+    def has_begun(self) -> tuple[int, float]:
+        """The number of the last task that has begun, and the moment."""
+        return self._ring.begun()
+
+    @property
+    def current(self) -> tuple[Work, float] | None:
+        """The task that is running now, and since when."""
+        number, moment = self.has_begun
+        work = self.in_flight.get(number)
+        return None if work is None else (work, moment)
+
+    def send(self, works: list[tuple[Work, int, bytes | None, Parcel]]) -> None:
+        """Hand over tasks: each with its function's number, its code if it is new here, and its arguments."""
+        items, descriptors = [], []
+        for work, function, code, parcel in works:
+            item, descriptor = packed(parcel, self._pool)
+            if descriptor is not None:
+                descriptors.append(descriptor)
+            self._sent += 1
+            work.number, work.block = self._sent, item.block
+            self.in_flight[self._sent] = work
+            self.promised_s += work.predicted_s
+            items.append((self._sent, function, code, tuple(item), work.options.keep))
+        self._send(items, descriptors)
+
+    def _send(self, items: list[Any], descriptors: list[int]) -> None:
+        closed, self._closed_by_us = self._closed_by_us, []
+        message = (items, _drained(self._back), closed, _drained(self._dropped))
+        self.link.send(pickle.dumps(message, protocol=5), descriptors)
+
+    def flush_returns(self) -> None:
+        """Tell the worker what is free again, if there is anything to tell."""
+        if self._back or self._dropped:
+            self._send([], [])
+
+    def knows(self, function: int) -> bool:
+        """Whether the worker has this function already; it will from now on."""
+        if function in self._functions:
+            return True
+        self._functions[function] = None
+        return False
+
+    def answers(self) -> list[Answer]:
+        """What the worker has said since it was last asked."""
+        frames = self.link.receive()
+        found = [self._answer(message, []) for message in map(pickle.loads, self._ring.take())]
+        for body, descriptors in frames:
+            if not body:
+                continue  # a hint that there is something in the ring
+            message = pickle.loads(body)
+            if message[0] == "ready":
+                self.is_ready = True
+                continue
+            found.append(self._answer(message, descriptors))
+        return found
+
+    def _answer(self, message: tuple[Any, ...], descriptors: list[int]) -> Answer:
+        number, is_result, item, text, begun, ended, cold, unused, closed = message
+        work = self.in_flight.pop(number)
+        self.promised_s = self.promised_s - work.predicted_s if self.in_flight else 0.0
+        for block in unused:
+            if not self._pool.free(block):
+                self._closed_by_us.append(block)
+        for block in closed:
+            self._maps.forget(block)
+        return Answer(work, is_result, self._parcel(Packed(*item), descriptors), text, begun, ended, cold)
+
+    def _parcel(self, item: Packed, descriptors: list[int]) -> Parcel:
+        """The result as it was packed: over its block, or copied where too many blocks are out."""
+        if not item.spans:
+            return Parcel(item.payload)
+        if item.is_new:
+            self._maps.learn(item.block, descriptors[0])
+        crowded = len(self._mapped) >= _MOST_MAPPED
+        if not crowded:
+            self._mapped.add(item.block)
+        return unpacked(item, self._maps, copy=crowded)
+
+    def _give_back(self, number: int) -> None:
+        """The last array over a result's block is gone: its worker may use the block again."""
+        self._mapped.discard(number)
+        self._back.append(number)
+        self.wake()
+
+    def drop(self, number: int) -> None:
+        """Nobody holds a kept result any more."""
+        self._dropped.append(number)
+        self.wake()
+
+    def recall(self) -> None:
+        """Ask for what has not begun."""
+        if not self.recalling:
+            self.recalling = True
+            with contextlib.suppress(OSError):
+                self.control.send(b"recall")
+
+    def recalled(self) -> list[Work]:
+        """The tasks that the worker has given back, if its answer is complete."""
+        try:
+            self._recalled += self.control.recv(1 << 16)
+        except OSError:
+            return []
+        if len(self._recalled) < 8:
+            return []
+        (length,) = struct.unpack_from("!Q", self._recalled)
+        if len(self._recalled) < 8 + length:
+            return []
+        numbers = pickle.loads(self._recalled[8 : 8 + length])
+        del self._recalled[: 8 + length]
+        self.recalling = False
+        return [self._taken_back(number) for number in numbers]
+
+    def _taken_back(self, number: int) -> Work:
+        work = self.in_flight.pop(number)
+        self.promised_s = self.promised_s - work.predicted_s if self.in_flight else 0.0
+        if work.block and not self._pool.free(work.block):
+            self._closed_by_us.append(work.block)
+        return work
+
+    def take_all(self) -> tuple[Work | None, list[Work]]:
+        """After its death: the task that had begun, and those that never did."""
+        begun, _ = self.has_begun
+        victim = self.in_flight.get(begun)
+        rest = [work for work in self.in_flight.values() if work is not victim]
+        self.in_flight.clear()
+        return victim, rest
+
+    def kill(self) -> None:
+        """End the process at once."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+
+    def hang_up(self) -> None:
+        """Let the process end by itself when it has done what it has."""
+        with contextlib.suppress(OSError):
+            self.link.connection.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """Free everything that belonged to a process that has ended."""
+        self.process.wait()
+        self.link.close()
+        self.control.close()
+        self._pool.close()
+        self._maps.close()
+        self._ring.close()
+
+    def abandon(self) -> None:
+        """In a forked child of the parent: the worker is not ours."""
+        self.link.connection.close()
+        self.control.close()
+
+
+def _nothing() -> None:
+    """Nobody has to be woken."""
+
+
+def _drained(numbers: deque[int]) -> list[int]:
+    found = []
+    with contextlib.suppress(IndexError):
+        while True:
+            found.append(numbers.popleft())
+    return found
+
+
+def _environment(place: Place, cores: tuple[int, ...]) -> dict[str, str]:
+    environment = dict(os.environ)
+    if cores:
+        environment.update({name: str(len(cores)) for name in _THREAD_VARIABLES})
+    if place.device == "cuda":
+        environment["CUDA_VISIBLE_DEVICES"] = cuda_name(place.ordinal)
+    return environment
+
+
+def _setup(number: int, place: Place, cores: tuple[int, ...], initializer: bytes) -> dict[str, Any]:
+    preparation = spawn.get_preparation_data(f"hms-{place.name}-{number}")
+    preparation["authkey"] = bytes(preparation["authkey"])
+    return {"device": place.device, "cores": cores, "preparation": preparation, "initializer": initializer}
