@@ -3,7 +3,7 @@
 Tasks and what becomes of them: `Task`, `TaskBatch`, `Decision`, `Outcome`. The machine: `Node`, `Cpu`, `Gpu`.
 Strategies: `Scheduler`, `ClusterView`, `available`, `create`, `check_scheduler`. Workloads:
 `WorkloadParameters`, `preset`, `generate`, `load`. Running and judging: `Simulation`, `run_batch`, `summarize`,
-`certificate`, `Plan`, `run_race`. Errors a user can mend: `HmsError`.
+`certificate`, `Plan`, `run_race`. Running real tasks: `HybridExecutor`, `task`. Errors a user can mend: `HmsError`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.cluster import Simulation, certificate, run_batch, summarize
     from hybrid_ml_scheduler.core import ClusterView, Decision, HmsError, Outcome, Scheduler, Task, TaskBatch
+    from hybrid_ml_scheduler.execution import HybridExecutor, task
     from hybrid_ml_scheduler.physics import Cpu, Gpu, Node
     from hybrid_ml_scheduler.plans.plan import Plan
     from hybrid_ml_scheduler.schedulers import available, check_scheduler, create
@@ -28,6 +29,7 @@ __all__ = [
     "Decision",
     "Gpu",
     "HmsError",
+    "HybridExecutor",
     "Node",
     "Outcome",
     "Plan",
@@ -46,12 +48,14 @@ __all__ = [
     "run_batch",
     "run_race",
     "summarize",
+    "task",
 ]
 
 # Where each name lives; it is imported when it is first used, so that `hms --help` stays instant.
 _HOMES = {
     "cluster": ("Simulation", "certificate", "run_batch", "summarize"),
     "core": ("ClusterView", "Decision", "HmsError", "Outcome", "Scheduler", "Task", "TaskBatch"),
+    "execution": ("HybridExecutor", "task"),
     "plans.plan": ("Plan",),
     "studies.race": ("run_race",),
     "physics": ("Cpu", "Gpu", "Node"),

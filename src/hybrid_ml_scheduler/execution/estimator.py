@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.tasks import Task
 from hybrid_ml_scheduler.execution.devices import CPU, Place
-from hybrid_ml_scheduler.execution.durations import DurationModel
+from hybrid_ml_scheduler.execution.durations import LearnedDurations
 from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TaskSeconds
 from hybrid_ml_scheduler.physics.node import Gpu, MemoryRule, Node
 
@@ -25,7 +25,7 @@ NEVER_S = 1e9
 class MeasuredEstimator(PhysicsEstimator):
     """An estimator whose seconds come from a model of durations; one column for each further device."""
 
-    def __init__(self, places: Sequence[Place], durations: DurationModel) -> None:
+    def __init__(self, places: Sequence[Place], durations: LearnedDurations) -> None:
         gpus = tuple(Gpu(memory_mb=place.memory_mb) for place in places[1:]) or (Gpu(),)
         super().__init__(Node(gpus=gpus, memory_rule=MemoryRule.CPU))
         names = [place.device for place in places[1:]] or [""]

@@ -26,6 +26,7 @@ from hybrid_ml_scheduler.execution.parents import parents_of, resolved, when_don
 from hybrid_ml_scheduler.execution.placement import Placement, Placer, strategy_of
 from hybrid_ml_scheduler.execution.splitting import Halves
 from hybrid_ml_scheduler.execution.tasks import TaskFunction, array_bytes, kind_of, size_of
+from hybrid_ml_scheduler.execution.user_code import tried
 from hybrid_ml_scheduler.execution.work import TaskRecord, Work
 from hybrid_ml_scheduler.execution.worker import fetch_kept, importing_main
 
@@ -59,13 +60,13 @@ class HybridExecutor(Executor):
                 'while it is imported: put that part under `if __name__ == "__main__":`.'
             )
         self._options = options or ExecutorOptions()
-        self._durations = LearnedDurations()
         self._engine_name = "ray" if engine == "ray" else workers
         if engine not in ("local", "ray"):
             raise PlanError(f"engine = {engine!r} must be 'local' or 'ray'.")
         self._address = address
         self._devices = node_devices(max_workers, devices)
         self._places = places(self._devices)
+        self._durations = LearnedDurations([place.device for place in self._places])
         self._placer = Placer(strategy_of(strategy), self._places, self._durations, self._options.seed)
         self._ledger = Ledger(self._placer, self._options)
         self._engine: Engine = made_engine(self._engine_name, self._places, self._ledger, self._options)
@@ -145,7 +146,7 @@ class HybridExecutor(Executor):
         if not isinstance(work, Work):
             raise ExecutionError("This future does not belong to an executor's task.")
         with self._ledger.lock:
-            return explained(work, self._placer, self._places)
+            return explained(future, work, self._placer, self._places)
 
     @property
     def strategy(self) -> Scheduler:
@@ -200,11 +201,12 @@ class HybridExecutor(Executor):
         for parent in parents:
             if parent.cancelled() or parent.exception() is not None:
                 self._ledger.left()
+                future = work.released()
                 if parent.cancelled():
-                    work.future.cancel()
-                    work.future.set_running_or_notify_cancel()
-                elif work.future.set_running_or_notify_cancel():
-                    work.future.set_exception(parent.exception())
+                    future.cancel()
+                    future.set_running_or_notify_cancel()
+                elif future.set_running_or_notify_cancel():
+                    future.set_exception(parent.exception())
                 self._engine.wake()
                 return
         work.args = tuple(resolved(value) for value in work.args)
@@ -213,13 +215,9 @@ class HybridExecutor(Executor):
 
     def _go(self, work: Work, entered: bool = False) -> None:
         """Pack and place a task whose arguments are all there; what fails here is the future's exception."""
-        try:
-            if entered:
-                self._described(work)
-            self._bring_kept(work)
-            self._engine.prepare(work)
-        except Exception as error:  # noqa: BLE001 - packing runs the arguments' own code
-            self._refused(work, error, entered)
+        problem = tried(self._made_ready, work, entered).error
+        if problem is not None:
+            self._refused(work, problem, entered)
             return
         try:
             chosen = self._ledger.admit(work, not self._engine.is_own_thread(), entered)
@@ -231,11 +229,18 @@ class HybridExecutor(Executor):
         else:
             self._engine.enqueue(work)
 
-    def _refused(self, work: Work, error: Exception, entered: bool) -> None:
+    def _made_ready(self, work: Work, entered: bool) -> None:
+        if entered:
+            self._described(work)
+        self._bring_kept(work)
+        self._engine.prepare(work)
+
+    def _refused(self, work: Work, error: BaseException, entered: bool) -> None:
         if entered:
             self._ledger.left()
-        if work.future.set_running_or_notify_cancel():
-            work.future.set_exception(error)
+        future = work.released()
+        if future.set_running_or_notify_cancel():
+            future.set_exception(error)
         self._engine.wake()
 
     def _bring_kept(self, work: Work) -> None:

@@ -7,13 +7,14 @@ from typing import Any
 
 from hybrid_ml_scheduler.execution.devices import Place
 from hybrid_ml_scheduler.execution.estimator import NEVER_S
+from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.placement import Placer, Snapshot
 from hybrid_ml_scheduler.execution.work import Work
 
 __all__ = ["explained"]
 
 
-def explained(work: Work, placer: Placer, places: tuple[Place, ...]) -> Mapping[str, Any]:
+def explained(future: HybridFuture, work: Work, placer: Placer, places: tuple[Place, ...]) -> Mapping[str, Any]:
     """What was believed when a task was placed, what was decided, and what was measured since."""
     found: dict[str, Any] = {
         "task_id": work.task_id,
@@ -24,7 +25,7 @@ def explained(work: Work, placer: Placer, places: tuple[Place, ...]) -> Mapping[
         "place": places[work.place].name,
         "predicted_s": work.predicted_s,
         "attempts": work.attempts,
-        "state": _state(work),
+        "state": _state(future),
     }
     snapshot: Snapshot | None = work.snapshot
     if snapshot is None:
@@ -42,8 +43,7 @@ def explained(work: Work, placer: Placer, places: tuple[Place, ...]) -> Mapping[
     return found
 
 
-def _state(work: Work) -> str:
-    future = work.future
+def _state(future: HybridFuture) -> str:
     if future.cancelled():
         return "cancelled"
     if future.done():

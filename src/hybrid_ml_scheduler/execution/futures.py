@@ -10,6 +10,7 @@ from typing import Any
 
 from hybrid_ml_scheduler.execution.errors import NotTransferable, RemoteTraceback
 from hybrid_ml_scheduler.execution.payloads import Parcel, decoded
+from hybrid_ml_scheduler.execution.user_code import tried
 from hybrid_ml_scheduler.execution.worker import fetch_kept, kept_value
 
 __all__ = ["HeldHere", "HybridFuture", "Kept", "remote_exception"]
@@ -99,24 +100,22 @@ class HybridFuture(Future[Any]):
     def _opened(self, parcel: Parcel) -> Any:
         memory = self.__dict__
         if "opened" not in memory:
-            try:
-                value = decoded(parcel)
-            except Exception as error:
-                raise NotTransferable(
-                    f"The result cannot be unpacked here: {type(error).__name__}: {error}."
-                ) from error
+            value, error = tried(decoded, parcel)
+            if error is not None:
+                reason = f"{type(error).__name__}: {error}"
+                raise NotTransferable(f"The result cannot be unpacked here: {reason}.") from error
             # Two threads may have unpacked it: the first one's object is everybody's.
-            value = memory.setdefault("opened", value)
-            self._result = value
+            self._result = memory.setdefault("opened", value)
         return memory["opened"]
 
 
 def remote_exception(body: bytes, text: str) -> BaseException:
     """The exception that a task raised in its worker, with the worker's traceback as its cause."""
-    try:
-        error = pickle.loads(body)
-    except Exception as problem:  # noqa: BLE001 - unpickling runs the exception's own code
-        error = NotTransferable(f"The task's exception cannot be unpacked here: {type(problem).__name__}: {problem}.")
-    found: BaseException = error
+    opened, problem = tried(pickle.loads, body)
+    found: BaseException
+    if isinstance(opened, BaseException):
+        found = opened
+    else:
+        found = NotTransferable(f"The task's exception cannot be unpacked here: {type(problem).__name__}: {problem}.")
     found.__cause__ = RemoteTraceback(text)
     return found

@@ -29,7 +29,7 @@ class Ledger:
         self.unfinished = 0
         self.records: deque[TaskRecord] = deque(maxlen=options.history)
         self.states: Counter[str] = Counter()
-        self.measured: Callable[[str, str, float, float, bool], None] | None = None
+        self.measured: Callable[[str, str, float, float], None] | None = None
         self.problem: SchedulerError | None = None
         self._origin = time.perf_counter()
         self._names = [load.place.name for load in placer.loads]
@@ -147,11 +147,9 @@ class Ledger:
         self._waiting -= 1
 
     def _learn(self, work: Work, seconds: float, finished_s: float, cold: bool) -> None:
-        if self.measured is not None:
-            device = self.placer.loads[work.place].place.device
-            self.measured(work.kind, device, work.size, seconds, cold)
         try:
-            self.placer.learn(work, seconds, finished_s, cold)
+            if self.placer.learn(work, seconds, finished_s, cold) and self.measured is not None:
+                self.measured(work.kind, self.placer.loads[work.place].place.device, work.size, seconds)
         except SchedulerError as error:
             # The tasks go on; whoever submits next is told.
             self.problem = error

@@ -14,6 +14,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.execution.blocks import BlockMaps, BlockPool
 from hybrid_ml_scheduler.execution.errors import NotTransferable
+from hybrid_ml_scheduler.execution.user_code import tried
 
 __all__ = ["PLAIN", "Packed", "Parcel", "call_encoded", "code_of", "decoded", "encoded", "packed", "unpacked"]
 
@@ -42,10 +43,11 @@ class Packed(NamedTuple):
 
 def encoded(value: Any, what: str) -> Parcel:
     """Pickle an object with its large buffers apart; refuse with a sentence what cannot be sent."""
-    try:
-        return _pickled(value, pickle.dumps)
-    except Exception as error:  # noqa: BLE001 - pickling runs the object's own code, which may raise anything
-        return _by_value(value, what, error)
+    first = tried(_pickled, value, pickle.dumps)
+    if first.error is None:
+        parcel: Parcel = first.value
+        return parcel
+    return _by_value(value, what, first.error)
 
 
 def call_encoded(args: tuple[Any, ...], kwargs: Any, kind: str) -> Parcel:
@@ -58,14 +60,15 @@ def call_encoded(args: tuple[Any, ...], kwargs: Any, kind: str) -> Parcel:
     return Parcel(pickle.dumps((args, kwargs), protocol=5))
 
 
-def _by_value(value: Any, what: str, first: Exception) -> Parcel:
+def _by_value(value: Any, what: str, first: BaseException) -> Parcel:
     from numba import cloudpickle
 
-    try:
-        return _pickled(value, cloudpickle.dumps)
-    except Exception:  # noqa: BLE001 - the same
+    second = tried(_pickled, value, cloudpickle.dumps)
+    if second.error is not None:
         reason = f"{type(first).__name__}: {first}"
         raise NotTransferable(f"{what} cannot be sent to another process: {reason}.") from first
+    parcel: Parcel = second.value
+    return parcel
 
 
 def _pickled(value: Any, dumps: Any) -> Parcel:
@@ -90,10 +93,9 @@ def _pickled(value: Any, dumps: Any) -> Parcel:
 def code_of(function: Any) -> tuple[bytes, bool]:
     """A function as bytes, and whether they only name it (so that they stay true)."""
     if not _lives_in_console(function):
-        try:
-            return pickle.dumps(function, protocol=5), True
-        except Exception:  # noqa: BLE001 - a callable object's own code may raise anything; by value is tried next
-            pass
+        named = tried(pickle.dumps, function, protocol=5)
+        if named.error is None:
+            return named.value, True
     parcel = _by_value(function, "The function", TypeError("it has no name that a worker could import"))
     return b"".join(bytes(buffer) for buffer in parcel.buffers) or parcel.payload, False
 

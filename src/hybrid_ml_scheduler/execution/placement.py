@@ -11,7 +11,7 @@ from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.protocols import Explains, Learns, Prepares, RaceContext, Scheduler
 from hybrid_ml_scheduler.core.tasks import Task
 from hybrid_ml_scheduler.execution.devices import CPU, Place
-from hybrid_ml_scheduler.execution.durations import DurationModel
+from hybrid_ml_scheduler.execution.durations import LearnedDurations
 from hybrid_ml_scheduler.execution.estimator import MeasuredEstimator
 from hybrid_ml_scheduler.execution.load import PlaceLoad, backlogs_s
 from hybrid_ml_scheduler.execution.tasks import TaskFunction
@@ -51,7 +51,9 @@ def strategy_of(strategy: str | type | Scheduler) -> Scheduler:
 class Placer:
     """Asks one strategy about one node; not safe for threads, its owner holds a lock."""
 
-    def __init__(self, strategy: Scheduler, places: tuple[Place, ...], durations: DurationModel, seed: int = 0) -> None:
+    def __init__(
+        self, strategy: Scheduler, places: tuple[Place, ...], durations: LearnedDurations, seed: int = 0
+    ) -> None:
         self.strategy = strategy
         self.loads = [PlaceLoad(place) for place in places]
         self._places, self._durations = places, durations
@@ -108,15 +110,18 @@ class Placer:
             compute_intensity=work.options.intensity,
             memory_required=work.nbytes / 1e6,
             arrival_time=now_s,
+            kind=work.kind,
+            divisible=work.function.divider is not None,
         )
 
-    def learn(self, work: Work, seconds: float, finished_s: float, cold: bool) -> None:
-        """A task ended well after this many seconds."""
+    def learn(self, work: Work, seconds: float, finished_s: float, cold: bool) -> bool:
+        """A task ended well after this many seconds; says whether the time was used."""
         device = self._places[work.place].device
-        self._durations.observe(work.kind, device, work.size, seconds, cold)
+        used = self._durations.observe(work.kind, device, work.size, seconds, cold)
         if self._learner is not None and work.task is not None and work.fraction >= 1.0:
             with accused(f"The strategy {self.strategy.name!r} cannot learn about {work.kind}"):
                 self._learner.observe(work.task, _outcome(work, seconds, finished_s))
+        return used
 
     def explain(self, work: Work) -> Mapping[str, Any]:
         """The strategy's own reasons for a task as it was seen when it was placed, by what it believes now."""

@@ -58,6 +58,7 @@ class ProcessEngine:
     def __init__(self, places: tuple[Place, ...], ledger: Ledger, options: ExecutorOptions) -> None:
         self._places, self._ledger, self._options = places, ledger, options
         self._queues: list[deque[Work]] = [deque() for _ in places]
+        self._bound: deque[Work] = deque()  # tasks that must go to one worker, which keeps an argument of theirs
         self._workers: list[WorkerProcess] = []
         self._ends = Endings(ledger, self._requeued)
         self._selector = selectors.DefaultSelector()
@@ -101,7 +102,7 @@ class ProcessEngine:
 
     def cancel_waiting(self) -> None:
         """Cancel every task that has not been handed to a worker."""
-        for queue in (*self._queues, *(worker.own for worker in self._workers)):
+        for queue in (*self._queues, self._bound, *(worker.own for worker in self._workers)):
             with contextlib.suppress(IndexError):
                 while True:
                     self._ends.cancelled(queue.popleft())
@@ -113,13 +114,16 @@ class ProcessEngine:
 
     def enqueue(self, work: Work) -> None:
         """Put a task into the queue of its place."""
-        (self._queues[work.place] if work.affinity is None else work.affinity.own).append(work)
+        (self._queues[work.place] if work.affinity is None else self._bound).append(work)
         if not self._rung:
             self.wake()
 
     def _requeued(self, work: Work) -> None:
-        work.affinity = None if work.affinity is not None and work.affinity.place.index != work.place else work.affinity
-        (self._queues[work.place] if work.affinity is None else work.affinity.own).appendleft(work)
+        if work.affinity is not None and work.affinity.place.index == work.place:
+            self._bound.appendleft(work)
+        else:
+            work.affinity = None
+            self._queues[work.place].appendleft(work)
 
     def wake(self) -> None:
         """Let the thread look round."""
@@ -194,11 +198,14 @@ class ProcessEngine:
         for work in reversed(worker.recalled()):
             self._take_back(work)
 
+    def _bind(self, work: Work) -> None:
+        if work.affinity.has_ended:
+            self._ends.failed(work, KeptResultLost("The worker died that kept an argument of the task."), "died")
+        else:
+            work.affinity.own.append(work)
+
     def _take_back(self, work: Work) -> None:
         """A task that was handed to a worker and never began."""
-        if work.affinity is not None and work.affinity.has_ended:
-            self._ends.failed(work, KeptResultLost("The worker died that kept an argument of the task."), "died")
-            return
         work.attempts -= 1
         self._requeued(work)
 
@@ -285,7 +292,9 @@ class ProcessEngine:
     # -- handing out --------------------------------------------------------------------------------------------
 
     def _hand_out(self) -> None:
-        for worker in self._workers:
+        while self._bound:
+            self._bind(self._bound.popleft())
+        for worker in sorted(self._workers, key=_occupied):
             if not worker.is_ready:
                 continue
             for queue in (worker.own, self._queues[worker.place.index]):
@@ -299,9 +308,10 @@ class ProcessEngine:
         """The next tasks for a worker: one, or as many as take a moment together."""
         batch: list[Item] = []
         ahead_s, ahead, blocks = worker.promised_s, len(worker.in_flight), 0
-        while queue and ahead < AHEAD and blocks < _BLOCKS_AT_ONCE:
+        share = -(-len(queue) // worker.place.workers)
+        while queue and len(batch) < share and ahead < AHEAD and blocks < _BLOCKS_AT_ONCE:
             believed_s = queue[0].predicted_s
-            if ahead and (believed_s <= 0.0 or ahead_s + believed_s > AHEAD_S or worker.recalling):
+            if ahead and (believed_s <= 0.0 or ahead_s + believed_s > AHEAD_S or worker.is_late):
                 break
             item = self._made_ready(worker, queue.popleft())
             if item is None:
@@ -320,6 +330,7 @@ class ProcessEngine:
         if not work.announced:
             if not work.future.set_running_or_notify_cancel():
                 self._ledger.ended(work, "cancelled")
+                work.released()
                 return None
             work.announced = True
         try:
@@ -370,6 +381,10 @@ class ProcessEngine:
         """In a forked child: the workers belong to the parent."""
         for worker in self._workers:
             worker.abandon()
+
+
+def _occupied(worker: WorkerProcess) -> int:
+    return len(worker.in_flight)
 
 
 def _sooner(pause: float | None, other: float) -> float:

@@ -9,6 +9,7 @@ from hybrid_ml_scheduler.execution.engines import Engine
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.parents import when_done
 from hybrid_ml_scheduler.execution.placement import Placement
+from hybrid_ml_scheduler.execution.user_code import tried
 from hybrid_ml_scheduler.execution.work import Work
 
 __all__ = ["Halves"]
@@ -27,19 +28,22 @@ class Halves:
         if not work.future.set_running_or_notify_cancel():
             self._ledger.left()
             return
-        try:
-            divide, _ = work.function.divider
-            cpu_args, device_args = divide(share, *work.args, **work.kwargs)
-            parts = [self._part(0, 1.0 - share, cpu_args), self._part(self._chosen.place, share, device_args)]
-        except Exception as error:  # noqa: BLE001 - dividing is the user's own code
+        parts, error = tried(self._divided, share)
+        if error is not None:
             self._end(error, None)
             return
         for part in parts:
             self._ledger.enter(wait=False)
             self._ledger.promise(part, part.place)
-        when_done([part.future for part in parts], lambda: self._combine([part.future for part in parts]))
+        ends: list[Future[Any]] = [part.future for part in parts]
+        when_done(ends, lambda: self._combine(ends))
         for part in parts:
             self._engine.enqueue(part)
+
+    def _divided(self, share: float) -> list[Work]:
+        divide, _ = self._work.function.divider
+        cpu_args, device_args = divide(share, *self._work.args, **self._work.kwargs)
+        return [self._part(0, 1.0 - share, cpu_args), self._part(self._chosen.place, share, device_args)]
 
     def _part(self, place: int, share: float, args: tuple[Any, ...]) -> Work:
         whole = self._work
@@ -58,18 +62,15 @@ class Halves:
                 error = None if end.cancelled() else end.exception()
                 self._end(error or RuntimeError("A part of the task was cancelled."), None)
                 return
-        try:
-            _, combine = self._work.function.divider
-            value = combine(*(end.result() for end in ends))
-        except Exception as error:  # noqa: BLE001 - combining is the user's own code
-            self._end(error, None)
-            return
-        self._end(None, value)
+        _, combine = self._work.function.divider
+        value, error = tried(combine, *(end.result() for end in ends))
+        self._end(error, value)
 
     def _end(self, error: BaseException | None, value: Any) -> None:
         self._ledger.left()
         self._engine.wake()
+        future = self._work.released()
         if error is not None:
-            self._work.future.set_exception(error)
+            future.set_exception(error)
         else:
-            self._work.future.set_result(value)
+            future.set_result(value)

@@ -15,6 +15,7 @@ from hybrid_ml_scheduler.execution.futures import HeldHere, HybridFuture
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.tasks import TaskFunction
+from hybrid_ml_scheduler.execution.user_code import tried
 from hybrid_ml_scheduler.execution.work import Work
 
 __all__ = ["ThreadEngine"]
@@ -97,6 +98,7 @@ class ThreadEngine:
         if not work.announced:
             if not future.set_running_or_notify_cancel():
                 self._ledger.ended(work, "cancelled")
+                work.released()
                 return
             work.announced = True
         function = work.function
@@ -107,18 +109,16 @@ class ThreadEngine:
         self._ledger.begun(work, number)
         if limit is not None:
             self._watch_over(work, begun + limit)
-        try:
-            value = call(*work.args, **work.kwargs)
-        except BaseException as error:  # noqa: BLE001 - a user's function may raise anything, and it belongs to its future
-            if self._is_ours(work, limit):
-                self._ends.raised(work, error, "", begun, time.perf_counter())
-            del error
-            return
+        value, error = tried(call, *work.args, **work.kwargs)
         ended = time.perf_counter()
+        if not self._is_ours(work, limit):
+            return
+        if error is not None:
+            self._ends.raised(work, error, "", begun, ended)
+            return
         if cold:
             self._warm.add((work.kind, number))
-        if self._is_ours(work, limit):
-            self._ends.done(work, HeldHere(value) if work.options.keep else value, begun, ended, cold)
+        self._ends.done(work, HeldHere(value) if work.options.keep else value, begun, ended, cold)
 
     def _is_ours(self, work: Work, limit: float | None) -> bool:
         """Whether the task is still this thread's to end: a time-out may have ended it."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import array
 import os
+import select
 import socket
 import struct
 from collections import deque
@@ -80,6 +81,14 @@ class PatientLink:
                 return None
             self._frames.extend(self._received.frames())
         return self._frames.popleft()
+
+    def receive_now(self) -> list[Frame]:
+        """The frames that have come already; waits for none."""
+        while select.select([self.connection], [], [], 0.0)[0] and self._received.read(self.connection):
+            pass
+        found = [*self._frames, *self._received.frames()]
+        self._frames.clear()
+        return found
 
     def send(self, body: bytes, descriptors: list[int]) -> None:
         """Send one frame with its descriptors."""

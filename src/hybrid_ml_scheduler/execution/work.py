@@ -92,6 +92,12 @@ class Work:
         self.task: Task | None = None
         self.snapshot: Any = None
 
+    def released(self) -> HybridFuture:
+        """Its future, to be resolved; the task lets go of it and of its arguments, whose memory may be needed."""
+        future, self.future = self.future, _NO_FUTURE
+        self.args, self.kwargs, self.parcel = (), {}, None
+        return future
+
     def record(self, place: str, finished_s: float, state: str, cold: bool) -> TaskRecord:
         """The record of its end."""
         return TaskRecord(
@@ -113,3 +119,5 @@ class Work:
 
 
 _PLAIN = TaskOptions()
+_NO_FUTURE = HybridFuture()
+_NO_FUTURE.cancel()

@@ -25,6 +25,7 @@ from hybrid_ml_scheduler.execution.blocks import BlockMaps, BlockPool
 from hybrid_ml_scheduler.execution.errors import ExecutionError, KeptResultLost
 from hybrid_ml_scheduler.execution.payloads import PLAIN, Packed, decoded, encoded, packed, unpacked
 from hybrid_ml_scheduler.execution.ring import Ring
+from hybrid_ml_scheduler.execution.user_code import tried
 from hybrid_ml_scheduler.execution.wire import PatientLink
 
 __all__ = ["fetch_kept", "importing_main", "kept_value", "main"]
@@ -63,6 +64,7 @@ class _Worker:
     def __init__(self, link: PatientLink, control: socket.socket, ring: Ring) -> None:
         self._link, self._control, self._ring = link, control, ring
         self._unheard = 0
+        self._reading = threading.Lock()
         self._waiting: deque[tuple[Any, ...]] = deque()
         self._functions: dict[int, Callable[..., Any]] = {}
         self._warm: set[int] = set()
@@ -89,12 +91,12 @@ class _Worker:
 
     def serve(self) -> None:
         """Run tasks until the parent closes the connection."""
-        while (frame := self._link.receive()) is not None:
-            items, back, closed = self._accepted(*frame)
-            self._closed += [number for number in back if not self._pool.free(number)]
-            for number in closed:
-                self._maps.forget(number)
-            self._waiting.extend(items)
+        while True:
+            with self._reading:
+                frame = self._link.receive()
+                if frame is None:
+                    return
+                self._accept(*frame)
             while True:
                 try:
                     item = self._waiting.popleft()
@@ -102,7 +104,8 @@ class _Worker:
                     break
                 self._run(*item)
 
-    def _accepted(self, body: bytes, descriptors: list[int]) -> tuple[list[Any], list[int], list[int]]:
+    def _accept(self, body: bytes, descriptors: list[int]) -> None:
+        """Take in one message: tasks, and what became of blocks and kept results."""
         items, back, closed, dropped = pickle.loads(body)
         for number in dropped:
             _KEPT.pop(number, None)
@@ -110,7 +113,10 @@ class _Worker:
         for _, _, _, parcel, _ in items:
             if parcel[3]:
                 self._maps.learn(parcel[1], next(fresh))
-        return items, back, closed
+        self._closed += [number for number in back if not self._pool.free(number)]
+        for number in closed:
+            self._maps.forget(number)
+        self._waiting.extend(items)
 
     def _run(self, number: int, function: int, code: bytes | None, parcel: tuple[Any, ...], keep: bool) -> None:
         begun = time.perf_counter()
@@ -138,21 +144,28 @@ class _Worker:
         self, number: int, function: int, code: bytes | None, parcel: Packed, keep: bool
     ) -> tuple[tuple[Any, ...], int | None]:
         """Run one task; whatever it raises is its result."""
-        try:
-            call = self._function(function, code)
-            args, kwargs = decoded(unpacked(parcel, self._maps)) if parcel.spans else pickle.loads(parcel.payload)
-            value = call(*args, **kwargs)
-            del args, kwargs
-            self._finish_device()
-            if keep:
-                _KEPT[number] = value
-                return (True, _NOTHING, ""), None
-            if type(value) in PLAIN:
-                return (True, (pickle.dumps(value, protocol=5), 0, (), False), ""), None
-            item, descriptor = packed(encoded(value, f"The result ({type(value).__name__})"), self._pool)
-            return (True, tuple(item), ""), descriptor
-        except BaseException as error:  # noqa: BLE001 - a user's function may raise anything, and it belongs to its future
-            return (False, (_exception_bytes(error), 0, (), False), traceback.format_exc()), None
+        answer, error = tried(self._answer, number, function, code, parcel, keep)
+        if error is None:
+            found: tuple[tuple[Any, ...], int | None] = answer
+            return found
+        text = "".join(traceback.format_exception(error))
+        return (False, (_exception_bytes(error), 0, (), False), text), None
+
+    def _answer(
+        self, number: int, function: int, code: bytes | None, parcel: Packed, keep: bool
+    ) -> tuple[tuple[Any, ...], int | None]:
+        call = self._function(function, code)
+        args, kwargs = decoded(unpacked(parcel, self._maps)) if parcel.spans else pickle.loads(parcel.payload)
+        value = call(*args, **kwargs)
+        del args, kwargs
+        self._finish_device()
+        if keep:
+            _KEPT[number] = value
+            return (True, _NOTHING, ""), None
+        if type(value) in PLAIN:
+            return (True, (pickle.dumps(value, protocol=5), 0, (), False), ""), None
+        item, descriptor = packed(encoded(value, f"The result ({type(value).__name__})"), self._pool)
+        return (True, tuple(item), ""), descriptor
 
     def _function(self, number: int, code: bytes | None) -> Callable[..., Any]:
         if code is None:
@@ -179,11 +192,22 @@ class _Worker:
                 word = b""
             if not word:
                 os._exit(0)
-            back = []
-            with contextlib.suppress(IndexError):
-                while True:
-                    back.append(self._waiting.popleft())
-            self._control.sendall(_framed(pickle.dumps([item[0] for item in back])))
+            self._control.sendall(_framed(pickle.dumps(self._given_back())))
+
+    def _given_back(self) -> list[int]:
+        """The numbers of all tasks that have not begun, those still in the socket among them."""
+        if self._reading.acquire(blocking=False):  # otherwise the main thread is reading, and runs nothing
+            try:
+                for frame in self._link.receive_now():
+                    self._accept(*frame)
+            finally:
+                self._reading.release()
+        numbers = []
+        with contextlib.suppress(IndexError):
+            while True:
+                item = self._waiting.popleft()
+                numbers.append(item[0])
+        return numbers
 
     def _leave_to_parent(self) -> None:
         """A child that a task forks has no part in the conversation."""
@@ -197,20 +221,11 @@ def _framed(body: bytes) -> bytes:
 
 def _exception_bytes(error: BaseException) -> bytes:
     """The exception as a pickle that is known to come back; what does not becomes a sentence."""
-    try:
-        body = pickle.dumps(error)
-        if isinstance(pickle.loads(body), BaseException):
-            return body
-    except Exception:  # noqa: BLE001 - an exception's own code may raise anything
-        pass
-    return pickle.dumps(ExecutionError(f"{type(error).__name__}: {_words(error)}"))
-
-
-def _words(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - so may its text
-        return "an exception without words"
+    body: bytes | None = tried(pickle.dumps, error).value
+    if body is not None and isinstance(tried(pickle.loads, body).value, BaseException):
+        return body
+    words = tried(str, error).value or "an exception without words"
+    return pickle.dumps(ExecutionError(f"{type(error).__name__}: {words}"))
 
 
 def _prepare(setup: dict[str, Any]) -> None:

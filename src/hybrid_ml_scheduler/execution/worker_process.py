@@ -55,6 +55,7 @@ class WorkerProcess:
         self.is_ready = False
         self.promised_s = 0.0
         self.recalling = False
+        self.is_late = False  # its task takes longer than believed: nothing more is sent ahead
         self.has_ended = False
         self.own: deque[Work] = deque()
         self._sent = 0
@@ -155,6 +156,7 @@ class WorkerProcess:
     def _answer(self, message: tuple[Any, ...], descriptors: list[int]) -> Answer:
         number, is_result, item, text, begun, ended, cold, unused, closed = message
         work = self.in_flight.pop(number)
+        self.is_late = False
         self.promised_s = self.promised_s - work.predicted_s if self.in_flight else 0.0
         for block in unused:
             if not self._pool.free(block):
@@ -188,7 +190,7 @@ class WorkerProcess:
     def recall(self) -> None:
         """Ask for what has not begun."""
         if not self.recalling:
-            self.recalling = True
+            self.recalling = self.is_late = True
             with contextlib.suppress(OSError):
                 self.control.send(b"recall")
 
