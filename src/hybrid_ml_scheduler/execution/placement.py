@@ -16,7 +16,8 @@ from hybrid_ml_scheduler.execution.estimator import MeasuredEstimator
 from hybrid_ml_scheduler.execution.load import PlaceLoad, backlogs_s
 from hybrid_ml_scheduler.execution.tasks import TaskFunction
 from hybrid_ml_scheduler.execution.work import Work
-from hybrid_ml_scheduler.schedulers.registry import accused, create
+from hybrid_ml_scheduler.schedulers.own_code import accused
+from hybrid_ml_scheduler.schedulers.registry import create
 
 __all__ = ["Placement", "Placer", "Snapshot", "strategy_of"]
 
