@@ -48,6 +48,9 @@ class Engine(Protocol):
     def join(self) -> None:
         """Wait until everything is over."""
 
+    def close(self) -> None:
+        """Free what an engine holds that never started."""
+
 
 def made_engine(name: str, places: tuple[Place, ...], ledger: Ledger, options: ExecutorOptions) -> Any:
     """The engine with this name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import itertools
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -275,6 +276,7 @@ class HybridExecutor(Executor):
 
     def _finished(self) -> None:
         """Nothing runs any more."""
+        self._engine.close()
         _OPEN.discard(self)
 
 
@@ -286,9 +288,13 @@ _PLAIN_TYPES = frozenset({int, float, str, bytes, bool, type(None), complex})
 
 
 def _close_all() -> None:
-    """At the end of the program: let every executor finish its tasks, as those of the standard library do."""
+    """At the end of the program: let every executor finish its tasks, unless the program was interrupted."""
+    interrupted = isinstance(getattr(sys, "last_value", None), KeyboardInterrupt)
     for executor in list(_OPEN):
-        executor.shutdown(wait=True)
+        if interrupted:
+            executor.kill()
+        else:
+            executor.shutdown(wait=True)
 
 
 atexit.register(_close_all)

@@ -183,5 +183,5 @@ class ThreadEngine:
             if thread is not None:
                 thread.join()
 
-    def abandon(self) -> None:
-        """In a forked child there are no threads."""
+    def close(self) -> None:
+        """Nothing is held by an engine that never started."""

@@ -21,7 +21,10 @@ from hybrid_ml_scheduler.execution.ring import RING_BYTES, Ring
 from hybrid_ml_scheduler.execution.wire import Link
 from hybrid_ml_scheduler.execution.work import Work
 
-__all__ = ["Answer", "WorkerProcess"]
+__all__ = ["Answer", "Item", "WorkerProcess"]
+
+# A task on its way: with the number of its function, the function's code if it is new there, and its arguments.
+Item = tuple[Work, int, bytes | None, Parcel]
 
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -108,7 +111,7 @@ class WorkerProcess:
         work = self.in_flight.get(number)
         return None if work is None else (work, moment)
 
-    def send(self, works: list[tuple[Work, int, bytes | None, Parcel]]) -> None:
+    def send(self, works: list[Item]) -> None:
         """Hand over tasks: each with its function's number, its code if it is new here, and its arguments."""
         items, descriptors = [], []
         for work, function, code, parcel in works:

@@ -1,0 +1,190 @@
+"""The worker processes of an engine: hired, heard, replaced when they die, stopped when they are overdue, sent home."""
+
+from __future__ import annotations
+
+import selectors
+import subprocess
+import time
+from collections.abc import Callable
+
+from hybrid_ml_scheduler.execution.devices import Place, core_sets, usable_core_ids
+from hybrid_ml_scheduler.execution.errors import KeptResultLost, TaskTimeout, WorkerDied
+from hybrid_ml_scheduler.execution.handing_out import WaitingTasks
+from hybrid_ml_scheduler.execution.options import ExecutorOptions
+from hybrid_ml_scheduler.execution.payloads import code_of
+from hybrid_ml_scheduler.execution.work import Work
+from hybrid_ml_scheduler.execution.worker_process import Answer, WorkerProcess
+
+__all__ = ["Crew"]
+
+# What lies ahead of a worker is asked back when its task has run this long.
+PATIENCE_S = 0.05
+# A worker that dies so often before it ever was ready will not be ready the next time either.
+_FALSE_STARTS = 3
+_FAREWELL_S = 5.0
+_LOST = "The worker process on {place} ended while it ran the task ({how})."
+
+
+class Crew:
+    """All processes of one engine; only its thread uses this."""
+
+    def __init__(
+        self,
+        places: tuple[Place, ...],
+        waiting: WaitingTasks,
+        options: ExecutorOptions,
+        selector: selectors.BaseSelector,
+        wake: Callable[[], None],
+    ) -> None:
+        self.workers: list[WorkerProcess] = []
+        self._places, self._waiting, self._options = places, waiting, options
+        self._selector, self._wake = selector, wake
+        self._false_starts = [0] * len(places)
+        self._initializer = code_of((options.initializer, options.initargs))[0]
+        wanted = sum(place.workers for place in places)
+        self._cores = core_sets(usable_core_ids() if options.pin_cores else [], wanted)
+
+    def hire_all(self) -> None:
+        """Start a process for every worker of every place."""
+        for place in self._places:
+            for _ in range(place.workers):
+                self._hire(place, len(self.workers))
+
+    def _hire(self, place: Place, index: int) -> None:
+        worker = WorkerProcess(index, place, self._cores[index], self._initializer)
+        worker.wake = self._wake
+        self.workers[index : index + 1] = [worker]
+        self._selector.register(worker.link.connection, selectors.EVENT_READ, lambda: self._hear(worker))
+        self._selector.register(worker.control, selectors.EVENT_READ, lambda: self._hear_recalled(worker))
+
+    def _hear(self, worker: WorkerProcess) -> None:
+        worker.link.flush()
+        answers = worker.answers()
+        if worker.link.has_ended:
+            worker.kill()  # it can never answer again, whatever its process does
+        for answer in answers:
+            self._settle(worker, answer)
+
+    def _settle(self, worker: WorkerProcess, answer: Answer) -> None:
+        work, ends = answer.work, self._waiting.ends
+        self._false_starts[worker.place.index] = 0
+        if answer.is_result:
+            value = ends.kept(worker, work) if work.options.keep else answer.parcel
+            ends.done(work, value, answer.begun, answer.ended, answer.cold)
+        else:
+            ends.raised(work, answer.parcel.payload, answer.traceback, answer.begun, answer.ended)
+
+    def _hear_recalled(self, worker: WorkerProcess) -> None:
+        self._waiting.put_back(worker.recalled())
+
+    def pause_s(self) -> float | None:
+        """How long nothing can happen that is not heard: no time-out, no task to ask back, no death unseen."""
+        pause: float | None = 1.0 if any(worker.in_flight for worker in self.workers) else None
+        if any(not worker.is_ready for worker in self.workers):
+            pause = 0.1
+        now = time.perf_counter()
+        for worker in self.workers:
+            running = worker.current
+            if running is None:
+                continue
+            work, since = running
+            if len(worker.in_flight) > 1 and not worker.recalling:
+                pause = _sooner(pause, since + PATIENCE_S - now)
+            if (limit := self._limit_s(work)) is not None:
+                pause = _sooner(pause, since + limit - now)
+        return pause
+
+    def _limit_s(self, work: Work) -> float | None:
+        own = work.options.timeout_s
+        return self._options.timeout_s if own is None else own
+
+    def look_after(self) -> None:
+        """Replace the dead, stop what is overdue, ask back what waits behind a long task."""
+        now = time.perf_counter()
+        for worker in list(self.workers):
+            if worker.process.poll() is not None:
+                self._replace(worker)
+                continue
+            worker.flush_returns()
+            running = worker.current
+            if running is None:
+                continue
+            work, since = running
+            limit = self._limit_s(work)
+            if limit is not None and now - since > limit:
+                worker.kill()
+                self._replace(worker, TaskTimeout(f"{work.kind} ran longer than {limit:g} s and was stopped."))
+            elif len(worker.in_flight) > 1 and now - since > PATIENCE_S:
+                self._hear(worker)
+                worker.recall()
+        for place in self._places:
+            if self._false_starts[place.index] >= _FALSE_STARTS:
+                self._waiting.fail(place.index, WorkerDied(f"No worker serves {place.name}."))
+
+    def _replace(self, worker: WorkerProcess, reason: TaskTimeout | None = None) -> None:
+        victim, rest = self._let_go(worker)
+        place, ends = worker.place, self._waiting.ends
+        if reason is not None and victim is not None:
+            ends.failed(victim, reason, "timeout")
+        elif victim is not None:
+            ends.died(victim, WorkerDied(_LOST.format(place=place.name, how=_how(worker.process.returncode))))
+        lost = KeptResultLost(f"The worker on {place.name} died with the results it kept.")
+        self._waiting.fail_all(worker.own, lost)
+        self._waiting.put_back(rest)
+        self._false_starts[place.index] += 0 if worker.is_ready else 1
+        if self._false_starts[place.index] >= _FALSE_STARTS:
+            self._give_up(place, worker)
+        else:
+            self._hire(place, self.workers.index(worker))
+
+    def _let_go(self, worker: WorkerProcess) -> tuple[Work | None, list[Work]]:
+        """Hear the last words of a process that has ended, and close what belonged to it.
+
+        Returns the task that had begun, and those that never did.
+        """
+        worker.process.wait()
+        worker.has_ended = True
+        self._hear(worker)
+        self._selector.unregister(worker.link.connection)
+        self._selector.unregister(worker.control)
+        left = worker.take_all()
+        worker.close()
+        return left
+
+    def _give_up(self, place: Place, worker: WorkerProcess) -> None:
+        """Workers of this place cannot be started: its tasks fail."""
+        self.workers.remove(worker)
+        if not any(one.place.index == place.index for one in self.workers):
+            how = _how(worker.process.returncode)
+            self._waiting.fail(place.index, WorkerDied(f"No worker process of {place.name} can be started ({how})."))
+
+    def dismiss(self, kill: bool) -> None:
+        """Send everybody home; whoever does not go is made to, and what was running fails."""
+        stopped = WorkerDied("The executor was stopped while the task ran or waited.")
+        for worker in self.workers:
+            if kill:
+                worker.kill()
+            else:
+                worker.hang_up()
+        until = time.perf_counter() + _FAREWELL_S
+        for worker in self.workers:
+            try:
+                worker.process.wait(max(until - time.perf_counter(), 0.05))
+            except subprocess.TimeoutExpired:
+                worker.kill()
+            victim, rest = self._let_go(worker)
+            for work in [*([victim] if victim else []), *rest]:
+                self._waiting.ends.failed(work, stopped, "died")
+        self._waiting.cancel(self.workers)
+        self.workers.clear()
+
+
+def _sooner(pause: float | None, other: float) -> float:
+    other = max(other, 0.001)
+    return other if pause is None else min(pause, other)
+
+
+def _how(code: int | None) -> str:
+    if code is None:
+        return "it stopped answering"
+    return f"signal {-code}" if code < 0 else f"exit code {code}"

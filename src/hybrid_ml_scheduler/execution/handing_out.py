@@ -1,0 +1,140 @@
+"""Which task goes to which worker process, and when: queues of places, batches of tiny tasks, functions sent once."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from hybrid_ml_scheduler.execution.devices import Place
+from hybrid_ml_scheduler.execution.endings import Endings
+from hybrid_ml_scheduler.execution.errors import ExecutionError, KeptResultLost, NotTransferable
+from hybrid_ml_scheduler.execution.ledger import Ledger
+from hybrid_ml_scheduler.execution.payloads import code_of
+from hybrid_ml_scheduler.execution.work import Work
+from hybrid_ml_scheduler.execution.worker_process import Item, WorkerProcess
+
+__all__ = ["WaitingTasks"]
+
+# Tasks of this many believed seconds, and so many in number, may lie ahead in a worker.
+AHEAD_S = 0.002
+AHEAD = 128
+_BLOCKS_AT_ONCE = 16
+
+
+class WaitingTasks:
+    """The queues; only the engine's thread takes from them."""
+
+    def __init__(self, places: tuple[Place, ...], ledger: Ledger) -> None:
+        self._queues: list[deque[Work]] = [deque() for _ in places]
+        self._bound: deque[Work] = deque()  # tasks that must go to one worker, which keeps an argument of theirs
+        self._ledger = ledger
+        self.ends = Endings(ledger, self.put_first)
+        self._numbers = itertools.count(1)
+        self._codes: weakref.WeakKeyDictionary[Any, tuple[int, bytes]] = weakref.WeakKeyDictionary()
+
+    def put(self, work: Work) -> None:
+        """A new task, at the end of its queue."""
+        (self._queues[work.place] if work.affinity is None else self._bound).append(work)
+
+    def put_first(self, work: Work) -> None:
+        """A task that was handed out before, at the head of its queue."""
+        if work.affinity is not None and work.affinity.place.index == work.place:
+            self._bound.appendleft(work)
+        else:
+            work.affinity = None
+            self._queues[work.place].appendleft(work)
+
+    def put_back(self, works: list[Work]) -> None:
+        """Tasks that were handed to a worker and never began, in their order."""
+        for work in reversed(works):
+            work.attempts -= 1
+            self.put_first(work)
+
+    def cancel(self, workers: Sequence[WorkerProcess]) -> None:
+        """Cancel every task that has not been handed to a worker."""
+        for queue in (*self._queues, self._bound, *(worker.own for worker in workers)):
+            with contextlib.suppress(IndexError):
+                while True:
+                    self.ends.cancelled(queue.popleft())
+
+    def fail(self, place: int, error: ExecutionError) -> None:
+        """Nobody serves this place: its tasks end."""
+        self.fail_all(self._queues[place], error)
+
+    def fail_all(self, queue: deque[Work], error: ExecutionError) -> None:
+        """End every task of a queue with this error."""
+        while queue:
+            self.ends.failed(queue.popleft(), error, "died")
+
+    def hand_out(self, workers: Sequence[WorkerProcess]) -> None:
+        """Give every worker what it may have now, the idle ones first."""
+        while self._bound:
+            self._bind(self._bound.popleft())
+        for worker in sorted(workers, key=_occupied):
+            if not worker.is_ready:
+                continue
+            for queue in (worker.own, self._queues[worker.place.index]):
+                if queue and (batch := self._batch(worker, queue)):
+                    worker.send(batch)
+
+    def _bind(self, work: Work) -> None:
+        if work.affinity.has_ended:
+            self.ends.failed(work, KeptResultLost("The worker died that kept an argument of the task."), "died")
+        else:
+            work.affinity.own.append(work)
+
+    def _batch(self, worker: WorkerProcess, queue: deque[Work]) -> list[Item]:
+        """The next tasks for a worker: one, or as many as take a moment together."""
+        batch: list[Item] = []
+        ahead_s, ahead, blocks = worker.promised_s, len(worker.in_flight), 0
+        share = -(-len(queue) // worker.place.workers)
+        while queue and len(batch) < share and ahead < AHEAD and blocks < _BLOCKS_AT_ONCE:
+            believed_s = queue[0].predicted_s
+            if ahead and (believed_s <= 0.0 or ahead_s + believed_s > AHEAD_S or worker.is_late):
+                break
+            item = self._made_ready(worker, queue.popleft())
+            if item is None:
+                continue
+            batch.append(item)
+            # Of a kind that was never measured one task is sent alone.
+            ahead_s, ahead = ahead_s + (believed_s or AHEAD_S), ahead + 1
+            blocks += 1 if item[3].buffers else 0
+        return batch
+
+    def _made_ready(self, worker: WorkerProcess, work: Work) -> Item | None:
+        if not work.announced:
+            if not work.future.set_running_or_notify_cancel():
+                self._ledger.ended(work, "cancelled")
+                work.released()
+                return None
+            work.announced = True
+        try:
+            number, code = self._coded(worker, work.function)
+        except NotTransferable as error:
+            self.ends.failed(work, error, "failed")
+            return None
+        self._ledger.begun(work, worker.number)
+        assert work.parcel is not None
+        return work, number, code, work.parcel
+
+    def _coded(self, worker: WorkerProcess, function: Any) -> tuple[int, bytes | None]:
+        """The number of a function and, for a worker that does not have it, its code."""
+        function = getattr(function, "origin", function)
+        try:
+            known = self._codes.get(function)
+        except TypeError:  # it can be neither hashed nor referred to weakly
+            return 0, code_of(function)[0]
+        if known is None:
+            code, lasting = code_of(function)
+            if not lasting:
+                return 0, code
+            known = self._codes[function] = (next(self._numbers), code)
+        return known[0], None if worker.knows(known[0]) else known[1]
+
+
+def _occupied(worker: WorkerProcess) -> int:
+    return len(worker.in_flight)
