@@ -28,6 +28,7 @@ from hybrid_ml_scheduler.service.control.casting import Casting
 from hybrid_ml_scheduler.service.control.opening import Backstage, open_stage
 from hybrid_ml_scheduler.service.followed_catalog import FollowedCatalog
 from hybrid_ml_scheduler.service.following import FollowedRace, follow
+from hybrid_ml_scheduler.service.stored_runs import StoredRuns
 from hybrid_ml_scheduler.service.telemetry import Telemetry
 from hybrid_ml_scheduler.service.viewers.board import Board
 from hybrid_ml_scheduler.service.viewers.mirror import Mirror
@@ -113,6 +114,7 @@ async def _raced(
             yield Services(
                 race=desk,
                 archive=ArchiveDesk(store, cache, desk),
+                runs=StoredRuns(store, desk),
                 catalog=catalog,
                 hub=hub,
                 screen=board,
@@ -135,6 +137,7 @@ async def _followed(settings: Settings, telemetry: Telemetry, cache: Cache) -> A
             yield Services(
                 race=race,
                 archive=ArchiveDesk(store, cache, race),
+                runs=StoredRuns(store, race, is_followed=True),
                 catalog=FollowedCatalog(_about(settings), mirror, store, cache, telemetry),
                 hub=hub,
                 screen=mirror,

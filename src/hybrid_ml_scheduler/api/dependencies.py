@@ -7,10 +7,10 @@ from typing import Annotated, cast
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from hybrid_ml_scheduler.service.ports import Archive, Catalog, Race
+from hybrid_ml_scheduler.service.ports import Archive, Catalog, Race, Runs
 from hybrid_ml_scheduler.service.viewers.screen import Screen
 
-__all__ = ["ArchiveDep", "CatalogDep", "RaceDep", "ScreenDep"]
+__all__ = ["ArchiveDep", "CatalogDep", "RaceDep", "RunsDep", "ScreenDep"]
 
 
 async def _race(connection: HTTPConnection) -> Race:
@@ -19,6 +19,10 @@ async def _race(connection: HTTPConnection) -> Race:
 
 async def _archive(connection: HTTPConnection) -> Archive:
     return cast("Archive", connection.app.state.services.archive)
+
+
+async def _runs(connection: HTTPConnection) -> Runs:
+    return cast("Runs", connection.app.state.services.runs)
 
 
 async def _catalog(connection: HTTPConnection) -> Catalog:
@@ -31,5 +35,6 @@ async def _screen(connection: HTTPConnection) -> Screen:
 
 RaceDep = Annotated[Race, Depends(_race)]
 ArchiveDep = Annotated[Archive, Depends(_archive)]
+RunsDep = Annotated[Runs, Depends(_runs)]
 CatalogDep = Annotated[Catalog, Depends(_catalog)]
 ScreenDep = Annotated[Screen, Depends(_screen)]

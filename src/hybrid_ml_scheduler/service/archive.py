@@ -7,14 +7,17 @@ from typing import Protocol, TypeVar
 
 from hybrid_ml_scheduler import storage
 from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.service.explain.audits import Reasons, audit_of, stored_task
+from hybrid_ml_scheduler.service.marks import read_mark
 from hybrid_ml_scheduler.service.ports import Download, ExportFormat, ExportTable, LedgerQuery, StatsWindow
 from hybrid_ml_scheduler.service.problems import NotFound
 from hybrid_ml_scheduler.service.shelf import Shelf
 from hybrid_ml_scheduler.service.views.statistics import stats_view
 from hybrid_ml_scheduler.service.views.stored import (
     STORED_NAMES,
-    ledger_row,
+    ledger_page,
+    load_history,
     model_version,
     result_view,
     stored_notifications,
@@ -103,31 +106,26 @@ class ArchiveDesk:
 
     async def ledger(self, query: LedgerQuery) -> LedgerPage:
         """Return a page of the ledger."""
-        page = await storage.ledger(
-            self._store,
-            StoredQuery(
-                limit=query.limit,
-                offset=query.offset,
-                sort=STORED_NAMES.get(query.sort, query.sort),  # type: ignore[arg-type]
-                descending=query.order == "desc",
-                scheduler=query.scheduler,
-                device=query.device,
-                task_id=query.task_id,
-                run_id=query.run_id,
-                last_task=query.last_task,
-            ),
-        )
-        return LedgerPage(
-            rows=[ledger_row(row) for row in page.rows],
-            total=page.total,
-            total_is_exact=page.is_exact,
-            first_task=page.first_task,
-            last_task=page.last_task,
+        sort = STORED_NAMES.get(query.sort, query.sort)
+        is_name = sort in ("scheduler_name", "device")
+        asked = StoredQuery(
             limit=query.limit,
             offset=query.offset,
-            sort=query.sort,
-            order=query.order,
+            sort=sort,  # type: ignore[arg-type]
+            descending=query.order == "desc",
+            scheduler=query.scheduler,
+            device=query.device,
+            task_id=query.task_id,
+            run_id=query.run_id,
+            first_task=query.first_task,
+            last_task=query.last_task,
+            after=None if query.after is None else read_mark(query.after, is_name=is_name),
+            before=None if query.before is None else read_mark(query.before, is_name=is_name),
         )
+        if sum((asked.after is not None, asked.before is not None, asked.offset > 0)) > 1:
+            raise PlanError("A page begins at an offset, after a row or before a row, not at two of them.")
+        page = await storage.ledger(self._store, asked)
+        return ledger_page(page, query, sort)
 
     async def audit(self, task_id: int) -> TaskAudit:
         """Return a task from every side."""
@@ -140,19 +138,40 @@ class ArchiveDesk:
         task = stored_task(found)
         return await audit_of(self._store, run, found, task, await self._race.reasons(task))
 
-    async def trend(self, points: int, run_id: int | None) -> Trend:
-        """Return the long-term trend with its markers."""
+    async def trend(self, points: int, run_id: int | None, latest: int | None) -> bytes:
+        """Return the trend with its markers as JSON, in a race a second or two old."""
         wanted = self._race.status().run_id if run_id is None else run_id
-        found = await storage.trend(self._store, points=points, run_id=wanted)
-        shifts = await storage.event_history(self._store, kind="shift", run_id=wanted)
-        models = await storage.model_history(self._store, run_id=wanted)
-        return Trend(
-            points=[trend_point(point) for point in found.points],
-            tasks_per_point=found.bucket_tasks,
-            shifts=[stored_shift(row) for row in reversed(shifts)],
-            models=[model_version(row) for row in reversed(models)],
-            collection=await self._collection(),
-        )
+
+        async def made() -> bytes:
+            found = await storage.trend(self._store, points=points, run_id=wanted, latest=latest)
+            shifts = await storage.event_history(self._store, kind="shift", run_id=wanted)
+            models = await storage.model_history(self._store, run_id=wanted)
+            whole = Trend(
+                points=[trend_point(point) for point in found.points],
+                tasks_per_point=found.bucket_tasks,
+                shifts=[stored_shift(row) for row in reversed(shifts)],
+                models=[model_version(row) for row in reversed(models)],
+                collection=await self._collection(),
+            )
+            return whole.model_dump_json().encode()
+
+        return await self._shelf.get(f"trend:{points}:{latest}:{wanted}:{self._moment()}", made)
+
+    async def load(self, scheduler: str, run_id: int | None, span_s: float) -> bytes:
+        """Return how busy the devices of a strategy were as JSON, in a race a second or two old."""
+        wanted = self._race.status().run_id if run_id is None else run_id
+
+        async def made() -> bytes:
+            found = await storage.device_load(self._store, scheduler=scheduler, run_id=wanted or 0, span_s=span_s)
+            shifts = await storage.event_history(self._store, kind="shift", run_id=wanted)
+            return load_history(found, scheduler, wanted, shifts).model_dump_json().encode()
+
+        return await self._shelf.get(f"load:{scheduler}:{span_s}:{wanted}:{self._moment()}", made)
+
+    def _moment(self) -> str:
+        """What kept answers are good for: in a race for a moment, otherwise until something happens."""
+        status = self._race.status()
+        return "running" if status.state == "running" else f"{status.tasks_total}.{status.backlog_rows}"
 
     async def _collection(self) -> Collection:
         counts = await storage.data_counts(self._store)
@@ -167,42 +186,43 @@ class ArchiveDesk:
             last_task_id=counts.last_task,
         )
 
-    async def models(self, limit: int) -> Models:
+    async def models(self, limit: int, run_id: int | None) -> Models:
         """Return the retraining history."""
-        total = (await storage.data_counts(self._store)).models
-        rows = await storage.model_history(self._store, limit=limit)
+        total = await storage.model_count(self._store, run_id=run_id)
+        rows = await storage.model_history(self._store, run_id=run_id, limit=limit)
         return Models(models=[model_version(row) for row in rows], total=total)
 
-    async def events(self, limit: int) -> Events:
+    async def events(self, limit: int, run_id: int | None) -> Events:
         """Return shifts and notifications."""
-        shifts = await storage.event_history(self._store, kind="shift", limit=limit)
-        notices = await storage.notification_history(self._store, limit=limit)
-        models = await storage.model_history(self._store, limit=limit)
+        shifts = await storage.event_history(self._store, kind="shift", run_id=run_id, limit=limit)
+        notices = await storage.notification_history(self._store, run_id=run_id, limit=limit)
+        models = await storage.model_history(self._store, run_id=run_id, limit=limit)
         return Events(
             shifts=[stored_shift(row) for row in shifts],
             notifications=stored_notifications(notices, shifts, models),
         )
 
-    async def stats(self, window: StatsWindow, scheduler: str) -> bytes:
-        """Return the statistics over the latest tasks of the present run as JSON, in a race a second or two old.
+    async def stats(self, window: StatsWindow, scheduler: str, run_id: int | None) -> bytes:
+        """Return the statistics over the latest tasks of a run, the present one unless asked, as JSON.
 
         Strategies of different runs met different tasks, so that nothing could be said about one against the other.
         """
-        status = self._race.status()
-        moment = "running" if status.state == "running" else str(status.tasks_total)
+        wanted = self._race.status().run_id if run_id is None else run_id
 
         async def made() -> bytes:
-            return (await self._stats(window, scheduler, status)).model_dump_json().encode()
+            return (await self._stats(window, scheduler, wanted)).model_dump_json().encode()
 
-        return await self._shelf.get(f"stats:{window}:{scheduler}:{status.run_id}:{moment}", made)
+        return await self._shelf.get(f"stats:{window}:{scheduler}:{wanted}:{self._moment()}", made)
 
-    async def _stats(self, window: StatsWindow, scheduler: str, status: SimulationStatus) -> Stats:
-        run, most = status.run_id, window if isinstance(window, int) else _MOST_TASKS
+    async def _stats(self, window: StatsWindow, scheduler: str, run_id: int | None) -> Stats:
+        most = window if isinstance(window, int) else _MOST_TASKS
         shifts = (
-            await storage.event_history(self._store, kind="shift", run_id=run, limit=1) if window == "shift" else ()
+            await storage.event_history(self._store, kind="shift", run_id=run_id, limit=1) if window == "shift" else ()
         )
-        begin = shifts[0].boundary if shifts else status.tasks_total - status.tasks_processed
-        found = await storage.statistics(self._store, window=most, scheduler=scheduler, run_id=run, first_task=begin)
+        run = None if run_id is None else await storage.get_run(self._store, run_id)
+        own = 0 if run is None else run.first_task or 0
+        begin = shifts[0].boundary if shifts else own
+        found = await storage.statistics(self._store, window=most, scheduler=scheduler, run_id=run_id, first_task=begin)
         if isinstance(window, int) and found.first_task is not None:
             return stats_view(found, most, "latest", found.first_task)
         return stats_view(found, most, "shift" if shifts else "run", begin)

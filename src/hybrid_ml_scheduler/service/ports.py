@@ -15,8 +15,9 @@ from hybrid_ml_scheduler.service.wire.history import (
     HistoryCleared,
     Models,
     TrainingRecord,
-    Trend,
 )
+from hybrid_ml_scheduler.service.wire.live import Snapshot
+from hybrid_ml_scheduler.service.wire.runs import RunCard, RunComparison, RunList, RunPatch, RunRemoved
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
 from hybrid_ml_scheduler.service.wire.tasks import LedgerPage, NewTask, TaskAdvice, TaskAudit
 
@@ -30,6 +31,7 @@ __all__ = [
     "LedgerSort",
     "Order",
     "Race",
+    "Runs",
     "StatsWindow",
 ]
 
@@ -68,7 +70,10 @@ class LedgerQuery:
     device: str | None = None
     task_id: int | None = None
     run_id: int | None = None
+    first_task: int | None = None
     last_task: int | None = None
+    after: str | None = None
+    before: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,17 +131,42 @@ class Archive(Protocol):
     async def audit(self, task_id: int) -> TaskAudit:
         """Return a task from every side."""
 
-    async def trend(self, points: int, run_id: int | None) -> Trend:
-        """Return the long-term trend with its markers."""
+    async def trend(self, points: int, run_id: int | None, latest: int | None) -> bytes:
+        """Return the long-term trend with its markers: a `Trend` as JSON."""
 
-    async def models(self, limit: int) -> Models:
+    async def load(self, scheduler: str, run_id: int | None, span_s: float) -> bytes:
+        """Return how busy the devices were: a `LoadHistory` as JSON."""
+
+    async def models(self, limit: int, run_id: int | None) -> Models:
         """Return the retraining history."""
 
-    async def events(self, limit: int) -> Events:
+    async def events(self, limit: int, run_id: int | None) -> Events:
         """Return shifts and notifications."""
 
-    async def stats(self, window: StatsWindow, scheduler: str) -> bytes:
+    async def stats(self, window: StatsWindow, scheduler: str, run_id: int | None) -> bytes:
         """Return the statistics over the latest tasks: a `Stats` as JSON."""
+
+
+class Runs(Protocol):
+    """The stored runs."""
+
+    async def page(self, limit: int, before: int | None) -> RunList:
+        """Return the stored runs, newest first."""
+
+    async def get(self, run_id: int) -> RunCard:
+        """Return one run."""
+
+    async def describe(self, run_id: int, patch: RunPatch) -> RunCard:
+        """Give a run a name or a note."""
+
+    async def remove(self, run_id: int) -> RunRemoved:
+        """Remove a run with all its rows."""
+
+    async def compare(self, run_ids: Sequence[int]) -> RunComparison:
+        """Return runs side by side."""
+
+    async def snapshot(self, run_id: int) -> Snapshot:
+        """Return the last that was shown of a run."""
 
 
 class Catalog(Protocol):

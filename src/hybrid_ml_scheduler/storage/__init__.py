@@ -11,10 +11,12 @@ from hybrid_ml_scheduler.storage.connect.ownership import owned
 from hybrid_ml_scheduler.storage.connect.schema import SchemaState, check, upgrade
 from hybrid_ml_scheduler.storage.connect.store import Store, open_store, ping
 from hybrid_ml_scheduler.storage.errors import NotOwnerError, ReplayError, StorageError, StoreUnavailableError
+from hybrid_ml_scheduler.storage.read.comparison import paired_stretches, run_totals
 from hybrid_ml_scheduler.storage.read.export import EXPORT_TABLES, ExportFormat, ExportTable, export_bytes, export_file
 from hybrid_ml_scheduler.storage.read.history import (
     comparative_history,
     data_counts,
+    model_count,
     model_history,
     notification_history,
     results_between,
@@ -24,17 +26,21 @@ from hybrid_ml_scheduler.storage.read.history import (
 )
 from hybrid_ml_scheduler.storage.read.integrity import integrity
 from hybrid_ml_scheduler.storage.read.ledger import ledger
+from hybrid_ml_scheduler.storage.read.load import device_load
 from hybrid_ml_scheduler.storage.read.replay import verify_replay
 from hybrid_ml_scheduler.storage.read.runs import (
     create_run,
     event_history,
     events_since,
     get_run,
+    kept_pictures,
     latest_checkpoint,
     latest_run,
     list_runs,
     next_task_id,
+    run_picture,
     set_run_state,
+    stored_runs,
 )
 from hybrid_ml_scheduler.storage.read.statistics import statistics
 from hybrid_ml_scheduler.storage.read.trend import trend
@@ -44,12 +50,16 @@ from hybrid_ml_scheduler.storage.records import (
     DataCounts,
     HeatCell,
     Integrity,
+    LedgerMark,
     LedgerPage,
     LedgerQuery,
     LedgerRow,
     LedgerSort,
+    LoadHistory,
     Metric,
+    PairedStretches,
     RunRecord,
+    RunSummary,
     Spread,
     Statistics,
     StoreHealth,
@@ -74,6 +84,8 @@ from hybrid_ml_scheduler.storage.rows import (
 from hybrid_ml_scheduler.storage.write.batches import RowBatch
 from hybrid_ml_scheduler.storage.write.blocks import FACTS, NUMBERS, ResultColumns, TaskBlock
 from hybrid_ml_scheduler.storage.write.housekeeping import apply_retention, clear_history
+from hybrid_ml_scheduler.storage.write.run_changes import describe_run, keep_picture, remove_run
+from hybrid_ml_scheduler.storage.write.summaries import STRETCH_TASKS
 from hybrid_ml_scheduler.storage.write.transaction import write_batch
 from hybrid_ml_scheduler.storage.write.writer import StoreWriter
 
@@ -82,6 +94,7 @@ __all__ = [
     "FACTS",
     "METRICS",
     "NUMBERS",
+    "STRETCH_TASKS",
     "Cache",
     "CacheHealth",
     "CheckpointRow",
@@ -93,19 +106,23 @@ __all__ = [
     "ExportTable",
     "HeatCell",
     "Integrity",
+    "LedgerMark",
     "LedgerPage",
     "LedgerQuery",
     "LedgerRow",
     "LedgerSort",
+    "LoadHistory",
     "Metric",
     "ModelRow",
     "NotOwnerError",
     "NotificationRow",
+    "PairedStretches",
     "ReplayError",
     "ResultColumns",
     "ResultRow",
     "RowBatch",
     "RunRecord",
+    "RunSummary",
     "SchemaState",
     "Spread",
     "Statistics",
@@ -129,6 +146,8 @@ __all__ = [
     "comparative_history",
     "create_run",
     "data_counts",
+    "describe_run",
+    "device_load",
     "event_history",
     "events_since",
     "export_bytes",
@@ -136,22 +155,30 @@ __all__ = [
     "get_run",
     "identity",
     "integrity",
+    "keep_picture",
+    "kept_pictures",
     "latest_checkpoint",
     "latest_run",
     "ledger",
     "list_runs",
+    "model_count",
     "model_history",
     "next_task_id",
     "notification_history",
     "open_cache",
     "open_store",
     "owned",
+    "paired_stretches",
     "ping",
+    "remove_run",
     "result_row",
     "result_rows",
     "results_between",
+    "run_picture",
+    "run_totals",
     "set_run_state",
     "statistics",
+    "stored_runs",
     "task_history",
     "task_row",
     "training_records",

@@ -14,12 +14,16 @@ __all__ = [
     "DataCounts",
     "HeatCell",
     "Integrity",
+    "LedgerMark",
     "LedgerPage",
     "LedgerQuery",
     "LedgerRow",
     "LedgerSort",
+    "LoadHistory",
     "Metric",
+    "PairedStretches",
     "RunRecord",
+    "RunSummary",
     "Spread",
     "Statistics",
     "StoreHealth",
@@ -39,6 +43,7 @@ LedgerSort = Literal[
     "size",
     "compute_intensity",
     "memory_required",
+    "arrival_time",
     "actual_time",
     "latency",
     "wait",
@@ -59,6 +64,33 @@ class RunRecord:
     state: str
     controls: Mapping[str, Any]
     created_at: float
+    name: str = ""
+    note: str = ""
+    first_task: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """What all stored results of a run with one strategy add up to; means are over those that finished."""
+
+    scheduler_name: str
+    results: int
+    finished: int
+    out_of_memory: int
+    first_task: int
+    last_task: int
+    last_finish_s: float | None
+    device_s: float
+    means: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedStretches:
+    """Two runs on the same tasks: `means[metric][strategy]` holds both means of every stretch of these tasks."""
+
+    tasks: int
+    stretches: int
+    means: Mapping[Metric, Mapping[str, Sequence[tuple[float, float]]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +101,20 @@ class TaskHistory:
     results: Mapping[str, ResultRow]
 
 
+class LedgerMark(NamedTuple):
+    """Where a row stands in the order of the ledger: the value that is sorted by, its task and its strategy."""
+
+    value: float | str | None
+    task_id: int
+    scheduler_name: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerQuery:
-    """One page of the ledger: `offset` counts within the newest `window` tasks at or before `last_task`.
+    """One page of the ledger: from an offset, or after or before a row of the same order.
 
-    To go further back than one window, ask again with `last_task` = the page's `first_task` - 1.
+    Rows without the value that is sorted by come last, whichever the direction; equal values are in order of task
+    (of the same direction) and strategy.
     """
 
     limit: int = 100
@@ -84,8 +125,10 @@ class LedgerQuery:
     device: str | None = None
     task_id: int | None = None
     run_id: int | None = None
+    first_task: int | None = None
     last_task: int | None = None
-    window: int = 5000
+    after: LedgerMark | None = None
+    before: LedgerMark | None = None
 
 
 class LedgerRow(NamedTuple):
@@ -112,13 +155,14 @@ class LedgerRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerPage:
-    """Rows of the ledger; `total` counts the window, `is_exact` says whether the window holds all there is."""
+    """Rows of the ledger; `total` counts all stored rows that match, `first_task` and `last_task` are their ends."""
 
     rows: Sequence[LedgerRow]
     total: int
-    is_exact: bool
     first_task: int | None
     last_task: int | None
+    has_next: bool
+    has_previous: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +235,14 @@ class Trend:
 
     bucket_tasks: int
     points: Sequence[TrendPoint]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadHistory:
+    """Busy shares of each device between neighbouring `edges_s`; NaN where nothing is known."""
+
+    edges_s: Sequence[float]
+    busy: Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

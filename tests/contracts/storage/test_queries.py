@@ -11,7 +11,6 @@ import pytest
 
 from hybrid_ml_scheduler.storage import (
     METRICS,
-    LedgerQuery,
     ResultRow,
     RowBatch,
     StorageError,
@@ -23,7 +22,6 @@ from hybrid_ml_scheduler.storage import (
     event_history,
     get_run,
     latest_run,
-    ledger,
     list_runs,
     model_history,
     next_task_id,
@@ -93,51 +91,6 @@ async def test_comparative_history_has_every_strategy_newest_first(store: Store,
 
 async def test_an_unknown_task_is_none(store: Store, filled: RowBatch) -> None:
     assert await task_history(store, 1000) is None
-
-
-async def test_ledger_pages_are_sorted_disjoint_and_complete(store: Store, filled: RowBatch) -> None:
-    for sort in ("task_id", "latency", "energy_consumption", "size", "device"):
-        for descending in (True, False):
-            await check_ledger_order(store, sort, descending)
-
-
-async def check_ledger_order(store: Store, sort: str, descending: bool) -> None:
-    pages = [
-        await ledger(store, LedgerQuery(limit=100, offset=offset, sort=sort, descending=descending))  # type: ignore[arg-type]
-        for offset in range(0, 400, 100)
-    ]
-    rows = [row for page in pages for row in page.rows]
-    assert {page.total for page in pages} == {360}
-    assert all(page.is_exact for page in pages)
-    assert len({row.result_id for row in rows}) == len(rows) == 360
-    values = [getattr(row, sort) for row in rows]
-    known = [value for value in values if value is not None]
-    assert known == sorted(known, reverse=descending)
-    assert values[: len(known)] == known
-
-
-async def test_ledger_filters_by_strategy_device_task_and_run(store: Store, filled: RowBatch) -> None:
-    page = await ledger(store, LedgerQuery(scheduler="greedy", device="cpu", limit=1000))
-    expected = {row.task_id for row in filled.results if row.scheduler_name == "greedy" and row.device == "cpu"}
-    assert {row.task_id for row in page.rows} == expected
-    assert page.total == len(expected)
-    one = await ledger(store, LedgerQuery(task_id=12))
-    assert {row.scheduler_name for row in one.rows} == set(samples.SCHEDULERS)
-    assert (await ledger(store, LedgerQuery(run_id=4711))).rows == ()
-
-
-async def test_ledger_says_when_its_window_does_not_hold_everything(store: Store, filled: RowBatch) -> None:
-    page = await ledger(store, LedgerQuery(window=10, sort="latency", limit=1000))
-    assert (page.total, page.is_exact, page.first_task, page.last_task) == (60, False, 50, 59)
-    assert page.first_task is not None
-    older = await ledger(store, LedgerQuery(window=10, last_task=page.first_task - 1))
-    assert (older.first_task, older.last_task) == (40, 49)
-
-
-async def test_ledger_refuses_pages_without_bounds(store: Store) -> None:
-    for query in (LedgerQuery(limit=0), LedgerQuery(offset=-1), LedgerQuery(window=10**7)):
-        with pytest.raises(StorageError):
-            await ledger(store, query)
 
 
 async def test_win_loss_counts_lower_values_and_equal_ones_for_nobody(store: Store, filled: RowBatch) -> None:

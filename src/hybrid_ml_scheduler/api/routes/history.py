@@ -17,6 +17,7 @@ from hybrid_ml_scheduler.service.wire.history import (
     ComparativeTask,
     Events,
     HistoryCleared,
+    LoadHistory,
     Models,
     TrainingRecord,
     Trend,
@@ -79,7 +80,7 @@ async def export(
 
 async def _ledger_query(  # one parameter for each filter a person can set
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
-    offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+    offset: Annotated[int, Query(ge=0, le=100_000)] = 0,
     sort: LedgerSort = "task_id",
     order: Order = "desc",
     scheduler: StrategyName | None = None,
@@ -88,7 +89,10 @@ async def _ledger_query(  # one parameter for each filter a person can set
     ] = None,
     task_id: Id = None,
     run_id: Id = None,
-    last_task: Annotated[int | None, Query(ge=0, le=2**63 - 1, description="Look at this task and older ones.")] = None,
+    first_task: Annotated[int | None, Query(ge=0, le=2**63 - 1, description="This task and newer ones.")] = None,
+    last_task: Annotated[int | None, Query(ge=0, le=2**63 - 1, description="This task and older ones.")] = None,
+    after: Annotated[str | None, Query(max_length=400, description="`next` of the page before.")] = None,
+    before: Annotated[str | None, Query(max_length=400, description="`previous` of the page that follows.")] = None,
 ) -> LedgerQuery:
     return LedgerQuery(
         limit=limit,
@@ -99,7 +103,10 @@ async def _ledger_query(  # one parameter for each filter a person can set
         device=device,
         task_id=task_id,
         run_id=run_id,
+        first_task=first_task,
         last_task=last_task,
+        after=after,
+        before=before,
     )
 
 
@@ -109,10 +116,26 @@ async def ledger(archive: ArchiveDep, query: Annotated[LedgerQuery, Depends(_led
     return await archive.ledger(query)
 
 
-@router.get("/history/trend")
-async def trend(archive: ArchiveDep, points: Annotated[int, Query(ge=2, le=1000)] = 200, run_id: Id = None) -> Trend:
-    """Return the long-term trend of one run (the present one unless asked) with its markers."""
-    return await archive.trend(points, run_id)
+@router.get("/history/trend", response_model=Trend)
+async def trend(
+    archive: ArchiveDep,
+    points: Annotated[int, Query(ge=2, le=1000)] = 200,
+    run_id: Id = None,
+    latest: Annotated[int | None, Query(ge=2, le=5000, description="Only so many of the newest tasks.")] = None,
+) -> Response:
+    """Return the trend of one run (the present one unless asked) over simulated time, with its markers."""
+    return Response(await archive.trend(points, run_id, latest), media_type="application/json")
+
+
+@router.get("/history/load", response_model=LoadHistory)
+async def load(
+    archive: ArchiveDep,
+    scheduler: StrategyName = "hybrid_ml",
+    run_id: Id = None,
+    span_s: Annotated[float, Query(ge=1.0, le=3600.0, description="Simulated seconds before the newest arrival.")] = 60,
+) -> Response:
+    """Return how busy each device of a strategy was, from the stored rows of one run (the present one unless asked)."""
+    return Response(await archive.load(scheduler, run_id, span_s), media_type="application/json")
 
 
 _WINDOW = (
@@ -125,18 +148,19 @@ async def stats(
     archive: ArchiveDep,
     window: Annotated[StatsWindow, Query(description=_WINDOW)] = 1000,
     scheduler: Annotated[StrategyName, Query(description="Whose outcomes are correlated.")] = "hybrid_ml",
+    run_id: Id = None,
 ) -> Response:
-    """Return win/loss matrix, correlations, heat map, histogram and percentiles."""
-    return Response(await archive.stats(window, scheduler), media_type="application/json")
+    """Return win/loss matrix, correlations, heat map, histogram and percentiles of one run (the present one)."""
+    return Response(await archive.stats(window, scheduler, run_id), media_type="application/json")
 
 
 @router.get("/models")
-async def models(archive: ArchiveDep, limit: Limit = 200) -> Models:
-    """Return the retraining history, newest first."""
-    return await archive.models(limit)
+async def models(archive: ArchiveDep, limit: Limit = 200, run_id: Id = None) -> Models:
+    """Return the retraining history of one run, or of all, newest first."""
+    return await archive.models(limit, run_id)
 
 
 @router.get("/events")
-async def events(archive: ArchiveDep, limit: Limit = 200) -> Events:
-    """Return workload shifts and notifications, newest first."""
-    return await archive.events(limit)
+async def events(archive: ArchiveDep, limit: Limit = 200, run_id: Id = None) -> Events:
+    """Return workload shifts and notifications of one run, or of all, newest first."""
+    return await archive.events(limit, run_id)

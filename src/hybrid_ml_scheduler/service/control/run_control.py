@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from hybrid_ml_scheduler import __version__
-from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.core import HmsError, Task
 from hybrid_ml_scheduler.core.errors import StorageError
 from hybrid_ml_scheduler.live.arena import Arena, HaltedError
 from hybrid_ml_scheduler.live.frames import RaceState
+from hybrid_ml_scheduler.live.framing import Framer
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.service.control.asking import asked
@@ -22,7 +23,7 @@ from hybrid_ml_scheduler.service.control.courses import RunDefaults, course_of, 
 from hybrid_ml_scheduler.service.explain.advice import advice
 from hybrid_ml_scheduler.service.explain.audits import Reasons, reasons_of
 from hybrid_ml_scheduler.service.problems import Conflict, Unavailable
-from hybrid_ml_scheduler.service.views.live import status_view
+from hybrid_ml_scheduler.service.views.live import snapshot_view, status_view
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
 from hybrid_ml_scheduler.service.wire.tasks import NewTask, TaskAdvice
 from hybrid_ml_scheduler.storage import (
@@ -30,6 +31,7 @@ from hybrid_ml_scheduler.storage import (
     StoreUnavailableError,
     StoreWriter,
     create_run,
+    keep_picture,
     next_task_id,
     set_run_state,
 )
@@ -142,7 +144,12 @@ class RaceDesk:
             await self._in_arena(change)
             if wanted != "running":  # what is shown as done must outlive a crash
                 await self._durable()
+                await self._keep_picture_if_up()
             return await self._saved()
+
+    async def _keep_picture_if_up(self) -> None:
+        with contextlib.suppress(HmsError):  # a store that is away is told elsewhere
+            await self._keep_picture()
 
     async def _begin(self, request: StartRequest, state: RaceState = "running") -> None:
         race, plan = await self._made(request)
@@ -169,9 +176,20 @@ class RaceDesk:
 
             try:
                 await self._settled()
+                await self._keep_picture()
                 yield state
             finally:
                 await self._in_arena(go_on)
+
+    async def _keep_picture(self) -> None:
+        """Keep what the run showed last: once another one has begun, nobody could show it again."""
+        race = self._arena.race
+        if race is None or race.tasks_processed == 0:
+            return
+        status = replace(self._arena.status(), state="stopped", achieved_speed=0.0, backlog_rows=0)
+        frame = await self._in_arena(lambda: Framer(race).frame(status, time.time()))
+        picture = snapshot_view(frame, race.recent)
+        await keep_picture(self._store, race.run_id, picture.model_dump_json())
 
     async def _settled(self) -> None:
         """Stop and have every row stored; refuse if the store takes too long, since a new race would drop the rest."""

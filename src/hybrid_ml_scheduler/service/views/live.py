@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime, timezone
 
+from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.live.frames import DeviceState, Frame, Mark, Status, Window
 from hybrid_ml_scheduler.live.records import Notice
@@ -18,6 +19,7 @@ __all__ = [
     "moment",
     "notice_view",
     "shift_view",
+    "snapshot_view",
     "standings_view",
     "status_view",
     "task_view",
@@ -25,6 +27,7 @@ __all__ = [
     "window_view",
 ]
 
+_TASKS_KEPT = 300
 _NO_LOAD = live.DeviceLoad(utilization=0.0, run_utilization=0.0, queue_length=0, backlog_s=0.0)
 
 
@@ -147,6 +150,19 @@ def standings_view(update: live.SimulationUpdate, name: WindowName) -> live.Wind
 
 def _comparison(window: Window) -> list[live.Comparison]:
     return [live.Comparison.model_construct(**asdict(standing)) for standing in window.standings]
+
+
+def snapshot_view(frame: Frame, recent: Iterable[Task]) -> live.Snapshot:
+    """Return a frame as the first message of a connection, for whoever looks at it when the race has gone on."""
+    return live.Snapshot(
+        seq=0,
+        at=moment(frame.at),
+        version=__version__,
+        update=update_view(frame, 0, next(iter(frame.clusters), "")),
+        recent_tasks=[task_view(task) for task in recent][-_TASKS_KEPT:],
+        notifications=[],
+        log=[],
+    )
 
 
 def _result(trace: object) -> dict[str, object]:

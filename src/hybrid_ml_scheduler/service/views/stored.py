@@ -7,18 +7,24 @@ from collections.abc import Sequence
 from typing import Any, cast, get_args
 
 from hybrid_ml_scheduler.live.records import Level
+from hybrid_ml_scheduler.service.marks import mark_of, written_mark
+from hybrid_ml_scheduler.service.ports import LedgerQuery
 from hybrid_ml_scheduler.service.views.live import moment
-from hybrid_ml_scheduler.service.wire.history import ModelVersion, Result, TrendPoint
+from hybrid_ml_scheduler.service.wire.history import LoadHistory, ModelVersion, Result, TrendPoint
 from hybrid_ml_scheduler.service.wire.live import Notification
 from hybrid_ml_scheduler.service.wire.simulation import Shift
-from hybrid_ml_scheduler.service.wire.tasks import LedgerRow, TaskFacts
+from hybrid_ml_scheduler.service.wire.tasks import LedgerPage, LedgerRow, TaskFacts
 from hybrid_ml_scheduler.storage import EventRow, ModelRow, NotificationRow, ResultRow, TaskRow
+from hybrid_ml_scheduler.storage import LedgerPage as StoredPage
 from hybrid_ml_scheduler.storage import LedgerRow as StoredRow
+from hybrid_ml_scheduler.storage import LoadHistory as StoredLoad
 from hybrid_ml_scheduler.storage import TrendPoint as StoredPoint
 
 __all__ = [
     "STORED_NAMES",
+    "ledger_page",
     "ledger_row",
+    "load_history",
     "model_version",
     "result_view",
     "stored_notifications",
@@ -66,6 +72,36 @@ def ledger_row(row: StoredRow) -> LedgerRow:
     """Return one row of the ledger."""
     wire_names = {stored: wire for wire, stored in STORED_NAMES.items()}
     return LedgerRow(**{wire_names.get(name, name): value for name, value in row._asdict().items()})
+
+
+def ledger_page(page: StoredPage, query: LedgerQuery, sort: str) -> LedgerPage:
+    """Return a page of the ledger with the marks that lead to its neighbours."""
+    rows = page.rows
+    return LedgerPage(
+        rows=[ledger_row(row) for row in rows],
+        total=page.total,
+        first_task=page.first_task,
+        last_task=page.last_task,
+        next=written_mark(mark_of(rows[-1], sort)) if rows and page.has_next else None,
+        previous=written_mark(mark_of(rows[0], sort)) if rows and page.has_previous else None,
+        limit=query.limit,
+        offset=query.offset,
+        sort=query.sort,
+        order=query.order,
+    )
+
+
+def load_history(found: StoredLoad, scheduler: str, run_id: int | None, shifts: Sequence[EventRow]) -> LoadHistory:
+    """Return how busy the devices were, with the shifts that belong on the same axis."""
+    begin_s = found.edges_s[0] if found.edges_s else 0.0
+    markers = [stored_shift(row) for row in reversed(shifts)]
+    return LoadHistory(
+        run_id=run_id,
+        scheduler=scheduler,
+        edges_s=list(found.edges_s),
+        busy={name: [None if share != share else share for share in column] for name, column in found.busy.items()},
+        shifts=[marker for marker in markers if marker.simulated_time_s >= begin_s],
+    )
 
 
 def model_version(row: ModelRow) -> ModelVersion:

@@ -16,6 +16,7 @@ __all__ = [
     "ComparativeTask",
     "Events",
     "HistoryCleared",
+    "LoadHistory",
     "ModelVersion",
     "Models",
     "Result",
@@ -116,6 +117,16 @@ class Trend(Answer):
     shifts: list[Shift]
     models: list[ModelVersion]
     collection: Collection
+
+
+class LoadHistory(Answer):
+    """How busy each device of a strategy was, step by step of simulated time, up to the newest stored arrival."""
+
+    run_id: int | None
+    scheduler: str
+    edges_s: list[float] = Field(description="Ends of the steps; one more than there are shares.")
+    busy: dict[str, list[float | None]] = Field(description="Busy share of each step, 0 to 1; null where unknown.")
+    shifts: list[Shift]
 
 
 class Events(Answer):

@@ -99,17 +99,14 @@ class LedgerRow(Answer):
 
 
 class LedgerPage(Answer):
-    """A page of the ledger, and how much was looked at: nothing is cut silently.
-
-    The pages cover the newest 5,000 tasks at or before `last_task`; for older ones ask with
-    `last_task` = `first_task` - 1.
-    """
+    """A page of the ledger; sorting, filters and the total are over all stored rows."""
 
     rows: list[LedgerRow]
-    total: int = Field(description="Rows that match the filter within the tasks looked at.")
-    total_is_exact: bool = Field(description="Whether there is nothing older than the tasks looked at.")
-    first_task: int | None = Field(description="The oldest task looked at.")
-    last_task: int | None = Field(description="The newest task looked at.")
+    total: int = Field(description="All stored rows that match the filters.")
+    first_task: int | None = Field(description="The oldest task among them.")
+    last_task: int | None = Field(description="The newest task among them.")
+    next: str | None = Field(description="Ask with `after` = this for the page that follows; null at the end.")
+    previous: str | None = Field(description="Ask with `before` = this for the page before; null at the beginning.")
     limit: int
     offset: int
     sort: str

@@ -5,6 +5,8 @@ Wall-clock moments are Unix seconds: SQLite has no time type, and both sides the
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, Boolean, Column, Double, ForeignKey, Index, Integer, String, Table, Text
 
@@ -26,8 +28,11 @@ __all__ = [
     "model_versions",
     "notifications",
     "rollups",
+    "run_pictures",
+    "run_summaries",
     "runs",
     "scheduler_results",
+    "stretches",
     "tasks",
     "totals",
     "training_data",
@@ -55,6 +60,9 @@ runs = Table(
     Column("state", String(16), nullable=False),
     Column("controls", sa.JSON, nullable=False),
     Column("created_at", Double, nullable=False),
+    Column("name", String(120), nullable=False, server_default=""),
+    Column("note", Text, nullable=False, server_default=""),
+    Column("first_task", BigInteger),  # where its stretches are counted from; unknown until a task is stored
 )
 
 tasks = Table(
@@ -181,6 +189,55 @@ rollups = Table(
     Column("wait", Double, nullable=False),
     Column("energy_consumption", Double, nullable=False),
     Column("execution_cost", Double, nullable=False),
+)
+
+# What all results of a run with one strategy, or those of a stretch on one device, add up to.
+_SUMS = (
+    "gpu_fraction", "actual_time", "latency", "wait", "energy_consumption", "execution_cost", "cpu_part", "gpu_part",
+)  # fmt: skip
+_SPANNED = (
+    "gpu_fraction", "size", "compute_intensity", "memory_required", "arrival_time",
+    "actual_time", "latency", "wait", "energy_consumption", "execution_cost",
+)  # fmt: skip
+
+
+def _totals_columns() -> list[Column[Any]]:
+    counts = (Column(name, BigInteger, nullable=False) for name in ("results", "failed", "out_of_memory"))
+    edges = (Column(name, BigInteger, nullable=False) for name in ("first_task", "last_task"))
+    sums = (Column(f"sum_{name}", Double, nullable=False) for name in _SUMS)
+    return [*counts, *edges, Column("last_finish", Double), *sums]
+
+
+# A run at a glance, kept with its rows: comparing runs reads one line a strategy.
+run_summaries = Table(
+    "run_summaries",
+    metadata,
+    Column("run_id", BigInteger, ForeignKey("runs.run_id"), primary_key=True),
+    Column("scheduler_name", String(64), primary_key=True),
+    *_totals_columns(),
+)
+
+# Stretches of a run's tasks on one device with one strategy: how many rows there are, and between which values each
+# column lies. The ledger counts with them, and reads only those stretches that can hold a row of the page.
+stretches = Table(
+    "stretches",
+    metadata,
+    Column("run_id", BigInteger, ForeignKey("runs.run_id"), primary_key=True),
+    Column("scheduler_name", String(64), primary_key=True),
+    Column("device", String(32), primary_key=True),
+    Column("stretch", BigInteger, primary_key=True, autoincrement=False),
+    *_totals_columns(),
+    *(Column(f"low_{name}", Double) for name in _SPANNED),
+    *(Column(f"high_{name}", Double) for name in _SPANNED),
+)
+
+# The last that was shown of a run, as it was shown.
+run_pictures = Table(
+    "run_pictures",
+    metadata,
+    Column("run_id", BigInteger, ForeignKey("runs.run_id"), primary_key=True),
+    Column("picture", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
 )
 
 ROW_TABLES = {

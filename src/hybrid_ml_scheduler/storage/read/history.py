@@ -27,6 +27,7 @@ __all__ = [
     "comparative_history",
     "data_counts",
     "end_tasks",
+    "model_count",
     "model_history",
     "notification_history",
     "results_between",
@@ -102,9 +103,19 @@ async def model_history(store: Store, *, run_id: int | None = None, limit: int =
     return [ModelRow(*record) for record in await _newest(store, model_versions, ModelRow, limit, run_id)]
 
 
-async def notification_history(store: Store, *, limit: int = 100) -> list[NotificationRow]:
-    """Return the newest notifications, newest first."""
-    return [NotificationRow(*record) for record in await _newest(store, notifications, NotificationRow, limit)]
+async def model_count(store: Store, *, run_id: int | None = None) -> int:
+    """Say how many retrainings of one run, or of all, are stored."""
+    query = sa.select(sa.func.count()).select_from(model_versions)
+    if run_id is not None:
+        query = query.where(model_versions.c.run_id == run_id)
+    async with store.reading() as connection:
+        return int((await connection.execute(query)).scalar_one())
+
+
+async def notification_history(store: Store, *, run_id: int | None = None, limit: int = 100) -> list[NotificationRow]:
+    """Return the newest notifications of one run, or of all, newest first."""
+    found = await _newest(store, notifications, NotificationRow, limit, run_id)
+    return [NotificationRow(*record) for record in found]
 
 
 async def _newest(

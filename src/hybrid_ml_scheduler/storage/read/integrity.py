@@ -47,10 +47,11 @@ async def _ids(connection: AsyncConnection, query: sa.Select[Any]) -> list[int]:
 
 
 def _before_gaps() -> sa.Select[Any]:
-    """Select the first missing id of every gap."""
+    """Select the first missing id of every gap within a run; between runs others may have been removed."""
     following = tasks.alias("following")
     joined = tasks.outerjoin(following, following.c.task_id == tasks.c.task_id + 1)
-    newest = sa.select(sa.func.max(tasks.c.task_id)).scalar_subquery()
+    later = tasks.alias("later")
+    newest = sa.select(sa.func.max(later.c.task_id)).where(later.c.run_id == tasks.c.run_id).scalar_subquery()
     gap = sa.and_(following.c.task_id.is_(None), tasks.c.task_id < newest)
     return sa.select(tasks.c.task_id + 1).select_from(joined).where(gap).order_by(tasks.c.task_id)
 

@@ -1,25 +1,29 @@
-"""The ledger: one row for each decision, sorted and filtered within a window of tasks.
+"""The ledger: one row for each decision, sorted and filtered over all that is stored.
 
-No index holds ten million rows in order of energy, so sorting by a metric looks at a bounded window, and the page says
-which tasks that window holds.
+No index holds ten million rows in order of energy. But the stretches (`storage.write.summaries`) say between which
+values the rows of every 500 tasks lie, and how many they are: so the total is a sum of few numbers, and a page is read
+from those stretches alone that can hold one of its rows.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_ml_scheduler.storage.connect.store import Store
-from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, tasks
+from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, stretches, tasks, totals
 from hybrid_ml_scheduler.storage.errors import StorageError
+from hybrid_ml_scheduler.storage.read.ledger_reach import Reach, filtered, within
+from hybrid_ml_scheduler.storage.read.ledger_search import found_rows
 from hybrid_ml_scheduler.storage.records import LedgerPage, LedgerQuery, LedgerRow
 
 __all__ = ["ledger"]
 
-_LARGEST_WINDOW = 20_000
 _LARGEST_PAGE = 1000
+_LARGEST_OFFSET = 100_000
 
 _COLUMNS: dict[str, sa.ColumnElement[Any]] = {
     name: scheduler_results.c["id"]
@@ -33,76 +37,73 @@ async def ledger(store: Store, query: LedgerQuery) -> LedgerPage:
     """Return one page of the ledger."""
     _check(query)
     async with store.reading() as connection:
-        first, last, is_exact = await _window(connection, query)
-        if first is None:
-            return LedgerPage(rows=(), total=0, is_exact=True, first_task=None, last_task=None)
-        total = (await connection.execute(_matching(query, first, last, sa.func.count()))).scalar_one()
-        rows = [LedgerRow(*record) for record in await connection.execute(_page(query, first, last))]
-    return LedgerPage(rows=rows, total=total, is_exact=is_exact, first_task=first, last_task=last)
+        floor = (await connection.execute(sa.select(totals.c.floor_task_id))).scalar_one()
+        reach = Reach.of(query, floor)
+        total, first, last = await _total(connection, reach)
+        wanted = query.limit + 1  # one more, to know whether there is another page
+        keys = await found_rows(connection, reach, query, wanted) if total else []
+        rows = await _rows(connection, [key.result_id for key in keys[: query.limit]])
+    has_more = len(keys) > query.limit
+    before, after = query.before is not None, query.after is not None or query.offset > 0
+    if before:
+        rows.reverse()
+    return LedgerPage(
+        rows=rows,
+        total=total,
+        first_task=first,
+        last_task=last,
+        has_next=has_more if not before else True,
+        has_previous=has_more if before else after,
+    )
 
 
 def _check(query: LedgerQuery) -> None:
     if query.sort not in _COLUMNS:
         raise StorageError(f"The ledger cannot be sorted by {query.sort!r}; one of {', '.join(_COLUMNS)} can.")
-    if not 0 < query.limit <= _LARGEST_PAGE or query.offset < 0:
-        raise StorageError(f"A page of the ledger has 1 to {_LARGEST_PAGE} rows and begins at 0 or later.")
-    if not 0 < query.window <= _LARGEST_WINDOW:
-        raise StorageError(f"The window of the ledger has 1 to {_LARGEST_WINDOW} tasks.")
+    if not 0 < query.limit <= _LARGEST_PAGE or not 0 <= query.offset <= _LARGEST_OFFSET:
+        raise StorageError(
+            f"A page of the ledger has 1 to {_LARGEST_PAGE} rows and begins at 0 to {_LARGEST_OFFSET}; "
+            "further on, ask for the rows after one that is known."
+        )
+    if sum((query.after is not None, query.before is not None, query.offset > 0)) > 1:
+        raise StorageError("A page begins at an offset, after a row or before a row, not at two of them.")
 
 
-async def _window(connection: AsyncConnection, query: LedgerQuery) -> tuple[int | None, int, bool]:
-    """Return the oldest and newest task of the window, and whether nothing lies before it."""
-    if query.task_id is not None:
-        return query.task_id, query.task_id, True
-    ids = sa.select(tasks.c.task_id).order_by(tasks.c.task_id.desc())
-    if query.run_id is not None:
-        ids = ids.where(tasks.c.run_id == query.run_id)
-    if query.last_task is not None:
-        ids = ids.where(tasks.c.task_id <= query.last_task)
-    window = ids.limit(query.window + 1).subquery()
-    ends = sa.select(sa.func.min(window.c.task_id), sa.func.max(window.c.task_id), sa.func.count())
-    oldest, newest, count = (await connection.execute(ends)).one()
-    if count <= query.window:
-        return oldest, newest or 0, query.last_task is None
-    return oldest + 1, newest, False
+async def _total(connection: AsyncConnection, reach: Reach) -> tuple[int, int | None, int | None]:
+    """Return how many rows match, and the first and last task among them: whole stretches by their counts."""
+    columns = stretches.c
+    edges = (sa.func.min(columns.first_task), sa.func.max(columns.last_task))
+    whole = filtered(sa.select(sa.func.coalesce(sa.func.sum(columns.results), 0), *edges), reach)
+    whole = whole.where(columns.first_task >= reach.first, columns.last_task <= reach.last)
+    count, first, last = (await connection.execute(whole)).one()
+    for part in await _cut(connection, reach):
+        some, least, most = (await connection.execute(part)).one()
+        count += some
+        first = min((one for one in (first, least) if one is not None), default=None)
+        last = max((one for one in (last, most) if one is not None), default=None)
+    return int(count), first, last
 
 
-def _matching(query: LedgerQuery, first: int, last: int, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    """Select from the results that match; the tasks are joined only where they are asked about."""
-    found = sa.select(*columns).where(scheduler_results.c.task_id.between(first, last))
-    if query.run_id is not None or _is_of_task(query.sort):
-        joined = scheduler_results.join(tasks, tasks.c.task_id == scheduler_results.c.task_id)
-        found = found.select_from(joined)
-    else:
-        found = found.select_from(scheduler_results)
-    if query.run_id is not None:
-        found = found.where(tasks.c.run_id == query.run_id)
-    if query.scheduler is not None:
-        found = found.where(scheduler_results.c.scheduler_name == query.scheduler)
-    if query.device is not None:
-        found = found.where(scheduler_results.c.device == query.device)
-    return found
+async def _cut(connection: AsyncConnection, reach: Reach) -> list[sa.Select[Any]]:
+    """Return counts of the rows in stretches that the range cuts through: these are counted one by one."""
+    columns = stretches.c
+    begins = sa.and_(columns.first_task < reach.first, columns.last_task >= reach.first)
+    ends = sa.and_(columns.last_task > reach.last, columns.first_task <= reach.last)
+    entries = (columns.scheduler_name, columns.device, columns.first_task, columns.last_task)
+    query = filtered(sa.select(*entries), reach).where(sa.or_(begins, ends))
+    ids, counts = scheduler_results.c.task_id, []
+    for scheduler, device, low, high in await connection.execute(query):
+        own = replace(reach, scheduler=scheduler, device=device)
+        counted: tuple[Any, ...] = (sa.func.count(), sa.func.min(ids), sa.func.max(ids))
+        count = sa.select(*counted).select_from(scheduler_results)
+        counts.append(within(count, own, max(low, reach.first), min(high, reach.last)))
+    return counts
 
 
-def _is_of_task(column: str) -> bool:
-    return column in tasks.c and column != "task_id"
-
-
-def _page(query: LedgerQuery, first: int, last: int) -> sa.Select[Any]:
-    """Select the rows of the page: find their ids first, so that only these few are joined with their tasks."""
-    ids = _matching(query, first, last, scheduler_results.c["id"])
-    ids = ids.order_by(*_order(query)).offset(query.offset).limit(query.limit)
+async def _rows(connection: AsyncConnection, ids: list[int]) -> list[LedgerRow]:
+    """Return rows by their ids, in the order of these."""
     joined = scheduler_results.join(tasks, tasks.c.task_id == scheduler_results.c.task_id)
     columns = [column.label(name) for name, column in _COLUMNS.items()]
-    chosen = sa.select(*columns).select_from(joined).where(scheduler_results.c["id"].in_(ids.scalar_subquery()))
-    return chosen.order_by(*_order(query))
-
-
-def _order(query: LedgerQuery) -> list[sa.ColumnElement[Any]]:
-    """Sort by the wanted column, missing values last, and then so that no two rows are equal."""
-    column = _COLUMNS[query.sort]
-    direction = column.desc() if query.descending else column.asc()
-    ties = [scheduler_results.c.task_id.desc() if query.descending else scheduler_results.c.task_id.asc()]
-    if query.sort == "task_id":
-        return [*ties, scheduler_results.c.scheduler_name.asc()]
-    return [direction.nulls_last(), *ties, scheduler_results.c.scheduler_name.asc()]
+    query = sa.select(*columns).select_from(joined).where(scheduler_results.c["id"].in_(ids))
+    found = {record.result_id: LedgerRow(*record) for record in await connection.execute(query)}
+    return [found[one] for one in ids]

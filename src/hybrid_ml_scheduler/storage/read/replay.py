@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.storage.errors import ReplayError
 from hybrid_ml_scheduler.storage.rows import ResultRow, TaskRow, TrainingRow
 from hybrid_ml_scheduler.storage.write.batches import RowBatch
 
-__all__ = ["AnyRow", "Comparison", "compared", "row_columns", "runs_of", "verify_replay"]
+__all__ = ["AnyRow", "Comparison", "compared", "known_tasks", "row_columns", "verify_replay"]
 
 _IDS_PER_QUERY = 500
 _SHOWN_DIFFERENCES = 20
@@ -61,16 +61,16 @@ async def compared(connection: AsyncConnection, table: sa.Table, rows: Sequence[
     return Comparison(missing=missing, repeated=len(rows) - len(missing), differences=differences)
 
 
-async def runs_of(
+async def known_tasks(
     connection: AsyncConnection, given: Sequence[TaskRow], results: Sequence[ResultRow]
-) -> dict[int, int]:
-    """Return the run of every task that the results belong to; late results have their task in the table."""
-    known = {row.task_id: row.run_id for row in given}
+) -> dict[int, TaskRow]:
+    """Return every task that the results belong to; late results have their task in the table."""
+    known = {row.task_id: row for row in given}
     others = sorted({row.task_id for row in results if row.task_id not in known})
+    columns = row_columns(tasks, TaskRow)
     for begin in range(0, len(others), _IDS_PER_QUERY):
-        ids = others[begin : begin + _IDS_PER_QUERY]
-        query = sa.select(tasks.c.task_id, tasks.c.run_id).where(tasks.c.task_id.in_(ids))
-        known.update((task_id, run_id) for task_id, run_id in await connection.execute(query))
+        query = sa.select(*columns).where(tasks.c.task_id.in_(others[begin : begin + _IDS_PER_QUERY]))
+        known.update((record.task_id, TaskRow(*record)) for record in await connection.execute(query))
     return known
 
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
 
 from hybrid_ml_scheduler.storage.connect.store import Store
-from hybrid_ml_scheduler.storage.connect.tables import checkpoints, events, runs, totals
+from hybrid_ml_scheduler.storage.connect.tables import (
+    checkpoints,
+    events,
+    run_pictures,
+    run_summaries,
+    runs,
+    totals,
+)
 from hybrid_ml_scheduler.storage.errors import StorageError
 from hybrid_ml_scheduler.storage.read.replay import row_columns
 from hybrid_ml_scheduler.storage.records import RunRecord
@@ -21,11 +28,14 @@ __all__ = [
     "event_history",
     "events_since",
     "get_run",
+    "kept_pictures",
     "latest_checkpoint",
     "latest_run",
     "list_runs",
     "next_task_id",
+    "run_picture",
     "set_run_state",
+    "stored_runs",
 ]
 
 # The state of a run that another one has followed.
@@ -66,6 +76,32 @@ async def list_runs(store: Store, *, limit: int = 50, before: int | None = None)
     """Return runs, newest first, older than `before` where it is given."""
     query = sa.select(runs).order_by(runs.c.run_id.desc()).limit(limit)
     return await _runs(store, query if before is None else query.where(runs.c.run_id < before))
+
+
+async def stored_runs(store: Store, *, limit: int, before: int | None = None) -> tuple[list[RunRecord], int]:
+    """Return the runs that hold rows, and the newest, newest first, older than `before`; and how many there are."""
+    newest = sa.select(sa.func.max(runs.c.run_id)).scalar_subquery()
+    has_rows = sa.exists().where(run_summaries.c.run_id == runs.c.run_id)
+    shown = sa.or_(has_rows, runs.c.run_id == newest)
+    query = sa.select(runs).where(shown).order_by(runs.c.run_id.desc()).limit(limit)
+    found = await _runs(store, query if before is None else query.where(runs.c.run_id < before))
+    async with store.reading() as connection:
+        total = (await connection.execute(sa.select(sa.func.count()).select_from(runs).where(shown))).scalar_one()
+    return found, int(total)
+
+
+async def run_picture(store: Store, run_id: int) -> str | None:
+    """Return the last that was shown of a run, if it was kept."""
+    query = sa.select(run_pictures.c.picture).where(run_pictures.c.run_id == run_id)
+    async with store.reading() as connection:
+        return (await connection.execute(query)).scalar_one_or_none()
+
+
+async def kept_pictures(store: Store, run_ids: Iterable[int]) -> set[int]:
+    """Return those of the runs whose last picture is kept."""
+    query = sa.select(run_pictures.c.run_id).where(run_pictures.c.run_id.in_(list(run_ids)))
+    async with store.reading() as connection:
+        return set((await connection.execute(query)).scalars())
 
 
 async def _runs(store: Store, query: sa.Select[Any]) -> list[RunRecord]:

@@ -20,11 +20,13 @@ __all__ = ["trend"]
 _MOST_TASKS_FROM_ROWS = 5000
 
 
-async def trend(store: Store, *, points: int = 100, run_id: int | None = None) -> Trend:
-    """Return at most about `points` averages over the whole stored history, or over one run."""
+async def trend(store: Store, *, points: int = 100, run_id: int | None = None, latest: int | None = None) -> Trend:
+    """Return at most about `points` averages over the whole stored history, or over one run, or its `latest` tasks."""
     points = max(1, points)
     async with store.reading() as connection:
         first, last = await _ends(connection, run_id)
+        if first is not None and latest is not None:
+            first = max(first, last + 1 - latest)
         if first is None:
             return Trend(bucket_tasks=1, points=())
         count = last - first + 1

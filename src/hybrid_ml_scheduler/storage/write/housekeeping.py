@@ -16,8 +16,11 @@ from hybrid_ml_scheduler.storage.connect.tables import (
     model_versions,
     notifications,
     rollups,
+    run_pictures,
+    run_summaries,
     runs,
     scheduler_results,
+    stretches,
     tasks,
     totals,
     training_data,
@@ -27,7 +30,10 @@ from hybrid_ml_scheduler.storage.records import Cleared
 
 __all__ = ["apply_retention", "clear_history"]
 
-_CLEARED = (scheduler_results, training_data, tasks, rollups, model_versions, notifications)
+_CLEARED = (
+    scheduler_results, training_data, tasks, rollups, run_summaries, stretches, run_pictures, model_versions,
+    notifications,
+)  # fmt: skip
 
 
 async def clear_history(store: Store) -> Cleared:

@@ -25,13 +25,14 @@ from hybrid_ml_scheduler.storage.connect.tables import (
     totals,
     training_data,
 )
-from hybrid_ml_scheduler.storage.read.replay import AnyRow, Comparison, compared, runs_of
+from hybrid_ml_scheduler.storage.read.replay import AnyRow, Comparison, compared, known_tasks
 from hybrid_ml_scheduler.storage.records import WriteReport
 from hybrid_ml_scheduler.storage.rows import CheckpointRow, ResultRow
 from hybrid_ml_scheduler.storage.write.batches import RowBatch
 from hybrid_ml_scheduler.storage.write.bulk import insert_many, insert_unless_there
 from hybrid_ml_scheduler.storage.write.copying import copy_checkpoint, copy_results, copy_tasks, copy_training
 from hybrid_ml_scheduler.storage.write.rollup import add_to_rollups, sums
+from hybrid_ml_scheduler.storage.write.summaries import add_to_summaries
 
 __all__ = ["KEPT_CHECKPOINTS", "write_batch"]
 
@@ -57,8 +58,10 @@ async def write_batch(store: Store, batch: RowBatch) -> WriteReport:
         few = await _insert_few(connection, kept)
         await _save_checkpoint(connection, kept.checkpoint)
         new_results: Sequence[ResultRow] = parts[1].missing
-        run_of = await runs_of(connection, kept.tasks, new_results)
+        tasks_of = await known_tasks(connection, kept.tasks, new_results)
+        run_of = {task_id: row.run_id for task_id, row in tasks_of.items()}
         await add_to_rollups(connection, sums(new_results, run_of, kept.blocks))
+        await add_to_summaries(connection, tasks_of, new_results, kept.blocks)
         await _add_to_totals(connection, batch, first_new, parts)
     return _report(batch, kept, parts, few)
 

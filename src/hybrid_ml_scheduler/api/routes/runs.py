@@ -1,0 +1,65 @@
+"""Stored runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query
+
+from hybrid_ml_scheduler.api.dependencies import RunsDep
+from hybrid_ml_scheduler.api.security import require_api_key
+from hybrid_ml_scheduler.service.problems import problem_responses
+from hybrid_ml_scheduler.service.wire.live import Snapshot
+from hybrid_ml_scheduler.service.wire.runs import RunCard, RunComparison, RunList, RunPatch, RunRemoved
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/api/runs", tags=["runs"], responses=problem_responses(404, 503))
+
+Id = Annotated[int, Path(ge=0, le=2**63 - 1)]
+_CHANGING: dict[str, Any] = {
+    "dependencies": [Depends(require_api_key)],
+    "responses": problem_responses(401, 403, 404, 409, 503),
+}
+
+
+@router.get("", name="list_runs")
+async def list_runs(
+    runs: RunsDep,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    before: Annotated[int | None, Query(ge=0, le=2**63 - 1, description="Runs older than this one.")] = None,
+) -> RunList:
+    """Return the stored runs, newest first, each with what its strategies add up to."""
+    return await runs.page(limit, before)
+
+
+@router.get("/compare")
+async def compare(
+    runs: RunsDep, run: Annotated[list[Annotated[int, Query(ge=0, le=2**63 - 1)]], Query(min_length=1, max_length=6)]
+) -> RunComparison:
+    """Return runs side by side (`?run=1&run=2`); where they met the same tasks, with intervals of the differences."""
+    return await runs.compare(list(dict.fromkeys(run)))
+
+
+@router.get("/{run_id}")
+async def get_run(runs: RunsDep, run_id: Id) -> RunCard:
+    """Return one run."""
+    return await runs.get(run_id)
+
+
+@router.get("/{run_id}/snapshot")
+async def snapshot(runs: RunsDep, run_id: Id) -> Snapshot:
+    """Return the last that was shown of a run, in the shape of the socket's first message."""
+    return await runs.snapshot(run_id)
+
+
+@router.patch("/{run_id}", **_CHANGING)
+async def describe(runs: RunsDep, run_id: Id, patch: RunPatch) -> RunCard:
+    """Give a run a name or a note."""
+    return await runs.describe(run_id, patch)
+
+
+@router.delete("/{run_id}", **_CHANGING)
+async def remove(runs: RunsDep, run_id: Id) -> RunRemoved:
+    """Remove a run with all its rows; what is removed cannot be brought back. The present run stays."""
+    return await runs.remove(run_id)

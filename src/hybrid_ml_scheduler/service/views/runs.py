@@ -1,0 +1,114 @@
+"""Stored runs as wire messages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from hybrid_ml_scheduler.core import HmsError
+from hybrid_ml_scheduler.plans.intervals import t_interval
+from hybrid_ml_scheduler.service.control.courses import stored_plan
+from hybrid_ml_scheduler.service.views.live import moment
+from hybrid_ml_scheduler.service.views.stored import STORED_NAMES
+from hybrid_ml_scheduler.service.wire.runs import PairedRuns, PairedValue, RunCard, RunStanding
+from hybrid_ml_scheduler.service.wire.statistics import Metric
+from hybrid_ml_scheduler.storage import STRETCH_TASKS, PairedStretches, RunRecord, RunSummary
+
+__all__ = ["paired_view", "run_card", "standing_view"]
+
+_FEW = 2
+
+
+def standing_view(summary: RunSummary) -> RunStanding:
+    """Return what one strategy's results add up to."""
+    means = summary.means
+    return RunStanding(
+        name=summary.scheduler_name,
+        tasks=summary.results,
+        failed=summary.results - summary.finished,
+        oom_count=summary.out_of_memory,
+        avg_time=means["actual_time"],
+        avg_latency=means["latency"],
+        avg_wait=means["wait"],
+        avg_energy=means["energy_consumption"],
+        avg_cost=means["execution_cost"],
+        avg_gpu_fraction=means["gpu_fraction"],
+        makespan=summary.last_finish_s,
+        device_seconds=summary.device_s,
+    )
+
+
+def run_card(run: RunRecord, summaries: Mapping[str, RunSummary], *, present: int | None, has_picture: bool) -> RunCard:
+    """Return a run at a glance; of a plan that this version cannot read only what stands beside it is told."""
+    try:
+        plan = stored_plan(run.plan)
+    except HmsError:
+        plan = None
+    is_made = plan is not None and plan.workload.is_preset
+    return RunCard(
+        run_id=run.run_id,
+        name=run.name,
+        note=run.note,
+        is_present=run.run_id == present,
+        has_picture=has_picture,
+        state=run.state,
+        at=moment(run.created_at),
+        seed=run.seed,
+        workload="unknown" if plan is None else plan.workload.source,
+        arrival_rate=plan.workload.parameters().arrival_rate if plan is not None and is_made else None,
+        num_gpus=None if plan is None else plan.node.num_gpus,
+        schedulers=sorted(summaries),
+        tasks=max((one.results for one in summaries.values()), default=0),
+        first_task_id=min((one.first_task for one in summaries.values()), default=None),
+        last_task_id=max((one.last_task for one in summaries.values()), default=None),
+        standings=[standing_view(one) for one in summaries.values()],
+    )
+
+
+def paired_view(first: RunCard, second: RunCard, paired: PairedStretches) -> PairedRuns:
+    """Return how a run differs from the first one on the tasks that both met."""
+    values = [
+        _value(name, metric, pairs)
+        for metric in Metric
+        for name, pairs in paired.means[STORED_NAMES.get(metric.value, metric.value)].items()  # type: ignore[index]
+        if pairs
+    ]
+    return PairedRuns(
+        run_id=second.run_id, tasks=paired.tasks, values=values, sentence=_sentence(first, second, paired, values)
+    )
+
+
+def _value(name: str, metric: Metric, pairs: object) -> PairedValue:
+    both = [(float(one), float(two)) for one, two in pairs]  # type: ignore[attr-defined]
+    found = t_interval([two - one for one, two in both])
+    is_known = math.isfinite(found.low)
+    verdict = "none"
+    if is_known and (found.low > 0.0 or found.high < 0.0):
+        verdict = "first" if found.low > 0.0 else "second"
+    return PairedValue.model_validate(
+        {
+            "scheduler": name,
+            "metric": metric,
+            "stretches": len(both),
+            "first": sum(one for one, _ in both) / len(both),
+            "second": sum(two for _, two in both) / len(both),
+            "difference": found.mean,
+            "low": found.low if is_known else None,
+            "high": found.high if is_known else None,
+            "verdict": verdict,
+        }
+    )
+
+
+def _sentence(first: RunCard, second: RunCard, paired: PairedStretches, values: list[PairedValue]) -> str:
+    both = f"Runs {first.run_id} and {second.run_id}"
+    if min(first.tasks, second.tasks) < STRETCH_TASKS:
+        return f"One of the runs has fewer than {STRETCH_TASKS} tasks, which is too few to compare task for task."
+    if paired.tasks == 0:
+        return f"{both} met other tasks, so their means stand side by side and are not compared task for task."
+    if not values or max(value.stretches for value in values) < _FEW:
+        return f"The first {paired.tasks:,} tasks of both are the same, which is too few for an interval."
+    return (
+        f"{both} met the same first {paired.tasks:,} tasks; the intervals are over the differences of "
+        f"{max(value.stretches for value in values)} stretches of {STRETCH_TASKS} tasks."
+    )

@@ -1,0 +1,107 @@
+"""Stored runs side by side: what each adds up to, and how two differ where they met the same tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from hybrid_ml_scheduler.storage.connect.store import Store
+from hybrid_ml_scheduler.storage.connect.tables import run_summaries, stretches
+from hybrid_ml_scheduler.storage.records import METRICS, Metric, PairedStretches, RunSummary
+from hybrid_ml_scheduler.storage.write.summaries import STRETCH_TASKS
+
+__all__ = ["paired_stretches", "run_totals"]
+
+# A stretch of tasks is known by these: two of them with the same ends, to the last bit, hold the same tasks.
+_OF_TASKS = ("size", "compute_intensity", "memory_required", "arrival_time")
+_MARKS = tuple(f"{end}_{name}" for end in ("low", "high") for name in _OF_TASKS)
+
+_Stretch = sa.RowMapping
+
+
+async def run_totals(store: Store, run_ids: Iterable[int]) -> dict[int, dict[str, RunSummary]]:
+    """Return what runs add up to, by run and strategy; nothing is summed up here."""
+    query = sa.select(run_summaries).where(run_summaries.c.run_id.in_(sorted(set(run_ids))))
+    found: dict[int, dict[str, RunSummary]] = {}
+    async with store.reading() as connection:
+        for record in (await connection.execute(query.order_by(run_summaries.c.scheduler_name))).mappings():
+            found.setdefault(record["run_id"], {})[record["scheduler_name"]] = _summary(record)
+    return found
+
+
+def _summary(record: sa.RowMapping) -> RunSummary:
+    finished = record["results"] - record["failed"]
+    sums = {name: record[f"sum_{name}"] for name in (*METRICS, "gpu_fraction")}
+    return RunSummary(
+        scheduler_name=record["scheduler_name"],
+        results=record["results"],
+        finished=finished,
+        out_of_memory=record["out_of_memory"],
+        first_task=record["first_task"],
+        last_task=record["last_task"],
+        last_finish_s=record["last_finish"],
+        device_s=record["sum_cpu_part"] + record["sum_gpu_part"],
+        means={name: total / finished if finished else None for name, total in sums.items()},
+    )
+
+
+async def paired_stretches(store: Store, first_run: int, second_run: int) -> PairedStretches:
+    """Return the means of both runs over those stretches from their beginning in which they met the same tasks."""
+    async with store.reading() as connection:
+        mine = await _stretches(connection, first_run)
+        other = await _stretches(connection, second_run)
+    common = _common(mine, other)
+    names = sorted({name for _, name in mine} & {name for _, name in other})
+    means = {metric: {name: _means(mine, other, common, name, metric) for name in names} for metric in METRICS}
+    tasks = sum(max(entry["results"] for (at, _), entry in mine.items() if at == place) for place in common)
+    return PairedStretches(tasks=tasks, stretches=len(common), means=means)
+
+
+async def _stretches(connection: AsyncConnection, run_id: int) -> dict[tuple[int, str], _Stretch]:
+    """Return the stretches of a run by their place and strategy."""
+    columns = stretches.c
+    counted = [sa.func.sum(columns[name]).label(name) for name in ("results", "failed", *(f"sum_{m}" for m in METRICS))]
+    ends = [(sa.func.min if name.startswith("low") else sa.func.max)(columns[name]).label(name) for name in _MARKS]
+    query = sa.select(columns.stretch, columns.scheduler_name, *counted, *ends)
+    query = query.where(columns.run_id == run_id).group_by(columns.stretch, columns.scheduler_name)
+    records = (await connection.execute(query)).mappings()
+    return {(int(record["stretch"]), str(record["scheduler_name"])): record for record in records}
+
+
+def _common(mine: Mapping[tuple[int, str], _Stretch], other: Mapping[tuple[int, str], _Stretch]) -> list[int]:
+    """Return the places of the stretches, from the first on, that hold the same tasks in both runs."""
+    own, theirs = _identities(mine), _identities(other)
+    common: list[int] = []
+    for place in sorted(own):
+        if place not in theirs or own[place] != theirs[place]:
+            break
+        common.append(place)
+    return common
+
+
+def _identities(found: Mapping[tuple[int, str], _Stretch]) -> dict[int, tuple[Any, ...]]:
+    """Return what a stretch is known by; one that some strategy has not finished deciding is known by nothing."""
+    known: dict[int, set[tuple[Any, ...]]] = {}
+    for (place, _), entry in found.items():
+        known.setdefault(place, set()).add((int(entry["results"]), *(entry[name] for name in _MARKS)))
+    return {place: next(iter(several)) for place, several in known.items() if len(several) == 1}
+
+
+def _means(
+    mine: Mapping[tuple[int, str], _Stretch],
+    other: Mapping[tuple[int, str], _Stretch],
+    common: Sequence[int],
+    name: str,
+    metric: Metric,
+) -> Sequence[tuple[float, float]]:
+    """Return the two means of every common stretch that is full and in which both finished all tasks."""
+    pairs = []
+    for place in common:
+        one, two = mine.get((place, name)), other.get((place, name))
+        if one is None or two is None or one["failed"] or two["failed"] or int(one["results"]) < STRETCH_TASKS:
+            continue
+        pairs.append((one[f"sum_{metric}"] / STRETCH_TASKS, two[f"sum_{metric}"] / STRETCH_TASKS))
+    return pairs

@@ -1,0 +1,74 @@
+"""How busy the devices of one strategy were over the last simulated seconds, from where the parts of tasks ran."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from hybrid_ml_scheduler.core import FloatColumn
+from hybrid_ml_scheduler.storage.connect.store import Store
+from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, tasks
+from hybrid_ml_scheduler.storage.records import LoadHistory
+
+__all__ = ["device_load"]
+
+# A queue may be long: parts that run now can belong to tasks that came long ago.
+_MOST_TASKS = 5000
+
+
+async def device_load(
+    store: Store, *, scheduler: str, run_id: int, span_s: float = 60.0, steps: int = 120
+) -> LoadHistory:
+    """Return the busy share of each device in equal steps that end with the run's newest stored arrival.
+
+    A step that began before everything that was read is unknown (NaN), not idle.
+    """
+    async with store.reading() as connection:
+        ids = sa.select(tasks.c.task_id).where(tasks.c.run_id == run_id).order_by(tasks.c.task_id.desc())
+        newest = sa.select(tasks.c.arrival_time).where(tasks.c.run_id == run_id).order_by(tasks.c.task_id.desc())
+        end_s = (await connection.execute(newest.limit(1))).scalar_one_or_none()
+        first = (await connection.execute(ids.offset(_MOST_TASKS - 1).limit(1))).scalar_one_or_none()
+        rows = await _rows(connection, scheduler, run_id, first or 0) if end_s is not None else []
+    edges = np.linspace(max(0.0, (end_s or 0.0) - span_s), end_s or 0.0, steps + 1)
+    if not rows:
+        return LoadHistory(edges_s=edges.tolist(), busy={})
+    parts = _parts(rows)
+    known_from_s = 0.0 if first is None else max(float(one[0].min()) for one in parts.values())
+    unknown = edges[:-1] < known_from_s
+    busy = {name: np.where(unknown, np.nan, _busy(begin, end, edges)) for name, (begin, end) in sorted(parts.items())}
+    return LoadHistory(edges_s=edges.tolist(), busy={name: column.tolist() for name, column in busy.items()})
+
+
+async def _rows(connection: AsyncConnection, scheduler: str, run_id: int, first: int) -> list[Any]:
+    results = scheduler_results.c
+    own = sa.select(tasks.c.task_id).where(tasks.c.run_id == run_id, tasks.c.task_id >= first)
+    columns = (results.gpu_id, results.cpu_start, results.cpu_part, results.gpu_start, results.gpu_part)
+    query = sa.select(*columns).where(results.scheduler_name == scheduler, results.task_id.in_(own))
+    return [tuple(row) for row in await connection.execute(query)]
+
+
+def _parts(rows: list[Any]) -> dict[str, tuple[FloatColumn, FloatColumn]]:
+    """Return when the parts on each device began and ended."""
+    table = np.array(rows, dtype=np.float64)
+    gpu, cpu_start, cpu_part, gpu_start, gpu_part = table.T
+    found = {"cpu": (cpu_start, cpu_part, np.isfinite(cpu_start) & (cpu_part > 0))}
+    for number in np.unique(gpu[gpu >= 0]).astype(int).tolist():
+        found[f"gpu_{number}"] = (gpu_start, gpu_part, np.isfinite(gpu_start) & (gpu_part > 0) & (gpu == number))
+    return {name: (start[own], start[own] + part[own]) for name, (start, part, own) in found.items() if own.any()}
+
+
+def _busy(begin: FloatColumn, end: FloatColumn, edges: FloatColumn) -> FloatColumn:
+    """Return the share of every step in which the device worked; its parts do not overlap."""
+    order = np.argsort(begin)
+    begin, end = begin[order], end[order]
+    worked = np.concatenate([[0.0], np.cumsum(end - begin)])
+    place = np.searchsorted(begin, edges, side="right")
+    # All parts that had begun by an edge, less what the latest of them had still to do.
+    unfinished = np.where(place > 0, np.maximum(0.0, end[np.maximum(place - 1, 0)] - edges), 0.0)
+    done = worked[place] - unfinished
+    widths = np.maximum(np.diff(edges), 1e-12)
+    share: FloatColumn = np.clip(np.diff(done) / widths, 0.0, 1.0)
+    return share
