@@ -57,8 +57,52 @@ def test_the_ledger_sorts_filters_and_pages(paused: LiveService) -> None:
     following = paused.get("/api/history/ledger", sort="latency", order="desc", scheduler="greedy", limit=20, offset=20)
     assert following["rows"][0]["latency"] <= latencies[-1]
     assert {row["task_id"] for row in following["rows"]}.isdisjoint(row["task_id"] for row in page["rows"])
+    by_mark = paused.get(
+        "/api/history/ledger", sort="latency", order="desc", scheduler="greedy", limit=20, after=page["next"]
+    )
+    assert by_mark["rows"] == following["rows"]
+    back = paused.get(
+        "/api/history/ledger", sort="latency", order="desc", scheduler="greedy", limit=20, before=by_mark["previous"]
+    )
+    assert (back["rows"], back["previous"]) == (page["rows"], None)
     on_cpu = paused.get("/api/history/ledger", device="cpu", scheduler="round_robin", limit=50)
     assert {row["device"] for row in on_cpu["rows"]} == {"cpu"}
+
+
+def test_the_ledger_counts_every_row_and_refuses_places_that_are_none(paused: LiveService) -> None:
+    status = paused.status()
+    page = paused.get("/api/history/ledger", limit=1, sort="energy")
+    assert page["total"] == status["tasks_processed"] * len(status["schedulers"])
+    assert (page["first_task"], page["last_task"]) == (0, status["last_task_id"])
+    some = paused.get("/api/history/ledger", first_task=3, last_task=7, scheduler="greedy")
+    assert [row["task_id"] for row in some["rows"]] == [7, 6, 5, 4, 3]
+    assert some["total"] == 5
+    for wrong in (
+        {"after": "nonsense"},
+        {"after": page["next"], "sort": "device"},
+        {"after": page["next"], "offset": 5},
+    ):
+        answer = paused.client.get("/api/history/ledger", params=wrong)
+        assert answer.status_code == 422, wrong
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_the_load_of_the_devices_is_that_of_the_stored_parts(paused: LiveService) -> None:
+    found = paused.get("/api/history/load", scheduler="greedy", span_s=20)
+    edges, shares = found["edges_s"], found["busy"]
+    assert all(len(column) == len(edges) - 1 for column in shares.values())
+    rows = paused.get("/api/history/ledger", scheduler="greedy", limit=1000)["rows"]
+    assert edges[-1] == pytest.approx(max(row["arrival_time"] for row in rows))
+    assert edges[0] == pytest.approx(max(0.0, edges[-1] - 20))
+    assert all(share is not None and 0 <= share <= 1 for column in shares.values() for share in column)
+    assert sum(map(sum, shares.values())) > 0
+
+
+def test_the_trend_can_be_of_the_latest_tasks_only(paused: LiveService) -> None:
+    last = paused.status()["last_task_id"]
+    found = paused.get("/api/history/trend", points=10, latest=100)
+    assert (found["points"][0]["first_task_id"], found["points"][-1]["last_task_id"]) == (last - 99, last)
+    assert sum(point["tasks"] for point in found["points"]) == 100
 
 
 def test_a_shown_average_is_the_average_of_the_rows(paused: LiveService) -> None:

@@ -35,12 +35,22 @@ def test_sorting_holds_over_all_rows_and_stands_in_the_url(watcher: Tab, standin
 
 
 def test_filters_and_pages_are_part_of_the_address(watcher: Tab, standing: LiveService) -> None:
-    page = watcher.open("/tasks?by=greedy&page=2")
-    truth = standing.get("/api/history/ledger", scheduler="greedy", offset=50)
+    run = standing.status()["run_id"]
+    page = watcher.open("/tasks?by=greedy")
+    page.get_by_role("button", name="Next").click()
+    truth = standing.get("/api/history/ledger", scheduler="greedy", offset=50, run_id=run)
     expect(page.locator(ROWS).first).to_have_attribute("data-task", str(truth["rows"][0]["task_id"]))
     assert set(page.locator(f"{ROWS} td[data-column='scheduler']").all_inner_texts()) == {"Greedy"}
+    assert "after=" in page.url
+    page.get_by_role("button", name="Previous").click()
+    first = standing.get("/api/history/ledger", scheduler="greedy", run_id=run)
+    expect(page.locator(ROWS).first).to_have_attribute("data-task", str(first["rows"][0]["task_id"]))
     page.get_by_label("Filter by device").select_option("cpu")
     expect(page).to_have_url(re.compile(r"by=greedy&on=cpu$"))
+    page.get_by_label("From this task on").fill("100")
+    page.get_by_label("Up to this task").fill("199")
+    some = standing.get("/api/history/ledger", scheduler="greedy", device="cpu", first_task=100, last_task=199)
+    expect(page.locator("[data-ledger-total]")).to_have_attribute("data-ledger-total", str(some["total"]))
 
 
 def test_a_click_opens_every_strategys_decision_and_back_closes_it(watcher: Tab, standing: LiveService) -> None:

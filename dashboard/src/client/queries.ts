@@ -1,10 +1,21 @@
 /** What is read over HTTP, each with its own pace; once more when the race comes to a stand, and then no more. */
 import { keepPreviousData, QueryClient, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { useSearchParams } from "react-router";
 import type { WindowKey } from "@/lib/window";
 import { isMoving } from "@/live/stand";
 import { useLive } from "@/live/store";
 import { ask, ServiceProblem } from "./http";
-import type { LedgerPage, Models, Preset, ServiceCard, Stats, StrategyCard, TaskAudit, Trend } from "./types";
+import type {
+  LedgerPage,
+  LoadHistory,
+  Models,
+  Preset,
+  ServiceCard,
+  Stats,
+  StrategyCard,
+  TaskAudit,
+  Trend,
+} from "./types";
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -21,6 +32,12 @@ export const queryClient = new QueryClient({
 function usePace(everyMs: number): number | false {
   const moving = useLive((s) => s.connection.phase === "live" && s.update !== null && isMoving(s.update));
   return moving ? everyMs : false;
+}
+
+/** The number of the stored run that is looked at; null where it is the race itself. */
+export function useStoredRun(): number | null {
+  const text = useSearchParams()[0].get("run");
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
 /** The strategies, asked for anew with every run: another one may race others. Empty until they are known. */
@@ -59,11 +76,16 @@ export function useFollows(): boolean {
   return card?.follows ?? false;
 }
 
+/** `&run_id=3` where a stored run is looked at; of the race itself the service knows. */
+const ofRun = (run: number | null): string => (run === null ? "" : `&run_id=${run}`);
+
 export function useStats(window: WindowKey, scheduler: string): UseQueryResult<Stats> {
   const asked = window === "latest" ? 1000 : window;
+  const run = useStoredRun();
   return useQuery({
-    queryKey: ["stats", window, scheduler],
-    queryFn: () => ask<Stats>(`/api/stats?window=${asked}&scheduler=${encodeURIComponent(scheduler)}`),
+    queryKey: ["stats", window, scheduler, run],
+    queryFn: () =>
+      ask<Stats>(`/api/stats?window=${asked}&scheduler=${encodeURIComponent(scheduler)}${ofRun(run)}`),
     refetchInterval: usePace(4000),
     placeholderData: keepPreviousData,
   });
@@ -79,19 +101,38 @@ export function useLedger(query: string, follow: boolean): UseQueryResult<Ledger
   });
 }
 
-export function useTrend(points: number): UseQueryResult<Trend> {
+/** The trend of the whole run, or of its `latest` tasks, from what is stored. */
+export function useTrend(points: number, latest?: number): UseQueryResult<Trend> {
+  const run = useStoredRun();
+  const newest = latest === undefined ? "" : `&latest=${latest}`;
   return useQuery({
-    queryKey: ["trend", points],
-    queryFn: () => ask<Trend>(`/api/history/trend?points=${points}`),
-    refetchInterval: usePace(5000),
+    queryKey: ["trend", points, latest, run],
+    queryFn: () => ask<Trend>(`/api/history/trend?points=${points}${newest}${ofRun(run)}`),
+    refetchInterval: usePace(latest === undefined ? 5000 : 2500),
     placeholderData: keepPreviousData,
   });
 }
 
-export function useModels(limit: number): UseQueryResult<Models> {
+/** How busy the devices of a strategy were over the last simulated seconds, from what is stored. */
+export function useLoadHistory(scheduler: string, spanS: number): UseQueryResult<LoadHistory> {
+  const run = useStoredRun();
   return useQuery({
-    queryKey: ["models", limit],
-    queryFn: () => ask<Models>(`/api/models?limit=${limit}`),
+    queryKey: ["load", scheduler, spanS, run],
+    queryFn: () =>
+      ask<LoadHistory>(
+        `/api/history/load?scheduler=${encodeURIComponent(scheduler)}&span_s=${spanS}${ofRun(run)}`,
+      ),
+    refetchInterval: usePace(2500),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** The retrainings of the run that is shown. */
+export function useModels(limit: number): UseQueryResult<Models> {
+  const run = useLive((s) => s.update?.status.run_id ?? null);
+  return useQuery({
+    queryKey: ["models", limit, run],
+    queryFn: () => ask<Models>(`/api/models?limit=${limit}${ofRun(run)}`),
     refetchInterval: usePace(5000),
     placeholderData: keepPreviousData,
   });

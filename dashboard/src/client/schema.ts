@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * Events
-         * @description Return workload shifts and notifications, newest first.
+         * @description Return workload shifts and notifications of one run, or of all, newest first.
          */
         get: operations["events_api_events_get"];
         put?: never;
@@ -164,6 +164,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/history/load": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Load
+         * @description Return how busy each device of a strategy was, from the stored rows of one run (the present one unless asked).
+         */
+        get: operations["load_api_history_load_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/history/trend": {
         parameters: {
             query?: never;
@@ -173,7 +193,7 @@ export interface paths {
         };
         /**
          * Trend
-         * @description Return the long-term trend of one run (the present one unless asked) with its markers.
+         * @description Return the trend of one run (the present one unless asked) over simulated time, with its markers.
          */
         get: operations["trend_api_history_trend_get"];
         put?: never;
@@ -213,7 +233,7 @@ export interface paths {
         };
         /**
          * Models
-         * @description Return the retraining history, newest first.
+         * @description Return the retraining history of one run, or of all, newest first.
          */
         get: operations["models_api_models_get"];
         put?: never;
@@ -278,6 +298,94 @@ export interface paths {
          * @description Short form of `/api/simulation/resume`.
          */
         post: operations["resume_short_api_resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Runs
+         * @description Return the stored runs, newest first, each with what its strategies add up to.
+         */
+        get: operations["list_runs_api_runs_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run
+         * @description Return one run.
+         */
+        get: operations["get_run_api_runs__run_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove
+         * @description Remove a run with all its rows; what is removed cannot be brought back. The present run stays.
+         */
+        delete: operations["remove_api_runs__run_id__delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Describe
+         * @description Give a run a name or a note.
+         */
+        patch: operations["describe_api_runs__run_id__patch"];
+        trace?: never;
+    };
+    "/api/runs/{run_id}/snapshot": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Snapshot
+         * @description Return the last that was shown of a run, in the shape of the socket's first message.
+         */
+        get: operations["snapshot_api_runs__run_id__snapshot_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare
+         * @description Return runs side by side (`?run=1&run=2`); where they met the same tasks, with intervals of the differences.
+         */
+        get: operations["compare_api_runs_compare_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -453,7 +561,7 @@ export interface paths {
         };
         /**
          * Stats
-         * @description Return win/loss matrix, correlations, heat map, histogram and percentiles.
+         * @description Return win/loss matrix, correlations, heat map, histogram and percentiles of one run (the present one).
          */
         get: operations["stats_api_stats_get"];
         put?: never;
@@ -1077,24 +1185,26 @@ export interface components {
         };
         /**
          * LedgerPage
-         * @description A page of the ledger, and how much was looked at: nothing is cut silently.
-         *
-         *     The pages cover the newest 5,000 tasks at or before `last_task`; for older ones ask with
-         *     `last_task` = `first_task` - 1.
+         * @description A page of the ledger; sorting, filters and the total are over all stored rows.
          */
         LedgerPage: {
             /**
              * First Task
-             * @description The oldest task looked at.
+             * @description The oldest task among them.
              */
             first_task: number | null;
             /**
              * Last Task
-             * @description The newest task looked at.
+             * @description The newest task among them.
              */
             last_task: number | null;
             /** Limit */
             limit: number;
+            /**
+             * Next
+             * @description Ask with `after` = this for the page that follows; null at the end.
+             */
+            next: string | null;
             /** Offset */
             offset: number;
             /**
@@ -1102,20 +1212,20 @@ export interface components {
              * @enum {string}
              */
             order: "asc" | "desc";
+            /**
+             * Previous
+             * @description Ask with `before` = this for the page before; null at the beginning.
+             */
+            previous: string | null;
             /** Rows */
             rows: components["schemas"]["LedgerRow"][];
             /** Sort */
             sort: string;
             /**
              * Total
-             * @description Rows that match the filter within the tasks looked at.
+             * @description All stored rows that match the filters.
              */
             total: number;
-            /**
-             * Total Is Exact
-             * @description Whether there is nothing older than the tasks looked at.
-             */
-            total_is_exact: boolean;
         };
         /**
          * LedgerRow
@@ -1156,6 +1266,30 @@ export interface components {
             time: number | null;
             /** Wait */
             wait: number | null;
+        };
+        /**
+         * LoadHistory
+         * @description How busy each device of a strategy was, step by step of simulated time, up to the newest stored arrival.
+         */
+        LoadHistory: {
+            /**
+             * Busy
+             * @description Busy share of each step, 0 to 1; null where unknown.
+             */
+            busy: {
+                [key: string]: (number | null)[];
+            };
+            /**
+             * Edges S
+             * @description Ends of the steps; one more than there are shares.
+             */
+            edges_s: number[];
+            /** Run Id */
+            run_id: number | null;
+            /** Scheduler */
+            scheduler: string;
+            /** Shifts */
+            shifts: components["schemas"]["Shift"][];
         };
         /**
          * LogLine
@@ -1338,6 +1472,56 @@ export interface components {
             time: number;
         };
         /**
+         * PairedRuns
+         * @description A run against the first one.
+         */
+        PairedRuns: {
+            /** Run Id */
+            run_id: number;
+            /** Sentence */
+            sentence: string;
+            /**
+             * Tasks
+             * @description How many tasks, from the beginning on, are the same in both.
+             */
+            tasks: number;
+            /** Values */
+            values: components["schemas"]["PairedValue"][];
+        };
+        /**
+         * PairedValue
+         * @description One strategy's mean in two runs over the same tasks, and the difference second - first with its interval.
+         */
+        PairedValue: {
+            /** Difference */
+            difference: number;
+            /** First */
+            first: number;
+            /** High */
+            high: number | null;
+            /**
+             * Low
+             * @description Lower end of the 95 % interval; null with fewer than two stretches.
+             */
+            low: number | null;
+            metric: components["schemas"]["Metric"];
+            /** Scheduler */
+            scheduler: string;
+            /** Second */
+            second: number;
+            /**
+             * Stretches
+             * @description Stretches of 500 tasks that the interval is made from.
+             */
+            stretches: number;
+            /**
+             * Verdict
+             * @description Which run is lower; `none`: no difference is shown.
+             * @enum {string}
+             */
+            verdict: "first" | "second" | "none";
+        };
+        /**
          * Percentiles
          * @description Mean and percentiles of each metric for one strategy.
          */
@@ -1436,6 +1620,141 @@ export interface components {
             time: number | null;
             /** Wait */
             wait: number | null;
+        };
+        /**
+         * RunCard
+         * @description A stored run at a glance.
+         */
+        RunCard: {
+            /** Arrival Rate */
+            arrival_rate: number | null;
+            /**
+             * At
+             * Format: date-time
+             * @description When it began.
+             */
+            at: string;
+            /** First Task Id */
+            first_task_id: number | null;
+            /**
+             * Has Picture
+             * @description Whether the last that was shown of it is kept.
+             */
+            has_picture: boolean;
+            /**
+             * Is Present
+             * @description Whether this is the run that the service races now.
+             */
+            is_present: boolean;
+            /** Last Task Id */
+            last_task_id: number | null;
+            /** Name */
+            name: string;
+            /** Note */
+            note: string;
+            /** Num Gpus */
+            num_gpus: number | null;
+            /** Run Id */
+            run_id: number;
+            /** Schedulers */
+            schedulers: string[];
+            /** Seed */
+            seed: number;
+            /** Standings */
+            standings: components["schemas"]["RunStanding"][];
+            /** State */
+            state: string;
+            /** Tasks */
+            tasks: number;
+            /**
+             * Workload
+             * @description The preset or file of its plan; shifts may have changed it since.
+             */
+            workload: string;
+        };
+        /**
+         * RunComparison
+         * @description Runs side by side; where two met the same tasks, they are compared stretch by stretch.
+         */
+        RunComparison: {
+            /**
+             * Paired
+             * @description Each further run against the first.
+             */
+            paired: components["schemas"]["PairedRuns"][];
+            /** Runs */
+            runs: components["schemas"]["RunCard"][];
+        };
+        /**
+         * RunList
+         * @description Stored runs, newest first.
+         */
+        RunList: {
+            /** Runs */
+            runs: components["schemas"]["RunCard"][];
+            /**
+             * Total
+             * @description How many runs are stored.
+             */
+            total: number;
+        };
+        /**
+         * RunPatch
+         * @description A name or a note for a run; what is left out stays.
+         */
+        RunPatch: {
+            /** Name */
+            name?: string | null;
+            /** Note */
+            note?: string | null;
+        };
+        /**
+         * RunRemoved
+         * @description How much was removed with a run.
+         */
+        RunRemoved: {
+            /** Results */
+            results: number;
+            /** Run Id */
+            run_id: number;
+            /** Tasks */
+            tasks: number;
+        };
+        /**
+         * RunStanding
+         * @description What one strategy's stored results of a run add up to; means are over tasks that finished.
+         */
+        RunStanding: {
+            /** Avg Cost */
+            avg_cost: number | null;
+            /** Avg Energy */
+            avg_energy: number | null;
+            /** Avg Gpu Fraction */
+            avg_gpu_fraction: number | null;
+            /** Avg Latency */
+            avg_latency: number | null;
+            /** Avg Time */
+            avg_time: number | null;
+            /** Avg Wait */
+            avg_wait: number | null;
+            /** Device Seconds */
+            device_seconds: number;
+            /** Failed */
+            failed: number;
+            /**
+             * Makespan
+             * @description The last finish, in simulated seconds.
+             */
+            makespan: number | null;
+            /** Name */
+            name: string;
+            /** Oom Count */
+            oom_count: number;
+            /**
+             * Tasks
+             * @description Stored results.
+             */
+            tasks: number;
         };
         ServerMessage: components["schemas"]["Snapshot"] | components["schemas"]["SimulationUpdate"] | components["schemas"]["Notification"] | components["schemas"]["LogLine"];
         /**
@@ -1992,6 +2311,7 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
+                run_id?: number | null;
             };
             header?: never;
             path?: never;
@@ -2418,9 +2738,15 @@ export interface operations {
     ledger_api_history_ledger_get: {
         parameters: {
             query?: {
+                /** @description `next` of the page before. */
+                after?: string | null;
+                /** @description `previous` of the page that follows. */
+                before?: string | null;
                 /** @description `cpu`, `gpu_0`, `cpu+gpu_0` */
                 device?: string | null;
-                /** @description Look at this task and older ones. */
+                /** @description This task and newer ones. */
+                first_task?: number | null;
+                /** @description This task and older ones. */
                 last_task?: number | null;
                 limit?: number;
                 offset?: number;
@@ -2492,9 +2818,81 @@ export interface operations {
             };
         };
     };
+    load_api_history_load_get: {
+        parameters: {
+            query?: {
+                run_id?: number | null;
+                scheduler?: string;
+                /** @description Simulated seconds before the newest arrival. */
+                span_s?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadHistory"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     trend_api_history_trend_get: {
         parameters: {
             query?: {
+                /** @description Only so many of the newest tasks. */
+                latest?: number | null;
                 points?: number;
                 run_id?: number | null;
             };
@@ -2620,6 +3018,7 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
+                run_id?: number | null;
             };
             header?: never;
             path?: never;
@@ -2869,6 +3268,522 @@ export interface operations {
             };
             /** @description Conflict: The present state of the race does not allow this. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_runs_api_runs_get: {
+        parameters: {
+            query?: {
+                /** @description Runs older than this one. */
+                before?: number | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunList"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run_api_runs__run_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunCard"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_api_runs__run_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunRemoved"];
+                };
+            };
+            /** @description Unauthorized: The API key is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: The present state of the race does not allow this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    describe_api_runs__run_id__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunPatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunCard"];
+                };
+            };
+            /** @description Unauthorized: The API key is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: The present state of the race does not allow this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    snapshot_api_runs__run_id__snapshot_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Snapshot"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compare_api_runs_compare_get: {
+        parameters: {
+            query: {
+                run: number[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunComparison"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3565,6 +4480,7 @@ export interface operations {
     stats_api_stats_get: {
         parameters: {
             query?: {
+                run_id?: number | null;
                 /** @description Whose outcomes are correlated. */
                 scheduler?: string;
                 /** @description How many of the run's latest tasks; or `shift` (since the last shift) or `run`, of which the latest 10,000 count. */
@@ -3943,6 +4859,7 @@ export const logLineTypeValues: ReadonlyArray<FlattenedDeepRequired<components>[
 export const metricValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Metric"]> = ["time", "latency", "energy", "cost"];
 export const notificationLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["level"]> = ["info", "success", "warning", "error"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["type"]> = ["notification"];
+export const pairedValueVerdictValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PairedValue"]["verdict"]> = ["first", "second", "none"];
 export const simulationStatusRetrainingValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["retraining"]> = ["background", "synchronous"];
 export const simulationStatusStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["state"]> = ["idle", "running", "paused", "stopped"];
 export const simulationStatusStorageValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["storage"]> = ["ok", "waiting", "down", "refused"];

@@ -1,5 +1,6 @@
-/** The live store: one socket, one reducer, coalesced. */
-import { create } from "zustand";
+/** The live store: one socket, one reducer, coalesced. Below a stored run, what that run showed last. */
+import { createContext, use } from "react";
+import { createStore, type StoreApi, useStore } from "zustand";
 import { coalescer } from "./coalesce";
 import { type LiveEvent, reduceAll } from "./reducer";
 import { LiveSocket } from "./socket";
@@ -12,7 +13,20 @@ export const DRAW_EVERY_MS = 450;
 /** After this many failed attempts in a row the service is called down. */
 const DOWN_AFTER = 3;
 
-export const useLive = create<LiveState>(() => START);
+const liveStore = createStore<LiveState>(() => START);
+
+/** What the views below it show: the race, or a stored run. */
+export const ShownRun = createContext<StoreApi<LiveState>>(liveStore);
+
+function useShown<T>(select: (state: LiveState) => T): T {
+  return useStore(use(ShownRun), select);
+}
+
+/** The state that is shown here; `getState` and `setState` are those of the race itself. */
+export const useLive = Object.assign(useShown, {
+  getState: liveStore.getState,
+  setState: liveStore.setState,
+});
 
 let refresh: () => void = () => undefined;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { learningWords } from "@/features/strategy/LearningNote";
-import { isFiltered } from "@/features/tasks/ledger";
+import { askOf, isFiltered } from "@/features/tasks/ledger";
 import { cameToStand } from "@/live/stand";
 import { last, STRATEGIES } from "../fixtures";
 
@@ -47,7 +47,7 @@ describe("only true sentences", () => {
   });
 
   it("about a beginning without tasks", () => {
-    const all = { sort: "task_id", order: "desc", scheduler: "", device: "", task: "", page: 1 } as const;
+    const all = askOf(new URLSearchParams(), 1);
     expect(isFiltered(all)).toBe(false);
     expect(isFiltered({ ...all, device: "cpu" })).toBe(true);
   });

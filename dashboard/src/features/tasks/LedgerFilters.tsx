@@ -1,10 +1,9 @@
-import { Search } from "lucide-react";
 import { Pick } from "@/features/widgets/Choice";
 import type { Params } from "@/lib/url";
 import { useFaces, useRacers } from "@/lib/useStrategy";
 import { deviceLabel } from "@/live/devices";
 import { useLive } from "@/live/store";
-import type { LedgerAsk } from "./ledger";
+import { FIRST_PAGE, type LedgerAsk } from "./ledger";
 
 /** Every place a task can go on a node with this many GPUs. */
 export function placesOf(gpus: number): string[] {
@@ -12,43 +11,79 @@ export function placesOf(gpus: number): string[] {
   return ["cpu", ...numbers.map((i) => `gpu_${i}`), ...numbers.map((i) => `cpu+gpu_${i}`)];
 }
 
+interface NumberFilterProps {
+  label: string;
+  placeholder: string;
+  value: string;
+  onChange: (text: string) => void;
+}
+
+function NumberFilter({ label, placeholder, value, onChange }: NumberFilterProps) {
+  return (
+    <input
+      className="field w-20 py-0.5 text-xs"
+      inputMode="numeric"
+      placeholder={placeholder}
+      aria-label={label}
+      value={value}
+      onChange={(event) => onChange(event.target.value.replace(/\D/g, "").slice(0, 15))}
+    />
+  );
+}
+
+/** Which rows are shown: of which run, strategy and device, and of which tasks. */
 export function LedgerFilters({ ask, onChange }: { ask: LedgerAsk; onChange: (change: Params) => void }) {
   const racers = useRacers();
   const face = useFaces();
   const gpus = useLive((s) => s.update?.status.num_gpus ?? 4);
+  const shown = useLive((s) => s.update?.status.run_id ?? null);
+  const known = ask.scheduler === "" || racers.includes(ask.scheduler) ? racers : [...racers, ask.scheduler];
   const strategies = [
     { key: "", label: "All strategies" },
-    ...racers.map((name) => ({ key: name, label: face(name).label })),
+    ...known.map((name) => ({ key: name, label: face(name).label })),
   ];
   const devices = [
     { key: "", label: "All devices" },
     ...placesOf(gpus).map((place) => ({ key: place, label: deviceLabel(place) })),
   ];
+  const runs = [
+    { key: "own", label: shown === null ? "This run" : `Run ${shown}` },
+    { key: "all", label: "All runs" },
+  ];
+  const pick = (change: Params): void => onChange({ ...change, ...FIRST_PAGE });
   return (
     <>
-      <label className="field flex items-center gap-1.5 py-0.5 text-xs">
-        <Search size={13} className="text-muted" aria-hidden="true" />
-        <input
-          className="w-20 bg-transparent outline-none"
-          inputMode="numeric"
-          placeholder="Task id"
-          aria-label="Filter by task id"
-          value={ask.task}
-          onChange={(event) => onChange({ find: event.target.value.replace(/\D/g, ""), page: null })}
-        />
-      </label>
+      <NumberFilter
+        label="Filter by task id"
+        placeholder="Task id"
+        value={ask.task}
+        onChange={(find) => pick({ find })}
+      />
+      <NumberFilter
+        label="From this task on"
+        placeholder="From task"
+        value={ask.from}
+        onChange={(from) => pick({ from })}
+      />
+      <NumberFilter
+        label="Up to this task"
+        placeholder="To task"
+        value={ask.to}
+        onChange={(to) => pick({ to })}
+      />
+      <Pick
+        label="Filter by run"
+        value={ask.run === "all" ? "all" : "own"}
+        options={runs}
+        onChange={(rows) => pick({ rows: rows === "all" ? "all" : null })}
+      />
       <Pick
         label="Filter by strategy"
         value={ask.scheduler}
         options={strategies}
-        onChange={(by) => onChange({ by, page: null })}
+        onChange={(by) => pick({ by })}
       />
-      <Pick
-        label="Filter by device"
-        value={ask.device}
-        options={devices}
-        onChange={(on) => onChange({ on, page: null })}
-      />
+      <Pick label="Filter by device" value={ask.device} options={devices} onChange={(on) => pick({ on })} />
     </>
   );
 }

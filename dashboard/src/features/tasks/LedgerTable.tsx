@@ -32,6 +32,7 @@ function columnsOf(face: FaceOf, onOpen: (id: number) => void) {
         </button>
       ),
     }),
+    helper.accessor("run_id", { header: "Run", cell: (info) => info.getValue() }),
     helper.accessor("scheduler", {
       header: "Strategy",
       cell: (info) => (
@@ -60,7 +61,8 @@ function columnsOf(face: FaceOf, onOpen: (id: number) => void) {
 }
 
 /** One sentence for each head: unit and meaning. */
-const MEANINGS: Readonly<Record<LedgerSort, string>> = {
+const MEANINGS: Readonly<Record<LedgerSort | "run_id", string>> = {
+  run_id: "Number of the run that the task belongs to; in order of task the runs follow each other",
   task_id: "Number of the task, continuous over all runs",
   scheduler: "Who decided",
   device: "Where the task went",
@@ -76,7 +78,7 @@ const MEANINGS: Readonly<Record<LedgerSort, string>> = {
   cost: "Busy device time at the plan's rates; 1 µ$ is a millionth of a dollar",
 };
 
-const WORDS = new Set(["scheduler", "device"]);
+const WORDS = new Set(["task_id", "run_id", "scheduler", "device"]);
 const EMPTY: LedgerRow[] = [];
 
 /** The rows as the service sorted them: the order holds over all pages, not only this one. */
@@ -101,14 +103,25 @@ export function LedgerTable({ rows, ask, onSort, onOpen }: LedgerTableProps) {
           {table.getHeaderGroups().map((group) => (
             <tr key={group.id}>
               {group.headers.map((header) => {
-                const id = header.column.id as LedgerSort;
+                const id = header.column.id as LedgerSort | "run_id";
                 const on = ask.sort === id;
+                if (id === "run_id")
+                  return (
+                    <th
+                      key={id}
+                      scope="col"
+                      title={MEANINGS[id]}
+                      className="px-1.5 py-1 text-left font-medium text-muted"
+                    >
+                      <table.FlexRender header={header} />
+                    </th>
+                  );
                 return (
                   <th
                     key={header.id}
                     scope="col"
                     aria-sort={on ? (ask.order === "asc" ? "ascending" : "descending") : "none"}
-                    className={`py-1 font-medium ${WORDS.has(id) || id === "task_id" ? "text-left" : "text-right"}`}
+                    className={`py-1 font-medium ${WORDS.has(id) ? "text-left" : "text-right"}`}
                   >
                     <button
                       type="button"
@@ -142,7 +155,7 @@ export function LedgerTable({ rows, ask, onSort, onOpen }: LedgerTableProps) {
                 <td
                   key={cell.id}
                   data-column={cell.column.id}
-                  className={`px-1.5 py-1.5 whitespace-nowrap ${WORDS.has(cell.column.id) || cell.column.id === "task_id" ? "text-left" : "text-right"}`}
+                  className={`px-1.5 py-1.5 whitespace-nowrap ${WORDS.has(cell.column.id) ? "text-left" : "text-right"}`}
                 >
                   <table.FlexRender cell={cell} />
                 </td>

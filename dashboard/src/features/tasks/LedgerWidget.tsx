@@ -1,74 +1,90 @@
 import { useLedger } from "@/client/queries";
+import type { LedgerPage } from "@/client/types";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count } from "@/lib/format";
+import { count, taskNumber } from "@/lib/format";
 import { termsOf } from "@/lib/glossary";
-import { useView } from "@/lib/url";
+import { type Params, useView } from "@/lib/url";
+import { useLive } from "@/live/store";
 import { LedgerFilters } from "./LedgerFilters";
 import { LedgerTable } from "./LedgerTable";
-import { askOf, isFiltered, PAGE_ROWS, queryOf, SORTS, sortedBy } from "./ledger";
+import { askOf, FIRST_PAGE, isFiltered, isNewest, type LedgerAsk, queryOf, SORTS, sortedBy } from "./ledger";
 
 /** What the CSV of a page holds: everything that can be sorted by, and the numbers of row and run. */
 const COLUMNS = ["result_id", "run_id", ...SORTS] as const;
 
-/** The ledger: every decision and what came of it. Click a row to see that task from every side. */
-export function LedgerWidget() {
-  const [params, change] = useView();
-  const ask = askOf(params);
-  const newestFirst = ask.page === 1 && ask.sort === "task_id" && ask.order === "desc";
-  const answer = useLedger(queryOf(ask), newestFirst);
-  const page = answer.data;
-  const first = (ask.page - 1) * PAGE_ROWS + 1;
-  const last = first - 1 + (page?.rows.length ?? 0);
-  const total = page ? `${page.total_is_exact ? "" : "more than "}${count(page.total)}` : "–";
-  const more = page ? last < page.total || !page.total_is_exact : false;
-  const table = () => ({
-    columns: COLUMNS,
-    rows: (page?.rows ?? []).map((row) => COLUMNS.map((column) => row[column])),
-  });
-  const foot = (
+interface PagesProps {
+  page: LedgerPage | undefined;
+  words: string;
+  onTurn: (change: Params) => void;
+}
+
+/** What is seen of how much, and the way to the neighbouring pages. */
+function Pages({ page, words, onTurn }: PagesProps) {
+  const turn = (change: Params): void => onTurn({ ...FIRST_PAGE, ...change });
+  return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
       <span className="figure" data-ledger-total={page?.total ?? ""}>
-        {last < first ? "No rows." : `Rows ${count(first)}–${count(last)} of ${total}.`}{" "}
-        {newestFirst
-          ? "Follows the race."
-          : "Stands still while sorted or turned; press Task to follow again."}
+        {words}
       </span>
-      <span className="ml-auto flex gap-1.5" data-no-picture="true">
+      <span className="ml-auto flex flex-wrap gap-1.5" data-no-picture="true">
         <a
           className="press px-2 py-0.5 text-xs"
           href="/api/history/export?format=csv&table=scheduler_results"
           download
         >
-          All rows as CSV
+          All rows of all runs as CSV
         </a>
         <button
           type="button"
           className="press px-2 py-0.5 text-xs"
-          disabled={ask.page === 1}
-          onClick={() => change({ page: ask.page === 2 ? null : ask.page - 1 })}
+          disabled={!page?.previous}
+          onClick={() => turn({ before: page?.previous ?? null })}
         >
           Previous
         </button>
         <button
           type="button"
           className="press px-2 py-0.5 text-xs"
-          disabled={!more}
-          onClick={() => change({ page: ask.page + 1 })}
+          disabled={!page?.next}
+          onClick={() => turn({ after: page?.next ?? null })}
         >
           Next
         </button>
       </span>
     </div>
   );
+}
+
+function wordsOf(page: LedgerPage | undefined, ask: LedgerAsk, moving: boolean): string {
+  if (!page) return "–";
+  if (page.rows.length === 0) return "No row matches.";
+  const where = ask.run === "all" ? "all runs" : `run ${ask.run}`;
+  const shown = `${count(page.rows.length)} of ${count(page.total)} rows of ${where}, tasks ${taskNumber(page.first_task)} to ${taskNumber(page.last_task)}.`;
+  if (!moving) return shown;
+  return `${shown} ${isNewest(ask) ? "Follows the race." : "Stands still while sorted or turned; press Task to follow again."}`;
+}
+
+/** The ledger: every decision and what came of it. Click a row to see that task from every side. */
+export function LedgerWidget() {
+  const [params, change] = useView();
+  const shownRun = useLive((s) => s.update?.status.run_id ?? null);
+  const moving = useLive((s) => s.update?.status.state === "running");
+  const ask = askOf(params, shownRun);
+  const answer = useLedger(queryOf(ask), isNewest(ask));
+  const page = answer.data;
+  const table = () => ({
+    columns: COLUMNS,
+    rows: (page?.rows ?? []).map((row) => COLUMNS.map((column) => row[column])),
+  });
   return (
     <Widget
       title="Ledger"
-      meaning="Every stored decision of every strategy with what came of it, over all runs. Sorting and filters work on all rows in the database, not on this page. Press a row to see the task from every side."
+      meaning="Every stored decision of every strategy with what came of it. Sorting, filters and the total are over all rows in the database, not only this page; rows that retention has removed are gone. Press a row to see the task from every side."
       terms={termsOf("time", "latency", "wait", "energy", "cost")}
       table={table}
       controls={<LedgerFilters ask={ask} onChange={change} />}
-      foot={foot}
+      foot={<Pages page={page} words={wordsOf(page, ask, moving)} onTurn={change} />}
     >
       <Answer
         data={page}

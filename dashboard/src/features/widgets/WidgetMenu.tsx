@@ -1,9 +1,9 @@
 import { Ellipsis, FileSpreadsheet, Image, PenTool } from "lucide-react";
-import { type RefObject, useId, useRef, useState } from "react";
+import { type RefObject, use, useId, useRef, useState } from "react";
 import { saveCsv, type Table } from "@/lib/csv";
 import type { PictureKind } from "@/lib/picture/save";
 import { provenance } from "@/lib/provenance";
-import { useLive } from "@/live/store";
+import { ShownRun } from "@/live/store";
 import type { Nudge } from "./layout";
 
 export interface WidgetMenuProps {
@@ -30,8 +30,7 @@ const PICTURES: readonly [PictureKind, string, typeof Image][] = [
 ];
 
 /** The widget and the run in the name of the file: two exports beside each other are told apart. */
-function fileName(title: string): string {
-  const run = useLive.getState().update?.status.run_id;
+function fileName(title: string, run: number | null | undefined): string {
   const words = title
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
@@ -42,6 +41,8 @@ function fileName(title: string): string {
 /** Export and layout commands of one widget, in the browser's own top layer so that nothing clips them. */
 export function WidgetMenu({ title, table, frame, nudge }: WidgetMenuProps) {
   const id = useId();
+  const shown = use(ShownRun);
+  const name = (): string => fileName(title, shown.getState().update?.status.run_id);
   const button = useRef<HTMLButtonElement>(null);
   const panel = useRef<HTMLDivElement>(null);
   const [problem, setProblem] = useState<string | null>(null);
@@ -55,12 +56,12 @@ export function WidgetMenu({ title, table, frame, nudge }: WidgetMenuProps) {
   const exportPicture = (kind: PictureKind): void => {
     panel.current?.hidePopover();
     setProblem(null);
-    const { update, version } = useLive.getState();
+    const { update, version } = shown.getState();
     const origin = provenance(update, version, new Date());
     const element = frame.current;
     if (!element) return;
     import("@/lib/picture/save")
-      .then(({ savePicture }) => savePicture(kind, fileName(title), element, origin))
+      .then(({ savePicture }) => savePicture(kind, name(), element, origin))
       .catch((error: Error) => setProblem(error.message));
   };
   return (
@@ -92,7 +93,7 @@ export function WidgetMenu({ title, table, frame, nudge }: WidgetMenuProps) {
             type="button"
             className="flex w-full items-center gap-2 rounded-lg px-2 py-1.5 text-left hover:bg-raised"
             onClick={() => {
-              saveCsv(fileName(title), table());
+              saveCsv(name(), table());
               panel.current?.hidePopover();
             }}
           >
