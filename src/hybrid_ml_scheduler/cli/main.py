@@ -90,7 +90,7 @@ app = typer.Typer(
     help="Hybrid ML Scheduler: race placement strategies on a clocked model of a CPU+GPU node.",
     epilog="Start with: `hms race`",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )

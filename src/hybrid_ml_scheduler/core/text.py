@@ -1,8 +1,13 @@
-"""Text from elsewhere (a strategy's own code, a file's name) made fit for every outlet."""
+"""Words as people write them, and text from elsewhere (a strategy's code, a file's name) fit for every outlet."""
 
 from __future__ import annotations
 
-__all__ = ["plain_text"]
+__all__ = ["counted", "plain_text"]
+
+
+def counted(number: int, noun: str, nouns: str | None = None) -> str:
+    """A number with its noun, as people write it: `1 task`, `2,000 tasks`, `3 strategies`."""
+    return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def plain_text(value: object) -> str:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from hybrid_ml_scheduler.core import HmsError, Task
 from hybrid_ml_scheduler.core.errors import InternalError, StorageError
-from hybrid_ml_scheduler.core.text import plain_text
+from hybrid_ml_scheduler.core.text import counted, plain_text
 from hybrid_ml_scheduler.live.clerk import Clerk
 from hybrid_ml_scheduler.live.frames import RaceState, Status, idle_frame
 from hybrid_ml_scheduler.live.framing import Framer
@@ -304,7 +304,8 @@ class Arena:
         facts.pop("digest")
         self.tell(
             "success",
-            f"{scheduler} retrained on {activation.samples} samples{measured}, in {activation.duration_s:.2f} s.",
+            f"{scheduler} retrained on {counted(activation.samples, 'sample')}{measured}, "
+            f"in {activation.duration_s:.2f} s.",
             key=f"model-{scheduler}-{activation.boundary}",
             event="model_retrained",
             data=facts,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.plans.intervals import DEFAULT_LEVEL
 from hybrid_ml_scheduler.plans.metrics import ASKED, METRICS, figure, figure_with_interval
 from hybrid_ml_scheduler.plans.palette import label_of
@@ -42,8 +43,8 @@ def setting(run: Mapping[str, Any]) -> str:
     source = f"of the preset {workload['preset']}" if "preset" in workload else f"from {workload['file']}"
     seeds = "one seed" if run["seeds"] == 1 else f"{run['seeds']} seeds"
     return (
-        f"{run['tasks']:,} tasks {source} on 1 CPU + {run['plan']['simulation']['num_gpus']} GPUs, "
-        f"{len(run['schedulers'])} strategies, {seeds}."
+        f"{counted(run['tasks'], 'task')} {source} on 1 CPU + {counted(run['plan']['simulation']['num_gpus'], 'GPU')}, "
+        f"{counted(len(run['schedulers']), 'strategy', 'strategies')}, {seeds}."
     )
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from hybrid_ml_scheduler.core import Explains, Learns
+from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.plans.palette import style_of
 from hybrid_ml_scheduler.schedulers import SchedulerEntry
@@ -115,14 +116,14 @@ class CatalogDesk:
         found = await store_sign(self._store)
         writer, latency_ms = self._writer.health(), milliseconds(found.latency_s)
         if not found.ok:
-            detail = f"{found.sentence} {writer.backlog_rows} rows wait for it."
+            detail = f"{found.sentence} Waiting for it: {counted(writer.backlog_rows, 'row')}."
             return Component(status="down", latency_ms=latency_ms, detail=detail)
         if writer.differences:
             return Component(status="degraded", latency_ms=latency_ms, detail=writer.differences[0])
         if writer.state == "ok":
             return Component(status="ok", latency_ms=latency_ms, detail=found.sentence)
         if writer.state == "down":
-            detail = f"{found.sentence} Storing: {writer.last_error} {writer.backlog_rows} rows wait."
+            detail = f"{found.sentence} Storing: {writer.last_error} Waiting: {counted(writer.backlog_rows, 'row')}."
         else:  # a writer that has ended is a fault, too, as long as somebody can ask
             detail = f"{found.sentence} Nothing more is stored: {writer.last_error or 'the writer has ended.'}"
         return Component(status="degraded", latency_ms=latency_ms, detail=detail)
@@ -137,7 +138,7 @@ class CatalogDesk:
         status, problem, latency_ms = self._arena.status(), self._arena.problem, milliseconds(latency_s)
         if problem is not None:
             return Component(status="degraded", latency_ms=latency_ms, detail=problem)
-        detail = f"{status.state}, {status.tasks_processed} tasks in this run."
+        detail = f"{status.state}, {counted(status.tasks_processed, 'task')} in this run."
         if status.storage == "waiting":
             return Component(status="degraded", latency_ms=latency_ms, detail=f"{detail} The store slows the race.")
         return Component(status="ok", latency_ms=latency_ms, detail=detail)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.service.catalog import preset_cards
 from hybrid_ml_scheduler.service.checkup import cache_component, milliseconds, store_sign, taken_together
 from hybrid_ml_scheduler.service.telemetry import Telemetry
@@ -64,7 +65,7 @@ class FollowedCatalog:
         status = self._mirror.update(DEFAULT_FOCUS).status
         if status.problem is not None:
             return Component(status="degraded", latency_ms=silent_ms, detail=status.problem)
-        detail = f"Followed: {status.state}, {status.tasks_processed} tasks in this run."
+        detail = f"Followed: {status.state}, {counted(status.tasks_processed, 'task')} in this run."
         return Component(status="ok", latency_ms=silent_ms, detail=detail)
 
     async def metrics(self) -> bytes:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hybrid_ml_scheduler.core import FloatColumn
 from hybrid_ml_scheduler.core.errors import ModelError
+from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.learning.files import load_agent, load_forest
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.model_names import strategy_of
@@ -142,7 +143,7 @@ def _agent_weights(model: str, node: Node) -> judging.FrozenAgent:
     inputs, actions = cluster_inputs(node.num_gpus), node.num_gpus + 1
     expected = (inputs + 1) * judging.HIDDEN + (judging.HIDDEN + 1) * (judging.HIDDEN + actions + 1)
     if weights is None or weights.shape != (expected,) or weights.dtype != np.float32:
-        raise ModelError(f"{model} holds no weights for a node of {node.num_gpus} GPUs.")
+        raise ModelError(f"{model} holds no weights for a node of {counted(node.num_gpus, 'GPU')}.")
     return judging.FrozenAgent(weights, home)
 
 

@@ -88,7 +88,9 @@ def export(
     if format is Format.JSON:
         print_json({"path": str(path), "table": table, "rows": rows})
     else:
-        typer.echo(f"{rows:,} rows of {table} written to {path}.")
+        from hybrid_ml_scheduler.core.text import counted
+
+        typer.echo(f"{counted(rows, 'row')} of {table} written to {path}.")
 
 
 def _check_export(path: Path, table: str, file_format: FileFormat | None) -> None:
@@ -174,7 +176,9 @@ def _say(state: SchemaState, found: Integrity | None, format: Format, database: 
     typer.echo(sentence)
     if found is not None:
         verdict = "the history is whole" if found.whole else "the history is broken"
-        typer.echo(f"{found.tasks:,} tasks, {found.results:,} results: {verdict}.")
+        from hybrid_ml_scheduler.core.text import counted
+
+        typer.echo(f"{counted(found.tasks, 'task')}, {counted(found.results, 'result')}: {verdict}.")
         if found.undecided:
             typer.echo(f"  not decided: {found.undecided:,} (they arrive after their run's clock or wait for a parent)")
         for name, culprits in asdict(found).items():

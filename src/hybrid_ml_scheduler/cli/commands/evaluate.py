@@ -46,6 +46,7 @@ def evaluate(
 
     check_plot(plot)
     strategy = strategy_of(model)
+    from hybrid_ml_scheduler.core.text import counted
     from hybrid_ml_scheduler.physics import Node
     from hybrid_ml_scheduler.training.verdicts import Judgement, judged
     from hybrid_ml_scheduler.workload import preset
@@ -59,7 +60,7 @@ def evaluate(
     )
     with stages() as tell:
         verdicts = judged(model, task, lambda done, total: tell(f"judging {model}", done, total))
-    title = f"{model} on {workload}: {seeds} unseen seeds of {tasks:,} tasks, frozen"
+    title = f"{model} on {workload}: {counted(seeds, 'unseen seed')} of {counted(tasks, 'task')}, frozen"
     write_plot("model_judged", {"verdicts": _frame(verdicts, strategy, title)}, plot)
     result: dict[str, Any] = {"model": model, "plot": None if plot is None else str(plot), "strategy": strategy}
     result |= {"workload": workload, "seeds": seeds, "tasks": tasks, **_figures(verdicts)}

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hybrid_ml_scheduler.core.text import counted
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -51,8 +53,8 @@ def print_race(result: Mapping[str, Any]) -> None:
     plan, bound = result["plan"], result["lower_bound"]
     workload, gpus = plan["workload"], plan["simulation"]["num_gpus"]
     title = (
-        f"{result['tasks']:,} tasks of {workload.get('preset', workload.get('file'))} on 1 CPU + "
-        f"{gpus} GPU{'s' if gpus > 1 else ''}, seed {result['seed']}"
+        f"{counted(result['tasks'], 'task')} of {workload.get('preset', workload.get('file'))} on 1 CPU + "
+        f"{counted(gpus, 'GPU')}, seed {result['seed']}"
     )
     if result["seeds"] > 1:
         title += f" and the next {result['seeds'] - 1}, mean ± half of the 95 % interval"

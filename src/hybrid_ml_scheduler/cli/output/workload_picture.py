@@ -11,6 +11,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from hybrid_ml_scheduler.core.text import counted
+
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
 
@@ -66,7 +68,7 @@ def bars(column: FloatColumn, bins: int = _BINS) -> tuple[str, bool]:
 
 
 def _columns(batch: TaskBatch, columns: Mapping[str, Mapping[str, float]]) -> Table:
-    table = Table(title=f"{len(batch):,} tasks", title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table(title=counted(len(batch), "task"), title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("column", no_wrap=True)
     table.add_column("smallest to largest", no_wrap=True)
     table.add_column("axis", no_wrap=True, style="dim")
@@ -101,8 +103,9 @@ def bars_over_time(times: FloatColumn) -> str:
 def _graph(graph: Mapping[str, int]) -> Text:
     text = Text().append("graph     ", style="bold")
     return text.append(
-        f"{graph['edges']:,} edges, {graph['tasks_with_parents']:,} tasks wait for others\n          at most "
-        f"{graph['most_parents']} parents, depth {graph['depth']:,}, width {graph['width']:,}"
+        f"{counted(graph['edges'], 'edge')}, {counted(graph['tasks_with_parents'], 'task')} with parents\n"
+        f"          at most {counted(graph['most_parents'], 'parent')}, "
+        f"depth {graph['depth']:,}, width {graph['width']:,}"
     )
 
 

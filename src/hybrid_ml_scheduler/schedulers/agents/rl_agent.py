@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from hybrid_ml_scheduler.core import CPU_ONLY, ClusterView, Decision, FloatColumn, Outcome, RaceContext, Task, stream
 from hybrid_ml_scheduler.core.errors import ModelError, PlanError, SchedulerError
+from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
 from hybrid_ml_scheduler.learning.files import load_agent, save_agent
 from hybrid_ml_scheduler.physics import PhysicsEstimator
@@ -227,11 +228,11 @@ class RlAgent:
         try:
             shape = tuple(state["dqn"]["shape"])
             if shape != self.dqn.shape:
-                raise ModelError(f"The stored agent has the shape {shape}, this one needs {self.dqn.shape}.")
+                raise ModelError(_other_shape(shape, self.dqn.shape))
             if len(state["dqn"]["weights"]) != len(self.dqn.weights):
                 raise ModelError("The stored agent has another number of weights than its shape says.")
             self.restore(state)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             self.restore(before)
             raise ModelError(f"The stored agent lacks a part or holds a wrong one: {error}.") from error
 
@@ -247,3 +248,10 @@ class RlAgent:
         self._board.add_scalar("rl_agent/epsilon", self.epsilon, self.dqn.updates)
         self._board.add_scalar("rl_agent/reward", self._memory.mean_reward, self.dqn.updates)
         self._board.flush()
+
+
+def _other_shape(stored: tuple[int, ...], wanted: tuple[int, ...]) -> str:
+    """Why stored weights do not fit: the network has an answer for each GPU and one for the CPU."""
+    if stored[-1] != wanted[-1]:
+        return f"The agent was trained for {counted(int(stored[-1]) - 1, 'GPU')}, and this node has {wanted[-1] - 1}."
+    return f"The stored agent is of another version: its network has the layers {stored}, this one's {wanted}."
