@@ -22,6 +22,7 @@ __all__ = ["app", "main", "run"]
 _COMMANDS: dict[str, tuple[str, str, str]] = {
     "race": ("race", "race", "Race strategies on one workload and print who did what."),
     "schedulers": ("race", "schedulers", "List every strategy that can race, or check your own."),
+    "nodes": ("nodes", "nodes", "List the GPU types that a node may be built of, with example prices."),
     "workload": ("workload", "app", "Make tasks, look at them, and convert traces."),
     "train": ("train", "train", "Train the forest or the agent and save the model."),
     "evaluate": ("evaluate", "evaluate", "Judge a saved model on seeds it never saw."),
@@ -38,6 +39,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
 _EXAMPLES = {
     "race": "Example: `hms race --workload heavy --seeds 10 --scheduler greedy --scheduler mine.py:Mine`",
     "schedulers": "Example: `hms schedulers --format json`, or `hms schedulers --check mine.py:Mine`",
+    "nodes": "Example: `hms nodes`, then `hms race --gpu-type h200 --gpus 2`",
     "evaluate": "Example: `hms evaluate rl_split --load 0.8 --seeds 10 --plot rl_split.png`",
     "shift": "Example: `hms shift --seeds 10 --out results/shift`, then `hms report results/shift`",
     "heavy": "Example: `hms heavy --tasks 2000 --seeds 5 --out results/heavy`",

@@ -31,6 +31,8 @@ class Flags:
     schedulers: tuple[str, ...] = ()
     dialect: str | None = None
     options: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    gpu_type: str | None = None
     plan: Path | None = None
     hardware: Path | None = None
 
@@ -39,7 +41,7 @@ def plan_of(flags: Flags, default_race: tuple[str, ...] = DEFAULT_RACE) -> Plan:
     """The plan file (or the default plan) with the flags laid over it."""
     base = Plan() if flags.plan is None else load_plan(flags.plan)
     plan = base.with_values(seed=flags.seed, seeds=flags.seeds, workload=_workload(base.workload, flags))
-    if flags.gpus is not None or flags.hardware is not None:
+    if flags.gpus is not None or flags.hardware is not None or flags.gpu_type is not None:
         plan = _with_node(plan, flags)
     names = flags.schedulers or base.schedulers or default_race
     return replace(plan, schedulers=tuple(dict.fromkeys(names)))
@@ -52,8 +54,17 @@ def _with_node(plan: Plan, flags: Flags) -> Plan:
     hardware = plan.hardware if flags.hardware is None else str(flags.hardware)
     if hardware is not None:
         section = {}
+    if flags.gpu_type is not None:
+        section = _of_type(section, flags.gpu_type)
     count = flags.gpus if flags.gpus is not None or hardware is not None else plan.node.num_gpus
     return replace(plan, node=node_from_mapping(section, count, hardware), hardware=hardware)
+
+
+def _of_type(section: dict[str, Any], name: str) -> dict[str, Any]:
+    """The physics section with all GPUs of one type; figures of the default GPU give way to the type's."""
+    if "gpus" in section:
+        raise PlanError(f"--gpu-type {name} does not go with a plan that lists its GPUs one by one.")
+    return {**section, "gpu": {"type": name}}
 
 
 def _workload(base: WorkloadChoice, flags: Flags) -> WorkloadChoice:
@@ -75,8 +86,21 @@ def _workload(base: WorkloadChoice, flags: Flags) -> WorkloadChoice:
         values=values,
         num_tasks=base.num_tasks if flags.tasks is None else flags.tasks,
         dialect=base.dialect if flags.dialect is None else flags.dialect,
-        options={**base.options, **_pairs(flags.options)},
+        options={**base.options, **_pairs(flags.options), **_mapping(flags.columns)},
     )
+
+
+def _mapping(words: tuple[str, ...]) -> Mapping[str, Any]:
+    """`--map OURS=THEIRS` as the trace option `map`."""
+    found: dict[str, str] = {}
+    for word in words:
+        ours, sign, theirs = word.partition("=")
+        if not (ours and sign and theirs):
+            raise PlanError(f"--map {word!r} must have the form OURS=THEIRS, such as duration=run_s.")
+        if ours in found:
+            raise PlanError(f"--map names {ours!r} more than once.")
+        found[ours] = theirs
+    return {"map": found} if found else {}
 
 
 def _pairs(words: tuple[str, ...]) -> Mapping[str, Any]:

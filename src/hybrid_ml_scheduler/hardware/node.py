@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,9 @@ from hybrid_ml_scheduler.hardware.profile import DeviceProfile, Profile, Series
 if TYPE_CHECKING:
     # Loaded late below: measuring a bare machine must not need the compiler that physics brings.
     from hybrid_ml_scheduler.physics import Cpu, Curves, Gpu, Node
+    from hybrid_ml_scheduler.physics.gpu_types import GpuCurves
 
-__all__ = ["TRANSFERS", "assumptions", "node_from_profile", "outside_range"]
+__all__ = ["TRANSFERS", "assumptions", "gpu_curves", "node_from_profile", "outside_range"]
 
 TRANSFERS = ("pinned", "pageable")
 _LEAST_SIZES = 2
@@ -61,17 +62,20 @@ def _cpu(device: DeviceProfile) -> Cpu:
 
 def _gpu(device: DeviceProfile, transfer: str, path: Path) -> Gpu:
     from hybrid_ml_scheduler.physics import Gpu
+    from hybrid_ml_scheduler.physics.gpu_types import type_in
 
     memory_mb = device.facts.get("memory_mb")
     if not isinstance(memory_mb, (int, float)) or memory_mb <= 0:
         raise ProfileError(f"The hardware profile {path} is damaged: gpu.facts.memory_mb must be a number above 0.")
     if "launch" not in device.readings:
         raise ProfileError(f"The hardware profile {path} is damaged: gpu.readings.launch is missing.")
+    powers: dict[str, Any] = {**_powers(device)}
     return Gpu(
         memory_mb=float(memory_mb),
         bandwidth_mb_s=_bandwidth_mb_s(_transfer_series(device, transfer, path)),
         launch_s=device.readings["launch"].median,
-        **_powers(device),
+        type=type_in(device.name),
+        **powers,
     )
 
 
@@ -100,6 +104,7 @@ def _bandwidth_mb_s(series: Series) -> float:
 
 def _curves(profile: Profile, path: Path) -> Curves:
     from hybrid_ml_scheduler.physics import Curves
+    from hybrid_ml_scheduler.physics.gpu_types import type_in
 
     gpu = _measured_gpu(profile, path)
     wanted = {
@@ -109,14 +114,28 @@ def _curves(profile: Profile, path: Path) -> Curves:
         "gpu_dense_s": (gpu, "matmul"),
     }
     sizes = measured_sizes(profile)
-    columns = {key: _column(device.series[name], sizes) for key, (device, name) in wanted.items()}
+    columns: dict[str, Any] = {key: _column(device.series[name], sizes) for key, (device, name) in wanted.items()}
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    return Curves(size=np.array(sizes), source=f"{gpu.name} and {profile.cpu.name}, profile {digest}", **columns)
+    source = f"{gpu.name} and {profile.cpu.name}, profile {digest}"
+    return Curves(size=np.array(sizes), source=source, gpu_type=type_in(gpu.name), **columns)
 
 
 def _column(series: Series, sizes: list[float]) -> FloatColumn:
     medians = series.medians
     return np.array([medians[size] for size in sizes])
+
+
+def gpu_curves(path: Path) -> GpuCurves:
+    """The GPU of a profile alone, to scale times from and to its type."""
+    from hybrid_ml_scheduler.physics.gpu_types import GpuCurves
+
+    profile = read_profile(path)
+    gpu, sizes = _measured_gpu(profile, path), measured_sizes(profile)
+    return GpuCurves(
+        log_size=np.log(sizes),
+        log_serial_s=np.log(_column(gpu.series["stream"], sizes)),
+        log_dense_s=np.log(_column(gpu.series["matmul"], sizes)),
+    )
 
 
 def measured_sizes(profile: Profile) -> list[float]:

@@ -11,7 +11,8 @@ import numpy as np
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.physics import formulas
-from hybrid_ml_scheduler.physics.node import CoExecution, MemoryRule, Node
+from hybrid_ml_scheduler.physics.node import CoExecution, Gpu, MemoryRule, Node
+from hybrid_ml_scheduler.physics.typed_times import typed_times
 
 __all__ = ["BatchTerms", "Durations", "batch_terms", "durations"]
 
@@ -20,7 +21,7 @@ __all__ = ["BatchTerms", "Durations", "batch_terms", "durations"]
 class Durations:
     """Estimated seconds of every task on the CPU and on every kind of GPU.
 
-    GPUs with equal speed, bandwidth and launch overhead share a column; `gpu_kind[g]` is the column of GPU g.
+    GPUs with equal type, speeds, bandwidth and launch overhead share a column; `gpu_kind[g]` is the column of GPU g.
     `paged_s` has no columns where nothing pages.
     """
 
@@ -64,10 +65,14 @@ def batch_terms(batch: TaskBatch, node: Node, seconds: Durations) -> BatchTerms:
 
 def gpu_kinds(node: Node) -> tuple[list[int], IntColumn]:
     """Return one representative GPU of each kind, and the kind of every GPU."""
-    keys = [(gpu.speed, gpu.bandwidth_mb_s, gpu.launch_s) for gpu in node.gpus]
+    keys = [(*_speeds(gpu), gpu.type) for gpu in node.gpus]
     kinds = list(dict.fromkeys(keys))
     representatives = [keys.index(kind) for kind in kinds]
     return representatives, np.array([kinds.index(key) for key in keys], dtype=np.int64)
+
+
+def _speeds(gpu: Gpu) -> tuple[float, ...]:
+    return gpu.speed, gpu.bandwidth_mb_s, gpu.launch_s, gpu.dense_speed, gpu.stream_speed
 
 
 def durations(batch: TaskBatch, node: Node) -> Durations:
@@ -79,8 +84,9 @@ def durations(batch: TaskBatch, node: Node) -> Durations:
     gpu_columns = np.empty((count, kinds))
     paged = np.empty((count, kinds if paging else 0))
     chosen = [node.gpus[index] for index in representatives]
-    if node.curves is None and not paging and kinds == 1 and not _any_measured(batch):
-        gpu = chosen[0]
+    gpu = chosen[0]
+    plain = node.curves is None and not paging and kinds == 1 and gpu.dense_speed == gpu.stream_speed == 1.0
+    if plain and not _any_measured(batch):
         _fill_formula(
             batch.size,
             batch.compute_intensity,
@@ -95,15 +101,17 @@ def durations(batch: TaskBatch, node: Node) -> Durations:
             gpu_columns.reshape(-1),
         )
         return Durations(cpu_s=cpu_column, gpu_s=gpu_columns, paged_s=paged, gpu_kind=kind_of)
+    known = typed_times(batch, node, chosen)
     _fill(
         batch.size,
         batch.compute_intensity,
         batch.memory_required,
         batch.cpu_time,
-        batch.gpu_time,
+        known.reference_s,
+        known.gpu_s,
         batch.speedup_factor,
         node.cpu.speed,
-        np.array([(gpu.speed, gpu.bandwidth_mb_s, gpu.launch_s) for gpu in chosen]),
+        np.array([_speeds(gpu) for gpu in chosen]),
         int(node.speedup_law),
         node.max_speedup,
         node.paging_slowdown,
@@ -116,7 +124,8 @@ def durations(batch: TaskBatch, node: Node) -> Durations:
 
 
 def _any_measured(batch: TaskBatch) -> bool:
-    return not (np.isnan(batch.cpu_time).all() and np.isnan(batch.gpu_time).all())
+    untimed = np.isnan(batch.cpu_time).all() and np.isnan(batch.gpu_time).all()
+    return bool(batch.gpu_types) or not untimed
 
 
 @compiled()
@@ -147,6 +156,7 @@ def _fill(
     intensity: FloatColumn,
     memory: FloatColumn,
     measured_cpu: FloatColumn,
+    reference_gpu: FloatColumn,
     measured_gpu: FloatColumn,
     factor: FloatColumn,
     cpu_speed: float,
@@ -169,15 +179,16 @@ def _fill(
             base = formulas.base_s(size[row], intensity[row])
             gpu_base = base
             gain = formulas.speedup(intensity[row], law, most)
-        if math.isnan(measured_cpu[row]) != math.isnan(measured_gpu[row]):
+        if math.isnan(measured_cpu[row]) != math.isnan(reference_gpu[row]):
             # One time is known: the other follows from it by the speed-up, as the physics in force has it.
             ratio = formulas.curve_speedup(size[row], intensity[row], curves) if has_curves else gain
             gain = ratio * factor[row]
-            base, gpu_base = measured_gpu[row] * gain, measured_cpu[row]
+            base, gpu_base = reference_gpu[row] * gain, measured_cpu[row]
         cpu_out[row] = formulas.cpu_s(base, measured_cpu[row], cpu_speed)
         for kind in range(gpu_table.shape[0]):
             speed, bandwidth, launch = gpu_table[kind, 0], gpu_table[kind, 1], gpu_table[kind, 2]
-            seconds = formulas.gpu_s(gpu_base, gain, memory[row], measured_gpu[row], speed, bandwidth, launch)
+            faster = gain * formulas.type_speed(intensity[row], gpu_table[kind, 3], gpu_table[kind, 4])
+            seconds = formulas.gpu_s(gpu_base, faster, memory[row], measured_gpu[row, kind], speed, bandwidth, launch)
             gpu_out[row, kind] = seconds
             if paged_out.shape[1] > 0:
                 paged_out[row, kind] = formulas.paged_gpu_s(seconds, memory[row], bandwidth, slowdown)

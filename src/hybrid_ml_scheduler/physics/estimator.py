@@ -9,10 +9,10 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.compiled import uncompiled
 from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NO_GPU, Parts
-from hybrid_ml_scheduler.core.tasks import Task
+from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
 from hybrid_ml_scheduler.core.terms import TaskTerms
 from hybrid_ml_scheduler.physics import choices, formulas
-from hybrid_ml_scheduler.physics.durations import gpu_kinds, not_measured
+from hybrid_ml_scheduler.physics.durations import durations, gpu_kinds, not_measured
 from hybrid_ml_scheduler.physics.energy import Tariff
 from hybrid_ml_scheduler.physics.node import CoExecution, MemoryRule, Node
 
@@ -113,7 +113,15 @@ class PhysicsEstimator:
         """Dollars that the parts cost."""
         return self.tariff.cost_usd(parts.cpu_s, parts.gpu_s, gpu)
 
+    def _typed(self, task: Task) -> TaskSeconds:
+        """Durations of a task that knows its seconds by GPU type: as those of a batch of one."""
+        found = durations(TaskBatch.from_tasks([task]), self.node)
+        paged = tuple(found.paged_s[0].tolist()) if len(found.paged_s) else ()
+        return TaskSeconds(float(found.cpu_s[0]), tuple(found.gpu_s[0].tolist()), paged)
+
     def _computed(self, task: Task) -> TaskSeconds:
+        if task.gpu_times:
+            return self._typed(task)
         node, intensity = self.node, task.compute_intensity
         if self._curves is None:
             base = gpu_base = formulas.base_s(task.size, intensity)
@@ -130,7 +138,7 @@ class PhysicsEstimator:
             gpu = node.gpus[index]
             value = formulas.gpu_s(
                 gpu_base,
-                gain,
+                gain * formulas.type_speed(intensity, gpu.dense_speed, gpu.stream_speed),
                 task.memory_required,
                 not_measured(task.gpu_time),
                 gpu.speed,

@@ -12,7 +12,18 @@ from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NOT_FITTING
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.physics.node import MemoryRule, SpeedupLaw
 
-__all__ = ["base_s", "cpu_s", "curve_s", "curve_speedup", "execution_s", "gpu_s", "paged_gpu_s", "resolve", "speedup"]
+__all__ = [
+    "base_s",
+    "cpu_s",
+    "curve_s",
+    "curve_speedup",
+    "execution_s",
+    "gpu_s",
+    "paged_gpu_s",
+    "resolve",
+    "speedup",
+    "type_speed",
+]
 
 _AMDAHL = int(SpeedupLaw.AMDAHL)
 _FAIL = int(MemoryRule.FAIL)
@@ -55,6 +66,14 @@ def curve_speedup(size: float, intensity: float, curves: FloatColumn) -> float:
     """How many times faster the measured GPU is; beyond the measured sizes as at the nearest one."""
     nearest = min(max(size, math.exp(curves[0, 0])), math.exp(curves[0, -1]))
     return curve_s(nearest, intensity, curves, 1) / curve_s(nearest, intensity, curves, 3)
+
+
+@compiled(inline="always")
+def type_speed(intensity: float, dense: float, stream: float) -> float:
+    """How many times faster a type of GPU is than the one described: geometric between intensity 0 and 1."""
+    if dense == 1.0 and stream == 1.0:
+        return 1.0
+    return math.exp(intensity * math.log(dense) + (1.0 - intensity) * math.log(stream))
 
 
 @compiled(inline="always")

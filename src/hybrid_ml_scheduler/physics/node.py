@@ -11,6 +11,7 @@ import numpy as np
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.limits import MOST_GPUS
 from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.physics.gpu_types import REFERENCE_TYPE, GpuType, gpu_type
 
 __all__ = ["CoExecution", "CostModel", "Cpu", "Curves", "Gpu", "MemoryRule", "Node", "SpeedupLaw", "checked_gpu_count"]
 
@@ -56,7 +57,11 @@ class Cpu:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpu:
-    """One GPU: speed (1 = reference), memory, bus bandwidth, launch overhead, power and price."""
+    """One GPU: speed (1 = reference), memory, bus bandwidth, launch overhead, power and price.
+
+    `type` is a name of the catalogue ("" = not named). `dense_speed` and `stream_speed` say how many times faster than
+    the GPU that the physics describes it is at intensity 1 and 0; between them the geometric mean counts.
+    """
 
     speed: float = 1.0
     memory_mb: float = 8_000.0
@@ -65,6 +70,9 @@ class Gpu:
     power_w: float = 50.0
     idle_power_w: float = 0.0
     price_usd_s: float = 0.0001
+    type: str = ""
+    dense_speed: float = 1.0
+    stream_speed: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,6 +89,7 @@ class Curves:
     gpu_serial_s: FloatColumn
     gpu_dense_s: FloatColumn
     source: str = "measured"
+    gpu_type: str = ""
 
     def __post_init__(self) -> None:
         rising = len(self.size) >= 2 and bool(np.all(np.diff(self.size) > 0)) and self.size[0] > 0
@@ -114,6 +123,7 @@ class Node:
     cost_model: CostModel = CostModel.RENTAL
     electricity_usd_kwh: float = 0.15
     curves: Curves | None = None
+    types: tuple[GpuType, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.gpus:
@@ -138,6 +148,18 @@ class Node:
         return len(self.gpus)
 
     @property
+    def described_type(self) -> GpuType:
+        """The type of GPU that the physics describes: the profile's, or the one the default figures are those of."""
+        if self.curves is None:
+            return gpu_type(REFERENCE_TYPE, self.types)
+        if not self.curves.gpu_type:
+            raise PlanError(
+                f"The GPU of the hardware profile ({self.curves.source}) is of no known type, so that times by GPU "
+                "type cannot be scaled to it."
+            )
+        return gpu_type(self.curves.gpu_type, self.types)
+
+    @property
     def device_names(self) -> tuple[str, ...]:
         """The devices by name, the CPU first."""
         return ("cpu", *(f"gpu_{index}" for index in range(self.num_gpus)))
@@ -153,6 +175,8 @@ _MAY_BE_ZERO = frozenset({"power_w", "idle_power_w", "price_usd_s", "launch_s"})
 def _check_device(name: str, device: Cpu | Gpu) -> None:
     for item in fields(device):
         value = getattr(device, item.name)
+        if item.name == "type":
+            continue
         fits = math.isfinite(value) and (value >= 0 if item.name in _MAY_BE_ZERO else value > 0)
         if not fits:
             demand = "of at least 0" if item.name in _MAY_BE_ZERO else "above 0"

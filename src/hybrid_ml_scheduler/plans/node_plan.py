@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from hybrid_ml_scheduler.physics.node import (
     SpeedupLaw,
     checked_gpu_count,
 )
+from hybrid_ml_scheduler.plans.gpu_type_plan import own_types, typed_gpu, types_mapping
 
 __all__ = ["node_from_mapping", "node_to_mapping"]
 
@@ -31,8 +32,9 @@ _CHOICES: Mapping[str, type[IntEnum]] = {
 }
 _NUMBERS = ("max_speedup", "paging_slowdown", "electricity_usd_kwh")
 # `curves` only says which measurement a stored plan used; the numbers come from its hardware profile.
-_KNOWN = (*_CHOICES, *_NUMBERS, "cpu", "gpu", "gpus", "curves")
+_KNOWN = (*_CHOICES, *_NUMBERS, "cpu", "gpu", "gpus", "curves", "types")
 _DEFAULT_GPUS = 4
+_TYPED = ("type", "dense_speed", "stream_speed")
 
 
 def node_from_mapping(
@@ -43,12 +45,14 @@ def node_from_mapping(
     base = _measured(hardware)
     rules = {name: _choice(name, section[name], kind) for name, kind in _CHOICES.items() if name in section}
     numbers = {name: _number(f"physics.{name}", section[name]) for name in _NUMBERS if name in section}
-    cpu = _device(Cpu, "cpu", section.get("cpu", {}), asdict(base.cpu), source)
-    common = _device(Gpu, "gpu", section.get("gpu", {}), asdict(base.gpus[0]), source)
+    base = replace(base, types=own_types(section.get("types", {}), source))
+    cpu = _device(Cpu, "cpu", section.get("cpu", {}), base, asdict(base.cpu), source)
+    common = _device(Gpu, "gpu", section.get("gpu", {}), base, asdict(base.gpus[0]), source)
     return Node(
         cpu=cpu,
         gpus=_gpus(section.get("gpus"), common, num_gpus, base, hardware, source),
         curves=base.curves,
+        types=base.types,
         **{**_kept(base), **rules, **numbers},
     )
 
@@ -74,15 +78,17 @@ def _gpus(listed: Any, common: Gpu, num_gpus: Any, base: Node, hardware: str | N
         raise PlanError(f"{source}: physics.gpus must be a list of at least one section.")
     if num_gpus is not None and num_gpus != len(listed):
         raise PlanError(f"simulation.num_gpus = {num_gpus} does not fit the {len(listed)} entries of physics.gpus.")
-    return tuple(_device(Gpu, f"gpus[{i}]", one, asdict(common), source) for i, one in enumerate(listed))
+    return tuple(_device(Gpu, f"gpus[{i}]", one, base, asdict(common), source) for i, one in enumerate(listed))
 
 
-def _device(kind: type[Any], name: str, section: Any, defaults: dict[str, Any], source: str) -> Any:
+def _device(kind: type[Any], name: str, section: Any, base: Node, defaults: dict[str, Any], source: str) -> Any:
     if not isinstance(section, Mapping):
         raise PlanError(f"{source}: physics.{name} must be a section of keys and values.")
     _check_keys(f"{source}: physics.{name}", section, [item.name for item in fields(kind)])
-    numbers = {key: _number(f"physics.{name}.{key}", value) for key, value in section.items()}
-    return kind(**{**defaults, **numbers})
+    values = {key: _number(f"physics.{name}.{key}", value) for key, value in section.items() if key != "type"}
+    if "type" in section and section["type"] != defaults["type"]:
+        values = {**typed_gpu(section["type"], base, f"physics.{name}.type"), **values}
+    return kind(**{**defaults, **values})
 
 
 def _check_keys(path: str, section: Mapping[str, Any], known: Any) -> None:
@@ -110,10 +116,17 @@ def node_to_mapping(node: Node) -> dict[str, Any]:
     found.update({name: getattr(node, name) for name in _NUMBERS})
     found["cpu"] = asdict(node.cpu)
     if len(set(node.gpus)) == 1:
-        found["gpu"] = asdict(node.gpus[0])
+        found["gpu"] = _gpu_mapping(node.gpus[0])
     else:
-        found["gpus"] = [asdict(gpu) for gpu in node.gpus]
+        found["gpus"] = [_gpu_mapping(gpu) for gpu in node.gpus]
+    if node.types:
+        found["types"] = {one.name: types_mapping(one) for one in node.types}
     if node.curves is not None:
         # Which measurement it was; the profile file itself holds the numbers.
         found["curves"] = node.curves.source
     return found
+
+
+def _gpu_mapping(gpu: Gpu) -> dict[str, Any]:
+    """A GPU as plain values; what only GPUs of a named type have is left out of others."""
+    return asdict(gpu) if gpu.type else {key: value for key, value in asdict(gpu).items() if key not in _TYPED}

@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.core import Learns, Prepares, RaceContext, Scheduler, T
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.physics import Durations, Node, PhysicsEstimator, TaskSeconds, durations
 from hybrid_ml_scheduler.plans.plan import Plan, check_last_seed
+from hybrid_ml_scheduler.plans.time_notes import time_notes
 from hybrid_ml_scheduler.schedulers import contained, create, options_for, printing_apart
 from hybrid_ml_scheduler.studies.sequential import Look, looks_until_decided, planned_looks
 from hybrid_ml_scheduler.studies.statistics import Samples
@@ -188,12 +189,13 @@ def race_seed(
 
 
 def hardware_assumptions(plan: Plan, batch: TaskBatch) -> tuple[str, ...]:
-    """What a measured machine leaves to guessing, such as tasks outside the measured range."""
+    """Where the times come from on this node, and what a measured machine leaves to guessing."""
+    notes = time_notes(batch, plan.node)
     if plan.hardware is None:
-        return ()
+        return notes
     from hybrid_ml_scheduler.hardware import assumptions
 
-    return tuple(assumptions(Path(plan.hardware), batch))
+    return (*notes, *assumptions(Path(plan.hardware), batch))
 
 
 def run_race(

@@ -83,9 +83,10 @@ def _factor(batch: TaskBatch, choice: ArrivalChoice, span: float, node: Node | N
 
 def _gpu_seconds(batch: TaskBatch, node: Node | None) -> tuple[float, int]:
     """GPU-seconds of all tasks, as a mean over the node's GPUs, and how many GPUs there are."""
-    from hybrid_ml_scheduler.physics import Node, durations  # compiled code: only when a load is asked for
+    from hybrid_ml_scheduler.physics import Gpu, Node, durations  # compiled code: only when a load is asked for
 
-    used = Node() if node is None else node
+    usual = Node(gpus=(Gpu(type=batch.gpu_types[0]),) * Node().num_gpus) if batch.gpu_types else Node()
+    used = usual if node is None else node
     seconds = durations(batch, used)
     each = seconds.gpu_s[:, seconds.gpu_kind].mean(axis=1)
     return float((each * batch.gpus_required).sum()), used.num_gpus

@@ -7,15 +7,18 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from io import TextIOWrapper
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
 
-__all__ = ["read_text", "written"]
+__all__ = ["MOST_BYTES", "read_text", "written"]
 
 _GZIP_MAGIC = b"\x1f\x8b"
+# Some ten million tasks; what is read grows to several times its size while it is taken apart.
+MOST_BYTES = 512 * 2**20
+_LOOKED_AT = 4096
 
 
 def read_text(path: Path) -> str:
@@ -23,7 +26,8 @@ def read_text(path: Path) -> str:
     data = _bytes(path)
     if data.startswith(_GZIP_MAGIC):
         try:
-            data = gzip.decompress(data)
+            with gzip.GzipFile(fileobj=BytesIO(data)) as packed:
+                data = _whole(path, packed.read(MOST_BYTES + 1))
         except (OSError, EOFError, zlib.error) as error:
             raise WorkloadError(f"{path}: the gzip data is damaged ({error}).") from error
     try:
@@ -37,14 +41,25 @@ def read_text(path: Path) -> str:
 
 
 def _bytes(path: Path) -> bytes:
+    """The file's bytes, of which no more are ever read than a file may have: a pipe or device has no end."""
     try:
-        return path.read_bytes()
+        with open(path, "rb") as file:
+            begin = file.read(_LOOKED_AT)
+            if b"\0" in begin and not begin.startswith(_GZIP_MAGIC):
+                raise WorkloadError(f"{path}: this is not text: it holds zero bytes.")
+            return _whole(path, begin + file.read(max(0, MOST_BYTES + 1 - len(begin))))
     except FileNotFoundError as error:
         raise WorkloadError(f"{path}: there is no such file.") from error
     except IsADirectoryError as error:
         raise WorkloadError(f"{path}: this is a directory, not a file.") from error
     except (OSError, ValueError) as error:
         raise WorkloadError(f"{path}: the file cannot be read ({_reason(error)}).") from error
+
+
+def _whole(path: Path, data: bytes) -> bytes:
+    if len(data) > MOST_BYTES:
+        raise WorkloadError(f"{path}: the file holds more than {MOST_BYTES // 2**20:,} MB of text, unpacked.")
+    return data
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -15,18 +15,21 @@ from hybrid_ml_scheduler.workload.csv_file import batch_from_table
 from hybrid_ml_scheduler.workload.files import read_text
 from hybrid_ml_scheduler.workload.generator import check_seed, generate
 from hybrid_ml_scheduler.workload.missing_times import missing_time_notes
+from hybrid_ml_scheduler.workload.named_type import with_named_type
+from hybrid_ml_scheduler.workload.own_gaps import complete_table, mapped
 from hybrid_ml_scheduler.workload.parameters import WorkloadParameters
 from hybrid_ml_scheduler.workload.parts import WHOLE, Part, parents_within
 from hybrid_ml_scheduler.workload.presets import PRESETS, preset
-from hybrid_ml_scheduler.workload.table import csv_table
-from hybrid_ml_scheduler.workload.traces import TraceOptions, completed, detected, dialect_named
+from hybrid_ml_scheduler.workload.table import Table, csv_table
+from hybrid_ml_scheduler.workload.traces import DIALECTS, OWN, TraceOptions, completed, detected, dialect_named
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.physics import Node
 
 __all__ = ["load", "resolve"]
 
-_OWN_OPTIONS = ("arrival_scale", "target_load", "gpus")
+_OWN_OPTIONS = ("arrival_scale", "target_load", "gpus", "gpu_type", "memory_low_mb", "memory_high_mb")
+_MAP = "map"
 _FILE_VALUES = ("arrival_rate", "noise_sigma")
 
 
@@ -49,28 +52,41 @@ def load(
     check_seed(seed)
     if limit is not None and limit < 1:
         raise PlanError(f"limit = {limit} must be at least 1.")
-    where = Path(path)
+    where, given = Path(path), dict(options or {})
+    names = given.pop(_MAP, {})
+    if names and dialect not in (None, OWN):
+        raise PlanError(f"--map renames columns of a CSV, and {where} is read as {dialect}.")
     chosen = None if dialect is None else dialect_named(dialect)
     text = read_text(where)
-    form = chosen or detected(where, text)
-    wanted = TraceOptions.from_mapping(options)
+    form = chosen or (DIALECTS[OWN] if names else detected(where, text))
+    wanted = TraceOptions.from_mapping(given)
     if form.read is None:
-        for name in options or {}:
+        for name in given:
             if name not in _OWN_OPTIONS:
                 raise PlanError(
                     f"{where}: the trace option '{name}' does not apply to the own CSV, which takes "
                     f"{', '.join(_OWN_OPTIONS)}."
                 )
-        batch = _beginning(batch_from_table(csv_table(where, text)), limit, where, part)
-        return _own(batch, wanted, rate, node)
+        batch = _own_batch(csv_table(where, text), names, seed, wanted)
+        return _own(_beginning(batch, limit, where, part), wanted, rate, node)
     records = form.read(where, text, wanted)
     return completed(records, str(where), seed=seed, limit=limit, options=wanted, rate=rate, node=node, part=part)
+
+
+def _own_batch(table: Table, names: Mapping[str, str], seed: int, options: TraceOptions) -> TaskBatch:
+    """The own CSV with foreign names mapped and gaps filled, each with its note."""
+    table, mapped_notes = mapped(table, names)
+    table, notes = complete_table(table, seed, options)
+    batch = batch_from_table(table)
+    return replace(batch, assumptions=(*batch.assumptions, *mapped_notes, *notes))
 
 
 def _own(batch: TaskBatch, options: TraceOptions, rate: float | None, node: Node | None) -> TaskBatch:
     """The own CSV as it will be run: what it does not say is said, and arrival times are as asked."""
     choice = ArrivalChoice(scale=options.arrival_scale, rate=rate, load=options.target_load, gpus=options.gpus)
     notes = missing_time_notes(batch)
+    if options.gpu_type is not None:
+        batch = with_named_type(batch, options.gpu_type, node)
     if choice.is_asked:
         batch, text = with_arrivals(batch, choice, node)
         notes.append(f"arrival_scale: {text}")

@@ -24,12 +24,17 @@ def test_the_default_node_is_one_cpu_and_four_equal_gpus() -> None:
     assert node.electricity_usd_kwh == 0.15
 
 
-@pytest.mark.parametrize("name", [item.name for item in fields(Gpu)])
+@pytest.mark.parametrize("name", [item.name for item in fields(Gpu) if item.name != "type"])
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])
 def test_a_gpu_with_an_impossible_property_is_named(name: str, value: float) -> None:
-    broken = replace(Gpu(), **{name: value})
+    change: dict[str, Any] = {name: value}
+    broken = replace(Gpu(), **change)
     with pytest.raises(PlanError, match=rf"^physics\.gpu_1\.{name} = {value:g} must be .*\.$"):
         Node(gpus=(Gpu(), broken))
+
+
+def changes(name: str) -> dict[str, Any]:
+    return {name: 0.0}
 
 
 @pytest.mark.parametrize("name", [item.name for item in fields(Cpu)])
@@ -41,12 +46,12 @@ def test_a_cpu_with_an_impossible_property_is_named(name: str) -> None:
 @pytest.mark.parametrize("name", ["speed", "memory_mb", "bandwidth_mb_s"])
 def test_what_divides_or_holds_must_be_above_zero(name: str) -> None:
     with pytest.raises(PlanError, match="above 0"):
-        Node(gpus=(replace(Gpu(), **{name: 0.0}),))
+        Node(gpus=(replace(Gpu(), **changes(name)),))
 
 
 @pytest.mark.parametrize("name", ["power_w", "idle_power_w", "price_usd_s", "launch_s"])
 def test_what_is_only_counted_may_be_zero(name: str) -> None:
-    Node(gpus=(replace(Gpu(), **{name: 0.0}),))
+    Node(gpus=(replace(Gpu(), **changes(name)),))
 
 
 @pytest.mark.parametrize(

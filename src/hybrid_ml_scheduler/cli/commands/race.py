@@ -92,6 +92,13 @@ def race(
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="A figure of a trace assumption; repeat for more."),
     ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="OURS=THEIRS", help="A column of a foreign CSV, e.g. duration=run_s; repeat."),
+    ] = None,
+    gpu_type: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="Type of all GPUs, e.g. h200; `hms nodes` lists them.")
+    ] = None,
     plan: Annotated[Path | None, typer.Option(help="A plan file (.toml, .yaml); flags override it.")] = None,
     hardware: Annotated[Path | None, typer.Option(help="A hardware profile made by `hms profile`.")] = None,
     output: Annotated[Format, typer.Option("--format", help="A table or JSON.")] = Format.TABLE,
@@ -120,6 +127,8 @@ def race(
             schedulers=tuple(scheduler or ()),
             dialect=dialect,
             options=tuple(option or ()),
+            columns=tuple(columns or ()),
+            gpu_type=gpu_type,
             plan=plan,
             hardware=hardware,
         )

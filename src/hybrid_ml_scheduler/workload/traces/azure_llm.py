@@ -21,9 +21,6 @@ def read(table: Table, options: TraceOptions) -> Records:
     """A request is one task: its prompt at one rate, its output at another."""
     arrival = table.seconds("TIMESTAMP")
     prompt, output = table.integers("ContextTokens"), table.integers("GeneratedTokens")
-    empty = np.flatnonzero(prompt + output == 0)
-    if len(empty):
-        table.refuse(int(empty[0]), "a request needs at least one token")
     prompt_s = prompt / options.prompt_tokens_per_s
     gpu_s = prompt_s + output / options.output_tokens_per_s
     (decode, _), (prefill, _) = draws.MODES
@@ -33,7 +30,7 @@ def read(table: Table, options: TraceOptions) -> Records:
         arrival_s=arrival,
         cpu_s=unknown(count),
         gpu_s=gpu_s,
-        intensity=decode + (prefill - decode) * prompt_s / gpu_s,
+        intensity=decode + (prefill - decode) * np.divide(prompt_s, gpu_s, out=np.zeros(len(table)), where=gpu_s > 0.0),
         memory_mb=(prompt + output).astype(np.float64) * options.mb_per_token,
         mode=np.full(count, ANY_MODE),
         parent_offsets=np.zeros(count + 1, dtype=np.int64),

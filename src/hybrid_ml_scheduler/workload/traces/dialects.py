@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.workload.csv_file import REQUIRED_COLUMNS
 from hybrid_ml_scheduler.workload.table import Table, csv_table
-from hybrid_ml_scheduler.workload.traces import azure_llm, openb, philly, swf, wfformat
+from hybrid_ml_scheduler.workload.traces import azure_llm, openb, openb_requests, philly, swf, wfformat
 from hybrid_ml_scheduler.workload.traces.options import TraceOptions
 from hybrid_ml_scheduler.workload.traces.records import Records
 
@@ -69,6 +69,12 @@ _ALL = (
         columns=openb.COLUMNS,
         read=_from_csv(openb.COLUMNS, openb.read),
     ),
+    Dialect(
+        name="openb_requests",
+        about="Alibaba openb pod list without times",
+        columns=openb_requests.COLUMNS,
+        read=_from_csv(openb_requests.COLUMNS, openb_requests.read),
+    ),
 )
 DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for dialect in _ALL})
 
@@ -90,7 +96,10 @@ def detected(path: Path, text: str) -> Dialect:
         return DIALECTS["swf"]
     header = {name.strip().strip('"') for name in first.split(",")}
     shares = {name: _share(header, known.columns) for name, known in DIALECTS.items() if known.columns}
-    best = max(shares, key=lambda name: shares[name])
+    # Among dialects whose columns are all there, the one with the most columns says the most.
+    best = max(shares, key=lambda name: (shares[name], len(DIALECTS[name].columns)))
+    if shares[best] < 0.5 and "arrival_time" in header and header & {"cpu_time", "gpu_time"}:
+        return DIALECTS[OWN]  # with measured times, size and intensity are not needed
     if shares[best] < 0.5:
         raise WorkloadError(
             f"{path}, line 1: {json.dumps(first[:60])} is the beginning of no known dialect ({', '.join(DIALECTS)})."

@@ -13,11 +13,13 @@ from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.validation import validated
 from hybrid_ml_scheduler.workload import draws
 from hybrid_ml_scheduler.workload.arrival_times import ArrivalChoice, with_arrivals
-from hybrid_ml_scheduler.workload.columns import batch_of
+from hybrid_ml_scheduler.workload.columns import batch_of, flat_parents
 from hybrid_ml_scheduler.workload.missing_times import missing_time_notes, share_of
+from hybrid_ml_scheduler.workload.named_type import with_named_type
 from hybrid_ml_scheduler.workload.parts import WHOLE, Part, parents_within
 from hybrid_ml_scheduler.workload.traces.options import TraceOptions
 from hybrid_ml_scheduler.workload.traces.records import ANY_MODE, PARALLEL, SERIAL, Assumption, Records
+from hybrid_ml_scheduler.workload.without_zeros import parents_inherited, zero_seconds_note
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.physics import Node
@@ -48,7 +50,9 @@ def completed(
         gpus=options.gpus,
     )
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what overflows is refused by name below
-        batch = validated(_batch(_first(records, source, limit, part), seed, options), source)
+        batch = validated(_batch(_first(_without_zeros(records, source), source, limit, part), seed, options), source)
+        if options.gpu_type is not None:
+            batch = with_named_type(batch, options.gpu_type, node)
         found, text = with_arrivals(batch, choice, node)
         notes = [] if text is None else [str(Assumption(name="arrival_scale", text=text))]
         return validated(replace(found, assumptions=(*found.assumptions, *notes)), source)
@@ -84,6 +88,34 @@ def _batch(kept: Records, seed: int, options: TraceOptions) -> TaskBatch:
     return replace(batch, assumptions=said)
 
 
+def _without_zeros(records: Records, source: str) -> Records:
+    """Leave out tasks whose measured times are all zero; their children inherit their parents."""
+    zero = (records.cpu_s == 0.0) | (records.gpu_s == 0.0)
+    if not zero.any():
+        return records
+    if zero.all():
+        raise WorkloadError(f"{source}: every task in it takes 0 seconds.")
+    kept, names = np.flatnonzero(~zero), records.task_id[zero].tolist()
+    ids, bounds, flat = records.task_id.tolist(), records.parent_offsets.tolist(), records.parent_ids.tolist()
+    parents = {one: flat[bounds[row] : bounds[row + 1]] for row, one in enumerate(ids)}
+    resolved = parents_inherited(parents, names)
+    offsets, parent_ids = flat_parents([sorted(resolved[ids[row]]) for row in kept.tolist()])
+    name, _, text = zero_seconds_note(len(names), len(records), names).partition(": ")
+    note = Assumption(name=name, text=text)
+    return replace(_rows_of(records, kept), parent_offsets=offsets, parent_ids=parent_ids, notes=(*records.notes, note))
+
+
+def _rows_of(records: Records, rows: IntColumn) -> Records:
+    """Some rows of every column; parents are the caller's business."""
+    names = ("task_id", "arrival_s", "cpu_s", "gpu_s", "intensity", "memory_mb", "mode")
+    return replace(
+        records,
+        kind=tuple(records.kind[row] for row in rows.tolist()) if records.kind else (),
+        requested_s=None if records.requested_s is None else records.requested_s[rows],
+        **{name: getattr(records, name)[rows] for name in names},
+    )
+
+
 class _Streams:
     """The generators of one reading, each with its own name."""
 
@@ -112,16 +144,12 @@ def _first(records: Records, source: str, limit: int | None, part: Part) -> Reco
         records.task_id[by_time[: rows.start]],
         source,
     )
-    names = ("task_id", "cpu_s", "gpu_s", "intensity", "memory_mb", "mode")
     return replace(
-        records,
-        kind=tuple(records.kind[row] for row in order.tolist()) if records.kind else (),
-        requested_s=None if records.requested_s is None else records.requested_s[order],
+        _rows_of(records, order),
         arrival_s=records.arrival_s[order] - records.arrival_s[order].min(),
         parent_offsets=offsets,
         parent_ids=parents,
         notes=(*records.notes, *_part_notes(part, len(by_time), len(order), done)),
-        **{name: getattr(records, name)[order] for name in names},
     )
 
 

@@ -10,7 +10,7 @@ from hybrid_ml_scheduler.workload.table import Table
 from hybrid_ml_scheduler.workload.traces.options import TraceOptions
 from hybrid_ml_scheduler.workload.traces.records import PARALLEL, SERIAL, Assumption, Records, unknown
 
-__all__ = ["COLUMNS", "read"]
+__all__ = ["COLUMNS", "MB_PER_MIB", "gpu_share", "read"]
 
 COLUMNS = (
     "name",
@@ -26,7 +26,7 @@ COLUMNS = (
     "scheduled_time",
 )
 DENSE_FROM_S = 9.0e6
-_MB_PER_MIB = 1.048576
+MB_PER_MIB = 1.048576
 
 
 def read(table: Table, options: TraceOptions) -> Records:
@@ -34,8 +34,8 @@ def read(table: Table, options: TraceOptions) -> Records:
     table.unique("name", table.columns["name"])
     created = table.numbers("creation_time", least=0.0)
     lifetime = _lifetimes(table)
-    share = _gpu_share(table)
-    memory = table.numbers("memory_mib", least=0.0) * _MB_PER_MIB * options.memory_fraction
+    share = gpu_share(table)
+    memory = table.numbers("memory_mib", least=0.0) * MB_PER_MIB * options.memory_fraction
     table.numbers("cpu_milli", least=0.0)
     start = _start(created, options)
     kept = np.flatnonzero(~np.isnan(lifetime) & (created >= start))
@@ -64,11 +64,11 @@ def _lifetimes(table: Table) -> FloatColumn:
     deleted = table.numbers("deletion_time", least=0.0)
     scheduled = table.numbers("scheduled_time", least=0.0, missing=np.nan)
     lifetime = deleted - scheduled
-    table.refuse_first(lifetime <= 0.0, "deletion_time", "after the scheduled_time")
+    table.refuse_first(lifetime < 0.0, "deletion_time", "at or after the scheduled_time")
     return lifetime
 
 
-def _gpu_share(table: Table) -> FloatColumn:
+def gpu_share(table: Table) -> FloatColumn:
     """How many GPUs a pod holds: a fraction of one, or several."""
     gpus, milli = table.integers("num_gpu"), table.numbers("gpu_milli", least=0.0, most=1000.0)
     table.refuse_first((gpus == 1) & (milli == 0.0), "gpu_milli", "above 0 although num_gpu is 1")

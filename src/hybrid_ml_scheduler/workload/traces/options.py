@@ -12,8 +12,11 @@ from hybrid_ml_scheduler.core.nearest import nearest_hint
 
 __all__ = ["TraceOptions"]
 
-_MAY_BE_NONE = frozenset({"arrival_scale", "target_load", "gpus", "start_s"})
-_MAY_BE_ZERO = frozenset({"speedup_sigma", "memory_low_mb", "mb_per_token", "memory_fraction", "start_s"})
+_MAY_BE_NONE = frozenset({"arrival_scale", "target_load", "gpus", "start_s", "gpu_type"})
+_TEXTS = frozenset({"gpu_type"})
+_MAY_BE_ZERO = frozenset(
+    {"speedup_sigma", "memory_low_mb", "mb_per_token", "memory_fraction", "start_s", "lifetime_sigma"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +26,8 @@ class TraceOptions:
     `time_scale` multiplies durations and arrival times alike (a change of unit). `arrival_scale` then multiplies
     arrival times only; or `target_load` chooses that factor so that the GPU times would keep `gpus` GPUs (those of the
     node unless given) busy for that share of the time. `speedup_sigma` spreads the guessed CPU-to-GPU ratios,
-    `memory_low_mb` and `memory_high_mb` bound guessed memory. The next four belong to single dialects (Azure LLM,
-    openb).
+    `memory_low_mb` and `memory_high_mb` bound guessed memory. The next seven belong to single dialects (Azure LLM,
+    openb, openb_requests). `gpu_type` names the type of GPU on which the file's GPU times were measured.
     """
 
     time_scale: float = 1.0
@@ -39,10 +42,14 @@ class TraceOptions:
     mb_per_token: float = 0.131072
     memory_fraction: float = 0.1
     start_s: float | None = None
+    lifetime_median_s: float = 600.0
+    lifetime_sigma: float = 1.5
+    gpu_type: str | None = None
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            _check(item.name, getattr(self, item.name))
+            if item.name not in _TEXTS:
+                _check(item.name, getattr(self, item.name))
         if self.arrival_scale is not None and self.target_load is not None:
             raise PlanError("Trace option arrival_scale cannot be given together with target_load.")
         if self.memory_low_mb > self.memory_high_mb:
@@ -58,8 +65,12 @@ class TraceOptions:
         for name in values or {}:
             if name not in known:
                 raise PlanError(f"There is no trace option '{name}'{nearest_hint(name, known)}")
-        numbers: dict[str, Any] = {name: _number(name, value) for name, value in (values or {}).items()}
+        numbers: dict[str, Any] = {name: _value(name, value) for name, value in (values or {}).items()}
         return cls(**numbers)
+
+
+def _value(name: str, value: object) -> float | str | None:
+    return str(value) if name in _TEXTS and value is not None else _number(name, value)
 
 
 def _number(name: str, value: object) -> float | None:

@@ -18,9 +18,9 @@ def read(table: Table, options: TraceOptions) -> Records:
     """A job is one GPU task whose measured time is its GPU-seconds."""
     del options
     arrival = table.seconds("timestamp")
-    duration = table.numbers("duration", above=0.0)
+    duration = table.numbers("duration", least=0.0)
     gpus = table.integers("num_gpus", least=1)
-    gpu_s = table.numbers("gpu_time", above=0.0)
+    gpu_s = table.numbers("gpu_time", least=0.0)
     expected = duration * gpus
     table.refuse_first(np.abs(gpu_s - expected) > _TOLERANCE * expected, "gpu_time", "duration times num_gpus")
     count = len(table)

@@ -98,8 +98,8 @@ def _memory(
 
 
 def _parents(table: Table, jobs: IntColumn, usable: np.ndarray) -> tuple[IntColumn, IntColumn, list[Assumption]]:
-    """The preceding job, where the log names one, is a parent; one that was left out is forgotten, and said so."""
-    before = table.integers("preceding_job", least=-1)
+    """The preceding job, where the log names one, is a parent; of one that was left out, the job it waited for."""
+    before = table.integers("preceding_job", least=-1).copy()
     known = set(jobs.tolist())
     named = before > 0
     for row in np.flatnonzero(named).tolist():
@@ -107,6 +107,12 @@ def _parents(table: Table, jobs: IntColumn, usable: np.ndarray) -> tuple[IntColu
             table.refuse(row, f"job {jobs[row]} depends on itself")
         if int(before[row]) not in known:
             table.refuse(row, f"job {jobs[row]} depends on job {before[row]}, which does not exist")
+    row_of = {job: row for row, job in enumerate(jobs.tolist())}
+    for row in np.flatnonzero(named).tolist():
+        for _ in range(len(jobs)):  # a chain cannot be longer, unless it is a cycle, which is refused later
+            if before[row] <= 0 or usable[row_of[int(before[row])]]:
+                break
+            before[row] = before[row_of[int(before[row])]]
     held = named & np.isin(before, jobs[usable]) & usable
     lengths = held[usable].astype(np.int64)
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)

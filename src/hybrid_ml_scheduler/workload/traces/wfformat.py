@@ -45,7 +45,7 @@ def read(path: Path, text: str, options: TraceOptions) -> Records:
     return Records(
         task_id=np.arange(count),
         arrival_s=np.zeros(count),
-        cpu_s=np.array([_number(path, name, run, "runtimeInSeconds", above_zero=True) for name, _, run in tasks]),
+        cpu_s=np.array([_number(path, name, run, "runtimeInSeconds") for name, _, run in tasks]),
         gpu_s=unknown(count),
         intensity=intensity,
         memory_mb=memory,
@@ -157,13 +157,12 @@ def _order(path: Path, names: Sequence[str], parents: _Graph) -> list[int]:
     return sorted(range(len(names)), key=lambda row: (level[row], row))
 
 
-def _number(path: Path, name: str, entry: Mapping[str, Any], key: str, *, above_zero: bool = False) -> float:
+def _number(path: Path, name: str, entry: Mapping[str, Any], key: str) -> float:
     value = entry.get(key)
     sound = isinstance(value, (int, float)) and not isinstance(value, bool)
     number = float(value) if sound and abs(value) < _ABSURD else math.nan  # type: ignore[arg-type]
-    if not (number > 0.0 if above_zero else number >= 0.0):
-        demand = "above 0" if above_zero else "of at least 0"
-        _refuse(path, f"'{name}' has {key} = {value!r}, which is not a finite number {demand}")
+    if not number >= 0.0:
+        _refuse(path, f"'{name}' has {key} = {value!r}, which is not a finite number of at least 0")
     return number
 
 

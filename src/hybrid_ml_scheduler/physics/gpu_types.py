@@ -1,0 +1,127 @@
+"""A catalogue of GPU types: published figures, and example prices that are meant to be edited.
+
+Figures are those of the makers' data sheets (peak FP32 without tensor cores, memory bandwidth, board power); a bus is
+16, 32 or 64 GB/s for PCIe 3, 4 or 5 with sixteen lanes. Prices are examples of the order of on-demand prices of large
+clouds, rounded, not quotations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.nearest import nearest_hint
+from hybrid_ml_scheduler.core.tasks import FloatColumn
+
+__all__ = ["GPU_TYPES", "PRICES_OF", "REFERENCE_TYPE", "GpuCurves", "GpuType", "gpu_type", "seconds_ratio", "type_in"]
+
+PRICES_OF = "2024"
+_PCIE_3, _PCIE_4, _PCIE_5 = 16_000.0, 32_000.0, 64_000.0
+# The default GPU of the physics (8,000 MB, PCIe 3, 50 W) is that of this board.
+REFERENCE_TYPE = "p4"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GpuCurves:
+    """Measured seconds of one GPU over problem size, as logarithms: streaming (intensity 0), matrix product (1)."""
+
+    log_size: FloatColumn
+    log_serial_s: FloatColumn
+    log_dense_s: FloatColumn
+
+    def log_seconds(self, size: FloatColumn, intensity: FloatColumn) -> FloatColumn:
+        """Logarithm of the seconds of each task; beyond the measured sizes as at the nearest one."""
+        at = np.log(size)
+        serial = np.interp(at, self.log_size, self.log_serial_s)
+        dense = np.interp(at, self.log_size, self.log_dense_s)
+        found: FloatColumn = serial + intensity * (dense - serial)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GpuType:
+    """One type of GPU; `curves` and `profile` are there where somebody measured one."""
+
+    name: str
+    title: str
+    memory_mb: float
+    memory_gb_s: float
+    fp32_tflops: float
+    bandwidth_mb_s: float
+    power_w: float
+    price_usd_h: float
+    profile: str = ""
+    curves: GpuCurves | None = None
+
+    def __post_init__(self) -> None:
+        for key in ("memory_mb", "memory_gb_s", "fp32_tflops", "bandwidth_mb_s"):
+            value = getattr(self, key)
+            if not (math.isfinite(value) and value > 0.0):
+                raise PlanError(f"physics.types.{self.name}.{key} = {value:g} must be a finite number above 0.")
+        for key in ("power_w", "price_usd_h"):
+            value = getattr(self, key)
+            if not (math.isfinite(value) and value >= 0.0):
+                raise PlanError(f"physics.types.{self.name}.{key} = {value:g} must be a finite number of at least 0.")
+
+
+def _type(name: str, title: str, figures: tuple[float, float, float, float, float, float]) -> GpuType:
+    memory_gb, memory_gb_s, tflops, bus, power, price = figures
+    return GpuType(
+        name=name,
+        title=title,
+        memory_mb=1000.0 * memory_gb,
+        memory_gb_s=memory_gb_s,
+        fp32_tflops=tflops,
+        bandwidth_mb_s=bus,
+        power_w=power,
+        price_usd_h=price,
+    )
+
+
+# memory GB, memory GB/s, peak FP32 TFLOPS, bus MB/s, board power W, example price $/h
+_ALL = (
+    _type("k80", "Tesla K80 (one of the board's two GPUs)", (12, 240, 4.37, _PCIE_3, 150, 0.45)),
+    _type("p4", "Tesla P4", (8, 192, 5.5, _PCIE_3, 50, 0.60)),
+    _type("p100", "Tesla P100 PCIe 16 GB", (16, 732, 9.3, _PCIE_3, 250, 1.50)),
+    _type("t4", "T4", (16, 320, 8.1, _PCIE_3, 70, 0.50)),
+    _type("v100", "Tesla V100 PCIe 16 GB", (16, 900, 14.0, _PCIE_3, 250, 2.50)),
+    _type("a10", "A10", (24, 600, 31.2, _PCIE_4, 150, 1.00)),
+    _type("l4", "L4", (24, 300, 30.3, _PCIE_4, 72, 0.80)),
+    _type("a100", "A100 PCIe 80 GB", (80, 1935, 19.5, _PCIE_4, 300, 4.00)),
+    _type("l40s", "L40S", (48, 864, 91.6, _PCIE_4, 350, 1.90)),
+    _type("h100", "H100 SXM 80 GB", (80, 3350, 67.0, _PCIE_5, 700, 7.00)),
+    _type("h200", "H200 SXM 141 GB", (141, 4800, 67.0, _PCIE_5, 700, 8.00)),
+)
+GPU_TYPES: Mapping[str, GpuType] = MappingProxyType({one.name: one for one in _ALL})
+
+
+def gpu_type(name: str, own: Sequence[GpuType] = ()) -> GpuType:
+    """A type by name, a plan's own before the catalogue's; an unknown one is refused with the nearest."""
+    known = {**GPU_TYPES, **{one.name: one for one in own}}
+    if name not in known:
+        hint = nearest_hint(name, known)
+        raise PlanError(f"There is no GPU type {name!r}{hint} `hms nodes` lists them; physics.types adds one.")
+    return known[name]
+
+
+def type_in(text: str) -> str:
+    """The type whose name stands in a device's name such as "NVIDIA H200"; "" if none does."""
+    words = text.lower().replace("-", " ").replace("_", " ").split()
+    return next((name for name in GPU_TYPES if name in words), "")
+
+
+def seconds_ratio(source: GpuType, target: GpuType, size: FloatColumn, intensity: FloatColumn) -> FloatColumn:
+    """Seconds on the target over seconds on the source: by measured curves where both have them, else as published."""
+    if source.curves is not None and target.curves is not None:
+        logs = target.curves.log_seconds(size, intensity) - source.curves.log_seconds(size, intensity)
+    else:
+        dense = math.log(source.fp32_tflops / target.fp32_tflops)
+        stream = math.log(source.memory_gb_s / target.memory_gb_s)
+        logs = intensity * dense + (1.0 - intensity) * stream
+    found: FloatColumn = np.exp(logs)
+    return found

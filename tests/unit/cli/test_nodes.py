@@ -1,0 +1,49 @@
+"""`hms nodes` lists GPU types; `--gpu-type` and `--map` reach the race; bad values get one sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hybrid_ml_scheduler.cli.main import run
+from tests.unit.workload.comparing import DATA
+
+
+def test_the_catalogue_is_listed_for_people_and_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["nodes"]) == 0
+    table = capsys.readouterr().out
+    assert "h200" in table
+    assert "examples of 2024" in table
+    assert run(["nodes", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {"k80", "v100", "h200"} <= {one["name"] for one in found["gpu_types"]}
+
+
+def test_a_race_takes_a_gpu_type_and_a_mapping(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "foreign.csv"
+    path.write_text("start,run_s\n0,30\n5,60\n")
+    flags = ["--map", "duration=run_s", "--map", "arrival_time=start", "--scheduler", "gpu_only", "--format", "json"]
+    times = []
+    for name in ("t4", "h200"):
+        assert run(["race", "--workload", str(path), "--gpu-type", name, "--gpus", "1", *flags]) == 0
+        result = json.loads(capsys.readouterr().out)
+        times.append(result["schedulers"]["gpu_only"]["mean_time_s"])
+        assert any(f"GPU seconds on {name} (2 tasks): 2 from the CPU time" in note for note in result["assumptions"])
+    assert times[0] > times[1]
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--gpu-type", "h2000"], "no GPU type 'h2000'"),
+        (["--map", "duration"], "must have the form OURS=THEIRS"),
+        (["--map", "size=a", "--map", "size=b"], "names 'size' more than once"),
+    ],
+)
+def test_bad_flags_get_one_sentence(flags: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["race", "--workload", str(DATA / "own.csv"), *flags]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert "Traceback" not in error
