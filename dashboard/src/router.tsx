@@ -17,6 +17,10 @@ export const router = createBrowserRouter([
         lazy: async () => ({ Component: (await import("@/features/strategy/StrategyView")).StrategyView }),
       },
       {
+        path: "node",
+        lazy: async () => ({ Component: (await import("@/features/node/NodeView")).NodeView }),
+      },
+      {
         path: "tasks",
         lazy: async () => ({ Component: (await import("@/features/tasks/TasksView")).TasksView }),
       },

@@ -12,7 +12,7 @@ from tests.e2e.browser import Tab, settled, tab
 from tests.e2e.conftest import DASHBOARD
 
 AXE = DASHBOARD / "node_modules" / "axe-core" / "axe.min.js"
-VIEWS = ("/", "/strategies/hybrid_ml", "/tasks", "/history")
+VIEWS = ("/", "/strategies/hybrid_ml", "/node", "/tasks", "/history")
 NAME_OF_FOCUS = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText ?? ''"
 PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844},
@@ -91,7 +91,7 @@ def test_everything_in_the_race_is_reached_by_tab_alone(watcher: Tab, standing: 
 
 
 def test_the_race_tells_its_order_to_a_screen_reader(watcher: Tab, standing: LiveService) -> None:
-    page = watcher.open("/?metric=time")
+    page = watcher.open("/?metric=time&window=run")
     links = page.get_by_role("list", name="Race, best first").get_by_role("link")
     spoken = sorted(str(link.get_attribute("aria-label")) for link in links.all())
     assert [text.split(".")[0] for text in spoken] == [str(rank) for rank in range(1, len(spoken) + 1)]

@@ -230,7 +230,7 @@ def test_the_statistics_of_tasks_are_the_services(watcher: Tab, standing: LiveSe
         assert text == "·" if value is None else abs(float(text.replace("−", "-")) - value) <= 0.0501
 
 
-@pytest.mark.parametrize("path", ["/", "/strategies/rl_agent", "/tasks", "/history"])
+@pytest.mark.parametrize("path", ["/", "/strategies/rl_agent", "/node", "/tasks", "/history"])
 def test_every_widget_explains_what_it_shows(watcher: Tab, standing: LiveService, path: str) -> None:
     page = watcher.open(path)
     expect(page.locator("main section.glass").first).to_be_visible()

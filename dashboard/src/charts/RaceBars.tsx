@@ -150,7 +150,9 @@ interface RowProps {
 
 /** The row as a screen reader says it: all that the eye is given. */
 function spokenRow(racer: Placed): string {
-  const extras = racer.extras.map((extra) => `, ${extra.label.toLowerCase()} ${extra.text}`);
+  const extras = racer.extras.map((extra) =>
+    extra.key === "gap" ? `, ${extra.text} above the bound` : `, ${extra.label.toLowerCase()} ${extra.text}`,
+  );
   return `${racer.rank}. ${racer.label}: ${racer.text}${extras.join("")}`;
 }
 

@@ -9,6 +9,7 @@ import type {
   LedgerPage,
   LoadHistory,
   Models,
+  NodeMotion,
   Preset,
   ServiceCard,
   Stats,
@@ -87,6 +88,19 @@ export function useStats(window: WindowKey, scheduler: string): UseQueryResult<S
     queryFn: () =>
       ask<Stats>(`/api/stats?window=${asked}&scheduler=${encodeURIComponent(scheduler)}${ofRun(run)}`),
     refetchInterval: usePace(4000),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** The devices of two strategies around now; asked for every second while the race moves. */
+export function useNode(names: readonly [string, string] | null, spanS: number): UseQueryResult<NodeMotion> {
+  const chosen = [...new Set(names ?? [])].map((name) => `scheduler=${encodeURIComponent(name)}`).join("&");
+  const run = useStoredRun();
+  return useQuery({
+    queryKey: ["node", chosen, spanS, run],
+    queryFn: () => ask<NodeMotion>(`/api/node?${chosen}&seconds=${spanS}${ofRun(run)}`),
+    enabled: names !== null,
+    refetchInterval: usePace(1000),
     placeholderData: keepPreviousData,
   });
 }

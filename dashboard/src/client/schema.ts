@@ -184,6 +184,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/history/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Trace
+         * @description Download what the devices did as a trace that Perfetto opens (ui.perfetto.dev).
+         */
+        get: operations["trace_api_history_trace_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/history/trend": {
         parameters: {
             query?: never;
@@ -236,6 +256,26 @@ export interface paths {
          * @description Return the retraining history of one run, or of all, newest first.
          */
         get: operations["models_api_models_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/node": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Node
+         * @description Return what runs and waits on every device of some strategies, around the last arrival.
+         */
+        get: operations["node_api_node_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1392,6 +1432,37 @@ export interface components {
             size: number;
         };
         /**
+         * NodeMotion
+         * @description The whole node around the last arrival of a run, for a few strategies.
+         */
+        NodeMotion: {
+            /** Begin S */
+            begin_s: number;
+            /** Devices */
+            devices: string[];
+            /** End S */
+            end_s: number;
+            /**
+             * Is Complete
+             * @description False where parts of tasks long before may be missing.
+             */
+            is_complete: boolean;
+            /**
+             * Now S
+             * @description Simulated time of the last arrival.
+             */
+            now_s: number;
+            /** Run Id */
+            run_id: number | null;
+            /** Strategies */
+            strategies: components["schemas"]["StrategyMotion"][];
+            /**
+             * Times S
+             * @description Moments from `begin_s` to now.
+             */
+            times_s: number[];
+        };
+        /**
          * Notification
          * @description Something a person should notice.
          */
@@ -1520,6 +1591,23 @@ export interface components {
              * @enum {string}
              */
             verdict: "first" | "second" | "none";
+        };
+        /**
+         * Parts
+         * @description Parts of tasks as columns, by their beginning.
+         */
+        Parts: {
+            /** Begin S */
+            begin_s: number[];
+            /**
+             * Device
+             * @description Place in `devices`: 0 is the CPU.
+             */
+            device: number[];
+            /** End S */
+            end_s: number[];
+            /** Task Id */
+            task_id: number[];
         };
         /**
          * Percentiles
@@ -2104,6 +2192,35 @@ export interface components {
             learns: boolean;
             /** Name */
             name: string;
+        };
+        /**
+         * StrategyMotion
+         * @description One strategy's devices around now; what begins later than now waits in a queue.
+         */
+        StrategyMotion: {
+            /**
+             * Free In S
+             * @description Seconds until each device has done all that is promised to it.
+             */
+            free_in_s: number[];
+            /**
+             * Left Out
+             * @description Parts in this stretch of time that are not sent, because there are too many.
+             */
+            left_out: number;
+            parts: components["schemas"]["Parts"];
+            /** Scheduler */
+            scheduler: string;
+            /**
+             * Waiting
+             * @description Parts that wait at each of `times_s`.
+             */
+            waiting: number[];
+            /**
+             * Waiting Now
+             * @description Parts that wait now, for each device.
+             */
+            waiting_now: number[];
         };
         /**
          * TaskAdvice
@@ -2888,6 +3005,87 @@ export interface operations {
             };
         };
     };
+    trace_api_history_trace_get: {
+        parameters: {
+            query: {
+                /** @description The present run where it is left out. */
+                run_id?: number | null;
+                /** @description Up to four strategies. */
+                scheduler: string[];
+                /** @description How many of the run's newest tasks. */
+                tasks?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A Chrome trace. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     trend_api_history_trend_get: {
         parameters: {
             query?: {
@@ -3033,6 +3231,87 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Models"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    node_api_node_get: {
+        parameters: {
+            query: {
+                /** @description The present run where it is left out. */
+                run_id?: number | null;
+                /** @description Up to four strategies. */
+                scheduler: string[];
+                /** @description Simulated seconds before and after now. */
+                seconds?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeMotion"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Request Entity Too Large: The body is too large. */

@@ -17,6 +17,8 @@ interface Ranked {
   value: number;
 }
 
+/** A handful of tasks says nothing about reasons. */
+const ENOUGH = 10;
 /** Closer than this is called level. */
 const LEVEL = 0.005;
 /** A part that makes up this much of a difference is its reason. */
@@ -139,5 +141,7 @@ export function leadOf(rows: readonly Comparison[], metric: MetricCard, words: s
   const [best, worst] = [order[0], order.at(-1)];
   if (!best || !worst) return { who: `No task has finished ${words}.`, why: "" };
   const differ = order.length > 1 && worst.value > best.value * (1 + LEVEL);
-  return { who: whoLeads(order, metric, words, label), why: differ ? whyOf(order, metric, label) : "" };
+  const few = best.row.tasks < ENOUGH ? "These are too few tasks to say why." : "";
+  const why = differ ? few || whyOf(order, metric, label) : "";
+  return { who: whoLeads(order, metric, words, label), why };
 }

@@ -44,11 +44,16 @@ export function windowWords(name: WindowKey, tasks: number | undefined): string 
   return `over the whole run${amount}`;
 }
 
-/** The search part of a link to another view: the window goes along, for it is one choice for all. */
+/** The search part of a link to another view: the window and the run that is looked at go along. */
 export function useWindowSearch(): string {
   const [params] = useView();
-  const wish = params.get("window");
-  return wish === null ? "" : `?window=${encodeURIComponent(wish)}`;
+  const kept = new URLSearchParams();
+  for (const key of ["run", "window"]) {
+    const wish = params.get(key);
+    if (wish !== null) kept.set(key, wish);
+  }
+  const text = kept.toString();
+  return text === "" ? "" : `?${text}`;
 }
 
 export interface ChosenWindow {

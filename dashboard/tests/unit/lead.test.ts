@@ -85,6 +85,11 @@ describe("the sentence about who leads", () => {
     );
   });
 
+  it("gives no reason for a handful of tasks", () => {
+    const few = [SPLITTER, QUICK].map((one) => ({ ...one, tasks: 9 }));
+    expect(said(few).why).toBe("These are too few tasks to say why.");
+  });
+
   it("has nothing to say without tasks, and does not race one against itself", () => {
     expect(said([{ ...QUICK, tasks: 0 }])).toEqual({
       who: "No task has finished since the last shift.",

@@ -26,6 +26,7 @@ from hybrid_ml_scheduler.service.background import going_on
 from hybrid_ml_scheduler.service.catalog import CatalogDesk
 from hybrid_ml_scheduler.service.control.casting import Casting
 from hybrid_ml_scheduler.service.control.opening import Backstage, open_stage
+from hybrid_ml_scheduler.service.devices import DeviceHistory
 from hybrid_ml_scheduler.service.followed_catalog import FollowedCatalog
 from hybrid_ml_scheduler.service.following import FollowedRace, follow
 from hybrid_ml_scheduler.service.stored_runs import StoredRuns
@@ -115,6 +116,7 @@ async def _raced(
                 race=desk,
                 archive=ArchiveDesk(store, cache, desk),
                 runs=StoredRuns(store, desk),
+                devices=DeviceHistory(store, cache, desk),
                 catalog=catalog,
                 hub=hub,
                 screen=board,
@@ -138,6 +140,7 @@ async def _followed(settings: Settings, telemetry: Telemetry, cache: Cache) -> A
                 race=race,
                 archive=ArchiveDesk(store, cache, race),
                 runs=StoredRuns(store, race, is_followed=True),
+                devices=DeviceHistory(store, cache, race),
                 catalog=FollowedCatalog(_about(settings), mirror, store, cache, telemetry),
                 hub=hub,
                 screen=mirror,

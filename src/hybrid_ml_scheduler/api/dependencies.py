@@ -7,10 +7,11 @@ from typing import Annotated, cast
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
+from hybrid_ml_scheduler.service.devices import DeviceHistory
 from hybrid_ml_scheduler.service.ports import Archive, Catalog, Race, Runs
 from hybrid_ml_scheduler.service.viewers.screen import Screen
 
-__all__ = ["ArchiveDep", "CatalogDep", "RaceDep", "RunsDep", "ScreenDep"]
+__all__ = ["ArchiveDep", "CatalogDep", "DevicesDep", "RaceDep", "RunsDep", "ScreenDep"]
 
 
 async def _race(connection: HTTPConnection) -> Race:
@@ -25,6 +26,10 @@ async def _runs(connection: HTTPConnection) -> Runs:
     return cast("Runs", connection.app.state.services.runs)
 
 
+async def _devices(connection: HTTPConnection) -> DeviceHistory:
+    return cast("DeviceHistory", connection.app.state.services.devices)
+
+
 async def _catalog(connection: HTTPConnection) -> Catalog:
     return cast("Catalog", connection.app.state.services.catalog)
 
@@ -36,5 +41,6 @@ async def _screen(connection: HTTPConnection) -> Screen:
 RaceDep = Annotated[Race, Depends(_race)]
 ArchiveDep = Annotated[Archive, Depends(_archive)]
 RunsDep = Annotated[Runs, Depends(_runs)]
+DevicesDep = Annotated[DeviceHistory, Depends(_devices)]
 CatalogDep = Annotated[Catalog, Depends(_catalog)]
 ScreenDep = Annotated[Screen, Depends(_screen)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hybrid_ml_scheduler.live.hub import Hub
+from hybrid_ml_scheduler.service.devices import DeviceHistory
 from hybrid_ml_scheduler.service.ports import Archive, Catalog, Race, Runs
 from hybrid_ml_scheduler.service.telemetry import Telemetry
 from hybrid_ml_scheduler.service.viewers.screen import Screen
@@ -19,6 +20,7 @@ class Services:
     race: Race
     archive: Archive
     runs: Runs
+    devices: DeviceHistory
     catalog: Catalog
     hub: Hub
     screen: Screen

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, NamedTuple
 
 from hybrid_ml_scheduler.cluster import RunColumns
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.workload.files import written
 
-__all__ = ["TraceWriter"]
+__all__ = ["TRACE_BEGIN", "TRACE_END", "Slice", "TraceWriter", "lane_events", "slice_event"]
 
+TRACE_BEGIN, TRACE_END = '{"displayTimeUnit":"ms","traceEvents":[\n', "\n]}\n"
 _MICROSECONDS = 1e6
+
+
+class Slice(NamedTuple):
+    """A part of a task on the lane of its device."""
+
+    lane: int
+    task_id: int
+    start_s: float
+    finish_s: float
 
 
 class TraceWriter:
@@ -29,14 +39,14 @@ class TraceWriter:
 
     def __enter__(self) -> TraceWriter:
         self._file = self._context.__enter__()
-        self._file.write('{"displayTimeUnit":"ms","traceEvents":[\n')
+        self._file.write(TRACE_BEGIN)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None:
-            self._file.write("\n]}\n")
+            self._file.write(TRACE_END)
         self._context.__exit__(kind, error, trace)
 
     def add(self, name: str, batch: TaskBatch, columns: RunColumns) -> None:
@@ -48,34 +58,40 @@ class TraceWriter:
             self._first = False
 
 
-def _events(process: int, name: str, batch: TaskBatch, columns: RunColumns) -> Iterator[dict[str, object]]:
+def lane_events(process: int, name: str, devices: Sequence[str]) -> Iterator[dict[str, object]]:
+    """Name a strategy's process and the lane of each of its devices."""
     yield {"ph": "M", "pid": process, "name": "process_name", "args": {"name": name}}
     yield {"ph": "M", "pid": process, "name": "process_sort_index", "args": {"sort_index": process}}
-    lanes = {device: lane for lane, device in enumerate(columns.node.device_names)}
-    for device, lane in lanes.items():
+    for lane, device in enumerate(devices):
         yield {"ph": "M", "pid": process, "tid": lane, "name": "thread_name", "args": {"name": device}}
         yield {"ph": "M", "pid": process, "tid": lane, "name": "thread_sort_index", "args": {"sort_index": lane}}
-    for row in range(len(columns)):
-        for device, start, finish in columns.parts(row):
-            yield _slice(process, lanes[device], start, finish, batch, columns, row)
 
 
-def _slice(
-    process: int, lane: int, start: float, finish: float, batch: TaskBatch, columns: RunColumns, row: int
-) -> dict[str, object]:
-    begin = round(start * _MICROSECONDS, 3)
+def slice_event(process: int, part: Slice, facts: Mapping[str, object]) -> dict[str, object]:
+    """Return a part as an event, with what is to be said about its task."""
+    begin = round(part.start_s * _MICROSECONDS, 3)
     return {
         "ph": "X",
         "pid": process,
-        "tid": lane,
+        "tid": part.lane,
         "ts": begin,
         # Rounding both ends alike keeps neighbours on a lane from overlapping.
-        "dur": round(round(finish * _MICROSECONDS, 3) - begin, 3),
-        "name": f"task {int(batch.task_id[row])}",
-        "args": {
+        "dur": round(round(part.finish_s * _MICROSECONDS, 3) - begin, 3),
+        "name": f"task {part.task_id}",
+        "args": dict(facts),
+    }
+
+
+def _events(process: int, name: str, batch: TaskBatch, columns: RunColumns) -> Iterator[dict[str, object]]:
+    yield from lane_events(process, name, columns.node.device_names)
+    lanes = {device: lane for lane, device in enumerate(columns.node.device_names)}
+    for row in range(len(columns)):
+        facts = {
             "gpu_fraction": float(columns.gpu_fraction[row]),
             "size": float(batch.size[row]),
             "intensity": float(batch.compute_intensity[row]),
             "latency_s": float(columns.finish_s[row] - columns.arrival_s[row]),
-        },
-    }
+        }
+        for device, start, finish in columns.parts(row):
+            part = Slice(lane=lanes[device], task_id=int(batch.task_id[row]), start_s=start, finish_s=finish)
+            yield slice_event(process, part, facts)

@@ -27,6 +27,7 @@ from hybrid_ml_scheduler.storage.read.history import (
 from hybrid_ml_scheduler.storage.read.integrity import integrity
 from hybrid_ml_scheduler.storage.read.ledger import ledger
 from hybrid_ml_scheduler.storage.read.load import device_load
+from hybrid_ml_scheduler.storage.read.parts import PartRow, PartsAroundNow, QueueRow, parts_around_now, parts_in_order
 from hybrid_ml_scheduler.storage.read.replay import verify_replay
 from hybrid_ml_scheduler.storage.read.runs import (
     create_run,
@@ -117,6 +118,9 @@ __all__ = [
     "NotOwnerError",
     "NotificationRow",
     "PairedStretches",
+    "PartRow",
+    "PartsAroundNow",
+    "QueueRow",
     "ReplayError",
     "ResultColumns",
     "ResultRow",
@@ -169,6 +173,8 @@ __all__ = [
     "open_store",
     "owned",
     "paired_stretches",
+    "parts_around_now",
+    "parts_in_order",
     "ping",
     "remove_run",
     "result_row",

@@ -32,6 +32,7 @@ async def test_a_viewer_who_leaves_in_the_middle_of_a_message_leaves_no_complain
         race=nothing,
         archive=nothing,
         runs=nothing,
+        devices=nothing,
         catalog=nothing,
         hub=hub,
         screen=Board(hub),

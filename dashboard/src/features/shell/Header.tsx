@@ -8,6 +8,7 @@ import { Ticker } from "./Ticker";
 const VIEWS = [
   { to: "/", label: "Race" },
   { to: "/strategies", label: "Strategies" },
+  { to: "/node", label: "Node" },
   { to: "/tasks", label: "Tasks" },
   { to: "/history", label: "History" },
 ] as const;

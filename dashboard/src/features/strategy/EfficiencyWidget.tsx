@@ -32,7 +32,6 @@ export function EfficiencyWidget({ name }: { name: string }) {
       meaning="How close this strategy comes to the oracle in execution time, and its place among all strategies of this race by each mean, over the tasks of the chosen window; values that read alike share a place. A place is no proof of a difference."
       terms={termsOf("efficiency", "time", "latency", "energy", "cost", "makespan")}
       table={table}
-      foot={`All figures ${words}.`}
     >
       <div className="flex h-full flex-col justify-between gap-2.5 overflow-auto">
         <div>
@@ -44,7 +43,7 @@ export function EfficiencyWidget({ name }: { name: string }) {
             >
               {percent(share, 1)}
             </span>
-            <span className="text-xs text-muted">of the oracle's speed</span>
+            <span className="text-xs text-muted">of the oracle's speed {words}</span>
           </p>
           <div className="mt-2 h-1.5 overflow-hidden rounded-full bg-raised" aria-hidden="true">
             <div

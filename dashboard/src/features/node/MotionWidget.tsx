@@ -1,0 +1,82 @@
+import { NodeGantt } from "@/charts/NodeGantt";
+import { useNode } from "@/client/queries";
+import type { NodeMotion, StrategyMotion } from "@/client/types";
+import { Pick } from "@/features/widgets/Choice";
+import { Answer, Empty } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { count, seconds } from "@/lib/format";
+import { useTheme } from "@/lib/theme";
+import { useView } from "@/lib/url";
+import { useFaces, useRacers } from "@/lib/useStrategy";
+import { deviceLabel } from "@/live/devices";
+import { usePair } from "./pair";
+
+type Side = "left" | "right";
+
+function footOf(motion: NodeMotion, strategy: StrategyMotion): string {
+  const worst = strategy.free_in_s.indexOf(Math.max(...strategy.free_in_s));
+  const waiting = strategy.waiting_now.reduce((sum, n) => sum + n, 0);
+  const queue =
+    waiting === 0
+      ? "Nothing waits now."
+      : `${count(waiting)} parts wait now; ${deviceLabel(motion.devices[worst] ?? "")} is promised to others for ${seconds(strategy.free_in_s[worst])}.`;
+  const missing = strategy.left_out > 0 ? ` ${count(strategy.left_out)} more parts are not drawn.` : "";
+  const older = motion.is_complete ? "" : " Parts of tasks long before may be missing.";
+  return `${queue}${missing}${older}`;
+}
+
+/** One strategy's node in motion, beside another's. */
+export function MotionWidget({ side }: { side: Side }) {
+  const { names, spanS } = usePair();
+  const answer = useNode(names, spanS);
+  const [, change] = useView();
+  const racers = useRacers();
+  const face = useFaces();
+  const theme = useTheme((s) => s.theme);
+  const name = names?.[side === "left" ? 0 : 1];
+  const strategy = answer.data?.strategies.find((one) => one.scheduler === name);
+  const table = () => ({
+    columns: ["scheduler", "task_id", "device", "begin_s", "end_s"],
+    rows: (strategy?.parts.task_id ?? []).map((task, i) => [
+      name,
+      task,
+      answer.data?.devices[strategy?.parts.device[i] ?? 0],
+      strategy?.parts.begin_s[i],
+      strategy?.parts.end_s[i],
+    ]),
+  });
+  return (
+    <Widget
+      title={name ? `Node of ${face(name).label}` : "Node"}
+      meaning={`Every device of this strategy's own node, ${spanS} simulated seconds before and after now. Left of the line: what ran. On the line: what runs. Right of it, pale: what is promised already, which is the queue. A red figure at the edge says how much more is promised beyond it. Press a part to look at its task.`}
+      table={table}
+      controls={
+        name && (
+          <Pick
+            label={`Strategy on the ${side}`}
+            value={name}
+            options={racers.map((racer) => ({ key: racer, label: face(racer).label }))}
+            onChange={(key) => change({ [side]: key })}
+          />
+        )
+      }
+      foot={answer.data && strategy ? footOf(answer.data, strategy) : undefined}
+    >
+      {!name ? (
+        <Empty title="No race yet">The devices move when it begins.</Empty>
+      ) : (
+        <Answer data={strategy} error={answer.error} empty="No task yet">
+          {(found) => (
+            <NodeGantt
+              motion={answer.data as NodeMotion}
+              strategy={found}
+              label={`Devices of ${face(name).label}`}
+              theme={theme}
+              onPick={(task) => change({ task }, true)}
+            />
+          )}
+        </Answer>
+      )}
+    </Widget>
+  );
+}

@@ -1,0 +1,50 @@
+import { Download } from "lucide-react";
+import { Choice } from "@/features/widgets/Choice";
+import { WidgetGrid, type WidgetSpec } from "@/features/widgets/WidgetGrid";
+import { useView } from "@/lib/url";
+import { LoadWidget } from "./LoadWidget";
+import { MotionWidget } from "./MotionWidget";
+import { SPANS, usePair } from "./pair";
+import { QueueWidget } from "./QueueWidget";
+
+const WIDGETS: readonly WidgetSpec[] = [
+  { place: { i: "left", x: 0, y: 0, w: 6, h: 8, minW: 4, minH: 6 }, body: <MotionWidget side="left" /> },
+  { place: { i: "right", x: 6, y: 0, w: 6, h: 8, minW: 4, minH: 6 }, body: <MotionWidget side="right" /> },
+  { place: { i: "queue", x: 0, y: 8, w: 5, h: 9, minW: 4, minH: 5 }, body: <QueueWidget /> },
+  { place: { i: "load", x: 5, y: 8, w: 7, h: 9, minW: 4, minH: 5 }, body: <LoadWidget />, grows: true },
+];
+
+/** The node in motion: two strategies' devices and queues side by side. */
+export function NodeView() {
+  const [, change] = useView();
+  const { names, spanS } = usePair();
+  const options = SPANS.map((span) => ({ key: String(span), label: `± ${span} s` }));
+  const chosen = (names ?? []).map((name) => `scheduler=${encodeURIComponent(name)}`).join("&");
+  return (
+    <>
+      <title>Node · Hybrid ML Scheduler</title>
+      <div className="mb-3 flex flex-wrap items-center gap-2 px-1">
+        <p className="mr-auto max-w-3xl text-sm text-muted">
+          The same tasks at the same moments, on two nodes of the same devices.
+        </p>
+        <Choice
+          label="Simulated seconds around now"
+          value={String(spanS)}
+          options={options}
+          onChange={(key) => change({ span: key === "30" ? null : key })}
+        />
+        {names && (
+          <a
+            className="press"
+            href={`/api/history/trace?${chosen}`}
+            download
+            title="What the devices did with the latest 10,000 tasks; open it at ui.perfetto.dev"
+          >
+            <Download size={14} aria-hidden="true" /> Perfetto trace
+          </a>
+        )}
+      </div>
+      <WidgetGrid view="node" widgets={WIDGETS} />
+    </>
+  );
+}

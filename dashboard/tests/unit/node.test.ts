@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { motionWords, partUnder, sceneOf } from "@/charts/nodeGantt";
+import type { Comparison, NodeMotion, StrategyMotion } from "@/client/types";
+import { burdenOf, heaviest } from "@/features/node/load";
+import { pairOf } from "@/features/node/pair";
+
+const STRATEGY: StrategyMotion = {
+  scheduler: "greedy",
+  parts: { device: [0, 1, 1], task_id: [7, 7, 8], begin_s: [8, 9, 11], end_s: [10.5, 10.2, 12] },
+  left_out: 0,
+  waiting: [0, 1],
+  waiting_now: [0, 1],
+  free_in_s: [0.5, 208],
+};
+const MOTION: NodeMotion = {
+  run_id: 1,
+  now_s: 10,
+  begin_s: 0,
+  end_s: 20,
+  devices: ["cpu", "gpu_0"],
+  times_s: [0, 10],
+  strategies: [STRATEGY],
+  is_complete: true,
+};
+const SIZE = { width: 450, height: 134 };
+
+describe("the node in motion", () => {
+  it("says of every device for how long it is busy and how many wait", () => {
+    expect(motionWords(MOTION, STRATEGY)).toBe("CPU busy for 500 ms; GPU 0 busy for 208 s, 1 waiting");
+    expect(motionWords(MOTION, { ...STRATEGY, free_in_s: [0, 0], waiting_now: [0, 0] })).toBe(
+      "CPU free; GPU 0 free",
+    );
+  });
+
+  it("finds the part under the pointer, on its own device only", () => {
+    const scene = sceneOf(MOTION, SIZE);
+    const [onCpu, onGpu] = [scene.yOf(0) + 5, scene.yOf(1) + 5];
+    expect(partUnder(MOTION, STRATEGY, { x: scene.x(9.5), y: onCpu }, SIZE)).toBe(0);
+    expect(partUnder(MOTION, STRATEGY, { x: scene.x(9.5), y: onGpu }, SIZE)).toBe(1);
+    expect(partUnder(MOTION, STRATEGY, { x: scene.x(11.5), y: onGpu }, SIZE)).toBe(2);
+    expect(partUnder(MOTION, STRATEGY, { x: scene.x(11.5), y: onCpu }, SIZE)).toBeNull();
+  });
+
+  it("calls more work than a second holds an overload", () => {
+    expect([0.5, 0.9, 1, 1.01].map(burdenOf)).toEqual(["calm", "busy", "busy", "over"]);
+    expect(heaviest({ cpu_load: 0.2, gpu_load: 1.3 } as Comparison)).toBe(1.3);
+  });
+
+  it("puts a learner beside a simple rule unless asked otherwise, and never one beside itself", () => {
+    const racers = ["greedy", "hybrid_ml", "earliest_finish"];
+    expect(pairOf(racers, null, null)).toEqual(["hybrid_ml", "earliest_finish"]);
+    expect(pairOf(racers, "greedy", "hybrid_ml")).toEqual(["greedy", "hybrid_ml"]);
+    expect(pairOf(racers, "gone", "gone")).toEqual(["hybrid_ml", "earliest_finish"]);
+    expect(pairOf(["greedy", "random"], null, null)).toEqual(["greedy", "random"]);
+    expect(pairOf([], null, null)).toBeNull();
+  });
+});
