@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.knowledge import checked_level
 from hybrid_ml_scheduler.plans.node_plan import node_from_mapping, node_to_mapping
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, load_plan
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
@@ -35,6 +36,8 @@ class Flags:
     gpu_type: str | None = None
     plan: Path | None = None
     hardware: Path | None = None
+    knowledge: str | None = None
+    spread: float | None = None
 
 
 def plan_of(flags: Flags, default_race: tuple[str, ...] = DEFAULT_RACE) -> Plan:
@@ -43,6 +46,10 @@ def plan_of(flags: Flags, default_race: tuple[str, ...] = DEFAULT_RACE) -> Plan:
     plan = base.with_values(seed=flags.seed, seeds=flags.seeds, workload=_workload(base.workload, flags))
     if flags.gpus is not None or flags.hardware is not None or flags.gpu_type is not None:
         plan = _with_node(plan, flags)
+    if flags.knowledge is not None:
+        plan = replace(plan, knowledge=checked_level("--knowledge", flags.knowledge))
+    if flags.spread is not None:
+        plan = replace(plan, truth=replace(plan.hidden, kind_spread=flags.spread))
     names = flags.schedulers or base.schedulers or default_race
     return replace(plan, schedulers=tuple(dict.fromkeys(names)))
 

@@ -16,6 +16,7 @@ _FLAG_OF_KEY = {
     "workload.arrival_rate": "--rate",
     "workload.dependency_probability": "--dependencies",
     "workload.noise_sigma": "--noise",
+    "truth.kind_spread": "--spread",
     "simulation.num_gpus": "--gpus",
     "simulation.seeds": "--seeds",
     "simulation.seed": "--seed",

@@ -7,11 +7,13 @@ import numpy as np
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.general import Arrivals, Factors, run_general
 from hybrid_ml_scheduler.cluster.kernel import RuleTerms, Written, run_independent, run_shares
+from hybrid_ml_scheduler.cluster.lessons import beliefs_of
 from hybrid_ml_scheduler.core.decisions import NO_GPU
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.protocols import BatchRule, RuleKind
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.validation import parent_rows
+from hybrid_ml_scheduler.learning.duration_model import DurationModel
 from hybrid_ml_scheduler.physics.durations import Durations, batch_terms, durations
 from hybrid_ml_scheduler.physics.node import CoExecution, Node
 
@@ -29,19 +31,23 @@ def run_batch(
     seconds: Durations | None = None,
     free_s: FloatColumn | None = None,
     into: RunColumns | None = None,
+    truth: FloatColumn | None = None,
+    model: DurationModel | None = None,
 ) -> RunColumns:
     """Run every task of the batch by one rule.
 
+    `truth` says how many times its seconds each task really takes on each type of device (CPU first), beside its
+    luck; with a `model` the rule believes what that learns from tasks as they finish (its kinds: those of the batch).
     `seconds` and `into` save repeated work over several strategies; `free_s` (one number a device,
     CPU first) lets independent, noise-free tasks be run chunk by chunk and is updated in place.
     """
     _check_rule(rule, len(batch), node.num_gpus)
     seconds = durations(batch, node) if seconds is None else seconds
     columns = RunColumns.empty(batch, node) if into is None else into
-    if batch.has_dependencies or batch.is_noisy:
+    if batch.has_dependencies or batch.is_noisy or truth is not None or model is not None:
         if free_s is not None:
             raise ValueError("free_s needs independent tasks without luck")
-        _run_general(batch, node, rule, seconds, columns)
+        _run_general(batch, node, rule, seconds, columns, truth, model)
         return columns
     free = np.zeros(node.num_gpus + 1) if free_s is None else free_s
     if _only_shares(batch, node, rule, seconds) and rule.fractions is not None:
@@ -78,22 +84,34 @@ def _only_shares(batch: TaskBatch, node: Node, rule: BatchRule, seconds: Duratio
     )
 
 
-def _run_general(batch: TaskBatch, node: Node, rule: BatchRule, seconds: Durations, columns: RunColumns) -> None:
+def _run_general(
+    batch: TaskBatch,
+    node: Node,
+    rule: BatchRule,
+    seconds: Durations,
+    columns: RunColumns,
+    truth: FloatColumn | None,
+    model: DurationModel | None,
+) -> None:
     ready = columns.ready_s if batch.has_dependencies else np.empty(len(batch))
     parents = np.diff(batch.parent_offsets)
     run_general(
         _rule_terms(rule),
         Arrivals(batch.task_id, batch.arrival_time, parents, *children(batch)),
         batch_terms(batch, node, seconds),
-        _factors(batch, seconds),
-        batch.is_noisy,
+        _factors(batch, seconds, truth),
+        beliefs_of(batch.kind, model),
+        batch.is_noisy or truth is not None or model is not None,
         ready,
         _written(columns),
     )
 
 
-def _factors(batch: TaskBatch, seconds: Durations) -> Factors:
+def _factors(batch: TaskBatch, seconds: Durations, truth: FloatColumn | None) -> Factors:
     """How far the truth is from the estimates; a task's noise is the same on every device."""
+    if truth is not None:
+        both = truth * batch.duration_factor[:, None]
+        return Factors(np.ascontiguousarray(both[:, 0]), np.ascontiguousarray(both[:, 1:]))
     kinds = seconds.gpu_s.shape[1]
     return Factors(batch.duration_factor, np.repeat(batch.duration_factor, kinds).reshape(-1, kinds))
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid_ml_scheduler.cluster.kernel import FASTEST_SPLIT, PRESCRIBED, RuleTerms, Written, write
+from hybrid_ml_scheduler.cluster.lessons import Beliefs, believe, learn_until
 from hybrid_ml_scheduler.cluster.parts import append_part, empty_queues, estimated_end
 from hybrid_ml_scheduler.cluster.ready import pop_ready, push_ready
 from hybrid_ml_scheduler.core.compiled import compiled
@@ -59,26 +60,41 @@ def run_general(
     arrivals: Arrivals,
     tasks: BatchTerms,
     factors: Factors,
+    beliefs: Beliefs,
     noisy: bool,
     ready: FloatColumn,
     out: Written,
 ) -> None:
-    """Run a whole batch from an idle cluster; `ready` is filled with the moment each task may be decided."""
+    """Run a whole batch from an idle cluster; `ready` is filled with the moment each task may be decided.
+
+    With `beliefs` the strategy decides by what it has learned, which is then never quite the truth (so `noisy`).
+    """
     # Unpacked before the loop: within it, every use of a tuple of arrays would count references to all of them.
     kind, fractions, gpus, by_decision, grid, price = rule
     cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
     identity, arrival, open_parents, child_offsets, child_rows = arrivals
     cpu_factor, gpu_factor = factors
+    task_kind, cells, types, shared, prior = beliefs
     count, devices = ready.shape[0], gpu_kind.shape[0] + 1
     free, believed, backlog = np.zeros(devices), np.zeros(devices), np.zeros(devices - 1)
     heads, tails, chain, table = empty_queues(devices, 2 * count if noisy else 0)
     doomed, heap, decided = np.zeros(count, np.bool_), np.empty(count, np.int64), 0
+    learning = cells.shape[0] > 0
+    told, running, turns = np.ones(types.shape[0]), 0, np.empty(count if learning else 0, np.int64)
+    finishing, gpu_type = np.empty_like(turns), np.empty_like(turns)
+    finish, ratios = np.empty(turns.shape[0]), np.zeros((turns.shape[0], 2))
+    believed_gpu, believed_paged = np.empty(gpu_s.shape[1]), np.empty(paged_s.shape[1])
     length = _first_ready(arrival, open_parents, identity, ready, heap)
     while length > 0:
         row = pop_ready(heap, length, ready, identity)
         length -= 1
         now = ready[row]
         fraction, gpu, cpu_part, gpu_part, status = 0.0, NO_GPU, 0.0, 0.0, PARENT_FAILED
+        cpu_true, gpu_true = 0.0, 0.0
+        if learning:
+            running = learn_until(
+                now, finishing, running, finish, turns, task_kind, ratios, gpu_type, cells, types, shared, prior
+            )
         if not doomed[row]:
             # Without noise a device is believed to be free when it is free, and no queue need be walked.
             for device in range(devices):
@@ -86,7 +102,15 @@ def run_general(
                 believed[device] = end
                 if device > 0:
                     backlog[device - 1] = end - now
-            terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule, serial)
+            nominal = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule, serial)
+            terms = nominal
+            if learning:
+                believe(
+                    task_kind[row], cells, types, shared, prior, told, gpu_s[row], paged_s[row], believed_gpu,
+                    believed_paged,
+                )  # fmt: skip
+                seconds = cpu_s[row] * told[0]
+                terms = (seconds, believed_gpu, believed_paged, gpu_kind, memory[row], gpu_memory, memory_rule, serial)
             turn = decided if by_decision else row
             decided += 1
             if kind == PRESCRIBED:
@@ -98,8 +122,16 @@ def run_general(
             if gpu < 0:
                 gpu = least_backlog(backlog)
             fraction, cpu_part, gpu_part, status = split_on(gpu, wanted, terms)
+            cpu_true, gpu_true = cpu_part, gpu_part
+            if learning:
+                _, cpu_true, gpu_true, _ = split_on(gpu, wanted, nominal)
         slower = gpu_factor[row, gpu_kind[gpu]]
-        placed = place_parts(now, gpu, cpu_part, gpu_part, cpu_factor[row], slower, serial, free)
+        placed = place_parts(now, gpu, cpu_true, gpu_true, cpu_factor[row], slower, serial, free)
+        if learning and status < FAILED:
+            ratios[row, 0] = placed[3] / cpu_true if cpu_true > 0.0 else 0.0
+            ratios[row, 1] = placed[4] / gpu_true if gpu_true > 0.0 else 0.0
+            finish[row], turns[row], gpu_type[row] = placed[2], decided, 1 + gpu_kind[gpu]
+            running = push_ready(finishing, running, row, finish, turns)
         if noisy and cpu_part > 0.0:
             append_part(0, 2 * row, now, placed[0], placed[5], cpu_part, 0.0, heads, tails, chain, table)
         if noisy and gpu_part > 0.0:

@@ -13,6 +13,7 @@ from typing import Any
 
 from hybrid_ml_scheduler.cluster.batch import run_batch
 from hybrid_ml_scheduler.cluster.columns import RunColumns
+from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator, Lesson
 from hybrid_ml_scheduler.cluster.precedence import Precedence
 from hybrid_ml_scheduler.cluster.stepping import Cluster
 from hybrid_ml_scheduler.core.capabilities import with_foresight
@@ -21,7 +22,7 @@ from hybrid_ml_scheduler.core.errors import SchedulerError, WorkloadError
 from hybrid_ml_scheduler.core.protocols import Learns, Prepares, RaceContext, Remembers, Scheduler
 from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
 from hybrid_ml_scheduler.physics.durations import Durations
-from hybrid_ml_scheduler.physics.estimator import TaskSeconds
+from hybrid_ml_scheduler.physics.estimator import TaskSeconds, TruthFactor
 from hybrid_ml_scheduler.physics.node import Node
 
 __all__ = ["Simulation"]
@@ -30,6 +31,7 @@ __all__ = ["Simulation"]
 class Simulation:
     """Feed tasks with `offer` in order of (arrival time, id), let time pass with `advance`, end with `drain`.
 
+    With a `learned` estimator the strategy believes what tasks have taught that finished on this cluster.
     `recall` bounds how many finished tasks are remembered as possible parents (`None`: all; 0: none ever come).
     """
 
@@ -41,12 +43,14 @@ class Simulation:
         seed: int = 0,
         options: Mapping[str, Any] | None = None,
         recall: int | None = None,
+        learned: LearnedEstimator | None = None,
     ) -> None:
         self.scheduler = scheduler
-        self.cluster = Cluster(node)
+        self.cluster = Cluster(node, estimator=learned)
+        self.learned = learned
         self.now_s = 0.0
-        self._ready: list[tuple[float, int, Task, float, TaskSeconds | None]] = []
-        self._finishes: list[tuple[float, int, Task, Outcome]] = []
+        self._ready: list[tuple[float, int, Task, TruthFactor, TaskSeconds | None]] = []
+        self._finishes: list[tuple[float, int, Task, Outcome, Lesson | None]] = []
         self._precedence = Precedence(recall)
         self._learner = scheduler if isinstance(scheduler, Learns) else None
         self._foreseer = with_foresight(scheduler)
@@ -54,9 +58,10 @@ class Simulation:
         if isinstance(scheduler, Prepares):
             scheduler.prepare(RaceContext(estimator=self.cluster.estimator, seed=seed, options=options or {}))
 
-    def offer(self, task: Task, luck: float = 1.0, seconds: TaskSeconds | None = None) -> None:
+    def offer(self, task: Task, luck: TruthFactor = 1.0, seconds: TaskSeconds | None = None) -> None:
         """A task arrives; it is decided when time reaches the moment it is ready.
 
+        `luck` is how many times its durations it really takes (one number, or one for each type of device);
         `seconds` hands over durations that were computed for a whole batch.
         """
         if task.arrival_time < self.now_s:
@@ -64,7 +69,7 @@ class Simulation:
         if task.dependencies or self._precedence.active:
             if not self._precedence.active:
                 self._precedence.begin(entry[1] for entry in self._ready)
-            ready_s = self._precedence.offer(task, luck)
+            ready_s = self._precedence.offer(task, luck, seconds)
             if ready_s is None:
                 return
         else:
@@ -127,8 +132,10 @@ class Simulation:
         return outcomes + self.drain()
 
     def _observe(self) -> None:
-        finish_s, _, task, outcome = heapq.heappop(self._finishes)
+        finish_s, _, task, outcome, lesson = heapq.heappop(self._finishes)
         self.now_s = finish_s
+        if self.learned is not None and lesson is not None:
+            self.learned.learn(lesson)
         if self._learner is not None:
             self._learner.observe(task, outcome)
 
@@ -143,15 +150,16 @@ class Simulation:
         else:
             view = cluster.view(ready_s)
             try:
-                outcome = cluster.place(task, self.scheduler.decide(task, view), view, luck, luck)
+                outcome = cluster.place(task, self.scheduler.decide(task, view), view, luck)
             except SchedulerError as error:
                 raise SchedulerError(f"{self.scheduler.name}: {error}") from None
         self._decided += 1
-        if self._learner is not None and not outcome.failed:
-            heapq.heappush(self._finishes, (outcome.finish_s, self._decided, task, outcome))
+        if not outcome.failed and (self._learner is not None or self.learned is not None):
+            lesson = None if self.learned is None else self.learned.lesson(task, outcome)
+            heapq.heappush(self._finishes, (outcome.finish_s, self._decided, task, outcome, lesson))
         if precedence.recall != 0:
             for freed in precedence.placed(outcome):
-                heapq.heappush(self._ready, (freed.ready_s, freed.task.task_id, freed.task, freed.luck, None))
+                heapq.heappush(self._ready, (freed.ready_s, freed.task.task_id, freed.task, freed.luck, freed.seconds))
         return outcome
 
     def capture(self) -> Mapping[str, Any]:
@@ -165,12 +173,16 @@ class Simulation:
             "precedence": self._precedence.capture(),
             "cluster": self.cluster.capture(self.now_s),
             "scheduler": memory,
+            "learned": None if self.learned is None else self.learned.capture(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a captured state."""
         self.now_s, self._decided = state["now_s"], state["decided"]
-        self._ready, self._finishes = list(state["ready"]), list(state["finishes"])
+        self._ready = list(state["ready"])
+        self._finishes = [(*entry, None)[:5] for entry in state["finishes"]]  # older checkpoints hold no lessons
+        if self.learned is not None and state.get("learned") is not None:
+            self.learned.restore(state["learned"])
         self._precedence.restore(state["precedence"])
         self.cluster.restore(state["cluster"])
         if isinstance(self.scheduler, Remembers) and state["scheduler"] is not None:

@@ -10,13 +10,14 @@ import numpy as np
 
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.devices import Device, QueuedPart
+from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
 from hybrid_ml_scheduler.cluster.view import BacklogView
 from hybrid_ml_scheduler.core.compiled import uncompiled
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task
 from hybrid_ml_scheduler.physics import placement
-from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator
+from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TruthFactor
 from hybrid_ml_scheduler.physics.node import Node
 
 __all__ = ["Cluster"]
@@ -29,12 +30,19 @@ _place = uncompiled(placement.place)
 class Cluster:
     """The devices of one strategy, with their queues."""
 
-    __slots__ = ("_serial", "_tariff", "_view", "devices", "estimator", "node")
+    __slots__ = ("_gpu_kinds", "_learns", "_serial", "_tariff", "_view", "devices", "estimator", "node")
 
-    def __init__(self, node: Node, *, window_s: float = 60.0) -> None:
+    def __init__(
+        self, node: Node, *, window_s: float = 60.0, estimator: PhysicsEstimator | LearnedEstimator | None = None
+    ) -> None:
         self.node = node
-        self.estimator = PhysicsEstimator(node)
+        self.estimator = PhysicsEstimator(node) if estimator is None else estimator
         self.devices = [Device(window_s) for _ in range(node.num_gpus + 1)]
+        self._gpu_kinds = self.estimator.gpu_kind.tolist()
+        self._learns = isinstance(estimator, LearnedEstimator)
+        if self._learns:
+            for device in self.devices:  # what is learned is never quite the truth
+                device.expect_luck(0.0)
         self._serial = self.estimator.serial
         self._tariff = self.estimator.tariff
         self._view = BacklogView(self.estimator)
@@ -54,11 +62,13 @@ class Cluster:
         cpu, *gpus = (device.foreseen_end_s(at_s) - at_s for device in self.devices)
         return BacklogView(self.estimator, at_s, cpu, gpus)
 
-    def place(
-        self, task: Task, decision: Decision, view: BacklogView, cpu_factor: float = 1.0, gpu_factor: float = 1.0
-    ) -> Outcome:
-        """Queue the parts of a decided task and return what will come of it; the factors are the truth's."""
+    def place(self, task: Task, decision: Decision, view: BacklogView, factor: TruthFactor = 1.0) -> Outcome:
+        """Queue the parts of a decided task and return what will come of it; the factor is the truth's."""
         gpu = self.chosen_gpu(task, decision, view)
+        if isinstance(factor, tuple):
+            cpu_factor, gpu_factor = factor[0], factor[1 + self._gpu_kinds[gpu]]
+        else:
+            cpu_factor = gpu_factor = factor
         fraction, cpu_part, gpu_part, out_of_memory, failed = self.estimator.parts(task, decision.gpu_fraction, gpu)
         now, identity = view.now_s, task.task_id
         if failed:
@@ -68,8 +78,11 @@ class Cluster:
             for device in self.devices:
                 device.expect_luck(now)
         cpu_device, gpu_device, serial = self.devices[0], self.devices[gpu + 1], self._serial
+        cpu_true, gpu_true = cpu_part, gpu_part
+        if self._learns:
+            _, cpu_true, gpu_true, _, _ = self.estimator.true_parts(task, decision.gpu_fraction, gpu)
         cpu_start, gpu_start, finish, cpu_s, gpu_s, cpu_end, gpu_end = _place(
-            now, cpu_device.free_s, gpu_device.free_s, cpu_part, gpu_part, cpu_factor, gpu_factor, serial
+            now, cpu_device.free_s, gpu_device.free_s, cpu_true, gpu_true, cpu_factor, gpu_factor, serial
         )
         not_before = 0.0
         if cpu_part > 0.0:

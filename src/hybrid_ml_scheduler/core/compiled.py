@@ -22,7 +22,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 MADE_FROM = {
     "learning": ("core", "learning"),
     "physics": ("core", "physics"),
-    "cluster": ("core", "physics", "cluster"),
+    "cluster": ("core", "learning", "physics", "cluster"),
     "schedulers": ("core", "learning", "physics", "schedulers"),
     "training": ("core", "learning", "physics", "cluster", "schedulers", "training"),
     "live": ("core", "physics", "live"),

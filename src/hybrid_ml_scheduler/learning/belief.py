@@ -30,6 +30,7 @@ __all__ = [
     "learn",
     "log_belief",
     "mean_factor",
+    "mean_factors",
     "quantile",
 ]
 
@@ -141,6 +142,15 @@ def mean_factor(
     """The expected measured / nominal seconds."""
     mean, variance, noise = log_belief(kind, device, x, cells, types, shared, prior)
     return math.exp(mean + 0.5 * min(MOST_CORRECTION, variance + noise))
+
+
+@compiled()
+def mean_factors(
+    kind: int, cells: FloatColumn, types: FloatColumn, shared: FloatColumn, prior: FloatColumn, out: FloatColumn
+) -> None:
+    """The expected measured / nominal seconds on every type of device."""
+    for device in range(types.shape[0]):
+        out[device] = mean_factor(kind, device, 0.0, cells, types, shared, prior)
 
 
 @compiled()

@@ -63,7 +63,7 @@ class DurationModel:
     def __init__(self, num_types: int, prior: FloatColumn = NOMINAL_PRIOR, *, kinds: Sequence[str] = ()) -> None:
         self.prior = np.ascontiguousarray(prior, dtype=np.float64)
         self.kinds: dict[str, int] = {}
-        self.cells = np.zeros((max(FIRST_KINDS, len(kinds)), num_types, belief.CELL))
+        self.cells = np.zeros((max(FIRST_KINDS, len(kinds) + 1), num_types, belief.CELL))
         self.types = belief.fresh_types(num_types, self.prior)
         self.shared = belief.fresh_shared(self.prior)
         self.drifts = 0
@@ -71,11 +71,11 @@ class DurationModel:
             self.row(name)
 
     @classmethod
-    def of_nominal(cls, num_types: int, *, forgets: bool = True) -> DurationModel:
+    def of_nominal(cls, num_types: int, *, kinds: Sequence[str] = (), forgets: bool = True) -> DurationModel:
         """A model that corrects nominal seconds; one that does not forget is for comparison."""
         prior = NOMINAL_PRIOR.copy()
         prior[-1] = float(forgets)
-        return cls(num_types, prior)
+        return cls(num_types, prior, kinds=kinds)
 
     @classmethod
     def of_measured(cls, num_types: int) -> DurationModel:
@@ -88,13 +88,17 @@ class DurationModel:
         return self.types.shape[0]
 
     def row(self, kind: str) -> int:
-        """The row of a kind; a new one gets the next row."""
+        """The row of a kind; a new one gets the next row, and behind the last there is always an empty one."""
         found = self.kinds.get(kind)
         if found is None:
             found = self.kinds[kind] = len(self.kinds)
-            if found >= self.cells.shape[0]:
+            if found + 1 >= self.cells.shape[0]:
                 self.cells = np.concatenate([self.cells, np.zeros_like(self.cells)])
         return found
+
+    def _place(self, kind: str) -> int:
+        """Where a kind is looked up: asking about one that was never seen leaves no trace."""
+        return self.kinds.get(kind, len(self.kinds))
 
     def observe(
         self, kind: str, device_type: int, measured_s: float, nominal_s: float = 1.0, size: float = 1.0
@@ -109,17 +113,22 @@ class DurationModel:
         self.drifts += drifted
         return drifted
 
+    def factors(self, kind: str, out: FloatColumn) -> FloatColumn:
+        """Expected measured / nominal seconds on every type of device, written into `out`."""
+        belief.mean_factors(self._place(kind), self.cells, self.types, self.shared, self.prior, out)
+        return out
+
     def factor(self, kind: str, device_type: int, size: float = 1.0) -> float:
         """Expected measured / nominal seconds."""
         return float(
             belief.mean_factor(
-                self.row(kind), device_type, math.log(size), self.cells, self.types, self.shared, self.prior
+                self._place(kind), device_type, math.log(size), self.cells, self.types, self.shared, self.prior
             )
         )
 
     def estimate(self, kind: str, device_type: int, nominal_s: float = 1.0, size: float = 1.0) -> Belief:
         """What is believed of a task on a type of device."""
-        at = (self.row(kind), device_type, math.log(size), self.cells, self.types, self.shared, self.prior)
+        at = (self._place(kind), device_type, math.log(size), self.cells, self.types, self.shared, self.prior)
         mean, variance, noise = belief.log_belief(*at)
         low, high = belief.quantile(*at)
         return Belief(
@@ -150,7 +159,7 @@ class DurationModel:
         fits = not kinds or held.shape == (len(kinds), len(types), belief.CELL)
         if state.get("version") != VERSION or types.shape != self.types.shape or not fits:
             raise ModelError("The stored estimator of durations is of another version or for another node.")
-        self.cells = np.zeros((max(FIRST_KINDS, len(kinds)), len(types), belief.CELL))
+        self.cells = np.zeros((max(FIRST_KINDS, len(kinds) + 1), len(types), belief.CELL))
         if kinds:
             self.cells[: len(kinds)] = held
         self.kinds = {name: row for row, name in enumerate(kinds)}

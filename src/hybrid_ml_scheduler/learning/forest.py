@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.learning.features import FEATURES, FeatureMatrix, Scale
 from hybrid_ml_scheduler.learning.growing import grown
 from hybrid_ml_scheduler.learning.trees import FlatForest, flattened
 
-__all__ = ["Engine", "ForestKind", "ForestModel", "fit_forest"]
+__all__ = ["NUM_TREES", "Engine", "ForestKind", "ForestModel", "bootstrap", "fit_forest"]
 
 ForestKind = Literal["random_forest", "extra_trees"]
 Engine = Literal["compiled", "scikit-learn"]
@@ -105,7 +105,7 @@ def fit_forest(
     scaler = Scaler.fit(features)
     rows = scaler.transform(features)
     if engine == "compiled" and kind == "random_forest":
-        forest = grown(rows, fractions, _bootstrap(rng, num_trees, len(rows)), least_leaf)
+        forest = grown(rows, fractions, bootstrap(rng, num_trees, len(rows)), least_leaf)
     else:
         forest = flattened(_scikit_learn(kind, rows, fractions, rng, num_trees, least_leaf))
     some = slice(None, None, ERROR_STRIDE)
@@ -113,7 +113,7 @@ def fit_forest(
     return ForestModel(forest=forest, scaler=scaler, kind=kind, samples=len(rows), fit_error=error)
 
 
-def _bootstrap(rng: np.random.Generator, trees: int, rows: int) -> npt.NDArray[np.int16]:
+def bootstrap(rng: np.random.Generator, trees: int, rows: int) -> npt.NDArray[np.int16]:
     """How often each tree draws each row, with replacement."""
     drawn = rng.integers(0, rows, (trees, rows)) + np.arange(trees)[:, None] * rows
     counts = np.bincount(drawn.ravel(), minlength=trees * rows)

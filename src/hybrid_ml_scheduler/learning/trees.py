@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.compiled import compiled
 
-__all__ = ["FlatForest", "flattened"]
+__all__ = ["FlatForest", "flattened", "mean_and_spread"]
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
@@ -43,7 +43,7 @@ def _leaves(row: Singles, roots: Ints, begin: int, links: Ints, splits: Singles,
 
 
 @compiled(nogil=True)
-def _mean_and_spread(row: Singles, roots: Ints, links: Ints, splits: Singles, value: Floats) -> tuple[float, float]:
+def mean_and_spread(row: Singles, roots: Ints, links: Ints, splits: Singles, value: Floats) -> tuple[float, float]:
     """Mean and standard deviation of the trees' answers; the sum runs in the order of the trees."""
     total, squares, count = 0.0, 0.0, roots.shape[0]
     lanes = np.empty(LANES, dtype=np.int32)
@@ -70,14 +70,14 @@ def _raw_mean_and_spread(
 ) -> tuple[float, float]:
     for index in range(raw.shape[0]):
         row[index] = np.float32((raw[index] - center[index]) / spread[index])
-    return _mean_and_spread(row, roots, links, splits, value)
+    return mean_and_spread(row, roots, links, splits, value)
 
 
 @compiled(nogil=True)
 def _means(rows: Singles, roots: Ints, links: Ints, splits: Singles, value: Floats) -> Floats:
     means = np.empty(rows.shape[0])
     for index in range(rows.shape[0]):
-        means[index] = _mean_and_spread(rows[index], roots, links, splits, value)[0]
+        means[index] = mean_and_spread(rows[index], roots, links, splits, value)[0]
     return means
 
 

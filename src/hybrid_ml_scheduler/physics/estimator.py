@@ -16,7 +16,10 @@ from hybrid_ml_scheduler.physics.durations import durations, gpu_kinds, not_meas
 from hybrid_ml_scheduler.physics.energy import Tariff
 from hybrid_ml_scheduler.physics.node import CoExecution, MemoryRule, Node
 
-__all__ = ["PhysicsEstimator", "TaskSeconds"]
+__all__ = ["PhysicsEstimator", "TaskSeconds", "TruthFactor"]
+
+# How many times its durations a task really takes: one number everywhere, or the CPU's and one for each kind of GPU.
+TruthFactor = float | tuple[float, ...]
 
 # The very same function, uncompiled: for one task, crossing into compiled code costs more than its few operations.
 _resolve = uncompiled(formulas.resolve)
@@ -85,7 +88,13 @@ class PhysicsEstimator:
 
     def parts(self, task: Task, gpu_fraction: float, gpu: int) -> Parts:
         """The two parts of a split, after the memory rule."""
-        seconds = self.seconds(task)
+        return self._split(self.seconds(task), task, gpu_fraction, gpu)
+
+    def true_parts(self, task: Task, gpu_fraction: float, gpu: int) -> Parts:
+        """The parts that the truth multiplies: here those that are believed."""
+        return self.parts(task, gpu_fraction, gpu)
+
+    def _split(self, seconds: TaskSeconds, task: Task, gpu_fraction: float, gpu: int) -> Parts:
         if gpu_fraction <= 0.0 or gpu == NO_GPU:
             return Parts(0.0, seconds.cpu_s, 0.0, False, False)
         kind = self._kind_list[gpu]

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError
+from hybrid_ml_scheduler.core.knowledge import EXACT, Level, checked_level
 from hybrid_ml_scheduler.core.limits import MOST_SEED, MOST_SEEDS
 from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.physics.node import Node
+from hybrid_ml_scheduler.physics.truth import Truth
 from hybrid_ml_scheduler.plans.node_plan import node_from_mapping, node_to_mapping
+from hybrid_ml_scheduler.plans.truth_plan import TRUTH_KEYS, truth_from_mapping, usual_truth
 from hybrid_ml_scheduler.workload import DEFAULT_PRESET, PRESETS, Part, WorkloadParameters, preset, resolve
 
 __all__ = [
@@ -27,10 +30,12 @@ __all__ = [
     "unknown_key",
 ]
 
-SECTIONS = ("simulation", "workload", "physics", "schedulers")
+SECTIONS = ("simulation", "workload", "physics", "truth", "knowledge", "schedulers")
 _KEYS: dict[str, tuple[str, ...]] = {
     "simulation": ("num_gpus", "seed", "seeds", "retrain_interval", "hardware"),
     "workload": ("preset", "file", "dialect", "options", "part", *(item.name for item in fields(WorkloadParameters))),
+    "truth": TRUTH_KEYS,
+    "knowledge": ("level",),
 }
 _COUNTS = {"seed": (0, MOST_SEED), "seeds": (1, MOST_SEEDS), "retrain_interval": (1, 1_000_000)}
 
@@ -89,6 +94,8 @@ class Plan:
     workload: WorkloadChoice = field(default_factory=WorkloadChoice)
     node: Node = field(default_factory=Node)
     hardware: str | None = None
+    truth: Truth | None = None
+    knowledge: Level = EXACT
     schedulers: tuple[str, ...] = ()
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -98,6 +105,7 @@ class Plan:
             if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
                 raise PlanError(f"simulation.{name} = {value!r} must be a whole number from {least} to {most}.")
         check_last_seed("simulation.seeds", self.seeds, self.seed)
+        checked_level("knowledge.level", self.knowledge)
         if self.workload.is_preset:
             self.workload.parameters()
         doubled = sorted({name for name in self.schedulers if self.schedulers.count(name) > 1})
@@ -107,6 +115,11 @@ class Plan:
     def tasks(self, seed: int) -> TaskBatch:
         """The tasks that belong to this seed, on this plan's node."""
         return self.workload.tasks(seed, self.node)
+
+    @property
+    def hidden(self) -> Truth:
+        """How far real seconds are from the formula: as the plan says, else as is usual for its workload."""
+        return usual_truth(self.workload.source) if self.truth is None else self.truth
 
     def with_values(self, **values: Any) -> Plan:
         """A plan with some fields replaced; `None` leaves a field as it is."""
@@ -118,10 +131,16 @@ class Plan:
         simulation["retrain_interval"] = self.retrain_interval
         if self.hardware is not None:
             simulation["hardware"] = self.hardware
+        # Left out where nothing is hidden and all is told: so a plan from before there was a truth keeps its digest.
+        plain = self.hidden.is_the_formula and usual_truth(self.workload.source).is_the_formula
+        hidden = {} if plain else {"truth": self.hidden.to_mapping()}
+        told = {} if self.knowledge == EXACT else {"knowledge": {"level": self.knowledge}}
         return {
             "simulation": simulation,
             "workload": self.workload.to_mapping(),
             "physics": node_to_mapping(self.node),
+            **hidden,
+            **told,
             "schedulers": {"race": list(self.schedulers), **{k: dict(v) for k, v in self.options.items()}},
         }
 
@@ -206,6 +225,10 @@ def plan_from_mapping(values: Mapping[str, Any], source: str = "plan") -> Plan:
     for key in simulation:
         if key not in _KEYS["simulation"]:
             raise _misplaced_key(source, "simulation", key)
+    knowledge = values.get("knowledge", {})
+    for key in knowledge:
+        if key not in _KEYS["knowledge"]:
+            raise _misplaced_key(source, "knowledge", key)
     num_gpus, hardware = simulation.pop("num_gpus", None), simulation.pop("hardware", None)
     race, options = _schedulers(values.get("schedulers", {}), source)
     return Plan(
@@ -213,6 +236,8 @@ def plan_from_mapping(values: Mapping[str, Any], source: str = "plan") -> Plan:
         hardware=hardware,
         node=node_from_mapping(values.get("physics", {}), num_gpus, hardware, source),
         workload=_workload(values.get("workload", {}), source),
+        truth=truth_from_mapping(values["truth"], source) if "truth" in values else None,
+        knowledge=checked_level(f"{source}: knowledge.level", knowledge.get("level", EXACT)),
         schedulers=race,
         options=options,
     )

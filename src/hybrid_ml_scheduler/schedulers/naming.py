@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 
 from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.core.knowledge import LEVELS
 
-__all__ = ["NAME_PATTERN", "is_name", "require_name", "spoken"]
+__all__ = ["IDENTIFIER_PATTERN", "NAME_PATTERN", "is_name", "require_name", "spoken"]
 
 _LONGEST = 64  # what a table of the history holds
 NAME_PATTERN = rf"^[A-Za-z_][A-Za-z0-9_.\-]{{0,{_LONGEST - 1}}}$"
+# What stands for a strategy in plans, tables and addresses: its name, and the level it was asked for at, if any.
+IDENTIFIER_PATTERN = rf"{NAME_PATTERN.removesuffix('$')}(@({'|'.join(LEVELS)}))?$"
 _NAME = re.compile(NAME_PATTERN.removesuffix("$") + r"\Z")
 _ABBREVIATION = re.compile(r"\b(cpu|gpu|ml|rl)\b")
 

@@ -13,7 +13,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from hybrid_ml_scheduler.core.errors import HmsError, SchedulerError
+from hybrid_ml_scheduler.core.knowledge import at_level, split_level
 from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.core.text import plain_text
@@ -123,7 +124,15 @@ def _installed(_places: tuple[str, ...]) -> tuple[SchedulerEntry, ...]:
 
 
 def find(spec: str) -> SchedulerEntry:
-    """Return the entry of a name, or of a class in a file given as `path/to/file.py:Class`."""
+    """Return the entry of a name, or of a class in a file (`path/to/file.py:Class`); either may end in `@level`."""
+    bare, level = split_level(spec)
+    entry = _find(bare)
+    if level is None:
+        return entry
+    return replace(entry, name=at_level(entry.name, level), label=f"{entry.label} ({level})")
+
+
+def _find(spec: str) -> SchedulerEntry:
     path, separator, attribute = spec.rpartition(":")
     if separator and path.endswith(".py"):
         return _from_file(Path(path), attribute)
@@ -140,22 +149,27 @@ def find(spec: str) -> SchedulerEntry:
 
 def located(spec: str) -> str:
     """Return a strategy's name as it is, and a file with its whole path, so that it is found from any folder."""
-    path, separator, attribute = spec.rpartition(":")
-    return f"{Path(path).resolve()}:{attribute}" if separator and path.endswith(".py") else spec
+    bare, level = split_level(spec)
+    path, separator, attribute = bare.rpartition(":")
+    return at_level(f"{Path(path).resolve()}:{attribute}", level) if separator and path.endswith(".py") else spec
 
 
 def options_for(spec: str, options: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """A strategy's own options among those of a plan: under its name or, for a class in a file, `file.py:Class`."""
-    name = find(spec).name
-    given = [key for key in dict.fromkeys((spec, name)) if key in options]
+    """A strategy's own options among those of a plan: under its name or, for a class in a file, `file.py:Class`.
+
+    They apply to all levels of knowledge of the strategy.
+    """
+    bare, _ = split_level(spec)
+    name = _find(bare).name
+    given = [key for key in dict.fromkeys((bare, name)) if key in options]
     if len(given) > 1:
-        raise SchedulerError(f"The options of {name} stand twice, under {spec!r} and under {name!r}: keep one.")
+        raise SchedulerError(f"The options of {name} stand twice, under {bare!r} and under {name!r}: keep one.")
     return options[given[0]] if given else {}
 
 
 def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
-    """Make a strategy from its name or file, with keyword options for its constructor."""
-    entry = find(spec)
+    """Make a strategy from its name or file, with keyword options for its constructor; a level makes no difference."""
+    entry = _find(split_level(spec)[0])
     try:
         with blamed(spec, "loaded", ImportError, AttributeError):
             factory = entry.load()

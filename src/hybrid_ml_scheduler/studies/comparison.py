@@ -87,6 +87,7 @@ def _run_facts(
         "assumptions": [*floor.figures["assumptions"], *([SAME_TASKS] if repeated(floors) else [])],
         "bound": floor.figures["binding"],
         "schedulers": {entrant.name: entrant.learning for entrant in strategies},
+        "knowledge": {entrant.name: entrant.level for entrant in strategies},
         "hardware": "default physics" if plan.node.curves is None else plan.node.curves.source,
         **computing_facts(),
     }

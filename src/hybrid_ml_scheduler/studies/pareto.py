@@ -19,9 +19,11 @@ __all__ = ["time_energy_front"]
 _MOST_POINTS = 400
 
 
-def time_energy_front(batch: TaskBatch, node: Node) -> tuple[FloatColumn, FloatColumn]:
+def time_energy_front(
+    batch: TaskBatch, node: Node, seconds: Durations | None = None
+) -> tuple[FloatColumn, FloatColumn]:
     """Corners of the front, from the fastest to the most frugal: mean seconds and mean joules per task."""
-    times, energies = _corners(batch, node)
+    times, energies = _corners(batch, node, durations(batch, node) if seconds is None else seconds)
     time, energy = _fastest(times, energies)
     start = np.array([time.sum(), energy.sum()])
     more_time, less_energy = _pieces(times, energies, time, energy)
@@ -33,9 +35,8 @@ def time_energy_front(batch: TaskBatch, node: Node) -> tuple[FloatColumn, FloatC
     return path_time[keep] / len(batch), path_energy[keep] / len(batch)
 
 
-def _corners(batch: TaskBatch, node: Node) -> tuple[FloatColumn, FloatColumn]:
+def _corners(batch: TaskBatch, node: Node, seconds: Durations) -> tuple[FloatColumn, FloatColumn]:
     """Time and energy of every corner of every task, one row a task."""
-    seconds = durations(batch, node)
     cheapest: dict[tuple[int, float], int] = {}
     for index, gpu in enumerate(node.gpus):
         key = (int(seconds.gpu_kind[index]), gpu.memory_mb)

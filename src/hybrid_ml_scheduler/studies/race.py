@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.cluster import Certificate, RunColumns, Simulation, Summary, certificate, run_batch, summarize
-from hybrid_ml_scheduler.core import Learns, Prepares, RaceContext, Scheduler, TaskBatch, with_rule
+from hybrid_ml_scheduler.core import FloatColumn, Learns, Prepares, RaceContext, Scheduler, TaskBatch, with_rule
 from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.knowledge import EXACT, Level, at_level, level_of, split_level
 from hybrid_ml_scheduler.physics import Durations, Node, PhysicsEstimator, TaskSeconds, durations
+from hybrid_ml_scheduler.physics.estimator import TruthFactor
+from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.plans.plan import Plan, check_last_seed
 from hybrid_ml_scheduler.plans.time_notes import time_notes
 from hybrid_ml_scheduler.schedulers import contained, create, options_for, printing_apart
@@ -23,8 +26,10 @@ __all__ = [
     "SeedRace",
     "check_search",
     "entrants",
+    "hidden_notes",
     "race_seed",
     "race_until_decided",
+    "run_known",
     "run_race",
     "run_scheduler",
     "same_tasks",
@@ -38,12 +43,13 @@ _REPORT_EVERY = 250
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entrant:
-    """One strategy in a race: its name, how to make it anew for every seed, and whether it learns on the way."""
+    """One strategy in a race: its name, how to make it anew for every seed, whether it learns, and what it is told."""
 
     name: str
     spec: str
     options: Mapping[str, Any]
     learning: str
+    level: Level = EXACT
 
     def make(self) -> Scheduler:
         """A fresh instance, with nothing remembered."""
@@ -58,11 +64,13 @@ def entrants(plan: Plan) -> list[Entrant]:
         with printing_apart():
             options = _options(plan, spec)
             made = create(spec, options)
-        learning = _learning(made)
-        if any(other.name == made.name for other in found):
-            raise PlanError(f"Two strategies of the race are called {made.name!r}.")
-        found.append(Entrant(name=made.name, spec=spec, options=options, learning=learning))
-    unused = set(plan.options) - {entrant.name for entrant in found} - set(plan.schedulers)
+        asked = split_level(spec)[1]
+        name, level = at_level(made.name, asked), level_of(made, asked, plan.knowledge)
+        if any(other.name == name for other in found):
+            raise PlanError(f"Two strategies of the race are called {name!r}.")
+        found.append(Entrant(name=name, spec=spec, options=options, learning=_learning(made), level=level))
+    bare = {split_level(entrant.name)[0] for entrant in found} | {split_level(spec)[0] for spec in plan.schedulers}
+    unused = set(plan.options) - bare
     if unused:
         raise PlanError(f"schedulers.{sorted(unused)[0]} has options but is not in the race.")
     return found
@@ -71,7 +79,7 @@ def entrants(plan: Plan) -> list[Entrant]:
 def _options(plan: Plan, spec: str) -> Mapping[str, Any]:
     """A strategy's own options; the forest is retrained as often as the plan says, unless they say otherwise."""
     options = options_for(spec, plan.options)
-    return {"retrain_every": plan.retrain_interval, **options} if spec == "hybrid_ml" else options
+    return {"retrain_every": plan.retrain_interval, **options} if split_level(spec)[0] == "hybrid_ml" else options
 
 
 def _learning(made: Scheduler) -> str:
@@ -97,6 +105,38 @@ class SeedRace:
         summary = self.summaries[name]
         found = {key: value for key, value in asdict(summary).items() if key != "tasks"}
         return {**found, "makespan_gap": summary.gap(self.bound.makespan_s)}
+
+
+def run_known(
+    scheduler: Scheduler,
+    known: KnownTasks,
+    level: Level,
+    *,
+    options: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> RunColumns:
+    """Run one strategy that is told this much: compiled if it has a rule, otherwise step by step."""
+    told, node, seed = known.told(level), known.node, known.seed
+    if told.factors is None and not told.learns:
+        return run_scheduler(
+            scheduler, told.batch, node, seed=seed, options=options, seconds=told.seconds, progress=progress
+        )
+    learned = known.estimator() if told.learns else None
+    with contained(scheduler.name):
+        ruled = with_rule(scheduler)
+        if ruled is None:
+            recall = None if told.batch.has_dependencies else 0
+            simulation = Simulation(node, scheduler, seed=seed, options=options, recall=recall, learned=learned)
+            return _stepped(simulation, told.batch, told.seconds, progress, told.factors)
+        if isinstance(scheduler, Prepares):
+            estimator = PhysicsEstimator(node) if learned is None else learned
+            scheduler.prepare(RaceContext(estimator=estimator, seed=seed, options=options or {}))
+        model = None if learned is None else learned.model
+        rule = ruled.rule(told.batch)
+        columns = run_batch(told.batch, node, rule, seconds=told.seconds, truth=told.factors, model=model)
+    if progress is not None:
+        progress(len(told.batch))
+    return columns
 
 
 def run_scheduler(
@@ -126,12 +166,19 @@ def run_scheduler(
     return columns
 
 
-def _stepped(simulation: Simulation, batch: TaskBatch, seconds: Durations, progress: Progress | None) -> RunColumns:
+def _stepped(
+    simulation: Simulation,
+    batch: TaskBatch,
+    seconds: Durations,
+    progress: Progress | None,
+    truth: FloatColumn | None = None,
+) -> RunColumns:
     outcomes = []
     told = 0
-    for row, (task, luck, one) in enumerate(
-        zip(batch, batch.duration_factor.tolist(), task_seconds(seconds), strict=True)
-    ):
+    lucks: Iterable[TruthFactor] = batch.duration_factor.tolist()
+    if truth is not None:
+        lucks = map(tuple, (truth * batch.duration_factor[:, None]).tolist())
+    for row, (task, luck, one) in enumerate(zip(batch, lucks, task_seconds(seconds), strict=True)):
         outcomes += simulation.advance(task.arrival_time)
         simulation.offer(task, luck, one)
         if progress is not None and row - told >= _REPORT_EVERY:
@@ -169,23 +216,27 @@ def race_seed(
 ) -> SeedRace:
     """Race all strategies on the tasks of one seed; `watch` sees the columns of each before they are dropped."""
     batch = plan.tasks(seed)
-    seconds = durations(batch, plan.node)
+    known = KnownTasks(batch=batch, node=plan.node, truth=plan.hidden, seed=seed)
     options = {"retrain_interval": plan.retrain_interval}
     summaries = {}
     for entrant in strategies:
-        columns = run_scheduler(
-            entrant.make(), batch, plan.node, seed=seed, options=options, seconds=seconds, progress=progress
-        )
+        columns = run_known(entrant.make(), known, entrant.level, options=options, progress=progress)
         summaries[entrant.name] = summarize(columns)
         if watch is not None:
             watch(entrant, seed, batch, columns)
     return SeedRace(
         seed=seed,
         tasks=len(batch),
-        assumptions=(*batch.assumptions, *hardware_assumptions(plan, batch)),
-        bound=certificate(batch, plan.node, seconds),
+        assumptions=(*batch.assumptions, *hardware_assumptions(plan, batch), *hidden_notes(plan, known)),
+        bound=certificate(batch, plan.node, known.true),
         summaries=summaries,
     )
+
+
+def hidden_notes(plan: Plan, known: KnownTasks) -> tuple[str, ...]:
+    """What is said about the truth, where something is hidden or somebody is not told it."""
+    levels = {plan.knowledge, *(split_level(spec)[1] or plan.knowledge for spec in plan.schedulers)}
+    return () if levels == {EXACT} and known.truth.is_the_formula else known.notes
 
 
 def hardware_assumptions(plan: Plan, batch: TaskBatch) -> tuple[str, ...]:

@@ -73,6 +73,7 @@ def _run_facts(plan: Plan, result: Mapping[str, Any]) -> dict[str, Any]:
         "assumptions": result["assumptions"],
         "bound": result["lower_bound"]["argument"],
         "schedulers": {name: row["learning"] for name, row in result["schedulers"].items()},
+        "knowledge": {name: row["knowledge"] for name, row in result["schedulers"].items()},
         "hardware": "default physics" if plan.node.curves is None else plan.node.curves.source,
         **computing_facts(),
     }

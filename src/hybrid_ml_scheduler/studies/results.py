@@ -32,7 +32,7 @@ def race_mapping(
     schedulers = {}
     for entrant in strategies:
         metrics = averaged([race.metrics(entrant.name) for race in races])
-        schedulers[entrant.name] = {**metrics, "learning": entrant.learning}
+        schedulers[entrant.name] = {**metrics, "learning": entrant.learning, "knowledge": entrant.level}
     level = DEFAULT_LEVEL if look is None else look.level
     comparisons = [one for metric in HEADLINE for one in compare_all(metric, samples_of(races, metric), level=level)]
     if len(races) < 2 or same_tasks(races):

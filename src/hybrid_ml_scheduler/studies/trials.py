@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from hybrid_ml_scheduler.cluster import Summary, certificate, summarize
 from hybrid_ml_scheduler.core.errors import HmsError
-from hybrid_ml_scheduler.core.tasks import TaskBatch
-from hybrid_ml_scheduler.physics import best_execution_s, durations
+from hybrid_ml_scheduler.physics import best_execution_s
+from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.studies.pareto import time_energy_front
-from hybrid_ml_scheduler.studies.race import Entrant, hardware_assumptions, run_scheduler
+from hybrid_ml_scheduler.studies.race import Entrant, hardware_assumptions, hidden_notes, run_known
 
 __all__ = ["FLOOR", "Record", "Trial", "figures_of", "run_trial", "trials_of"]
 
@@ -94,11 +94,12 @@ def trials_of(plan: Plan, strategies: Sequence[Entrant]) -> list[Trial]:
 def run_trial(trial: Trial) -> Record:
     """Do one trial."""
     batch = trial.plan.tasks(trial.seed)
+    known = KnownTasks(batch=batch, node=trial.plan.node, truth=trial.plan.hidden, seed=trial.seed)
     if trial.entrant is None:
-        return _floor(trial, batch)
+        return _floor(trial, known)
     scheduler = trial.entrant.make()
     options = {"retrain_interval": trial.plan.retrain_interval}
-    columns = run_scheduler(scheduler, batch, trial.plan.node, seed=trial.seed, options=options)
+    columns = run_known(scheduler, known, trial.entrant.level, options=options)
     names = (*_PER_TASK, *(_PLACEMENT if trial.keep_placement else ()))
     return Record(
         name=trial.name,
@@ -115,9 +116,8 @@ def figures_of(summary: Summary) -> dict[str, Any]:
     return {**found, **{f"utilization_{device}": share for device, share in shares.items()}}
 
 
-def _floor(trial: Trial, batch: TaskBatch) -> Record:
-    node = trial.plan.node
-    seconds = durations(batch, node)
+def _floor(trial: Trial, known: KnownTasks) -> Record:
+    node, batch, seconds = trial.plan.node, known.batch, known.true
     bound = certificate(batch, node, seconds)
     columns: dict[str, npt.NDArray[Any]] = {
         "best_s": best_execution_s(batch, node, seconds) * batch.duration_factor,
@@ -125,7 +125,7 @@ def _floor(trial: Trial, batch: TaskBatch) -> Record:
     if trial.keep_placement:
         columns.update({name: getattr(batch, name) for name in _WORKLOAD})
         columns.update({"cpu_s": seconds.cpu_s, "gpu_s": seconds.on_gpu(0)})
-        columns["front_time_s"], columns["front_energy_j"] = time_energy_front(batch, node)
-    assumptions = [*batch.assumptions, *hardware_assumptions(trial.plan, batch)]
+        columns["front_time_s"], columns["front_energy_j"] = time_energy_front(batch, node, seconds)
+    assumptions = [*batch.assumptions, *hardware_assumptions(trial.plan, batch), *hidden_notes(trial.plan, known)]
     figures = {**asdict(bound), "binding": bound.binding, "assumptions": assumptions}
     return Record(name=FLOOR, seed=trial.seed, figures=figures, columns=columns)

@@ -73,17 +73,24 @@ def race(
     ] = None,
     workload: Annotated[
         str | None,
-        typer.Option(metavar="PRESET|FILE", help="mixed, gpu_friendly, cpu_friendly, heavy, light, or a trace file."),
+        typer.Option(
+            metavar="PRESET|FILE", help="mixed, gpu_friendly, cpu_friendly, heavy, light, unknown; or a file."
+        ),
     ] = None,
     rate: Annotated[float | None, typer.Option(help="Arrivals per simulated second (default: the preset's).")] = None,
     dependencies: Annotated[
         float | None, typer.Option(metavar="P", help="Probability that a task waits for earlier ones.")
     ] = None,
     noise: Annotated[float | None, typer.Option(help="Spread of the hidden duration factor (sigma).")] = None,
+    spread: Annotated[float | None, typer.Option(help="How much kinds differ from the formula (unknown: 0.5).")] = None,
+    knowledge: Annotated[
+        str | None,
+        typer.Option(metavar="LEVEL", help="What strategies are told of durations: exact, nominal or learned."),
+    ] = None,
     gpus: Annotated[int | None, typer.Option(help="Number of GPUs (default 4).")] = None,
     scheduler: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A strategy by name or as file.py:Class; repeat for more."),
+        typer.Option(metavar="NAME", help="A strategy: name, name@level or file.py:Class; repeat for more."),
     ] = None,
     dialect: Annotated[
         str | None, typer.Option(metavar="NAME", help="Form of a trace file (default: recognised).")
@@ -131,6 +138,8 @@ def race(
             gpu_type=gpu_type,
             plan=plan,
             hardware=hardware,
+            knowledge=knowledge,
+            spread=spread,
         )
     )
     folder, strategies, races, look = _raced(chosen, trace, until, out)

@@ -60,14 +60,15 @@ def print_race(result: Mapping[str, Any]) -> None:
         title += f" and the next {result['seeds'] - 1}, mean ± half of the 95 % interval"
     table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     table.add_column("strategy", no_wrap=True)
+    table.add_column("knows", no_wrap=True)
     for label, _, unit in _COLUMNS:
         table.add_column(f"{label} {unit}", justify="right", no_wrap=True)
     rows = sorted(result["schedulers"].items(), key=lambda item: item[1]["mean_latency_s"] or 0.0)
     for name, metrics in rows:
-        table.add_row(name, *(_cell(metrics, key, unit) for _, key, unit in _COLUMNS))
+        table.add_row(name, metrics["knowledge"], *(_cell(metrics, key, unit) for _, key, unit in _COLUMNS))
     known = [bound["mean_time_s"], None, None, bound["makespan_s"], None, None, None]
     table.add_section()
-    table.add_row("proven bound", *("" if value is None else _number(value) for value in known), style="dim")
+    table.add_row("proven bound", "", *("" if value is None else _number(value) for value in known), style="dim")
     console = page()
     console.print(table)
     _explain(console, result)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hybrid_ml_scheduler.core import BatchRule, ClusterView, Decision, RuleKind, Task, TaskBatch
+from hybrid_ml_scheduler.core.knowledge import EXACT
 from hybrid_ml_scheduler.physics.choices import fastest_split
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid, task_terms
 
@@ -16,6 +17,7 @@ class Oracle:
     """The reference for execution time and the source of labels; not optimal for latency or makespan."""
 
     name = "oracle"
+    knows = EXACT  # it is the reference: never in doubt
 
     def __init__(self, step: float = DEFAULT_STEP) -> None:
         self._grid = split_grid(step)

@@ -6,11 +6,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hybrid_ml_scheduler.schedulers.naming import NAME_PATTERN
+from hybrid_ml_scheduler.schedulers.naming import IDENTIFIER_PATTERN
 
 __all__ = ["Answer", "Demand", "FieldProblem", "Problem", "Share", "StrategyChoice", "StrategyName"]
 
-StrategyName = Annotated[str, Field(pattern=NAME_PATTERN)]
+StrategyName = Annotated[str, Field(pattern=IDENTIFIER_PATTERN)]
 # A name, or a file and the class in it as whoever started the service has written them.
 StrategyChoice = Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]

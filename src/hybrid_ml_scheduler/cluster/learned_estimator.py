@@ -1,0 +1,99 @@
+"""What a strategy believes that learns durations on its own cluster: nominal seconds times what was seen so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hybrid_ml_scheduler.core.decisions import NO_GPU, Outcome, Parts
+from hybrid_ml_scheduler.core.tasks import Task
+from hybrid_ml_scheduler.learning.duration_model import Belief, DurationModel, belief_sentence
+from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TaskSeconds
+from hybrid_ml_scheduler.physics.node import Node
+from hybrid_ml_scheduler.physics.truth import device_types
+
+__all__ = ["LearnedEstimator", "Lesson"]
+
+
+class Lesson(NamedTuple):
+    """How many times its nominal seconds each part of a task took; 0 for a part that there was not."""
+
+    kind: str
+    cpu_ratio: float
+    gpu_ratio: float
+    gpu_type: int
+
+
+class LearnedEstimator(PhysicsEstimator):
+    """The physics, corrected by a duration model that learns when tasks finish."""
+
+    def __init__(self, node: Node, kinds: Sequence[str] = (), *, forgets: bool = True) -> None:
+        super().__init__(node)
+        self.types = device_types(node)
+        self.model = DurationModel.of_nominal(len(self.types), kinds=kinds, forgets=forgets)
+        self._nominal = TaskSeconds(0.0, ())
+        self._factors = np.ones(len(self.types))
+
+    def seconds(self, task: Task) -> TaskSeconds:
+        """The believed durations of one task."""
+        if task is not self._task:
+            self.remember(task, self._computed(task))
+        return self._seconds
+
+    def remember(self, task: Task, seconds: TaskSeconds) -> None:
+        """Accept nominal durations that were computed for a whole batch, and believe what was learned of them."""
+        self._task, self._nominal = task, seconds
+        factors = self.model.factors(task.kind, self._factors).tolist()
+        paged = tuple(one * factor for one, factor in zip(seconds.paged_s, factors[1:], strict=False))
+        gpus = tuple(one * factor for one, factor in zip(seconds.gpu_s, factors[1:], strict=True))
+        self._seconds = TaskSeconds(seconds.cpu_s * factors[0], gpus, paged)
+
+    def true_parts(self, task: Task, gpu_fraction: float, gpu: int) -> Parts:
+        """The two parts of a split in nominal seconds, which the truth multiplies."""
+        self.seconds(task)
+        return self._split(self._nominal, task, gpu_fraction, gpu)
+
+    def lesson(self, task: Task, outcome: Outcome) -> Lesson:
+        """What a placed task will have taught when it has finished."""
+        parts = self.true_parts(task, outcome.gpu_fraction, outcome.gpu)
+        return Lesson(
+            task.kind,
+            outcome.cpu_s / parts.cpu_s if parts.cpu_s > 0.0 else 0.0,
+            outcome.gpu_s / parts.gpu_s if parts.gpu_s > 0.0 else 0.0,
+            0 if outcome.gpu == NO_GPU else 1 + self._kind_list[outcome.gpu],
+        )
+
+    def learn(self, lesson: Lesson) -> None:
+        """A task has finished: believe what it teaches."""
+        if lesson.cpu_ratio > 0.0:
+            self.model.observe(lesson.kind, 0, lesson.cpu_ratio)
+        if lesson.gpu_ratio > 0.0:
+            self.model.observe(lesson.kind, lesson.gpu_type, lesson.gpu_ratio)
+        self._task = None
+
+    def beliefs(self, task: Task) -> dict[str, Belief]:
+        """What is believed of a task on every type of device, by the type's name."""
+        self.seconds(task)
+        nominal = (self._nominal.cpu_s, *self._nominal.gpu_s)
+        return {
+            name: self.model.estimate(task.kind, place, seconds)
+            for place, (name, seconds) in enumerate(zip(self.types, nominal, strict=True))
+        }
+
+    def belief_words(self, task: Task) -> dict[str, str]:
+        """What is believed of a task on every type of device, in words."""
+        return {
+            name: belief_sentence(believed, "the CPU" if name == "cpu" else f"a {name.upper().replace('_', ' ')}")
+            for name, believed in self.beliefs(task).items()
+        }
+
+    def capture(self) -> Mapping[str, Any]:
+        """What was learned, as plain values."""
+        return self.model.capture()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from a captured state."""
+        self.model.restore(state)
+        self._task = None

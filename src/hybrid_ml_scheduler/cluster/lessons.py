@@ -1,0 +1,83 @@
+"""Learning durations inside the compiled cluster: beliefs at a decision, lessons when tasks finish."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hybrid_ml_scheduler.cluster.ready import pop_ready
+from hybrid_ml_scheduler.core.compiled import compiled
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+from hybrid_ml_scheduler.learning.belief import learn, mean_factors
+from hybrid_ml_scheduler.learning.duration_model import DurationModel
+
+__all__ = ["Beliefs", "beliefs_of", "believe", "learn_until"]
+
+
+class Beliefs(NamedTuple):
+    """The kind of every task and the state of a duration model; without cells nothing is learned."""
+
+    kind: IntColumn
+    cells: FloatColumn
+    types: FloatColumn
+    shared: FloatColumn
+    prior: FloatColumn
+
+
+def beliefs_of(kind: IntColumn, model: DurationModel | None) -> Beliefs:
+    """What the compiled cluster is told: the model's own arrays, which it changes, or none."""
+    if model is None:
+        nothing = np.empty((0, 0))
+        return Beliefs(kind, np.empty((0, 0, 0)), nothing, np.empty(0), np.empty(0))
+    return Beliefs(kind, model.cells, model.types, model.shared, model.prior)
+
+
+@compiled()
+def believe(
+    kind: int,
+    cells: FloatColumn,
+    types: FloatColumn,
+    shared: FloatColumn,
+    prior: FloatColumn,
+    factors: FloatColumn,
+    gpu_s: FloatColumn,
+    paged_s: FloatColumn,
+    believed_gpu: FloatColumn,
+    believed_paged: FloatColumn,
+) -> None:
+    """Fill in the believed seconds on every kind of GPU; the factors (CPU first) are left for the caller."""
+    mean_factors(kind, cells, types, shared, prior, factors)
+    for index in range(believed_gpu.shape[0]):
+        believed_gpu[index] = gpu_s[index] * factors[index + 1]
+    for index in range(believed_paged.shape[0]):
+        believed_paged[index] = paged_s[index] * factors[index + 1]
+
+
+@compiled()
+def learn_until(
+    now: float,
+    heap: IntColumn,
+    length: int,
+    finish: FloatColumn,
+    turn: IntColumn,
+    kind: IntColumn,
+    ratios: FloatColumn,
+    gpu_type: IntColumn,
+    cells: FloatColumn,
+    types: FloatColumn,
+    shared: FloatColumn,
+    prior: FloatColumn,
+) -> int:
+    """Learn from every task that has finished by now, in order of finish and decision; returns how many still run.
+
+    `ratios` are measured over nominal seconds of the two parts, 0 where there was none.
+    """
+    while length > 0 and finish[heap[0]] <= now:
+        row = pop_ready(heap, length, finish, turn)
+        length -= 1
+        if ratios[row, 0] > 0.0:
+            learn(kind[row], 0, ratios[row, 0], 0.0, cells, types, shared, prior)
+        if ratios[row, 1] > 0.0:
+            learn(kind[row], gpu_type[row], ratios[row, 1], 0.0, cells, types, shared, prior)
+    return length

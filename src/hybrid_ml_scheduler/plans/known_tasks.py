@@ -1,0 +1,103 @@
+"""The tasks of a run with their truth, and what is told of them at each level of knowledge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
+from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
+from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
+from hybrid_ml_scheduler.physics.durations import Durations, durations
+from hybrid_ml_scheduler.physics.node import Node
+from hybrid_ml_scheduler.physics.truth import HiddenFactors, Truth, device_types, scaled_durations
+from hybrid_ml_scheduler.workload.nominal import known_beforehand, nominal_sentence
+
+__all__ = ["KnownTasks", "Told"]
+
+
+class Told(NamedTuple):
+    """What a strategy is told: tasks as it sees them, their seconds, and (hidden) how many times these they take.
+
+    `factors` is `None` where the seconds are the truth; `learns` where they are the beginning of learning.
+    """
+
+    batch: TaskBatch
+    seconds: Durations
+    factors: FloatColumn | None
+    learns: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KnownTasks:
+    """One batch on one node with its truth; what nobody asks for is not computed."""
+
+    batch: TaskBatch
+    node: Node
+    truth: Truth
+    seed: int
+    forgets: bool = True
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the truth of some tasks is a time of their own, as in a trace."""
+        return self.seen is not self.batch
+
+    @cached_property
+    def seen(self) -> TaskBatch:
+        """The tasks as they could be seen before they ran."""
+        return known_beforehand(self.batch)
+
+    @cached_property
+    def nominal(self) -> Durations:
+        """The seconds that were known beforehand."""
+        return durations(self.seen, self.node)
+
+    @cached_property
+    def hidden(self) -> FloatColumn:
+        """How many times the nominal seconds tasks take on each type of device, apart from their noise."""
+        factors = HiddenFactors(self.truth, self.seed, device_types(self.node)).columns(self.batch)
+        if not self.is_measured:
+            return factors
+        own = durations(self.batch, self.node)
+        ratios = np.column_stack([own.cpu_s / self.nominal.cpu_s, own.gpu_s / self.nominal.gpu_s])
+        return ratios * factors
+
+    @cached_property
+    def true(self) -> Durations:
+        """The true seconds, apart from the noise: what the bounds are proved for."""
+        if self.is_measured or self.truth.is_the_formula:
+            return durations(self.batch, self.node)
+        return scaled_durations(self.nominal, self.hidden)
+
+    def told(self, level: Level) -> Told:
+        """What strategies of a level are told."""
+        if level == EXACT:
+            return Told(self.batch, self.true, None, False)
+        plain = self.truth.is_the_formula and not self.is_measured
+        return Told(self.seen, self.nominal, None if plain else self.hidden, level == LEARNED)
+
+    def estimator(self) -> LearnedEstimator:
+        """A fresh estimator that learns the durations of these tasks."""
+        return LearnedEstimator(self.node, self.batch.kind_names, forgets=self.forgets)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is hidden and what stands for it, in words; nothing where the formula is the truth."""
+        found = []
+        if not self.truth.is_the_formula:
+            drifts = "".join(
+                f"; from task {one.at_task:,} on {one.share:.0%} of the kinds take {one.factor:g} times as long, or "
+                f"that much less, on {'every device' if one.device == 'all' else 'the ' + one.device.upper()}"
+                for one in self.truth.drift
+            )
+            found.append(
+                f"hidden_truth: true seconds are the formula's times a factor of kind and device type, log-normal with "
+                f"mean 1 and spread {self.truth.kind_spread:g}{drifts}; bounds are computed from the truth."
+            )
+        if self.is_measured:
+            found.append(nominal_sentence(self.batch))
+        return tuple(found)
