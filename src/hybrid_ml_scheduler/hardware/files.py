@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import ProfileError
+from hybrid_ml_scheduler.core.limits import MOST_AMOUNT
+from hybrid_ml_scheduler.core.reading import bounded_bytes
 from hybrid_ml_scheduler.hardware.profile import DeviceProfile, Point, Profile, Reading, Series
 
 __all__ = ["FORMAT", "VERSION", "read_profile", "to_mapping", "write_profile"]
@@ -19,7 +21,8 @@ __all__ = ["FORMAT", "VERSION", "read_profile", "to_mapping", "write_profile"]
 FORMAT = "hybrid-ml-scheduler hardware profile"
 VERSION = 1
 _AXES = ("size", "bytes")
-_LARGEST = 1e300
+_LARGEST = MOST_AMOUNT
+_MOST_BYTES = 64 * 2**20
 _UNITS = {
     "s": "seconds of one call",
     "W": "watts",
@@ -75,7 +78,7 @@ def write_profile(profile: Profile, path: Path) -> None:
 def read_profile(path: Path) -> Profile:
     """Read and check a profile."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(bounded_bytes(path, _MOST_BYTES).decode("utf-8"))
     except FileNotFoundError:
         raise ProfileError(f"There is no hardware profile {path}; `hms profile --out {path}` makes one.") from None
     except OSError as error:

@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 from hybrid_ml_scheduler.core.knowledge import EXACT, Level, checked_level
 from hybrid_ml_scheduler.core.limits import MOST_SEED, MOST_SEEDS
 from hybrid_ml_scheduler.core.nearest import nearest_hint
+from hybrid_ml_scheduler.core.reading import bounded_bytes
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.physics.node import Node
 from hybrid_ml_scheduler.physics.truth import Truth
@@ -37,6 +38,8 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "truth": TRUTH_KEYS,
     "knowledge": ("level",),
 }
+_TOML, _YAML = ".toml", (".yaml", ".yml")
+_MOST_BYTES = 16 * 2**20
 _COUNTS = {"seed": (0, MOST_SEED), "seeds": (1, MOST_SEEDS), "retrain_interval": (1, 1_000_000)}
 
 
@@ -174,8 +177,10 @@ def load_plan(path: Path) -> Plan:
 
 def read_plan_file(path: Path) -> Mapping[str, Any]:
     """The sections of a plan file as plain values, not yet checked."""
+    if path.exists() and path.suffix not in (_TOML, *_YAML):
+        raise PlanError(f"{path}: a plan file ends in .toml, .yaml or .yml.")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = bounded_bytes(path, _MOST_BYTES).decode("utf-8")
     except FileNotFoundError:
         raise PlanError(f"There is no plan file {path}.") from None
     except UnicodeDecodeError:
@@ -189,19 +194,17 @@ def read_plan_file(path: Path) -> Mapping[str, Any]:
 
 
 def _parsed(path: Path, text: str) -> Any:
-    if path.suffix in (".yaml", ".yml"):
+    if path.suffix != _TOML:
         import yaml
 
         try:
             return yaml.safe_load(text) or {}
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, RecursionError) as error:
             raise PlanError(f"{path} is not valid YAML: {' '.join(str(error).split())}.") from None
-    if path.suffix == ".toml":
-        try:
-            return _toml(text)
-        except ValueError as error:
-            raise PlanError(f"{path} is not valid TOML: {error}.") from None
-    raise PlanError(f"{path}: a plan file ends in .toml, .yaml or .yml.")
+    try:
+        return _toml(text)
+    except (ValueError, RecursionError) as error:
+        raise PlanError(f"{path} is not valid TOML: {error}.") from None
 
 
 def _toml(text: str) -> Any:

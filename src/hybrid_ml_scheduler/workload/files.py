@@ -19,6 +19,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 # Some ten million tasks; what is read grows to several times its size while it is taken apart.
 MOST_BYTES = 512 * 2**20
 _LOOKED_AT = 4096
+_PIPED: dict[Path, bytes] = {}
 
 
 def read_text(path: Path) -> str:
@@ -41,6 +42,16 @@ def read_text(path: Path) -> str:
 
 
 def _bytes(path: Path) -> bytes:
+    """The file's bytes; a pipe gives them once, and a race asks more often."""
+    if path in _PIPED:
+        return _PIPED[path]
+    data = _read(path)
+    if data and not path.is_file():
+        _PIPED[path] = data
+    return data
+
+
+def _read(path: Path) -> bytes:
     """The file's bytes, of which no more are ever read than a file may have: a pipe or device has no end."""
     try:
         with open(path, "rb") as file:
