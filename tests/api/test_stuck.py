@@ -42,7 +42,6 @@ from hybrid_ml_scheduler import Decision
 
 class Unteachable:
     name = "unteachable"
-    last_training = {{}}
 
     def decide(self, task, cluster):
         return Decision(gpu_fraction=1.0)

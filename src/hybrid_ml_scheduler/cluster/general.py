@@ -17,8 +17,8 @@ from hybrid_ml_scheduler.cluster.ready import pop_ready, push_ready
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED, NO_GPU, PARENT_FAILED
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics.choices import fastest_split, least_backlog, least_charge, split_on
-from hybrid_ml_scheduler.physics.durations import BatchTerms
 from hybrid_ml_scheduler.physics.placement import place_parts
 
 __all__ = ["Arrivals", "Factors", "run_general"]

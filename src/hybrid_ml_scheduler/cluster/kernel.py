@@ -15,8 +15,8 @@ from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NO_GPU
 from hybrid_ml_scheduler.core.protocols import RuleKind
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics.choices import fastest_split, least_backlog, least_charge, split_on
-from hybrid_ml_scheduler.physics.durations import BatchTerms
 from hybrid_ml_scheduler.physics.placement import Placement, place, place_parts
 
 __all__ = ["FASTEST_SPLIT", "PRESCRIBED", "RuleTerms", "Written", "run_independent", "run_shares", "write"]

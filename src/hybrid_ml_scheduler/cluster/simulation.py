@@ -1,7 +1,7 @@
 """One strategy on its own clocked cluster, driven task by task.
 
-The order of events is (time, rank, sequence): finishes, which learners observe, come before decisions of the
-same instant; decisions of the same instant go by task id.
+The order of events is total: finishes, which learners observe, come before decisions of the same instant; finishes
+of the same instant go by the order of decision, decisions by task id. Two queues keep it, each with its own key.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from hybrid_ml_scheduler.cluster.stepping import Cluster
 from hybrid_ml_scheduler.core.capabilities import with_foresight
 from hybrid_ml_scheduler.core.decisions import Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError, WorkloadError
+from hybrid_ml_scheduler.core.learners import TrainsApart, train_if_due
 from hybrid_ml_scheduler.core.protocols import Learns, Prepares, RaceContext, Remembers, Scheduler
 from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
 from hybrid_ml_scheduler.physics.durations import Durations
@@ -32,6 +33,7 @@ class Simulation:
     """Feed tasks with `offer` in order of (arrival time, id), let time pass with `advance`, end with `drain`.
 
     With a `learned` estimator the strategy believes what tasks have taught that finished on this cluster.
+    A strategy that trains apart is trained before its decisions unless somebody else does it (`trains`).
     `recall` bounds how many finished tasks are remembered as possible parents (`None`: all; 0: none ever come).
     """
 
@@ -41,7 +43,8 @@ class Simulation:
         scheduler: Scheduler,
         *,
         seed: int = 0,
-        options: Mapping[str, Any] | None = None,
+        retrain_interval: int = 50,
+        trains: bool = True,
         recall: int | None = None,
         learned: LearnedEstimator | None = None,
     ) -> None:
@@ -53,10 +56,12 @@ class Simulation:
         self._finishes: list[tuple[float, int, Task, Outcome, Lesson | None]] = []
         self._precedence = Precedence(recall)
         self._learner = scheduler if isinstance(scheduler, Learns) else None
-        self._foreseer = with_foresight(scheduler)
+        self._trains = trains and isinstance(scheduler, TrainsApart)
+        self._foreseer = None if self._trains else with_foresight(scheduler)
         self._decided = 0
         if isinstance(scheduler, Prepares):
-            scheduler.prepare(RaceContext(estimator=self.cluster.estimator, seed=seed, options=options or {}))
+            estimator = self.cluster.estimator
+            scheduler.prepare(RaceContext(estimator=estimator, seed=seed, retrain_interval=retrain_interval))
 
     def offer(self, task: Task, luck: TruthFactor = 1.0, seconds: TaskSeconds | None = None) -> None:
         """A task arrives; it is decided when time reaches the moment it is ready.
@@ -149,6 +154,8 @@ class Simulation:
             outcome = cluster.failed(task, ready_s, by_parent=True)
         else:
             view = cluster.view(ready_s)
+            if self._trains:
+                train_if_due(self.scheduler)
             try:
                 outcome = cluster.place(task, self.scheduler.decide(task, view), view, luck)
             except SchedulerError as error:

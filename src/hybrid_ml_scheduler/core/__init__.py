@@ -5,6 +5,7 @@ from __future__ import annotations
 from hybrid_ml_scheduler.core.capabilities import with_foresight, with_rule
 from hybrid_ml_scheduler.core.decisions import CPU_ONLY, NO_GPU, Decision, Outcome, Parts, device_name
 from hybrid_ml_scheduler.core.errors import HmsError
+from hybrid_ml_scheduler.core.learners import ModelFacts, TrainsApart, Verdict, train_if_due
 from hybrid_ml_scheduler.core.protocols import (
     BatchRule,
     ClusterView,
@@ -15,20 +16,20 @@ from hybrid_ml_scheduler.core.protocols import (
     Learns,
     Prepares,
     RaceContext,
-    Rank,
     Remembers,
     RuleKind,
     Scheduler,
 )
 from hybrid_ml_scheduler.core.streams import stream
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task, TaskBatch
-from hybrid_ml_scheduler.core.terms import TaskTerms, Terms
+from hybrid_ml_scheduler.core.terms import BatchTerms, TaskTerms, Terms
 from hybrid_ml_scheduler.core.validation import parent_rows, validated
 
 __all__ = [
     "CPU_ONLY",
     "NO_GPU",
     "BatchRule",
+    "BatchTerms",
     "ClusterView",
     "Decision",
     "Estimator",
@@ -39,11 +40,11 @@ __all__ = [
     "HmsError",
     "IntColumn",
     "Learns",
+    "ModelFacts",
     "Outcome",
     "Parts",
     "Prepares",
     "RaceContext",
-    "Rank",
     "Remembers",
     "RuleKind",
     "Scheduler",
@@ -51,9 +52,12 @@ __all__ = [
     "TaskBatch",
     "TaskTerms",
     "Terms",
+    "TrainsApart",
+    "Verdict",
     "device_name",
     "parent_rows",
     "stream",
+    "train_if_due",
     "validated",
     "with_foresight",
     "with_rule",

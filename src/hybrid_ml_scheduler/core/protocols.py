@@ -3,20 +3,21 @@
 A strategy is any class with a `name` and `decide`. Everything else is a capability that it has
 or has not: `prepare` (told once about the race), `observe` (learns from outcomes), `rule` (a compiled
 form for whole batches), `rule_ahead` (the same for a stretch of an endless stream), `explain` (says why),
-`capture`/`restore` (survives a checkpoint). A `rule` or `rule_ahead` from a class above the one that `decide`
+`capture`/`restore` (survives a checkpoint). What learners offer besides is in `core.learners`.
+A `rule` or `rule_ahead` from a class above the one that `decide`
 comes from is not asked: ask `core.with_rule` and `core.with_foresight` for these two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Protocol, runtime_checkable
 
 from hybrid_ml_scheduler.core.decisions import Decision, Outcome, Parts
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task, TaskBatch
-from hybrid_ml_scheduler.core.terms import TaskTerms
+from hybrid_ml_scheduler.core.terms import BatchTerms, TaskTerms
 
 __all__ = [
     "BatchRule",
@@ -28,18 +29,10 @@ __all__ = [
     "Learns",
     "Prepares",
     "RaceContext",
-    "Rank",
     "Remembers",
     "RuleKind",
     "Scheduler",
 ]
-
-
-class Rank(IntEnum):
-    """The order of events at one instant of simulated time: the key is (time, rank, sequence)."""
-
-    FINISH = 0
-    READY = 1
 
 
 @runtime_checkable
@@ -50,6 +43,14 @@ class Estimator(Protocol):
     def num_gpus(self) -> int:
         """How many GPUs the node has."""
 
+    @property
+    def gpus_alike(self) -> bool:
+        """Whether all GPUs are the same in every respect: the least loaded one is then as good as any."""
+
+    @property
+    def power_w(self) -> Sequence[float]:
+        """Watts of every device while it is busy, the CPU first."""
+
     def cpu_s(self, task: Task) -> float:
         """Seconds of the whole task on the CPU."""
 
@@ -58,6 +59,9 @@ class Estimator(Protocol):
 
     def terms(self, task: Task) -> TaskTerms:
         """The durations of the task on every device and the limits they meet, as one tuple."""
+
+    def batch_terms(self, batch: TaskBatch) -> BatchTerms:
+        """The same for many tasks, as columns."""
 
     def parts(self, task: Task, gpu_fraction: float, gpu: int) -> Parts:
         """The two parts of a split, after the memory rule."""
@@ -101,11 +105,14 @@ class ClusterView(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaceContext:
-    """What a strategy is told once, before its first decision."""
+    """What a strategy is told once, before its first decision.
+
+    `retrain_interval` is the number of tasks between two trainings, for learners that are not told otherwise.
+    """
 
     estimator: Estimator
     seed: int
-    options: Mapping[str, Any] = field(default_factory=dict)
+    retrain_interval: int = 50
 
     @property
     def num_gpus(self) -> int:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 
-__all__ = ["TaskTerms", "Terms"]
+__all__ = ["BatchTerms", "TaskTerms", "Terms"]
 
 Terms = tuple[float, FloatColumn, FloatColumn, IntColumn, float, FloatColumn, int, bool]
 """The same as `TaskTerms` without names. Compiled functions take this form: a call with a named tuple costs twice."""
@@ -23,6 +23,19 @@ class TaskTerms(NamedTuple):
     paged_s: FloatColumn
     gpu_kind: IntColumn
     memory_mb: float
+    gpu_memory_mb: FloatColumn
+    memory_rule: int
+    serial: bool
+
+
+class BatchTerms(NamedTuple):
+    """What compiled code is told about a batch on a node: `TaskTerms` with one row a task."""
+
+    cpu_s: FloatColumn
+    gpu_s: FloatColumn
+    paged_s: FloatColumn
+    gpu_kind: IntColumn
+    memory_mb: FloatColumn
     gpu_memory_mb: FloatColumn
     memory_rule: int
     serial: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -74,6 +75,15 @@ class ForestModel:
             "samples": self.samples,
             "fit_error": self.fit_error,
         }
+
+    def fingerprint(self) -> str:
+        """A short text that only a forest with the same trees and scales has."""
+        total = hashlib.blake2b(digest_size=16)
+        for name, array in sorted(self.forest.arrays().items()):
+            total.update(name.encode())
+            total.update(np.ascontiguousarray(array).data)  # as it lies: a copy would keep the race waiting
+        total.update(repr((self.scaler.mean, self.scaler.spread)).encode())
+        return total.hexdigest()
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> ForestModel:

@@ -1,53 +1,25 @@
-"""The strategies that learn: when the forest is due, what it is trained on, how often the agent updates.
+"""The strategies that learn: when one is due, what it is trained on, which model decides, how often agents update.
 
-A strategy that trains apart from deciding offers `training_due`, `training_data`, `fit` (pure, any thread) and
-`activate`. One that updates as it goes offers `options.updates_per_task`, `dqn.updates`, `loss` and `epsilon`.
+What they offer is in `core.learners`. One that updates as it goes may also have a `loss` and an `epsilon` to show.
 """
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from hybrid_ml_scheduler.core.learners import TrainsApart, UpdatesAlong, model_facts, model_fingerprint, take_over
 from hybrid_ml_scheduler.live.course import Course
 from hybrid_ml_scheduler.live.frames import Learning
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.live.records import Activation
 from hybrid_ml_scheduler.schedulers import blamed
 
-__all__ = ["Learners", "TrainedModel", "TrainingJob", "TrainsApart", "UpdatesAlong"]
-
-
-@runtime_checkable
-class TrainsApart(Protocol):
-    """A strategy whose model is trained beside the race."""
-
-    last_training: dict[str, Any]
-
-    def training_due(self) -> bool:
-        """Say whether enough tasks were seen since the last training began."""
-
-    def training_data(self) -> Any:
-        """Hand out what the next training needs."""
-
-    def fit(self, data: Any) -> Any:
-        """Train; touches nothing of the strategy."""
-
-    def activate(self, model: Any, data: Any) -> None:
-        """Use the model from the next decision on."""
-
-
-@runtime_checkable
-class UpdatesAlong(Protocol):
-    """A strategy that takes gradient steps as outcomes come in: `options.updates_per_task` of them."""
-
-    options: Any
-    dqn: Any
+__all__ = ["Learners", "TrainedModel", "TrainingJob"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,25 +54,15 @@ class TrainingJob:
         with blamed(self.scheduler, "trained"):
             model = self.strategy.fit(self.data)
             seconds = time.perf_counter() - begin
-            error = self.data.recent_error
+            facts = model_facts(self.strategy, model, self.data)
             return TrainedModel(
                 model=model,
                 data=self.data,
-                samples=model.samples,
-                error=model.fit_error if error is None else error,
+                samples=facts.samples,
+                error=facts.error,
                 duration_s=seconds,
-                digest=digest_of(model.payload()),
+                digest=model_fingerprint(self.strategy, model),
             )
-
-
-def digest_of(payload: Mapping[str, Any]) -> str:
-    """Return a fingerprint of a model: equal models have equal fingerprints."""
-    total = hashlib.blake2b(digest_size=16)
-    for name, array in sorted(payload["forest"].items()):
-        total.update(name.encode())
-        total.update(np.ascontiguousarray(array).data)  # as it lies: a copy would keep the race waiting
-    total.update(repr((payload["mean"], payload["spread"])).encode())
-    return total.hexdigest()
 
 
 class Learners:
@@ -110,7 +72,6 @@ class Learners:
         self.is_synchronous = course.retraining == "synchronous"
         self._apart = {r.name: r.scheduler for r in racers if isinstance(r.scheduler, TrainsApart)}
         self._along = {r.name: r.scheduler for r in racers if isinstance(r.scheduler, UpdatesAlong)}
-        self._updates_per_task = {name: one.options.updates_per_task for name, one in self._along.items()}
         self._interval = course.retrain_interval
         self._trained = dict.fromkeys(self._apart, 0)
         self._coalesced = dict.fromkeys(self._apart, 0)
@@ -155,7 +116,7 @@ class Learners:
 
     def take_over(self, name: str, trained: TrainedModel, boundary: int, at: float) -> Activation:
         """Let a model decide from the task `boundary` on."""
-        self._apart[name].activate(trained.model, trained.data)
+        take_over(self._apart[name], trained.model, trained.data)
         self._trained[name] += 1
         self._last[name] = Activation(
             scheduler=name,
@@ -172,10 +133,8 @@ class Learners:
     def set_stride(self, stride: int) -> None:
         """Let agents update once every `stride` tasks at most; a stride of 1 leaves them as they were asked for."""
         self.stride = stride
-        for name, strategy in self._along.items():
-            asked = self._updates_per_task[name]
-            wanted = asked if stride == 1 else min(asked, 1.0 / stride)
-            strategy.options = replace(strategy.options, updates_per_task=wanted)
+        for strategy in self._along.values():
+            strategy.limit_updates(None if stride == 1 else 1.0 / stride)
 
     def states(self, tasks: int) -> dict[str, Learning]:
         """Say how each learner is getting on."""
@@ -196,7 +155,7 @@ class Learners:
         )
 
     def _agent(self, strategy: UpdatesAlong, tasks: int) -> Learning:
-        updates = strategy.dqn.updates
+        updates = strategy.updates
         return Learning(
             kind="agent",
             updates=updates,

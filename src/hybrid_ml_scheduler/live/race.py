@@ -63,14 +63,12 @@ class Race:
             raise PlanError(f"schedulers: {', '.join(names)} names a strategy twice.")
 
     def _racer(self, spec: str) -> Racer:
-        """Make a strategy; the arena itself says when a forest is trained."""
-        course, options = self.course, dict(options_for(spec, self.course.options))
-        if spec == "hybrid_ml":
-            options = {"retrain_every": course.retrain_interval, **options, "background": True}
-        shared = {"retrain_interval": course.retrain_interval}
-        scheduler, summary = create(spec, options), find(spec).summary
+        """Make a strategy with a cluster of its own; when it is trained, `learners` says."""
+        course = self.course
+        scheduler, summary = create(spec, options_for(spec, course.options)), find(spec).summary
         with blamed(spec, "prepared"):
-            return Racer(course.node, scheduler, seed=course.seed, options=shared, summary=summary)
+            interval = course.retrain_interval
+            return Racer(course.node, scheduler, seed=course.seed, retrain_interval=interval, summary=summary)
 
     def take_place(self, run_id: int, first_task_id: int) -> None:
         """Give a race that has not begun its place after all that was run before."""

@@ -41,7 +41,7 @@ class Racer:
     """A strategy with its own simulated cluster."""
 
     def __init__(
-        self, node: Node, scheduler: Scheduler, *, seed: int, options: Mapping[str, Any], summary: str = ""
+        self, node: Node, scheduler: Scheduler, *, seed: int, retrain_interval: int = 50, summary: str = ""
     ) -> None:
         self.name = scheduler.name
         self.summary = plain_text(summary)
@@ -53,7 +53,9 @@ class Racer:
         self.reasons_of = -1
         self.decision_counts = [0] * len(DECISION_BUCKETS_S)
         self.decision_s = 0.0
-        self.simulation = Simulation(node, scheduler, seed=seed, options=options, recall=_PARENTS_RECALLED)
+        self.simulation = Simulation(
+            node, scheduler, seed=seed, retrain_interval=retrain_interval, trains=False, recall=_PARENTS_RECALLED
+        )
         self._tariff = self.simulation.cluster.estimator.tariff
 
     def step(self, task: Task, luck: float, seconds: TaskSeconds, *, until_s: float, explain: bool) -> list[Outcome]:

@@ -12,8 +12,7 @@ import numpy as np
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED
 from hybrid_ml_scheduler.core.tasks import FloatColumn
-from hybrid_ml_scheduler.core.terms import Terms
-from hybrid_ml_scheduler.physics.durations import BatchTerms
+from hybrid_ml_scheduler.core.terms import BatchTerms, Terms
 from hybrid_ml_scheduler.physics.formulas import execution_s, resolve
 
 __all__ = ["completion_s", "fastest_split", "fastest_splits", "least_backlog", "least_charge", "row_terms", "split_on"]

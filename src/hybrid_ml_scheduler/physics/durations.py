@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
+from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics import formulas
 from hybrid_ml_scheduler.physics.node import CoExecution, Gpu, MemoryRule, Node
 from hybrid_ml_scheduler.physics.typed_times import typed_times
 
-__all__ = ["BatchTerms", "Durations", "batch_terms", "durations"]
+__all__ = ["Durations", "batch_terms", "durations"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,19 +34,6 @@ class Durations:
         """Seconds of every task on one GPU."""
         column: FloatColumn = self.gpu_s[:, self.gpu_kind[gpu]]
         return column
-
-
-class BatchTerms(NamedTuple):
-    """What compiled code is told about a batch on a node: `core.TaskTerms` with one row a task."""
-
-    cpu_s: FloatColumn
-    gpu_s: FloatColumn
-    paged_s: FloatColumn
-    gpu_kind: IntColumn
-    memory_mb: FloatColumn
-    gpu_memory_mb: FloatColumn
-    memory_rule: int
-    serial: bool
 
 
 def batch_terms(batch: TaskBatch, node: Node, seconds: Durations) -> BatchTerms:

@@ -10,9 +10,9 @@ import numpy as np
 from hybrid_ml_scheduler.core.compiled import uncompiled
 from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NO_GPU, Parts
 from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
-from hybrid_ml_scheduler.core.terms import TaskTerms
+from hybrid_ml_scheduler.core.terms import BatchTerms, TaskTerms
 from hybrid_ml_scheduler.physics import choices, formulas
-from hybrid_ml_scheduler.physics.durations import durations, gpu_kinds, not_measured
+from hybrid_ml_scheduler.physics.durations import batch_terms, durations, gpu_kinds, not_measured
 from hybrid_ml_scheduler.physics.energy import Tariff
 from hybrid_ml_scheduler.physics.node import CoExecution, MemoryRule, Node
 
@@ -54,6 +54,16 @@ class PhysicsEstimator:
         """How many GPUs the node has."""
         return self.node.num_gpus
 
+    @property
+    def gpus_alike(self) -> bool:
+        """Whether all GPUs are the same in every respect."""
+        return len(set(self.node.gpus)) == 1
+
+    @property
+    def power_w(self) -> tuple[float, ...]:
+        """Watts of every device while it is busy, the CPU first."""
+        return (self.node.cpu.power_w, *(gpu.power_w for gpu in self.node.gpus))
+
     def seconds(self, task: Task) -> TaskSeconds:
         """Durations of one task, computed once."""
         if task is not self._task:
@@ -77,6 +87,10 @@ class PhysicsEstimator:
             self.memory_rule,
             self.serial,
         )
+
+    def batch_terms(self, batch: TaskBatch) -> BatchTerms:
+        """The same for many tasks, as columns."""
+        return batch_terms(batch, self.node, durations(batch, self.node))
 
     def cpu_s(self, task: Task) -> float:
         """Seconds of the whole task on the CPU."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
-from hybrid_ml_scheduler.physics.durations import BatchTerms, Durations, batch_terms
+from hybrid_ml_scheduler.core.terms import BatchTerms
+from hybrid_ml_scheduler.physics.durations import Durations, batch_terms
 from hybrid_ml_scheduler.physics.node import Node
 
 __all__ = ["best_execution_s", "fitting_share"]

@@ -62,7 +62,7 @@ def entrants(plan: Plan) -> list[Entrant]:
     found: list[Entrant] = []
     for spec in plan.schedulers:
         with printing_apart():
-            options = _options(plan, spec)
+            options = options_for(spec, plan.options)
             made = create(spec, options)
         asked = split_level(spec)[1]
         name, level = at_level(made.name, asked), level_of(made, asked, plan.knowledge)
@@ -74,12 +74,6 @@ def entrants(plan: Plan) -> list[Entrant]:
     if unused:
         raise PlanError(f"schedulers.{sorted(unused)[0]} has options but is not in the race.")
     return found
-
-
-def _options(plan: Plan, spec: str) -> Mapping[str, Any]:
-    """A strategy's own options; the forest is retrained as often as the plan says, unless they say otherwise."""
-    options = options_for(spec, plan.options)
-    return {"retrain_every": plan.retrain_interval, **options} if split_level(spec)[0] == "hybrid_ml" else options
 
 
 def _learning(made: Scheduler) -> str:
@@ -112,25 +106,33 @@ def run_known(
     known: KnownTasks,
     level: Level,
     *,
-    options: Mapping[str, Any] | None = None,
+    retrain_interval: int = 50,
     progress: Progress | None = None,
 ) -> RunColumns:
     """Run one strategy that is told this much: compiled if it has a rule, otherwise step by step."""
     told, node, seed = known.told(level), known.node, known.seed
     if told.factors is None and not told.learns:
         return run_scheduler(
-            scheduler, told.batch, node, seed=seed, options=options, seconds=told.seconds, progress=progress
+            scheduler,
+            told.batch,
+            node,
+            seed=seed,
+            retrain_interval=retrain_interval,
+            seconds=told.seconds,
+            progress=progress,
         )
     learned = known.estimator() if told.learns else None
     with contained(scheduler.name):
         ruled = with_rule(scheduler)
         if ruled is None:
             recall = None if told.batch.has_dependencies else 0
-            simulation = Simulation(node, scheduler, seed=seed, options=options, recall=recall, learned=learned)
+            simulation = Simulation(
+                node, scheduler, seed=seed, retrain_interval=retrain_interval, recall=recall, learned=learned
+            )
             return _stepped(simulation, told.batch, told.seconds, progress, told.factors)
         if isinstance(scheduler, Prepares):
             estimator = PhysicsEstimator(node) if learned is None else learned
-            scheduler.prepare(RaceContext(estimator=estimator, seed=seed, options=options or {}))
+            scheduler.prepare(RaceContext(estimator=estimator, seed=seed, retrain_interval=retrain_interval))
         model = None if learned is None else learned.model
         rule = ruled.rule(told.batch)
         columns = run_batch(told.batch, node, rule, seconds=told.seconds, truth=told.factors, model=model)
@@ -145,7 +147,7 @@ def run_scheduler(
     node: Node,
     *,
     seed: int,
-    options: Mapping[str, Any] | None = None,
+    retrain_interval: int = 50,
     seconds: Durations | None = None,
     progress: Progress | None = None,
 ) -> RunColumns:
@@ -155,11 +157,11 @@ def run_scheduler(
         ruled = with_rule(scheduler)
         if ruled is None:
             recall = None if batch.has_dependencies else 0
-            simulation = Simulation(node, scheduler, seed=seed, options=options, recall=recall)
+            simulation = Simulation(node, scheduler, seed=seed, retrain_interval=retrain_interval, recall=recall)
             return _stepped(simulation, batch, seconds, progress)
         if isinstance(scheduler, Prepares):
-            context = RaceContext(estimator=PhysicsEstimator(node), seed=seed, options=options or {})
-            scheduler.prepare(context)
+            known = PhysicsEstimator(node)
+            scheduler.prepare(RaceContext(estimator=known, seed=seed, retrain_interval=retrain_interval))
         columns = run_batch(batch, node, ruled.rule(batch), seconds=seconds)
     if progress is not None:
         progress(len(batch))
@@ -217,10 +219,10 @@ def race_seed(
     """Race all strategies on the tasks of one seed; `watch` sees the columns of each before they are dropped."""
     batch = plan.tasks(seed)
     known = KnownTasks(batch=batch, node=plan.node, truth=plan.hidden, seed=seed)
-    options = {"retrain_interval": plan.retrain_interval}
+    interval = plan.retrain_interval
     summaries = {}
     for entrant in strategies:
-        columns = run_known(entrant.make(), known, entrant.level, options=options, progress=progress)
+        columns = run_known(entrant.make(), known, entrant.level, retrain_interval=interval, progress=progress)
         summaries[entrant.name] = summarize(columns)
         if watch is not None:
             watch(entrant, seed, batch, columns)

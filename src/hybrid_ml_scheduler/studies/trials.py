@@ -98,8 +98,8 @@ def run_trial(trial: Trial) -> Record:
     if trial.entrant is None:
         return _floor(trial, known)
     scheduler = trial.entrant.make()
-    options = {"retrain_interval": trial.plan.retrain_interval}
-    columns = run_known(scheduler, known, trial.entrant.level, options=options)
+    interval = trial.plan.retrain_interval
+    columns = run_known(scheduler, known, trial.entrant.level, retrain_interval=interval)
     names = (*_PER_TASK, *(_PLACEMENT if trial.keep_placement else ()))
     return Record(
         name=trial.name,

@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from hybrid_ml_scheduler.core import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.compiled import compiled
+from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.physics.choices import row_terms
-from hybrid_ml_scheduler.physics.durations import BatchTerms, batch_terms
+from hybrid_ml_scheduler.physics.durations import batch_terms
 from hybrid_ml_scheduler.physics.placement import place_whole
 from hybrid_ml_scheduler.plans.loads import LoadedTasks
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import notice

@@ -87,7 +87,7 @@ class Farsighted(Moody):
 def broken_race(*broken: Moody) -> Race:
     """A race with strategies that fail at one task each, between two that never do."""
     race = Race(mixed_course(("greedy", "random")), run_id=1, first_task_id=0)
-    race.racers[1:1] = [Racer(race.course.node, one, seed=1, options={}) for one in broken]
+    race.racers[1:1] = [Racer(race.course.node, one, seed=1) for one in broken]
     return race
 
 

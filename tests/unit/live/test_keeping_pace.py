@@ -70,7 +70,7 @@ def turns_of(clock: Clock, speed: float, slow_from: int, laws: dict[str, float])
     arena._commands = NoCommands(clock)
     course = mixed_course(CHEAP)
     race = Race(replace(course, workload=course.workload.with_values(laws)), run_id=1, first_task_id=0)
-    race.racers[1] = Racer(course.node, Slow(clock, slow_from), seed=1, options={})
+    race.racers[1] = Racer(course.node, Slow(clock, slow_from), seed=1)
     arena.enter(race, "running")
     turns = []
     while race.tasks_processed < 400:

@@ -66,20 +66,13 @@ class Model:
     """A model that says nothing."""
 
     samples: int = 1
-    fit_error: float = 0.0
-
-    def payload(self) -> dict[str, Any]:
-        return {"forest": {}, "mean": 0.0, "spread": 0.0}
 
 
 class Pupil:
     """Trains apart, again after every ten tasks."""
 
-    recent_error = None
-
     def __init__(self, name: str) -> None:
         self.name = name
-        self.last_training: dict[str, Any] = {}
         self._new = 0
 
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
@@ -97,13 +90,13 @@ class Pupil:
         return Model()
 
     def activate(self, model: Any, data: Any) -> None:
-        self.last_training = {"samples": model.samples}
+        self.model = model
 
 
 def race_of_pupils(*names: str) -> Race:
     course = mixed_course(CHEAP[:1], retrain_interval=10)
     race = Race(course, run_id=1, first_task_id=0)
-    race.racers = [Racer(course.node, Pupil(name), seed=1, options={}) for name in names]
+    race.racers = [Racer(course.node, Pupil(name), seed=1) for name in names]
     race.learners = Learners(race.racers, course)
     return race
 

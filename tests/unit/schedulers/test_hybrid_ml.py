@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.cluster import BacklogView, Simulation, certificate
-from hybrid_ml_scheduler.core import RaceContext, Task, TaskBatch
+from hybrid_ml_scheduler.core import RaceContext, Task, TaskBatch, train_if_due
 from hybrid_ml_scheduler.core.errors import ModelError, PlanError
 from hybrid_ml_scheduler.physics import CoExecution, Gpu, MemoryRule, Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import check_scheduler
@@ -23,8 +23,8 @@ def _tasks(count: int, seed: int = 3) -> TaskBatch:
     return generate(preset("mixed").with_values({"num_tasks": count}), seed)
 
 
-def _execution(strategy: HybridMl, tasks: TaskBatch, node: Node) -> np.ndarray:
-    outcomes = Simulation(node, strategy, seed=1).run((task, 1.0) for task in tasks)
+def _execution(strategy: HybridMl, tasks: TaskBatch, node: Node, *, trains: bool = True) -> np.ndarray:
+    outcomes = Simulation(node, strategy, seed=1, trains=trains).run((task, 1.0) for task in tasks)
     return np.array([outcome.execution_s for outcome in outcomes])
 
 
@@ -58,8 +58,8 @@ def test_a_frozen_forest_never_trains() -> None:
 
 
 def test_in_the_background_it_waits_for_its_driver() -> None:
-    strategy = HybridMl(retrain_every=10, background=True)
-    _execution(strategy, _tasks(25), Node())
+    strategy = HybridMl(retrain_every=10)
+    _execution(strategy, _tasks(25), Node(), trains=False)
     assert strategy.training_due()
     before, data = strategy.model, strategy.training_data()
     model = strategy.fit(data)
@@ -71,15 +71,15 @@ def test_in_the_background_it_waits_for_its_driver() -> None:
 
 
 def test_it_keeps_no_more_than_a_window_when_nobody_trains_it() -> None:
-    strategy = HybridMl(window=20, background=True)
-    _execution(strategy, _tasks(95), Node())
+    strategy = HybridMl(window=20)
+    _execution(strategy, _tasks(95), Node(), trains=False)
     assert len(strategy.training_data().fractions) == 20
 
 
 def test_training_in_the_background_gives_the_same_forest_as_in_the_race() -> None:
-    inside, outside = HybridMl(retrain_every=30), HybridMl(retrain_every=30, background=True)
+    inside, outside = HybridMl(retrain_every=30), HybridMl(retrain_every=30)
     _execution(inside, _tasks(31), Node())
-    _execution(outside, _tasks(30), Node())
+    _execution(outside, _tasks(30), Node(), trains=False)
     assert np.array_equal(inside.model.forest.nodes, outside.fit(outside.training_data()).forest.nodes)
 
 
@@ -92,8 +92,9 @@ def test_a_restored_strategy_equals_an_uninterrupted_one() -> None:
     second = Simulation(node, HybridMl(retrain_every=25), seed=1)
     second.restore(pickle.loads(pickle.dumps(first.capture())))
     shares = [outcome.gpu_fraction for outcome in head]
-    views = ((task, second.cluster.view(task.arrival_time)) for task in tasks.take(slice(60, 120)))
-    shares += [second.scheduler.decide(task, view).gpu_fraction for task, view in views]
+    for task in tasks.take(slice(60, 120)):
+        train_if_due(second.scheduler)
+        shares.append(second.scheduler.decide(task, second.cluster.view(task.arrival_time)).gpu_fraction)
     assert shares == [outcome.gpu_fraction for outcome in outcomes]
 
 

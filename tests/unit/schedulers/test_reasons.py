@@ -18,7 +18,7 @@ NODES = {"equal GPUs": Node(), "unlike GPUs": Node(gpus=(Gpu(), Gpu(speed=2.0, m
 def test_the_reasons_name_the_device_and_the_share_that_are_chosen(name: str, node: Node) -> None:
     strategy, estimator = create(name, {}), PhysicsEstimator(node)
     if hasattr(strategy, "prepare"):
-        strategy.prepare(RaceContext(estimator=estimator, seed=1, options={}))
+        strategy.prepare(RaceContext(estimator=estimator, seed=1))
     if not isinstance(strategy, Explains):
         return
     rng = stream(1, "reasons", name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from hybrid_ml_scheduler.core import RaceContext
+from hybrid_ml_scheduler.physics import PhysicsEstimator
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl
 from hybrid_ml_scheduler.studies.race import entrants
@@ -17,5 +19,6 @@ def test_the_forest_is_retrained_as_often_as_the_plan_says_unless_its_own_option
     forest, greedy = entrants(plan)
     made = forest.make()
     assert isinstance(made, HybridMl)
+    made.prepare(RaceContext(estimator=PhysicsEstimator(plan.node), seed=1, retrain_interval=plan.retrain_interval))
     assert made._retrain_every == interval
     assert greedy.options == {}

@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,6 @@ from hybrid_ml_scheduler.core.errors import ModelError, PlanError, SchedulerErro
 from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
 from hybrid_ml_scheduler.learning.files import load_agent, save_agent
-from hybrid_ml_scheduler.physics import PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_pace, is_pace
 from hybrid_ml_scheduler.schedulers.agents.lessons import Demonstration, demonstrated_action
 from hybrid_ml_scheduler.schedulers.agents.memory import AgentMemory
@@ -70,6 +70,7 @@ class RlAgent:
             if key not in known:
                 raise PlanError(f"rl_agent has no option {key!r}; it knows: online, model, {', '.join(known)}.")
         self.options = AgentOptions(**options)
+        self._updates_per_task = self.options.updates_per_task
         self.online = online
         self.learning = "online" if online else "frozen"
         self._model, self._tensorboard = model, tensorboard
@@ -81,7 +82,7 @@ class RlAgent:
         options = self.options
         gpus = range(context.num_gpus)
         self._placements = [CPU_ONLY, *(Decision(gpu_fraction=1.0, gpu=gpu) for gpu in gpus)]
-        self.sight = AgentSight(cast(PhysicsEstimator, context.estimator), options)
+        self.sight = AgentSight(context.estimator, options)
         settings = DqnSettings(
             learning_rate=options.learning_rate,
             value_unit=VALUE_UNIT if options.has_prior else 1.0,
@@ -114,6 +115,16 @@ class RlAgent:
     def epsilon(self) -> float:
         """The chance that the next action is random."""
         return self.options.epsilon(self._decisions) if self.online else 0.0
+
+    @property
+    def updates(self) -> int:
+        """How many updates the network has had."""
+        return int(self.dqn.updates)
+
+    def limit_updates(self, per_task: float | None) -> None:
+        """Update at most so often; never oftener than was asked for."""
+        asked = self._updates_per_task
+        self.options = replace(self.options, updates_per_task=asked if per_task is None else min(asked, per_task))
 
     @property
     def loss(self) -> float:

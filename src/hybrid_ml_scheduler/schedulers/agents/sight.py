@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import ClusterView, FloatColumn, Outcome, Task
+from hybrid_ml_scheduler.core import ClusterView, Estimator, FloatColumn, Outcome, Task
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn
-from hybrid_ml_scheduler.physics import PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_pace
 from hybrid_ml_scheduler.schedulers.agents.inputs import (
     bare_view,
@@ -23,14 +22,14 @@ __all__ = ["AgentSight"]
 class AgentSight:
     """State, prior, order of devices and Q of the latest look; the arrays are used again by the next one."""
 
-    def __init__(self, estimator: PhysicsEstimator, options: AgentOptions) -> None:
+    def __init__(self, estimator: Estimator, options: AgentOptions) -> None:
         self._options = options
         self.actions = estimator.num_gpus + 1
         self.inputs = cluster_inputs(estimator.num_gpus) if options.state == "cluster" else 3
         self._by_execution, self._has_prior = options.time == "execution", options.has_prior
-        node, actions = estimator.node, self.actions
+        actions = self.actions
         self._desk, self._places = np.zeros((3, actions)), np.zeros((2, actions), dtype=np.int64)
-        self._desk[2] = [node.cpu.power_w, *(gpu.power_w for gpu in node.gpus)]
+        self._desk[2] = estimator.power_w
         self._worth = np.zeros((2, actions), dtype=np.float32)
         self.state = np.zeros(self.inputs, dtype=np.float32)
         self._backlog, self.order = self._desk[1], self._places[1]

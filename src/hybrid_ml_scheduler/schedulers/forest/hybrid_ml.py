@@ -2,8 +2,8 @@
 
 Sensible from the first task: the forest starts from labels of a synthetic sample of tasks. It is trained again
 every `retrain_every` tasks on the last `window` labels; the label of a task is known from the next task on.
-Training is synchronous by default. A live arena sets `background` and drives the four steps itself:
-`training_due`, `training_data`, `fit` (pure, any thread), `activate`.
+Whoever drives the race says when and where it is trained (`core.learners`). With `guard` a new forest decides only
+where it is no worse than the present one on the newest labels, which are then kept out of its training.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -22,18 +22,19 @@ from hybrid_ml_scheduler.core import (
     ClusterView,
     Decision,
     FloatColumn,
+    ModelFacts,
     RaceContext,
     RuleKind,
     Task,
     TaskBatch,
+    Verdict,
     stream,
 )
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.learning.features import FEATURES, FeatureMatrix, feature_matrix, feature_row
 from hybrid_ml_scheduler.learning.files import load_forest, save_forest
 from hybrid_ml_scheduler.learning.forest import Engine, ForestKind, ForestModel, fit_forest
-from hybrid_ml_scheduler.physics import PhysicsEstimator
-from hybrid_ml_scheduler.schedulers.forest.labels import best_fractions
+from hybrid_ml_scheduler.schedulers.forest.labels import fastest_fractions
 
 __all__ = ["HybridMl", "TrainingData"]
 
@@ -50,6 +51,8 @@ class TrainingData:
     fractions: FloatColumn
     generation: int
     recent_error: float | None
+    held_features: FeatureMatrix = field(default_factory=lambda: np.empty((0, len(FEATURES))))
+    held_fractions: FloatColumn = field(default_factory=lambda: np.empty(0))
 
 
 class HybridMl:
@@ -59,25 +62,25 @@ class HybridMl:
 
     def __init__(
         self,
-        retrain_every: int = 50,
+        retrain_every: int | None = None,
         window: int = 1000,
         kind: ForestKind = "random_forest",
         engine: Engine = "compiled",
         energy_weight: float = 0.5,
         online: bool = True,
-        background: bool = False,
         model: str | None = None,
+        guard: bool = False,
     ) -> None:
-        if retrain_every < 1 or window < 10:
+        if (retrain_every is not None and retrain_every < 1) or window < 10:
             raise PlanError(f"hybrid_ml: retrain_every = {retrain_every} must be >= 1 and window = {window} >= 10.")
         if kind not in get_args(ForestKind) or engine not in get_args(Engine):
             raise PlanError(f"hybrid_ml: kind = {kind!r} or engine = {engine!r} is unknown.")
         if not 0.0 <= energy_weight <= 1.0:
             raise PlanError(f"hybrid_ml: energy_weight = {energy_weight:g} is outside [0, 1].")
-        self._retrain_every, self._window_size = retrain_every, window
+        self._own_interval, self._window_size = retrain_every, window
         self._kind, self._engine = kind, engine
         self._energy_weight = energy_weight
-        self.online, self.background = online, background
+        self.online, self._guard = online, guard
         self.learning = "online" if online else "frozen"
         self._given = load_forest(model)[0] if model else None
         self._model: ForestModel | None = self._given
@@ -85,8 +88,9 @@ class HybridMl:
     def prepare(self, context: RaceContext) -> None:
         """Start afresh, with a forest from labels of a synthetic sample (or the one given as a file)."""
         self._seed = context.seed
-        self._node = cast(PhysicsEstimator, context.estimator).node
-        self._alike = len(set(self._node.gpus)) == 1  # the least loaded one is then the best
+        self._estimator = context.estimator
+        self._alike = context.estimator.gpus_alike  # the least loaded one is then the best
+        self._retrain_every = self._own_interval or context.retrain_interval
         self._rows: deque[tuple[float, ...]] = deque(maxlen=self._window_size)
         self._labels: deque[float] = deque(maxlen=self._window_size)
         self._pending: list[tuple[Task, float]] = []
@@ -106,16 +110,13 @@ class HybridMl:
 
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
         """Predict the share, take the GPU, and remember the task for the next training."""
-        if not self.background and self.training_due():
-            data = self.training_data()
-            self.activate(self.fit(data), data)
         decision = self.preview(task, cluster)
         self._remember([task], [decision.gpu_fraction])
         return decision
 
     def rule_ahead(self, batch: TaskBatch) -> BatchRule | None:
-        """The decisions for the next tasks, while training is driven from outside and GPUs are alike."""
-        if not (self.background and self._alike):
+        """The decisions for the next tasks, where GPUs are alike."""
+        if not self._alike:
             return None
         features = feature_matrix(batch.size, batch.compute_intensity, batch.memory_required)
         fractions = np.clip(self.model.predict(features), 0.0, 1.0)
@@ -166,11 +167,17 @@ class HybridMl:
         self._generation += 1
         error = self._error_sum / self._error_count if self._error_count else None
         self._error_sum, self._error_count = 0.0, 0
+        features, fractions = np.array(self._rows), np.array(self._labels)
+        # Neither forest may know what they are judged by; half of the window at least is for learning.
+        held = min(self._retrain_every, len(fractions) // 2) if self._guard else 0
+        known = len(fractions) - held
         return TrainingData(
-            features=np.array(self._rows),
-            fractions=np.array(self._labels),
+            features=features[:known],
+            fractions=fractions[:known],
             generation=self._generation,
             recent_error=error,
+            held_features=features[known:],
+            held_fractions=fractions[known:],
         )
 
     def fit(self, data: TrainingData) -> ForestModel:
@@ -187,6 +194,21 @@ class HybridMl:
             "error": data.recent_error if data.recent_error is not None else model.fit_error,
             "fit_error": model.fit_error,
         }
+
+    def model_facts(self, model: ForestModel, data: TrainingData) -> ModelFacts:
+        """How many labels a forest saw, and how far the forest before it was off on those that came since."""
+        return ModelFacts(model.samples, model.fit_error if data.recent_error is None else data.recent_error)
+
+    def fingerprint(self, model: ForestModel) -> str:
+        """Equal forests with equal scales have equal fingerprints."""
+        return model.fingerprint()
+
+    def judge(self, model: ForestModel, data: TrainingData) -> Verdict | None:
+        """The mean errors of a new forest and of the present one on the labels that were held out."""
+        if not len(data.held_fractions):
+            return None
+        errors = [np.abs(one.predict(data.held_features) - data.held_fractions).mean() for one in (model, self.model)]
+        return Verdict(*map(float, errors))
 
     def save_model(self, path: str | Path) -> None:
         """Write the forest with its scaler and where it came from."""
@@ -235,7 +257,7 @@ class HybridMl:
 
     def _learn_labels(self, batch: TaskBatch) -> list[float]:
         """Put the tasks into the window with their best shares, and return these."""
-        labels: list[float] = best_fractions(batch, self._node).tolist()
+        labels: list[float] = fastest_fractions(self._estimator.batch_terms(batch)).tolist()
         self._rows += map(tuple, feature_matrix(batch.size, batch.compute_intensity, batch.memory_required).tolist())
         self._labels += labels
         return labels

@@ -11,21 +11,27 @@ import numpy as np
 from hybrid_ml_scheduler.core import FloatColumn, TaskBatch
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED
+from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.physics.choices import row_terms, split_on
-from hybrid_ml_scheduler.physics.durations import BatchTerms, batch_terms, durations
+from hybrid_ml_scheduler.physics.durations import batch_terms, durations
 from hybrid_ml_scheduler.physics.formulas import execution_s
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid
 
-__all__ = ["best_fractions"]
+__all__ = ["best_fractions", "fastest_fractions"]
 
 _GRID = as_column(split_grid(DEFAULT_STEP))
 
 
 def best_fractions(batch: TaskBatch, node: Node) -> FloatColumn:
     """The GPU share of every task with the least execution time over all GPUs, queues ignored."""
-    best = np.empty(len(batch))
-    _fill(batch_terms(batch, node, durations(batch, node)), _GRID, best)
+    return fastest_fractions(batch_terms(batch, node, durations(batch, node)))
+
+
+def fastest_fractions(tasks: BatchTerms) -> FloatColumn:
+    """The same from durations that are known already."""
+    best = np.empty(len(tasks.cpu_s))
+    _fill(tasks, _GRID, best)
     return best
 
 
