@@ -5,7 +5,7 @@ WORKDIR /build/dashboard
 COPY dashboard/package.json dashboard/package-lock.json ./
 RUN npm ci
 COPY dashboard/ ./
-COPY src/hybrid_ml_scheduler/plans/palette*.json /build/src/hybrid_ml_scheduler/plans/
+COPY src/hybrid_ml_scheduler/plans/*.json /build/src/hybrid_ml_scheduler/plans/
 RUN npm run build
 
 FROM python:3.11-slim-bookworm AS wheel

@@ -24,6 +24,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/catalogue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Catalogue
+         * @description List every metric: its name in tables and in live updates, its unit, and what it means.
+         */
+        get: operations["catalogue_api_catalogue_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/events": {
         parameters: {
             query?: never;
@@ -1366,6 +1386,40 @@ export interface components {
          */
         Metric: "time" | "latency" | "energy" | "cost";
         /**
+         * MetricCard
+         * @description One metric: `key` in tables and JSON, `wire` in live updates; `task` and `stored` name a single task's value.
+         */
+        MetricCard: {
+            /**
+             * Better
+             * @enum {string}
+             */
+            better: "lower" | "higher" | "none";
+            /** Computed */
+            computed: string;
+            /** Key */
+            key: string;
+            /** Meaning */
+            meaning: string;
+            /** Short */
+            short: string;
+            /** Stored */
+            stored?: string | null;
+            /**
+             * Study
+             * @default true
+             */
+            study: boolean;
+            /** Task */
+            task?: string | null;
+            /** Title */
+            title: string;
+            /** Unit */
+            unit: string;
+            /** Wire */
+            wire?: string | null;
+        };
+        /**
          * Models
          * @description The retraining history, newest first.
          */
@@ -2420,6 +2474,62 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Online"];
                     "text/html": unknown;
+                };
+            };
+        };
+    };
+    catalogue_api_catalogue_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MetricCard"][];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -5136,6 +5246,7 @@ export const ledgerPageOrderValues: ReadonlyArray<FlattenedDeepRequired<componen
 export const logLineLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LogLine"]["level"]> = ["debug", "info", "warning", "error"];
 export const logLineTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LogLine"]["type"]> = ["log"];
 export const metricValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Metric"]> = ["time", "latency", "energy", "cost"];
+export const metricCardBetterValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["MetricCard"]["better"]> = ["lower", "higher", "none"];
 export const notificationLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["level"]> = ["info", "success", "warning", "error"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["type"]> = ["notification"];
 export const pairedValueVerdictValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PairedValue"]["verdict"]> = ["first", "second", "none"];

@@ -9,16 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid_ml_scheduler.cluster.columns import RunColumns
+from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.physics.energy import Tariff
 
 __all__ = ["Summary", "summarize"]
+
+_LEAST_S = 0.01  # of what is shorter, a slowdown would tell nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """Means, percentiles and totals over the completed tasks of a run; energies and costs over all.
 
-    `mean_queue_length` is the mean number of tasks that are ready and not finished, those in service included.
+    A slowdown is the latency over the fastest possible execution, which counts as 10 ms at least; NaN where that is not
+    given. `mean_queue_length` is the mean number of tasks that are ready and not finished, those in service included.
     """
 
     tasks: int
@@ -29,6 +33,10 @@ class Summary:
     p50_latency_s: float
     p95_latency_s: float
     p99_latency_s: float
+    p99_9_latency_s: float
+    longest_latency_s: float
+    mean_slowdown: float
+    longest_slowdown: float
     mean_wait_s: float
     makespan_s: float
     device_seconds: float
@@ -48,12 +56,13 @@ class Summary:
         return self.makespan_s / bound_s - 1.0
 
 
-def summarize(columns: RunColumns) -> Summary:
-    """Compute the metrics of a run."""
+def summarize(columns: RunColumns, fastest_s: FloatColumn | None = None) -> Summary:
+    """Compute the metrics of a run; `fastest_s` is each task's fastest possible execution."""
     done = columns.completed
     latency = columns.latency_s[done]
     makespan = float(columns.finish_s[done].max()) if latency.size else 0.0
-    p50, p95, p99 = np.percentile(latency, (50, 95, 99)).tolist() if latency.size else (math.nan,) * 3
+    p50, p95, p99, p99_9 = np.percentile(latency, (50, 95, 99, 99.9)).tolist() if latency.size else (math.nan,) * 4
+    slowdown = latency / np.maximum(fastest_s[done], _LEAST_S) if fastest_s is not None else latency[:0]
     energy, rent, electricity = (
         float(column.sum()) for column in Tariff(columns.node).columns(columns.cpu_s, columns.gpu_s, columns.gpu)
     )
@@ -69,6 +78,10 @@ def summarize(columns: RunColumns) -> Summary:
         p50_latency_s=p50,
         p95_latency_s=p95,
         p99_latency_s=p99,
+        p99_9_latency_s=p99_9,
+        longest_latency_s=_longest(latency),
+        mean_slowdown=_mean(slowdown),
+        longest_slowdown=_longest(slowdown),
         mean_wait_s=_mean(columns.wait_s[done]),
         makespan_s=makespan,
         device_seconds=float(busy.sum()),
@@ -85,6 +98,10 @@ def summarize(columns: RunColumns) -> Summary:
 
 def _mean(values: np.ndarray) -> float:
     return float(values.mean()) if values.size else math.nan
+
+
+def _longest(values: np.ndarray) -> float:
+    return float(values.max()) if values.size else math.nan
 
 
 def _idle_energy_j(columns: RunColumns, busy: np.ndarray, makespan: float) -> float:

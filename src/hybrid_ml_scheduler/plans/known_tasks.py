@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
 from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
 from hybrid_ml_scheduler.physics.durations import Durations, durations
 from hybrid_ml_scheduler.physics.node import Node
+from hybrid_ml_scheduler.physics.optimum import best_execution_s
 from hybrid_ml_scheduler.physics.truth import HiddenFactors, Truth, device_types, scaled_durations
 from hybrid_ml_scheduler.workload.nominal import known_beforehand, nominal_sentence
 
@@ -72,6 +73,11 @@ class KnownTasks:
         if self.is_measured or self.truth.is_the_formula:
             return durations(self.batch, self.node)
         return scaled_durations(self.nominal, self.hidden)
+
+    @cached_property
+    def fastest_s(self) -> FloatColumn:
+        """The fastest possible execution of each task: the best split on free devices, its noise included."""
+        return best_execution_s(self.batch, self.node, self.true) * self.batch.duration_factor
 
     def told(self, level: Level) -> Told:
         """What strategies of a level are told."""

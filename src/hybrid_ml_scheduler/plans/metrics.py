@@ -1,50 +1,59 @@
-"""The metrics a comparison reports: their names in words, their units and which way is better."""
+"""The catalogue of metrics: what each is called, means, is measured in, and where it is shown.
+
+It is `metrics.json` beside this file, which the dashboard imports as well: a metric is declared there and nowhere else.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Literal
 
-__all__ = ["ASKED", "HEADLINE", "METRICS", "Metric", "figure", "figure_with_interval", "fixed"]
+__all__ = ["CATALOGUE", "LISTS", "METRICS", "TASK_METRICS", "MetricCard", "figure", "figure_with_interval", "fixed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """One column of the metrics table."""
+class MetricCard:
+    """One metric: `key` in tables and JSON, `wire` in live updates; `task` and `stored` name a single task's value."""
 
-    name: str
+    key: str
     title: str
-    unit: str = ""
-    lower_is_better: bool = True
+    short: str
+    unit: str
+    better: Literal["lower", "higher", "none"]
+    meaning: str
+    computed: str
+    wire: str | None = None
+    task: str | None = None
+    stored: str | None = None
+    study: bool = True
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether the least value is the best."""
+        return self.better == "lower"
+
+    @property
+    def head(self) -> str:
+        """The title with its unit, as it stands above a column."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
-METRICS = {
-    metric.name: metric
-    for metric in (
-        Metric(name="mean_latency_s", title="Mean latency", unit="s"),
-        Metric(name="p50_latency_s", title="Median latency", unit="s"),
-        Metric(name="p95_latency_s", title="95 % latency", unit="s"),
-        Metric(name="p99_latency_s", title="99 % latency", unit="s"),
-        Metric(name="mean_time_s", title="Mean execution time", unit="s"),
-        Metric(name="mean_wait_s", title="Mean wait", unit="s"),
-        Metric(name="makespan_s", title="Makespan", unit="s"),
-        Metric(name="makespan_gap", title="Makespan above the bound", unit="%"),
-        Metric(name="device_seconds", title="Device-seconds", unit="s"),
-        Metric(name="throughput", title="Throughput", unit="tasks/s", lower_is_better=False),
-        Metric(name="energy_j", title="Energy", unit="J"),
-        Metric(name="cost_usd", title="Cost", unit="$"),
-        Metric(name="rental_usd", title="Rent", unit="$"),
-        Metric(name="electricity_usd", title="Electricity", unit="$"),
-        Metric(name="speedup_makespan", title="Speed-up in makespan", unit="×", lower_is_better=False),
-        Metric(name="speedup_time", title="Speed-up in execution time", unit="×", lower_is_better=False),
-        Metric(name="oom_count", title="Did not fit a GPU", unit="tasks"),
-        Metric(name="failed_count", title="Failed", unit="tasks"),
-    )
-}
-# What a summary answers, in this order.
-ASKED = ("mean_latency_s", "makespan_s", "mean_time_s", "energy_j", "cost_usd")
-HEADLINE = ("mean_latency_s", "mean_time_s", "makespan_s", "energy_j", "cost_usd")
+def _read() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(resources.files(__package__).joinpath("metrics.json").read_text("utf-8"))
+    return found
 
+
+_DECLARED = _read()
+CATALOGUE = {entry["key"]: MetricCard(**entry) for entry in _DECLARED["metrics"]}
+# What every study computes; the others are known to the live race alone.
+METRICS = {key: metric for key, metric in CATALOGUE.items() if metric.study}
+# Which metrics stand where, in which order: tables, comparisons and sentences.
+LISTS: dict[str, tuple[str, ...]] = {name: tuple(keys) for name, keys in _DECLARED["lists"].items()}
+# The metrics of single tasks that are stored: the name on the wire and the column of the table.
+TASK_METRICS = {str(CATALOGUE[key].task): str(CATALOGUE[key].stored) for key in LISTS["task"]}
 
 # Nothing we report is this small: what is left of a difference of equal numbers is rounding.
 _ROUNDING = 1e-12

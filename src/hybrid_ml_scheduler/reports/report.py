@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from hybrid_ml_scheduler.plans.metrics import ASKED, METRICS, figure, figure_with_interval
+from hybrid_ml_scheduler.plans.metrics import LISTS, METRICS, figure, figure_with_interval
 from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.reports.report_page import Page
 from hybrid_ml_scheduler.reports.report_parts import annex, cell, pair_table, pairs_explained, plots
@@ -18,16 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["report_pdf"]
 
 _TITLES = {"heavy": "Heavy simulation", "pipeline": "Pipeline", "race": "Race"}
-_RESULT_COLUMNS = (
-    "mean_latency_s",
-    "p95_latency_s",
-    "mean_time_s",
-    "makespan_s",
-    "makespan_gap",
-    "energy_j",
-    "cost_usd",
-)
-_PAIR_METRICS = ("mean_latency_s", "makespan_s")
 
 
 def report_pdf(folder: ResultsFolder) -> bytes:
@@ -53,6 +44,7 @@ def _comparison_page(folder: ResultsFolder) -> Page:
     page.heading("Summary")
     page.bullets(executive_summary(run, folder.read_table)[1:])
     _results(page, folder)
+    _tail(page, folder)
     _pairs(page, folder)
     _models(page, folder)
     plots(page, folder)
@@ -64,13 +56,7 @@ def _results(page: Page, folder: ResultsFolder) -> None:
     intervals = folder.read_table("intervals")
     page.heading("Results")
     page.text("Mean over seeds and its unadjusted 95 % interval, best mean latency first.")
-    table = intervals.set_index(["scheduler", "metric"])
-    rows = [["Strategy", *(_head(metric) for metric in _RESULT_COLUMNS)]]
-    order = intervals[intervals["metric"] == "mean_latency_s"].sort_values("mean", kind="stable")["scheduler"]
-    for name in order:
-        cells = [cell(table.loc[(name, metric)], METRICS[metric].unit) for metric in _RESULT_COLUMNS]
-        rows.append([label_of(name), *cells])
-    page.table(rows)
+    _metric_table(page, intervals, LISTS["report_table"])
     bounds = folder.read_table("metrics").drop_duplicates("seed")
     page.text(
         f"Proven lower bounds (mean over seeds): makespan {figure(float(bounds['makespan_bound_s'].mean()))} s, "
@@ -78,9 +64,24 @@ def _results(page: Page, folder: ResultsFolder) -> None:
     )
 
 
-def _head(metric: str) -> str:
-    unit = METRICS[metric].unit
-    return METRICS[metric].title + (f" ({unit})" if unit else "")
+def _tail(page: Page, folder: ResultsFolder) -> None:
+    """How the worst tasks fared, where the folder knows it."""
+    intervals = folder.read_table("intervals")
+    known = [metric for metric in LISTS["report_tail"] if (intervals["metric"] == metric).any()]
+    if known == list(LISTS["report_tail"]):
+        page.heading("The tail")
+        page.text(f"{METRICS['mean_slowdown'].meaning} Mean over seeds and its unadjusted 95 % interval.")
+        _metric_table(page, intervals, known)
+
+
+def _metric_table(page: Page, intervals: pd.DataFrame, metrics: Sequence[str]) -> None:
+    table = intervals.set_index(["scheduler", "metric"])
+    rows = [["Strategy", *(METRICS[metric].head for metric in metrics)]]
+    order = intervals[intervals["metric"] == "mean_latency_s"].sort_values("mean", kind="stable")["scheduler"]
+    for name in order:
+        cells = [cell(table.loc[(name, metric)], METRICS[metric].unit) for metric in metrics]
+        rows.append([label_of(name), *cells])
+    page.table(rows)
 
 
 def _pairs(page: Page, folder: ResultsFolder) -> None:
@@ -93,16 +94,16 @@ def _pairs(page: Page, folder: ResultsFolder) -> None:
     page.heading("Who beats whom")
     meaning = pairs_explained(comparisons)
     page.text(f"The best strategy of a metric against every other; the difference is best − other. {meaning}")
-    for metric in _PAIR_METRICS:
+    for metric in LISTS["pairs"]:
         names = [str(name) for name in ranked(metric, intervals)["scheduler"]]
         if len(names) > 1:
             own = comparisons[comparisons["metric"] == metric]
-            pair_table(page, f"{METRICS[metric].title} ({METRICS[metric].unit})", own, names[0], names[1:])
+            pair_table(page, METRICS[metric].head, own, names[0], names[1:])
 
 
 def _leaders(intervals: pd.DataFrame, comparisons: pd.DataFrame) -> list[list[str]]:
     rows = [["Metric", "Lowest mean", "No difference shown to", "Beats"]]
-    for metric in ASKED:
+    for metric in LISTS["summary"]:
         found = standing(metric, intervals, comparisons)
         if found is None:
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid_ml_scheduler.plans.metrics import METRICS, figure_with_interval
+from hybrid_ml_scheduler.plans.metrics import LISTS, METRICS, figure_with_interval
 from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.reports.report_page import Page
 from hybrid_ml_scheduler.reports.report_parts import annex, plots
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["sweep_page"]
 
-_METRICS = ("mean_latency_s", "makespan_s")
 _MOST_POINTS = 36
 _MOST_NAMES = 3
 
@@ -41,11 +40,11 @@ def _leaders(page: Page, leaders: pd.DataFrame) -> None:
         "The lowest mean at each point with its unadjusted 95 % interval, and which strategies it is not shown to "
         "differ from. Means of all strategies are in tables/intervals.csv, leads in all metrics in tables/leaders.csv."
     )
-    for metric in _METRICS:
+    for metric in LISTS["pairs"]:
         own = leaders[leaders["metric"] == metric]
         head = [
             *_short(keys),
-            f"{METRICS[metric].title} ({METRICS[metric].unit})",
+            METRICS[metric].head,
             "Lowest mean",
             "No difference shown to",
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from hybrid_ml_scheduler.plans.metrics import ASKED, METRICS
+from hybrid_ml_scheduler.plans.metrics import LISTS, METRICS
 from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.studies.sweep_tables import parameters
 
@@ -33,7 +33,7 @@ def sweep_setting(run: Mapping[str, Any]) -> str:
 def sweep_summary(run: Mapping[str, Any], read: Callable[[str], pd.DataFrame]) -> list[str]:
     """Who leads at how many points, metric by metric, and what is missing."""
     leaders = read("leaders")
-    sentences = [sweep_setting(run), *(_leads(metric, leaders) for metric in ASKED)]
+    sentences = [sweep_setting(run), *(_leads(metric, leaders) for metric in LISTS["summary"])]
     if run["failures"]:
         sentences.append(
             f"{run['failures']} of {_counted(run['cells'], 'cell')} failed and are missing; failures.json names them."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.plans.intervals import DEFAULT_LEVEL
-from hybrid_ml_scheduler.plans.metrics import ASKED, METRICS, figure, figure_with_interval
+from hybrid_ml_scheduler.plans.metrics import LISTS, METRICS, figure, figure_with_interval
 from hybrid_ml_scheduler.plans.palette import label_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def setting(run: Mapping[str, Any]) -> str:
 def executive_summary(run: Mapping[str, Any], read: Callable[[str], pd.DataFrame]) -> list[str]:
     """The findings, most important first; each winner comes with its interval."""
     intervals, comparisons = read("intervals"), read("comparisons")
-    sentences = [setting(run), *(_leader(metric, intervals, comparisons) for metric in ASKED)]
+    sentences = [setting(run), *(_leader(metric, intervals, comparisons) for metric in LISTS["summary"])]
     if run["seeds"] > 1 and any("o difference" in sentence for sentence in sentences):
         sentences.append(f"Where no difference is shown, more seeds may show one; these are {run['seeds']}.")
     sentences.append(_certificate(run, intervals, read("metrics")))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from hybrid_ml_scheduler.plans.metrics import TASK_METRICS
 from hybrid_ml_scheduler.storage.rows import ResultRow, TaskRow
 
 __all__ = [
@@ -34,7 +35,8 @@ __all__ = [
     "WriterHealth",
 ]
 
-Metric = Literal["actual_time", "latency", "wait", "energy_consumption", "execution_cost"]
+# A column of the table of results that holds a metric.
+Metric = str
 LedgerSort = Literal[
     "task_id",
     "scheduler_name",
@@ -50,7 +52,7 @@ LedgerSort = Literal[
     "energy_consumption",
     "execution_cost",
 ]
-METRICS: tuple[Metric, ...] = ("actual_time", "latency", "wait", "energy_consumption", "execution_cost")
+METRICS: tuple[Metric, ...] = tuple(TASK_METRICS.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -223,7 +223,7 @@ def race_seed(
     summaries = {}
     for entrant in strategies:
         columns = run_known(entrant.make(), known, entrant.level, retrain_interval=interval, progress=progress)
-        summaries[entrant.name] = summarize(columns)
+        summaries[entrant.name] = summarize(columns, known.fastest_s)
         if watch is not None:
             watch(entrant, seed, batch, columns)
     return SeedRace(

@@ -8,7 +8,7 @@ from typing import Any
 
 from hybrid_ml_scheduler.plans.facts import versions
 from hybrid_ml_scheduler.plans.intervals import DEFAULT_LEVEL, bounded_interval
-from hybrid_ml_scheduler.plans.metrics import HEADLINE
+from hybrid_ml_scheduler.plans.metrics import LISTS
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.studies.race import Entrant, SeedRace, same_tasks, samples_of
 from hybrid_ml_scheduler.studies.sequential import Look
@@ -34,7 +34,9 @@ def race_mapping(
         metrics = averaged([race.metrics(entrant.name) for race in races])
         schedulers[entrant.name] = {**metrics, "learning": entrant.learning, "knowledge": entrant.level}
     level = DEFAULT_LEVEL if look is None else look.level
-    comparisons = [one for metric in HEADLINE for one in compare_all(metric, samples_of(races, metric), level=level)]
+    comparisons = [
+        one for metric in LISTS["race_compared"] for one in compare_all(metric, samples_of(races, metric), level=level)
+    ]
     if len(races) < 2 or same_tasks(races):
         comparisons = []  # one set of tasks shows nothing about the next
     bounds = [{"makespan_s": race.bound.makespan_s, "mean_time_s": race.bound.mean_time_s} for race in races]

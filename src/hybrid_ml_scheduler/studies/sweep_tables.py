@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hybrid_ml_scheduler.plans.intervals import bounded_interval
-from hybrid_ml_scheduler.plans.metrics import ASKED, METRICS
+from hybrid_ml_scheduler.plans.metrics import LISTS, METRICS
 from hybrid_ml_scheduler.studies.statistics import Comparison, compare_all
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _intervals(point: dict[str, Any], own: pd.DataFrame) -> Iterator[dict[str, A
 def _leaders(point: dict[str, Any], own: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """The lowest mean of each metric that is asked about, and whom it is shown to beat at this point."""
     repeated = _same_tasks(own)
-    for metric in ASKED:
+    for metric in LISTS["summary"]:
         columns = {
             str(name): group[metric].to_numpy(dtype=float) for name, group in own.groupby("scheduler", sort=False)
         }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hybrid_ml_scheduler.plans.intervals import DEFAULT_LEVEL, Interval, bounded_interval, share_interval
-from hybrid_ml_scheduler.plans.metrics import METRICS
+from hybrid_ml_scheduler.plans.metrics import LISTS, METRICS
 from hybrid_ml_scheduler.studies.statistics import Comparison, compare_all
 from hybrid_ml_scheduler.studies.trials import FLOOR, Record
 
@@ -31,7 +31,6 @@ __all__ = [
 
 REFERENCE = "round_robin"
 _WIN_METRICS = ("latency_s", "execution_s", "energy_j", "cost_usd")
-_COMPARED = ("mean_latency_s", "p95_latency_s", "mean_time_s", "makespan_s", "energy_j", "cost_usd")
 _CURVE_POINTS = 50
 
 
@@ -101,7 +100,7 @@ def interval_ends(found: Interval) -> dict[str, Any]:
 
 
 def comparison_table(
-    metrics: pd.DataFrame, names: Collection[str] = _COMPARED, *, level: float = DEFAULT_LEVEL
+    metrics: pd.DataFrame, names: Collection[str] = LISTS["compared"], *, level: float = DEFAULT_LEVEL
 ) -> pd.DataFrame:
     """One row a pair of strategies and metric, with both intervals, Holm's p and verdict; lower is better.
 

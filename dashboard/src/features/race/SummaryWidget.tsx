@@ -4,8 +4,7 @@ import type { Comparison } from "@/client/types";
 import { Empty, Loading } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { WindowChoice } from "@/features/widgets/WindowChoice";
-import { count, dollars, gap, joules, percent, seconds } from "@/lib/format";
-import { TERMS, type TermKey, termsOf } from "@/lib/glossary";
+import { figureOf, formatOf, listed } from "@/lib/catalogue";
 import { useView } from "@/lib/url";
 import { useFaces } from "@/lib/useStrategy";
 import { useWindow } from "@/lib/window";
@@ -13,45 +12,24 @@ import { useWindow } from "@/lib/window";
 interface Column {
   key: string;
   label: string;
-  term: TermKey;
+  meaning: string;
   of: (row: Comparison) => number | null;
   text: (value: number | null) => string;
   /** Whether the least value is marked as the best. */
   race: boolean;
+  /** Whether the most is the best, so that it stands on top. */
+  descends: boolean;
 }
 
-const COLUMNS: readonly Column[] = [
-  { key: "avg_time", label: "Time", term: "time", of: (r) => r.avg_time, text: seconds, race: true },
-  {
-    key: "avg_latency",
-    label: "Latency",
-    term: "latency",
-    of: (r) => r.avg_latency,
-    text: seconds,
-    race: true,
-  },
-  { key: "p95_latency", label: "p95", term: "p95", of: (r) => r.p95_latency, text: seconds, race: true },
-  { key: "avg_wait", label: "Wait", term: "wait", of: (r) => r.avg_wait, text: seconds, race: true },
-  { key: "avg_energy", label: "Energy", term: "energy", of: (r) => r.avg_energy, text: joules, race: true },
-  { key: "avg_cost", label: "Cost", term: "cost", of: (r) => r.avg_cost, text: dollars, race: true },
-  {
-    key: "makespan_gap",
-    label: "Gap",
-    term: "makespanGap",
-    of: (r) => r.makespan_gap,
-    text: gap,
-    race: true,
-  },
-  {
-    key: "efficiency",
-    label: "Eff.",
-    term: "efficiency",
-    of: (r) => r.efficiency,
-    text: (v) => percent(v),
-    race: false,
-  },
-  { key: "oom_count", label: "OOM", term: "oom", of: (r) => r.oom_count, text: count, race: false },
-];
+const COLUMNS: readonly Column[] = listed("live_table").map((metric) => ({
+  key: metric.wire ?? metric.key,
+  label: metric.short,
+  meaning: metric.meaning,
+  of: (row) => figureOf(metric, row),
+  text: formatOf(metric),
+  race: metric.better === "lower" && metric.unit !== "tasks",
+  descends: metric.better === "higher",
+}));
 
 function bests(rows: readonly Comparison[]): Record<string, number> {
   return Object.fromEntries(
@@ -66,7 +44,7 @@ function bests(rows: readonly Comparison[]): Record<string, number> {
 export function ordered(rows: readonly Comparison[], key: string): readonly Comparison[] {
   const column = COLUMNS.find((entry) => entry.key === key);
   if (!column) return rows;
-  const sign = key === "efficiency" ? -1 : 1;
+  const sign = column.descends ? -1 : 1;
   const weight = (row: Comparison): number => {
     const value = column.of(row);
     return value === null ? Number.POSITIVE_INFINITY : sign * value;
@@ -91,12 +69,12 @@ function Head({ by, onSort }: HeadProps) {
           <th
             key={column.key}
             scope="col"
-            aria-sort={by !== column.key ? "none" : column.key === "efficiency" ? "descending" : "ascending"}
+            aria-sort={by !== column.key ? "none" : column.descends ? "descending" : "ascending"}
             className="py-1 pl-1.5 font-medium"
           >
             <button
               type="button"
-              title={TERMS[column.term].meaning}
+              title={column.meaning}
               className={`inline-flex min-h-6 items-center gap-0.5 rounded px-1 whitespace-nowrap hover:bg-raised ${by === column.key ? "text-ml" : ""}`}
               onClick={() => onSort(column.key)}
             >
@@ -166,10 +144,10 @@ export function SummaryWidget() {
     <Widget
       title="Average metrics"
       meaning="Means for one task over the finished tasks of the chosen window; every figure of a row, p95 too, is of the same tasks. The gap to the proven bound exists for the whole run only. One run is one observation: a small difference here is no proof, see hms race --seeds for intervals."
-      terms={termsOf("time", "latency", "p95", "wait", "energy", "cost", "makespanGap", "efficiency", "oom")}
+      terms={COLUMNS.map(({ label, meaning }) => ({ term: label, meaning }))}
       table={table}
       controls={<WindowChoice />}
-      foot={`All figures ${words}. Gap: makespan above the proven bound, of the whole run; Eff.: the oracle's time ÷ the strategy's. ● marks the best; a head sorts.`}
+      foot={`All figures ${words}. Gap: makespan above the proven bound, of the whole run; Eff.: the oracle's time ÷ the strategy's. ● marks the best. Click a column head to sort.`}
     >
       {rows === undefined ? (
         <Loading title="Waiting for the race" />

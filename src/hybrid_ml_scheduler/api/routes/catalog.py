@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from hybrid_ml_scheduler.api.dependencies import CatalogDep
+from hybrid_ml_scheduler.plans.metrics import CATALOGUE, MetricCard
 from hybrid_ml_scheduler.service.problems import problem_responses
 from hybrid_ml_scheduler.service.wire.catalog import About, Health, Preset, StrategyCard
 
@@ -35,6 +36,12 @@ async def strategies(catalog: CatalogDep) -> list[StrategyCard]:
 async def presets(catalog: CatalogDep) -> list[Preset]:
     """List the workload presets."""
     return catalog.presets()
+
+
+@router.get("/catalogue")
+async def catalogue() -> list[MetricCard]:
+    """List every metric: its name in tables and in live updates, its unit, and what it means."""
+    return list(CATALOGUE.values())
 
 
 @router.get("/settings")

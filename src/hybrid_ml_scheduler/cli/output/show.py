@@ -17,16 +17,6 @@ __all__ = ["page", "print_json", "print_race", "print_schedulers"]
 _MOST_NAMES = 3
 _ENDLESS = 10_000
 
-_COLUMNS = (
-    ("time", "mean_time_s", "s"),
-    ("latency", "mean_latency_s", "s"),
-    ("p95", "p95_latency_s", "s"),
-    ("makespan", "makespan_s", "s"),
-    ("gap", "makespan_gap", "%"),
-    ("energy", "energy_j", "J"),
-    ("cost", "cost_usd", "$"),
-)
-
 
 def print_json(value: Mapping[str, Any]) -> None:
     """Write JSON to standard output."""
@@ -50,6 +40,8 @@ def print_race(result: Mapping[str, Any]) -> None:
     from rich import box
     from rich.table import Table
 
+    from hybrid_ml_scheduler.plans.metrics import LISTS, METRICS
+
     plan, bound = result["plan"], result["lower_bound"]
     workload, gpus = plan["workload"], plan["simulation"]["num_gpus"]
     title = (
@@ -61,12 +53,13 @@ def print_race(result: Mapping[str, Any]) -> None:
     table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     table.add_column("strategy", no_wrap=True)
     table.add_column("knows", no_wrap=True)
-    for label, _, unit in _COLUMNS:
-        table.add_column(f"{label} {unit}", justify="right", no_wrap=True)
+    columns = [METRICS[key] for key in LISTS["race_table"]]
+    for metric in columns:
+        table.add_column(f"{metric.short.lower()} {metric.unit}", justify="right", no_wrap=True)
     rows = sorted(result["schedulers"].items(), key=lambda item: item[1]["mean_latency_s"] or 0.0)
     for name, metrics in rows:
-        table.add_row(name, metrics["knowledge"], *(_cell(metrics, key, unit) for _, key, unit in _COLUMNS))
-    known = [bound["mean_time_s"], None, None, bound["makespan_s"], None, None, None]
+        table.add_row(name, metrics["knowledge"], *(_cell(metrics, metric.key, metric.unit) for metric in columns))
+    known = [bound.get(metric.key) for metric in columns]
     table.add_section()
     table.add_row("proven bound", "", *("" if value is None else _number(value) for value in known), style="dim")
     console = page()

@@ -70,7 +70,7 @@ def paired_view(first: RunCard, second: RunCard, paired: PairedStretches) -> Pai
     values = [
         _value(name, metric, pairs)
         for metric in Metric
-        for name, pairs in paired.means[STORED_NAMES.get(metric.value, metric.value)].items()  # type: ignore[index]
+        for name, pairs in paired.means[STORED_NAMES.get(metric.value, metric.value)].items()
         if pairs
     ]
     return PairedRuns(

@@ -41,8 +41,8 @@ def stats_view(found: Statistics, window: int, covers: WindowName, first_task: i
             metric: WinMatrix(
                 metric=metric,
                 schedulers=schedulers,
-                share=[list(row) for row in found.win_loss[_stored(metric)]],  # type: ignore[index]
-                tasks=found.compared[_stored(metric)],  # type: ignore[index]
+                share=[list(row) for row in found.win_loss[_stored(metric)]],
+                tasks=found.compared[_stored(metric)],
             )
             for metric in Metric
         },

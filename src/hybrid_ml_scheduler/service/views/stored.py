@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import Any, cast, get_args
 
 from hybrid_ml_scheduler.live.records import Level
+from hybrid_ml_scheduler.plans.metrics import TASK_METRICS
 from hybrid_ml_scheduler.service.marks import mark_of, written_mark
 from hybrid_ml_scheduler.service.ports import LedgerQuery
 from hybrid_ml_scheduler.service.views.live import moment
 from hybrid_ml_scheduler.service.wire.history import LoadHistory, ModelVersion, Result, TrendPoint
 from hybrid_ml_scheduler.service.wire.live import Notification
 from hybrid_ml_scheduler.service.wire.simulation import Shift
+from hybrid_ml_scheduler.service.wire.statistics import Metric
 from hybrid_ml_scheduler.service.wire.tasks import LedgerPage, LedgerRow, TaskFacts
 from hybrid_ml_scheduler.storage import EventRow, ModelRow, NotificationRow, ResultRow, TaskRow
 from hybrid_ml_scheduler.storage import LedgerPage as StoredPage
@@ -34,12 +36,7 @@ __all__ = [
 ]
 
 # The wire says `time`, the tables say `actual_time`; both are fixed by what others rely on.
-STORED_NAMES = {
-    "time": "actual_time",
-    "energy": "energy_consumption",
-    "cost": "execution_cost",
-    "scheduler": "scheduler_name",
-}
+STORED_NAMES = {**TASK_METRICS, "scheduler": "scheduler_name"}
 # A notice is stored under a key that begins with its kind; viewers are told the event.
 _EVENTS = {
     "halt": "race_halted",
@@ -58,11 +55,7 @@ def task_facts(row: TaskRow) -> TaskFacts:
 def result_view(row: ResultRow) -> Result:
     """Return one strategy's stored outcome."""
     return Result(
-        time=row.actual_time,
-        energy=row.energy_consumption,
-        cost=row.execution_cost,
-        latency=row.latency,
-        wait=row.wait,
+        **{task: getattr(row, stored) for task, stored in TASK_METRICS.items()},
         gpu_fraction=row.gpu_fraction,
         device=row.device,
     )
@@ -126,10 +119,7 @@ def trend_point(point: StoredPoint) -> TrendPoint:
         last_task_id=point.last_task,
         tasks=point.tasks,
         simulated_time_s=point.simulated_time_s,
-        avg_time=dict(averages["actual_time"]),
-        avg_latency=dict(averages["latency"]),
-        avg_energy=dict(averages["energy_consumption"]),
-        avg_cost=dict(averages["execution_cost"]),
+        **{f"avg_{metric.value}": dict(averages[TASK_METRICS[metric.value]]) for metric in Metric},
     )
 
 
