@@ -28,6 +28,10 @@ export const router = createBrowserRouter([
         path: "history",
         lazy: async () => ({ Component: (await import("@/features/history/HistoryView")).HistoryView }),
       },
+      {
+        path: "runs",
+        lazy: async () => ({ Component: (await import("@/features/runs/RunsView")).RunsView }),
+      },
       { path: "*", Component: Lost },
     ],
   },

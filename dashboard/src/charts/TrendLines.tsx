@@ -15,11 +15,14 @@ export interface TrendLinesProps {
   log: boolean;
   /** What the value axis measures. */
   axisTitle: string;
+  /** The other axis: its name, how its values are written, and what stands before one under the pointer. */
+  axis?: { title: string; format: (x: number) => string; words: string };
   /** Draw across missing values: only where each row belongs to one line. */
   connect?: boolean;
   format: (value: number | null | undefined) => string;
 }
 
+const TASKS = { title: "task number", format: (x: number): string => taskNumber(x), words: "from task" };
 const AXIS = { width: 64, left: 4, right: 14, foot: 38, bottom: 2 } as const;
 const LINE_PX = 14;
 const MOST_LINES = 3;
@@ -32,10 +35,11 @@ interface MarksProps {
   width: number;
   floor: number;
   axisTitle: string;
+  xTitle: string;
 }
 
 /** Words beside the shifts, small ticks where a model was retrained, and what the axes measure. */
-function Marks({ words, trainings, at, width, floor, axisTitle }: MarksProps) {
+function Marks({ words, trainings, at, width, floor, axisTitle, xTitle }: MarksProps) {
   return (
     <svg
       className="pointer-events-none absolute inset-0"
@@ -68,7 +72,7 @@ function Marks({ words, trainings, at, width, floor, axisTitle }: MarksProps) {
         {axisTitle}
       </text>
       <text x={width - AXIS.right} y={floor + 33} textAnchor="end" fontSize="11" fill="var(--muted)">
-        task number
+        {xTitle}
       </text>
     </svg>
   );
@@ -76,7 +80,18 @@ function Marks({ words, trainings, at, width, floor, axisTitle }: MarksProps) {
 
 /** The long-term trend, each point the mean of a stretch of tasks; no smoothing hides the raw means. */
 export function TrendLines(props: TrendLinesProps) {
-  const { label, names, points, shifts, trainings, log, axisTitle, connect = false, format } = props;
+  const {
+    label,
+    names,
+    points,
+    shifts,
+    trainings,
+    log,
+    axisTitle,
+    connect = false,
+    format,
+    axis = TASKS,
+  } = props;
   const [ref, size] = useSize<HTMLDivElement>();
   const low = points[0]?.x ?? 0;
   const high = points.at(-1)?.x ?? 1;
@@ -116,7 +131,7 @@ export function TrendLines(props: TrendLinesProps) {
               type="number"
               domain={[low, high]}
               ticks={linearTicks(low, high, Math.max(2, Math.floor(size.width / 110)))}
-              tickFormatter={(value: number) => taskNumber(value)}
+              tickFormatter={axis.format}
               stroke="var(--line)"
               tick={{ fill: "var(--muted)", fontSize: 11 }}
               height={AXIS.foot - AXIS.bottom}
@@ -138,7 +153,7 @@ export function TrendLines(props: TrendLinesProps) {
                 format(value as number),
                 names.find((n) => n.key === name)?.label ?? String(name),
               ]}
-              labelFormatter={(value) => `up to task ${taskNumber(value as number)}`}
+              labelFormatter={(value) => `${axis.words} ${axis.format(value as number)}`}
               contentStyle={{
                 background: "var(--panel-solid)",
                 border: "1px solid var(--line)",
@@ -180,6 +195,7 @@ export function TrendLines(props: TrendLinesProps) {
             width={size.width}
             floor={size.height - AXIS.foot}
             axisTitle={axisTitle}
+            xTitle={axis.title}
           />
         </>
       )}

@@ -1,6 +1,5 @@
-/** Columns for the time charts: from samples to aligned arrays. */
-import type { Shift } from "@/client/types";
-import type { Sample } from "@/live/state";
+/** Columns for the time charts: from stored means and shares to aligned arrays. */
+import type { LoadHistory, Shift, Trend } from "@/client/types";
 
 export interface Marker {
   x: number;
@@ -37,54 +36,56 @@ export interface Columns {
   ys: (number | null)[][];
 }
 
-/** A tab that has just been opened need not show two empty minutes: the axis grows with what was watched. */
-export function spanOf(watchedS: number, mostS: number): number {
-  return [30, 60].find((span) => watchedS <= span) ?? mostS;
+/** Neighbours this many times further apart than usual have nothing between them: a gap, not a line. */
+const GAP = 5;
+
+/** Where nothing happened for long between two points; the places before which a gap is. */
+export function gapsIn(xs: readonly number[]): number[] {
+  const steps = xs.slice(1).map((x, i) => x - (xs[i] ?? x));
+  const usual = [...steps].sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
+  if (usual <= 0) return [];
+  return steps.flatMap((step, i) => (step > GAP * usual ? [i + 1] : []));
 }
 
-/** Samples of the last `spanS` wall seconds before the newest one. */
-export function lastSeconds(samples: readonly Sample[], spanS: number): readonly Sample[] {
-  const newest = samples.at(-1)?.wallS;
-  if (newest === undefined) return [];
-  const first = samples.findIndex((sample) => sample.wallS >= newest - spanS);
-  return samples.slice(first);
-}
-
-/** x in seconds before now (0 = newest), y as read from each sample. */
-export function columnsOf(
-  samples: readonly Sample[],
-  names: readonly string[],
-  read: (sample: Sample, name: string) => number | null | undefined,
-): Columns {
-  const newest = samples.at(-1)?.wallS ?? 0;
+/** The columns with an empty point in every gap, so that no line claims to know what was there. */
+export function withGaps(columns: Columns): Columns {
+  const gaps = new Set(gapsIn(columns.xs));
+  if (gaps.size === 0) return columns;
+  const spread = <T>(values: readonly T[], between: (i: number) => T): T[] =>
+    values.flatMap((value, i) => (gaps.has(i) ? [between(i), value] : [value]));
   return {
-    xs: samples.map((sample) => sample.wallS - newest),
-    ys: names.map((name) => samples.map((sample) => read(sample, name) ?? null)),
+    xs: spread(columns.xs, (i) => ((columns.xs[i] ?? 0) + (columns.xs[i - 1] ?? 0)) / 2),
+    ys: columns.ys.map((ys) => spread<number | null>(ys, () => null)),
   };
 }
 
-/** The mean over the tasks that finished in the `stretchS` wall seconds before each sample; null where none did. */
-export function recentMeans(
-  samples: readonly Sample[],
-  name: string,
-  kind: "latency" | "time",
-  stretchS: number,
-): (number | null)[] {
-  let from = 0;
-  return samples.map((sample) => {
-    while ((samples[from]?.wallS ?? 0) < sample.wallS - stretchS) from += 1;
-    const now = sample.sums[name];
-    const then = samples[Math.max(0, from - 1)]?.sums[name];
-    if (!now || !then || now.tasks <= then.tasks) return null;
-    return (now[kind] - then[kind]) / (now.tasks - then.tasks);
+/** The stored means as columns: x in simulated seconds before the newest point. */
+export function trendColumns(
+  trend: Trend,
+  names: readonly string[],
+  field: "avg_latency" | "avg_time",
+): Columns {
+  const newest = trend.points.at(-1)?.simulated_time_s ?? 0;
+  return withGaps({
+    xs: trend.points.map((point) => point.simulated_time_s - newest),
+    ys: names.map((name) => trend.points.map((point) => point[field][name] ?? null)),
   });
 }
 
-/** Each series on top of the ones before it. */
+/** The busy shares of devices as columns: x in simulated seconds before the newest arrival, at the middle of each step. */
+export function loadColumns(load: LoadHistory, devices: readonly string[]): Columns {
+  const end = load.edges_s.at(-1) ?? 0;
+  const middles = load.edges_s.slice(1).map((edge, i) => (edge + (load.edges_s[i] ?? edge)) / 2 - end);
+  return { xs: middles, ys: devices.map((device) => middles.map((_, i) => load.busy[device]?.[i] ?? null)) };
+}
+
+/** Each series on top of the ones before it; where none is known, nothing is drawn. */
 export function stacked(ys: readonly (number | null)[][]): (number | null)[][] {
   const sum: number[] = [];
+  const unknown = (ys[0] ?? []).map((_, i) => ys.every((column) => column[i] === null));
   return ys.map((column) =>
     column.map((value, i) => {
+      if (unknown[i]) return null;
       sum[i] = (sum[i] ?? 0) + (value ?? 0);
       return sum[i] as number;
     }),
@@ -102,11 +103,9 @@ export function drawnColumns(
   return [columns.xs, ...(log ? ys.map((column) => column.map(toLog)) : ys)];
 }
 
-/** Workload shifts as markers on an axis of seconds before the newest sample. */
-export function shiftMarkers(shifts: readonly Shift[], samples: readonly Sample[]): Marker[] {
-  const newest = samples.at(-1)?.wallS;
-  if (newest === undefined) return [];
-  return shifts.map((shift) => ({ x: Date.parse(shift.at) / 1000 - newest, text: shiftLabel(shift) }));
+/** Workload shifts as markers on an axis of simulated seconds before `endS`. */
+export function shiftMarkers(shifts: readonly Shift[], endS: number): Marker[] {
+  return shifts.map((shift) => ({ x: shift.simulated_time_s - endS, text: shiftLabel(shift) }));
 }
 
 export function shiftLabel(shift: Shift): string {

@@ -130,7 +130,7 @@ function bandsOf(look: PlotLook): uPlot.Band[] {
   return look.names.slice(1).map((name, i) => ({ series: [i + 2, i + 1], fill: faded(name.colour, 0.5) }));
 }
 
-const ago = (value: number): string => (value === 0 ? "now" : `${Math.round(-value)} s ago`);
+const ago = (value: number): string => (value === 0 ? "newest" : `−${Math.round(-value)} s`);
 
 /** Everything uPlot needs to know, for one look. */
 export function plotOptions(

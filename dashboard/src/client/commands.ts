@@ -15,7 +15,7 @@ export const useCommands = create<CommandState>(() => ({ busy: false, problem: n
 
 export const forgetProblem = (): void => useCommands.setState({ problem: null, needsKey: false });
 
-async function obeyed<T>(call: () => Promise<T>): Promise<T | null> {
+export async function obeyed<T>(call: () => Promise<T>): Promise<T | null> {
   useCommands.setState({ busy: true, problem: null });
   try {
     const answer = await call();

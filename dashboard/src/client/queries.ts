@@ -143,7 +143,8 @@ export function useLoadHistory(scheduler: string, spanS: number): UseQueryResult
 
 /** The retrainings of the run that is shown. */
 export function useModels(limit: number): UseQueryResult<Models> {
-  const run = useLive((s) => s.update?.status.run_id ?? null);
+  const present = useLive((s) => s.update?.status.run_id ?? null);
+  const run = useStoredRun() ?? present;
   return useQuery({
     queryKey: ["models", limit, run],
     queryFn: () => ask<Models>(`/api/models?limit=${limit}${ofRun(run)}`),

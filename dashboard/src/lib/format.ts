@@ -89,3 +89,9 @@ export function brief(value: number): string {
 export function wallTime(iso: string): string {
   return new Date(iso).toLocaleTimeString("en-GB", { hour12: false });
 }
+
+/** Day and minute: `16 Nov 2026, 09:30`. */
+export function wallDay(iso: string): string {
+  const day = new Date(iso).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
+  return `${day}, ${wallTime(iso).slice(0, 5)}`;
+}

@@ -2,7 +2,7 @@
 import type { LatestTask, LogLine, Notification, Shift, SimulationUpdate } from "@/client/types";
 
 /** Bounds of everything that grows, so that a tab left open for days stays flat. */
-export const KEEP = { samples: 320, tasks: 600, notifications: 60, log: 300, shifts: 50 } as const;
+export const KEEP = { tasks: 600, notifications: 60, log: 300, shifts: 50 } as const;
 
 export type Phase = "connecting" | "live" | "reconnecting" | "down";
 
@@ -16,23 +16,6 @@ export interface Connection {
   reconnects: number;
 }
 
-export interface Sums {
-  tasks: number;
-  latency: number;
-  time: number;
-}
-
-/** One moment of the race: what the time charts draw. */
-export interface Sample {
-  wallS: number;
-  simulatedS: number;
-  tasks: number;
-  /** Busy share of every device by strategy. */
-  load: Record<string, Record<string, number>>;
-  /** Sums over the whole run by strategy, from which the mean of any stretch follows. */
-  sums: Record<string, Sums>;
-}
-
 export interface LiveState {
   connection: Connection;
   seq: number | null;
@@ -40,7 +23,6 @@ export interface LiveState {
   missed: number;
   update: SimulationUpdate | null;
   version: string | null;
-  samples: readonly Sample[];
   tasks: readonly LatestTask[];
   notifications: readonly Notification[];
   log: readonly LogLine[];
@@ -53,7 +35,6 @@ export const START: LiveState = {
   missed: 0,
   update: null,
   version: null,
-  samples: [],
   tasks: [],
   notifications: [],
   log: [],

@@ -151,14 +151,17 @@ describe("charts drawn from what a real service said", () => {
     const names = strategiesOf(TREND);
     const rows = trendRows(TREND, "latency", names, false);
     const grown = TREND.points.filter((point) => point.tasks >= TREND.tasks_per_point / 2);
-    expect(rows).toHaveLength(grown.length);
+    expect(rows.filter((row) => "task" in row)).toHaveLength(grown.length);
+    expect(rows.map((row) => row.x)).toEqual(
+      [...rows.map((row) => row.x)].sort((a, b) => Number(a) - Number(b)),
+    );
     expect(rows[0]?.greedy).toBe(TREND.points[0]?.avg_latency.greedy);
     const { container } = render(
       <TrendLines
         label="Trend"
         names={names.map((key) => ({ key, label: key, colour: "#22d3ee" }))}
         points={rows}
-        shifts={TREND.shifts.map((shift) => ({ x: shift.task_id, text: shift.workload }))}
+        shifts={TREND.shifts.map((shift) => ({ x: shift.simulated_time_s, text: shift.workload }))}
         trainings={[]}
         log={false}
         axisTitle="mean latency"

@@ -2,7 +2,7 @@ import { fireEvent, render, screen } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { Legend } from "@/charts/Legend";
 import { grades } from "@/charts/race";
-import { spanOf, wordsBeside } from "@/charts/series";
+import { wordsBeside } from "@/charts/series";
 import { logBounds, valueTicks } from "@/charts/trendAxis";
 import { pathsApiHistoryLedgerGetParametersQuerySortValues as SORTABLE } from "@/client/schema";
 import type { Notification } from "@/client/types";
@@ -65,10 +65,6 @@ describe("numbers and axes can be read", () => {
     expect(words.at(-1)?.left).toBe(306);
     const edge = wordsBeside([{ at: 399, text: "x" }], () => 80, { left: 0, right: 400, lines: 3, gap: 6 });
     expect(edge[0]?.left).toBe(320);
-  });
-
-  it("a young tab shows half a minute, an old one two", () => {
-    expect([5, 31, 90, 500].map((watched) => spanOf(watched, 120))).toEqual([30, 60, 120, 120]);
   });
 });
 

@@ -1,45 +1,60 @@
 import { describe, expect, it } from "vitest";
-import { columnsOf, drawnColumns, lastSeconds, recentMeans, shiftMarkers, stacked } from "@/charts/series";
-import { sampleOf } from "@/live/reducer";
-import { last, UPDATES } from "../fixtures";
+import {
+  drawnColumns,
+  gapsIn,
+  loadColumns,
+  shiftMarkers,
+  stacked,
+  trendColumns,
+  withGaps,
+} from "@/charts/series";
+import type { LoadHistory } from "@/client/types";
+import { TREND } from "../fixtures";
 
-const SAMPLES = UPDATES.map(sampleOf);
-const DEVICES = ["cpu", "gpu_0", "gpu_1", "gpu_2", "gpu_3"];
+const LOAD: LoadHistory = {
+  run_id: 1,
+  scheduler: "greedy",
+  edges_s: [10, 11, 12, 13],
+  busy: { cpu: [null, 0.5, 1], gpu_0: [null, 0.25, 0] },
+  shifts: [],
+};
 
-describe("time series of a real race", () => {
-  it("end now and reach no further back than asked", () => {
-    const { xs } = columnsOf(lastSeconds(SAMPLES, 2), DEVICES, () => 0);
+describe("time series of a stored race", () => {
+  it("end with the newest stored task and keep every mean", () => {
+    const { xs, ys } = trendColumns(TREND, ["oracle"], "avg_latency");
+    const first = TREND.points[0];
+    const newest = TREND.points.at(-1);
+    if (!first || !newest) throw new Error("the fixture is empty");
     expect(xs.at(-1)).toBe(0);
-    expect(Math.min(...xs)).toBeGreaterThanOrEqual(-2);
-    expect(lastSeconds([], 60)).toEqual([]);
-  });
-
-  it("stack to the sum of the shares the service sent", () => {
-    const columns = columnsOf(SAMPLES, DEVICES, (sample, device) => sample.load.greedy?.[device]);
-    const sum = DEVICES.reduce((total, device) => total + (SAMPLES.at(-1)?.load.greedy?.[device] ?? 0), 0);
-    expect(stacked(columns.ys).at(-1)?.at(-1)).toBeCloseTo(sum, 12);
-    expect(SAMPLES.at(-1)?.load.greedy?.cpu).toBe(
-      (last.clusters.greedy as { cpu: { utilization: number } }).cpu.utilization,
+    expect(xs[0]).toBeCloseTo(first.simulated_time_s - newest.simulated_time_s, 9);
+    expect(ys[0]?.filter((value) => value !== null)).toEqual(
+      TREND.points.map((point) => point.avg_latency.oracle),
     );
   });
 
-  it("give the mean of the latest tasks, which the whole run's mean would hide", () => {
-    const first = SAMPLES[0];
-    const end = SAMPLES.at(-1);
-    if (!first || !end) throw new Error("the fixture is empty");
-    const means = recentMeans(SAMPLES, "oracle", "time", 1e9);
-    const tasks = (end.sums.oracle?.tasks ?? 0) - (first.sums.oracle?.tasks ?? 0);
-    const time = (end.sums.oracle?.time ?? 0) - (first.sums.oracle?.time ?? 0);
-    expect(means.at(-1)).toBeCloseTo(time / tasks, 12);
-    expect(means[0]).toBeNull();
+  it("leave a gap where nothing happened for long, and none where all is regular", () => {
+    expect(gapsIn([0, 1, 2, 3])).toEqual([]);
+    expect(gapsIn([0, 1, 2, 60, 61])).toEqual([3]);
+    expect(withGaps({ xs: [0, 1, 2, 60, 61], ys: [[1, 2, 3, 4, 5]] })).toEqual({
+      xs: [0, 1, 2, 31, 60, 61],
+      ys: [[1, 2, 3, null, 4, 5]],
+    });
   });
 
-  it("mark the shift at its own second", () => {
-    const [marker] = shiftMarkers(last.shifts, SAMPLES);
-    const shift = last.shifts[0];
+  it("draw shares at the middle of their step, and nothing where nothing is known", () => {
+    const columns = loadColumns(LOAD, ["cpu", "gpu_0"]);
+    expect(columns.xs).toEqual([-2.5, -1.5, -0.5]);
+    expect(stacked(columns.ys)).toEqual([
+      [null, 0.5, 1],
+      [null, 0.75, 1],
+    ]);
+  });
+
+  it("mark the shift at its own simulated second", () => {
+    const shift = TREND.shifts[0];
     if (!shift) throw new Error("the fixture has no shift");
-    const ago = Date.parse(last.at) - Date.parse(shift.at);
-    expect(marker?.x).toBeCloseTo(-ago / 1000, 6);
+    const [marker] = shiftMarkers(TREND.shifts, shift.simulated_time_s + 7);
+    expect(marker?.x).toBeCloseTo(-7, 6);
     expect(marker?.text).toContain("cpu friendly");
   });
 

@@ -7,19 +7,20 @@ import type { Trend } from "@/client/types";
 import { Choice } from "@/features/widgets/Choice";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count } from "@/lib/format";
+import { clock, count } from "@/lib/format";
 import { TERMS } from "@/lib/glossary";
 import { isTaskMetric, metricCard, TASK_METRICS } from "@/lib/metrics";
 import { useView } from "@/lib/url";
 import { useHidden } from "@/lib/useHidden";
 import { useFaces, useRacers } from "@/lib/useStrategy";
-import { strategiesOf, trendRows } from "./trend";
+import { strategiesOf, timeOfTask, trendRows } from "./trend";
 
 const OPTIONS = TASK_METRICS.map((key) => ({
   key,
   label: metricCard(key).label,
   short: metricCard(key).short,
 }));
+const TIME_AXIS = { title: "simulated time", format: (x: number) => clock(x), words: "up to" } as const;
 const SCALES = [
   { key: "linear", label: "Linear" },
   { key: "log", label: "Log" },
@@ -27,8 +28,7 @@ const SCALES = [
 
 /** Where the forest was retrained. */
 function trainingsOf(trend: Trend): number[] {
-  const first = trend.points[0]?.first_task_id ?? 0;
-  return trend.models.map((model) => model.task_id).filter((id) => id >= first);
+  return trend.models.flatMap((model) => timeOfTask(trend, model.task_id) ?? []);
 }
 
 /** The long-term trend of the whole run. */
@@ -55,13 +55,13 @@ export function TrendWidget() {
     [trend, metric, keys, scale],
   );
   const shifts = useMemo(
-    () => (trend?.shifts ?? []).map((shift) => ({ x: shift.task_id, text: shiftLabel(shift) })),
+    () => (trend?.shifts ?? []).map((shift) => ({ x: shift.simulated_time_s, text: shiftLabel(shift) })),
     [trend],
   );
   const trainings = useMemo(() => (trend ? trainingsOf(trend) : []), [trend]);
   const table = () => ({
-    columns: ["last_task_id", ...keys],
-    rows: points.map((row) => [row.x, ...keys.map((key) => row[key])]),
+    columns: ["simulated_time_s", "last_task_id", ...keys],
+    rows: points.map((row) => [row.x, row.task, ...keys.map((key) => row[key])]),
   });
   const controls = (
     <>
@@ -83,7 +83,7 @@ export function TrendWidget() {
   return (
     <Widget
       title="Long-term trend"
-      meaning="The stored results of the whole run, cut into stretches of equally many tasks; each point is the mean of its stretch, and nothing is smoothed. The newest stretch joins when it is half full. Click a name to see its line alone."
+      meaning="The stored results of the whole run, cut into stretches of equally many tasks; each point is the mean of its stretch on the simulated clock, and nothing is smoothed. Where nothing arrived for long, there is a gap. The newest stretch joins when it is half full. Click a name to see its line alone."
       terms={[TERMS[metric]]}
       table={table}
       controls={controls}
@@ -106,6 +106,7 @@ export function TrendWidget() {
                 shifts={shifts}
                 trainings={trainings}
                 log={scale === "log"}
+                axis={TIME_AXIS}
                 axisTitle={`mean ${metricCard(metric).label.toLowerCase()}${scale === "log" ? ", log" : ""}`}
                 format={metricCard(metric).format}
               />

@@ -11,6 +11,7 @@ const VIEWS = [
   { to: "/node", label: "Node" },
   { to: "/tasks", label: "Tasks" },
   { to: "/history", label: "History" },
+  { to: "/runs", label: "Runs" },
 ] as const;
 
 function Mark() {

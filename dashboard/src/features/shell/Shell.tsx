@@ -1,5 +1,6 @@
 import { lazy, Suspense, useState } from "react";
 import { Outlet, ScrollRestoration, useNavigation } from "react-router";
+import { StoredRun } from "@/features/runs/StoredRun";
 import { useView } from "@/lib/url";
 import { ControlBar } from "./ControlBar";
 import { Header } from "./Header";
@@ -52,7 +53,9 @@ export function Shell() {
         </Suspense>
       )}
       <main id="view" className="mt-3 flex-1" aria-busy={navigation.state === "loading"}>
-        <Outlet />
+        <StoredRun>
+          <Outlet />
+        </StoredRun>
       </main>
       <Suspense fallback={null}>
         {task !== null && <AuditDrawer taskId={task} onClose={() => change({ task: null })} />}

@@ -1,4 +1,4 @@
-import { useLedger } from "@/client/queries";
+import { useLedger, useStoredRun } from "@/client/queries";
 import type { LedgerPage } from "@/client/types";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
@@ -68,7 +68,8 @@ function wordsOf(page: LedgerPage | undefined, ask: LedgerAsk, moving: boolean):
 /** The ledger: every decision and what came of it. Click a row to see that task from every side. */
 export function LedgerWidget() {
   const [params, change] = useView();
-  const shownRun = useLive((s) => s.update?.status.run_id ?? null);
+  const present = useLive((s) => s.update?.status.run_id ?? null);
+  const shownRun = useStoredRun() ?? present;
   const moving = useLive((s) => s.update?.status.state === "running");
   const ask = askOf(params, shownRun);
   const answer = useLedger(queryOf(ask), isNewest(ask));

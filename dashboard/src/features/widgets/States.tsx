@@ -1,6 +1,5 @@
 import { CircleAlert, Inbox } from "lucide-react";
 import type { ReactNode } from "react";
-import { useLive } from "@/live/store";
 
 interface StateProps {
   title: string;
@@ -38,13 +37,6 @@ export function Loading({ title = "Loading" }: { title?: string }) {
       <span className="text-xs text-muted">{title}…</span>
     </div>
   );
-}
-
-/** A chart of what this tab sees needs two updates; while the race stands still none will come. */
-export function Watching() {
-  const moving = useLive((s) => s.update?.status.state === "running");
-  if (moving) return <Loading title="Watching: the chart begins with the second update" />;
-  return <Empty title="The race stands still">The chart begins when it goes on; History has the past.</Empty>;
 }
 
 /** It could not be had; the sentence is the service's own. */

@@ -76,6 +76,8 @@ const DRAWN = [
   "stroke-width",
   "stroke-dasharray",
   "stroke-linecap",
+  "stop-color",
+  "stop-opacity",
   "opacity",
   "font-family",
   "font-size",
@@ -84,15 +86,14 @@ const DRAWN = [
   "dominant-baseline",
 ] as const;
 
+const COLOURS: ReadonlySet<string> = new Set(["fill", "stroke", "stop-color"]);
+
 function dressed(from: Element): Element {
   const onto = from.cloneNode(false) as Element;
   const style = getComputedStyle(from);
   for (const name of DRAWN) {
     const value = style.getPropertyValue(name);
-    const plain =
-      (name === "fill" || name === "stroke") && !value.startsWith("url")
-        ? (plainColour(value) ?? "none")
-        : value;
+    const plain = COLOURS.has(name) && !value.startsWith("url") ? (plainColour(value) ?? "none") : value;
     if (plain) onto.setAttribute(name, plain);
   }
   onto.removeAttribute("class");

@@ -1,0 +1,56 @@
+/** Stored runs: what is read and what a person can change. */
+import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { obeyed } from "./commands";
+import { ask } from "./http";
+import { queryClient } from "./queries";
+import type { RunCard, RunComparison, RunList, RunPatch, Snapshot } from "./types";
+
+export function useRuns(limit: number): UseQueryResult<RunList> {
+  return useQuery({
+    queryKey: ["runs", limit],
+    queryFn: () => ask<RunList>(`/api/runs?limit=${limit}`),
+    refetchInterval: 10_000,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function useRun(run: number): UseQueryResult<RunCard> {
+  return useQuery({ queryKey: ["run", run], queryFn: () => ask<RunCard>(`/api/runs/${run}`) });
+}
+
+/** What a stored run showed last: it does not change any more. */
+export function useSnapshot(run: number): UseQueryResult<Snapshot> {
+  return useQuery({
+    queryKey: ["snapshot", run],
+    queryFn: () => ask<Snapshot>(`/api/runs/${run}/snapshot`),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+export function useComparison(runs: readonly number[]): UseQueryResult<RunComparison> {
+  return useQuery({
+    queryKey: ["comparison", ...runs],
+    queryFn: () => ask<RunComparison>(`/api/runs/compare?${runs.map((run) => `run=${run}`).join("&")}`),
+    enabled: runs.length > 1,
+    placeholderData: keepPreviousData,
+  });
+}
+
+const CHANGED = new Set(["runs", "run", "comparison", "trend", "ledger"]);
+
+const readAgain = (): Promise<void> =>
+  queryClient.invalidateQueries({ predicate: ({ queryKey }) => CHANGED.has(String(queryKey[0])) });
+
+/** Give a run a name or a note. */
+export async function describeRun(run: number, patch: RunPatch): Promise<boolean> {
+  const answer = await obeyed(() => ask<RunCard>(`/api/runs/${run}`, "PATCH", patch));
+  await readAgain();
+  return answer !== null;
+}
+
+/** Remove a run with all its rows; the caller has asked the person before. */
+export async function removeRun(run: number): Promise<boolean> {
+  const answer = await obeyed(() => ask<unknown>(`/api/runs/${run}`, "DELETE"));
+  await readAgain();
+  return answer !== null;
+}

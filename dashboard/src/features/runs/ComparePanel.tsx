@@ -1,0 +1,146 @@
+import { useComparison } from "@/client/runs";
+import type { PairedRuns, RunCard, RunComparison } from "@/client/types";
+import { Choice } from "@/features/widgets/Choice";
+import { Answer } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { count, dollars, gap, joules, seconds } from "@/lib/format";
+import { useView } from "@/lib/url";
+import { useFaces } from "@/lib/useStrategy";
+import { PAIRED, pairedOf, type RunField, runTitle, standingOf, strategiesOf } from "./words";
+
+const FIELDS: readonly { key: RunField; label: string; format: (value: number | null) => string }[] = [
+  { key: "avg_latency", label: "Latency", format: seconds },
+  { key: "avg_time", label: "Time", format: seconds },
+  { key: "avg_wait", label: "Wait", format: seconds },
+  { key: "avg_energy", label: "Energy", format: joules },
+  { key: "avg_cost", label: "Cost", format: dollars },
+  { key: "makespan", label: "Makespan", format: seconds },
+];
+
+interface DifferenceProps {
+  paired: PairedRuns | undefined;
+  name: string;
+  field: RunField;
+  format: (value: number | null) => string;
+}
+
+/** How a run differs from the first one on the same tasks, with its interval; without such tasks nothing is said. */
+function Difference({ paired, name, field, format }: DifferenceProps) {
+  const value = paired && pairedOf(paired, name, field);
+  if (!value) return null;
+  const tone =
+    value.verdict === "second" ? "text-good" : value.verdict === "first" ? "text-bad" : "text-muted";
+  const share = value.first === 0 ? null : value.difference / value.first;
+  const ends = [value.low, value.high].map((end) => (end === null ? null : format(end)));
+  return (
+    <span className={`block text-[0.6875rem] ${tone}`} data-difference={value.difference}>
+      {value.verdict === "none" ? "no difference shown" : gap(share)}
+      {ends[0] !== null && ends[0] !== ends[1] && (
+        <span className="text-muted max-sm:block">{` [${ends[0]}, ${ends[1]}]`}</span>
+      )}
+    </span>
+  );
+}
+
+function CompareTable({ found, field }: { found: RunComparison; field: (typeof FIELDS)[number] }) {
+  const face = useFaces();
+  const [first] = found.runs;
+  const names = strategiesOf(found.runs);
+  const best = (run: RunCard): number =>
+    Math.min(...run.standings.map((one) => one[field.key] ?? Number.POSITIVE_INFINITY));
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section aria-label="Runs side by side" className="overflow-x-auto" tabIndex={0}>
+      <table className="figure min-w-full text-xs sm:min-w-[36rem]">
+        <thead className="text-muted">
+          <tr>
+            <th scope="col" className="py-1.5 text-left font-medium">
+              Strategy
+            </th>
+            {found.runs.map((run) => (
+              <th key={run.run_id} scope="col" className="py-1.5 pl-4 text-right font-medium sm:pl-10">
+                <span className="block text-ink">{runTitle(run)}</span>
+                <span className="block font-normal whitespace-nowrap max-sm:hidden">{`${run.workload}, seed ${run.seed}, ${count(run.tasks)} tasks`}</span>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {names.map((name) => (
+            <tr key={name} className="border-t border-line" data-strategy={name}>
+              <th scope="row" className="py-2 text-left font-medium whitespace-nowrap">
+                <span
+                  aria-hidden="true"
+                  className="mr-2 inline-block size-2 rounded-full"
+                  style={{ background: face(name).colour }}
+                />
+                {face(name).label}
+              </th>
+              {found.runs.map((run) => {
+                const value = standingOf(run, name)?.[field.key] ?? null;
+                const leads = value !== null && value === best(run);
+                return (
+                  <td key={run.run_id} className="py-2 pl-4 text-right whitespace-nowrap">
+                    <span className={leads ? "font-semibold text-good" : ""}>
+                      {leads && <span title="least of this run">● </span>}
+                      {field.format(value)}
+                    </span>
+                    {run !== first && (
+                      <Difference
+                        paired={found.paired.find((one) => one.run_id === run.run_id)}
+                        name={name}
+                        field={field.key}
+                        format={field.format}
+                      />
+                    )}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** Runs side by side; on the same tasks with the difference to the first and its interval. */
+export function ComparePanel({ runs }: { runs: readonly number[] }) {
+  const answer = useComparison(runs);
+  const [params, change] = useView();
+  const field = FIELDS.find((one) => one.key === params.get("by")) ?? (FIELDS[0] as (typeof FIELDS)[number]);
+  const found = answer.data;
+  const table = () => ({
+    columns: ["scheduler", ...(found?.runs ?? []).map((run) => `run_${run.run_id}_${field.key}`)],
+    rows: strategiesOf(found?.runs ?? []).map((name) => [
+      name,
+      ...(found?.runs ?? []).map((run) => standingOf(run, name)?.[field.key]),
+    ]),
+  });
+  const unpaired = PAIRED[field.key] ? "" : " This metric is not compared task for task.";
+  return (
+    <Widget
+      title="Comparison"
+      meaning="Means of each run over all its stored tasks that finished. Where two runs met the same tasks from their beginning on, the second line is the difference to the first run with its 95 % interval over stretches of 500 tasks; colour only where the interval leaves out zero. Tasks of one run follow each other, so that an interval over stretches is honest where one over single tasks would not be."
+      table={table}
+      controls={
+        <Choice
+          label="What is compared"
+          value={field.key}
+          options={FIELDS}
+          onChange={(by) => change({ by })}
+        />
+      }
+      foot={(found?.paired ?? []).map((one) => (
+        <p key={one.run_id}>
+          {one.sentence}
+          {unpaired}
+        </p>
+      ))}
+    >
+      <Answer data={found} error={answer.error} empty="">
+        {(all) => <CompareTable found={all} field={field} />}
+      </Answer>
+    </Widget>
+  );
+}

@@ -1,0 +1,158 @@
+import { FolderOpen, Pencil, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { Link } from "react-router";
+import { useFollows } from "@/client/queries";
+import type { RunCard } from "@/client/types";
+import { Confirm } from "@/features/widgets/Confirm";
+import { count, seconds, wallDay } from "@/lib/format";
+import { useFaces } from "@/lib/useStrategy";
+import { DescribeDialog } from "./DescribeDialog";
+import { leaderOf, runTitle } from "./words";
+
+export interface RunTableProps {
+  runs: readonly RunCard[];
+  chosen: readonly number[];
+  onToggle: (run: number) => void;
+  /** A person has said yes to its removal. */
+  onRemove: (run: number) => void;
+}
+
+const HEADS = ["Run", "Began", "Workload", "Seed", "GPUs", "Tasks", "Least mean latency"] as const;
+
+const HEAD_LOOKS: Readonly<Record<(typeof HEADS)[number], string>> = {
+  Run: "text-left",
+  Began: "pl-3 text-left max-sm:hidden",
+  Workload: "pl-3 text-left max-sm:hidden",
+  Seed: "pl-3 text-right max-sm:hidden",
+  GPUs: "pl-3 text-right max-sm:hidden",
+  Tasks: "pl-3 text-right max-sm:hidden",
+  "Least mean latency": "pl-6 text-left max-sm:hidden",
+};
+
+interface RowProps {
+  run: RunCard;
+  isChosen: boolean;
+  follows: boolean;
+  onToggle: () => void;
+  onDescribe: () => void;
+  onRemove: () => void;
+}
+
+function Deeds({ run, follows, onDescribe, onRemove }: Omit<RowProps, "isChosen" | "onToggle">) {
+  return (
+    <span className="flex justify-end gap-1">
+      <Link
+        className="press px-2 py-0.5 text-xs"
+        to={run.is_present ? "/" : `/?run=${run.run_id}`}
+        aria-label={`Open ${runTitle(run)}`}
+      >
+        <FolderOpen size={13} aria-hidden="true" /> Open
+      </Link>
+      {!follows && (
+        <button
+          type="button"
+          className="icon-press size-7"
+          aria-label={`Name and note of ${runTitle(run)}`}
+          title="Name and note"
+          onClick={onDescribe}
+        >
+          <Pencil size={13} aria-hidden="true" />
+        </button>
+      )}
+      {!follows && !run.is_present && (
+        <Confirm
+          className="icon-press size-7 text-bad"
+          icon={<Trash2 size={13} aria-hidden="true" />}
+          label={`Remove ${runTitle(run)}`}
+          title={`Remove ${runTitle(run)}?`}
+          consequences={`Its ${count(run.tasks)} tasks with all results, labels, retrainings and notices are removed from the database. This cannot be undone.`}
+          yes="Remove this run"
+          onYes={onRemove}
+        />
+      )}
+    </span>
+  );
+}
+
+function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProps) {
+  const face = useFaces();
+  const leader = leaderOf(run);
+  return (
+    <tr className="border-t border-line align-top" data-run={run.run_id}>
+      <td className="py-2 pr-2">
+        <input
+          type="checkbox"
+          className="size-4 accent-ml"
+          aria-label={`Compare ${runTitle(run)}`}
+          checked={isChosen}
+          onChange={onToggle}
+        />
+      </td>
+      <th scope="row" className="max-w-72 py-2 text-left font-normal">
+        <span className="font-semibold">{runTitle(run)}</span>
+        {run.is_present && <span className="chip ml-2 text-good">present</span>}
+        <span className="block text-muted sm:hidden">
+          {`${wallDay(run.at)}, ${run.workload}, seed ${run.seed}, ${count(run.tasks)} tasks`}
+        </span>
+        {run.note && <span className="block whitespace-pre-line text-muted">{run.note}</span>}
+      </th>
+      <td className="py-2 pl-3 text-left whitespace-nowrap max-sm:hidden">{wallDay(run.at)}</td>
+      <td className="py-2 pl-3 text-left max-sm:hidden">{run.workload}</td>
+      <td className="py-2 pl-3 text-right max-sm:hidden">{run.seed}</td>
+      <td className="py-2 pl-3 text-right max-sm:hidden">{run.num_gpus ?? "–"}</td>
+      <td className="py-2 pl-3 text-right max-sm:hidden">{count(run.tasks)}</td>
+      <td className="py-2 pl-6 text-left whitespace-nowrap max-sm:hidden">
+        {leader ? `${seconds(leader.avg_latency)} by ${face(leader.name).label}` : "–"}
+      </td>
+      <td className="py-1.5 pl-3" data-no-picture="true">
+        <Deeds run={run} follows={follows} onDescribe={onDescribe} onRemove={onRemove} />
+      </td>
+    </tr>
+  );
+}
+
+/** The stored runs in a table; a ticked one takes part in the comparison. */
+export function RunTable({ runs, chosen, onToggle, onRemove }: RunTableProps) {
+  const follows = useFollows();
+  const [described, setDescribed] = useState<RunCard | null>(null);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section aria-label="Stored runs" className="max-h-[32rem] overflow-auto" tabIndex={0}>
+      <table className="figure w-full text-xs">
+        <thead className="sticky top-0 z-10 text-muted" style={{ background: "var(--panel-solid)" }}>
+          <tr>
+            <th scope="col" className="py-1.5 pr-2 text-left font-medium">
+              <span className="sr-only">Compare</span>
+            </th>
+            {HEADS.map((head) => (
+              <th
+                key={head}
+                scope="col"
+                className={`py-1.5 font-medium whitespace-nowrap ${HEAD_LOOKS[head]}`}
+              >
+                {head}
+              </th>
+            ))}
+            <th scope="col" className="py-1.5 pl-3 text-right font-medium" data-no-picture="true">
+              <span className="sr-only">What can be done</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map((run) => (
+            <Row
+              key={run.run_id}
+              run={run}
+              isChosen={chosen.includes(run.run_id)}
+              follows={follows}
+              onToggle={() => onToggle(run.run_id)}
+              onDescribe={() => setDescribed(run)}
+              onRemove={() => onRemove(run.run_id)}
+            />
+          ))}
+        </tbody>
+      </table>
+      {described && <DescribeDialog run={described} onClose={() => setDescribed(null)} />}
+    </section>
+  );
+}

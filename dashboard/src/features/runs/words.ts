@@ -1,0 +1,46 @@
+/** Stored runs in words. */
+import type { Metric, PairedRuns, RunCard, RunStanding } from "@/client/types";
+
+type Named = Pick<RunCard, "run_id" | "name">;
+
+/** `Run 3: Baseline`, or `Run 3` while it has no name. */
+export const runTitle = (run: Named): string =>
+  run.name ? `Run ${run.run_id}: ${run.name}` : `Run ${run.run_id}`;
+
+export type RunField = "avg_latency" | "avg_time" | "avg_wait" | "avg_energy" | "avg_cost" | "makespan";
+
+/** The metric of a paired comparison that stands behind a column, where there is one. */
+export const PAIRED: Partial<Record<RunField, Metric>> = {
+  avg_latency: "latency",
+  avg_time: "time",
+  avg_energy: "energy",
+  avg_cost: "cost",
+};
+
+/** The strategy with the least mean latency. */
+export function leaderOf(run: RunCard): RunStanding | null {
+  const known = run.standings.filter((one) => one.avg_latency !== null);
+  return known.reduce<RunStanding | null>(
+    (best, one) => (best === null || (one.avg_latency ?? 0) < (best.avg_latency ?? 0) ? one : best),
+    null,
+  );
+}
+
+/** All strategies of some runs, those of the first run first. */
+export function strategiesOf(runs: readonly RunCard[]): string[] {
+  return [...new Set(runs.flatMap((run) => run.standings.map((one) => one.name)))];
+}
+
+export function standingOf(run: RunCard, name: string): RunStanding | undefined {
+  return run.standings.find((one) => one.name === name);
+}
+
+export function pairedOf(paired: PairedRuns, name: string, field: RunField) {
+  return paired.values.find((value) => value.scheduler === name && value.metric === PAIRED[field]);
+}
+
+/** The runs of the address: `1,2`, at most six, each once. */
+export function chosenRuns(text: string | null): number[] {
+  const found = (text ?? "").split(",").filter((part) => /^\d{1,15}$/.test(part));
+  return [...new Set(found.map(Number))].slice(0, 6);
+}

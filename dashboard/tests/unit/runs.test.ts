@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import type { RunCard, RunStanding } from "@/client/types";
+import { chosenRuns, leaderOf, runTitle, strategiesOf } from "@/features/runs/words";
+
+const standing = (name: string, latency: number | null): RunStanding =>
+  ({ name, avg_latency: latency }) as unknown as RunStanding;
+const run = (run_id: number, name: string, standings: RunStanding[]): RunCard =>
+  ({ run_id, name, standings }) as unknown as RunCard;
+
+describe("stored runs in words", () => {
+  it("are called by their number and, where they have one, their name", () => {
+    expect(runTitle(run(3, "", []))).toBe("Run 3");
+    expect(runTitle(run(3, "Baseline", []))).toBe("Run 3: Baseline");
+  });
+
+  it("name the strategy with the least latency, and nobody where none finished", () => {
+    expect(leaderOf(run(1, "", [standing("a", 2), standing("b", 1), standing("c", null)]))?.name).toBe("b");
+    expect(leaderOf(run(1, "", [standing("c", null)]))).toBeNull();
+  });
+
+  it("list every strategy of all runs once", () => {
+    const runs = [run(1, "", [standing("a", 1)]), run(2, "", [standing("b", 1), standing("a", 1)])];
+    expect(strategiesOf(runs)).toEqual(["a", "b"]);
+  });
+
+  it("take from the address whole numbers only, each once and at most six", () => {
+    expect(chosenRuns("3,1,3,x,-4,2.5,,9")).toEqual([3, 1, 9]);
+    expect(chosenRuns("1,2,3,4,5,6,7")).toHaveLength(6);
+    expect(chosenRuns(null)).toEqual([]);
+  });
+});
