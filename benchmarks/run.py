@@ -19,6 +19,7 @@ NAMES = {
     "decisions": "time of one decision, one retraining, one agent update, beside scikit-learn, ONNX Runtime and SB3",
     "learning": "how good the learners are on seeds they never saw, with intervals",
     "storage": "rows a second into SQLite and PostgreSQL beside a plain ORM",
+    "history": "pages of the ledger and comparisons of runs among a million stored tasks",
     "service": "rate of the live arena, API latency and viewers",
     "soak": "a million tasks through the arena: does memory stay flat?",
     "experiments": "the scientific commands from start to PDF",

@@ -7,7 +7,6 @@ from those stretches alone that can hold one of its rows.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -86,17 +85,23 @@ async def _total(connection: AsyncConnection, reach: Reach) -> tuple[int, int | 
 
 async def _cut(connection: AsyncConnection, reach: Reach) -> list[sa.Select[Any]]:
     """Return counts of the rows in stretches that the range cuts through: these are counted one by one."""
-    columns = stretches.c
+    columns, results = stretches.c, scheduler_results.c
     begins = sa.and_(columns.first_task < reach.first, columns.last_task >= reach.first)
     ends = sa.and_(columns.last_task > reach.last, columns.first_task <= reach.last)
-    entries = (columns.scheduler_name, columns.device, columns.first_task, columns.last_task)
-    query = filtered(sa.select(*entries), reach).where(sa.or_(begins, ends))
-    ids, counts = scheduler_results.c.task_id, []
-    for scheduler, device, low, high in await connection.execute(query):
-        own = replace(reach, scheduler=scheduler, device=device)
-        counted: tuple[Any, ...] = (sa.func.count(), sa.func.min(ids), sa.func.max(ids))
-        count = sa.select(*counted).select_from(scheduler_results)
-        counts.append(within(count, own, max(low, reach.first), min(high, reach.last)))
+    entries = (columns.run_id, columns.stretch, columns.scheduler_name, columns.device)
+    edges = (columns.first_task, columns.last_task)
+    query = filtered(sa.select(*entries, *edges), reach).where(sa.or_(begins, ends))
+    cut: dict[tuple[int, int], list[Any]] = {}
+    for entry in await connection.execute(query):
+        cut.setdefault((entry.run_id, entry.stretch), []).append(entry)
+    counted: tuple[Any, ...] = (sa.func.count(), sa.func.min(results.task_id), sa.func.max(results.task_id))
+    counts = []
+    for several in cut.values():
+        own = [(entry.scheduler_name, entry.device) for entry in several]
+        count = sa.select(*counted).where(sa.tuple_(results.scheduler_name, results.device).in_(own))
+        first = max(reach.first, min(entry.first_task for entry in several))
+        last = min(reach.last, max(entry.last_task for entry in several))
+        counts.append(within(count, reach, first, last))
     return counts
 
 
