@@ -26,6 +26,9 @@ gpus = st.builds(
     launch_s=st.sampled_from([0.0, 0.01]),
     power_w=st.sampled_from([0.0, 50.0, 300.0]),
     price_usd_s=st.sampled_from([0.0001, 0.0007]),
+    type=st.sampled_from(["", "t4", "h200"]),
+    dense_speed=st.sampled_from([1.0, 2.5]),
+    stream_speed=st.sampled_from([1.0, 0.5]),
 )
 equal_gpus = st.integers(1, 4).map(lambda count: (Gpu(),) * count)
 various_gpus = st.lists(gpus, min_size=1, max_size=4).map(tuple)
@@ -62,6 +65,8 @@ def batches(
         measured if with_measured else st.just(math.nan),
         measured if with_measured else st.just(math.nan),
         luck if noisy else st.just(1.0),
+        st.sampled_from([1.0, 0.8]),
+        st.booleans() if draw(st.booleans()) else st.just(True),
     )
     rows = draw(st.lists(row, min_size=1, max_size=max_tasks))
     ids = draw(st.permutations(range(3, 3 + len(rows))))
@@ -77,6 +82,8 @@ def batches(
         cpu_time=columns[4],
         gpu_time=columns[5],
         duration_factor=columns[6],
+        speedup_factor=columns[7],
+        divisible=columns[8],
         dependencies=[parents[place] for place in order],
     )
     return validated(batch)

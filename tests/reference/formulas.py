@@ -36,13 +36,27 @@ def speedup(node: Node, intensity: float) -> float:
 
 
 def cpu_s(node: Node, task: Task) -> float:
-    """The whole task on the CPU; a measured time takes the place of the formula."""
-    seconds = base_s(task) if task.cpu_time is None else task.cpu_time
+    """The whole task on the CPU: measured, else from a measured GPU time and the speed-up, else by the formula."""
+    if task.cpu_time is not None:
+        seconds = task.cpu_time
+    elif task.gpu_time is not None:
+        seconds = task.gpu_time * (speedup(node, task.compute_intensity) * task.speedup_factor)
+    else:
+        seconds = base_s(task)
     return seconds / node.cpu.speed
+
+
+def type_speed(gpu: Gpu, intensity: float) -> float:
+    """P10: how many times faster a GPU is than the one described, geometric between intensity 0 and 1."""
+    if gpu.dense_speed == gpu.stream_speed == 1.0:
+        return 1.0
+    return math.exp(intensity * math.log(gpu.dense_speed) + (1.0 - intensity) * math.log(gpu.stream_speed))
 
 
 def gpu_s(node: Node, task: Task, gpu: Gpu, *, paging: bool) -> float:
     """The whole task on one GPU, transfer and launch included; a measured time holds all of it.
+
+    Where only the CPU time is measured, the speed-up takes it to the GPU.
 
     Paging divides the bandwidth by the slowdown: the transfer takes (slowdown - 1) times its usual seconds more.
     Said this way it holds for measured times too, which contain a transfer of unknown length.
@@ -51,7 +65,11 @@ def gpu_s(node: Node, task: Task, gpu: Gpu, *, paging: bool) -> float:
     if task.gpu_time is not None:
         fitting = task.gpu_time / gpu.speed
     else:
-        compute = base_s(task) / (speedup(node, task.compute_intensity) * gpu.speed)
+        gain = speedup(node, task.compute_intensity)
+        if task.cpu_time is not None:
+            gain = gain * task.speedup_factor
+        work = base_s(task) if task.cpu_time is None else task.cpu_time
+        compute = work / (gain * type_speed(gpu, task.compute_intensity) * gpu.speed)
         fitting = compute + transfer + gpu.launch_s
     return fitting + transfer * (node.paging_slowdown - 1.0) if paging else fitting
 
@@ -60,6 +78,8 @@ def split(node: Node, task: Task, fraction: float, gpu: int) -> Split:
     """P4 and P7: the two parts of a share on one GPU, or what the memory rule makes of it."""
     device = node.gpus[gpu]
     whole_on_cpu = cpu_s(node, task)
+    if not task.divisible:
+        fraction = 1.0 if fraction >= 0.5 else 0.0
     if fraction == 0.0:
         return Split(0.0, whole_on_cpu, 0.0, False, False)
     too_big = fraction * task.memory_required > device.memory_mb

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.compiled import compiled
-from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
+from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.physics.durations import Durations
 from hybrid_ml_scheduler.physics.node import MemoryRule, Node
 from hybrid_ml_scheduler.physics.optimum import fitting_share
@@ -48,6 +49,7 @@ class Ways:
             seconds.paged_s,
             batch.memory_required,
             batch.duration_factor,
+            batch.divisible,
             np.array([kind for kind, _ in classes], dtype=np.int64),
             np.array([memory for _, memory in classes]),
             node.memory_rule == MemoryRule.PAGE,
@@ -77,6 +79,7 @@ def _fill_ways(
     paged_s: FloatColumn,
     memory: FloatColumn,
     factor: FloatColumn,
+    divisible: BoolColumn,
     kinds: IntColumn,
     gpu_memory: FloatColumn,
     paging: bool,
@@ -89,6 +92,8 @@ def _fill_ways(
             share = fitting_share(memory[row], gpu_memory[k])
             rest[row, k] = (1.0 - share) * cpu_s[row] * factor[row]
             gpu[row, k] = share * gpu_s[row, kinds[k]] * factor[row]
+            if share < 1.0 and not divisible[row]:  # it cannot be cut to what fits
+                rest[row, k], gpu[row, k] = math.inf, math.inf
             if paging and share < 1.0:
                 paged[row, k] = paged_s[row, kinds[k]] * factor[row]
 

@@ -80,6 +80,7 @@ def _only_shares(batch: TaskBatch, node: Node, rule: BatchRule, seconds: Duratio
         and rule.gpus is None
         and node.co_execution == CoExecution.PARALLEL
         and seconds.gpu_s.shape[1] == 1
+        and bool(batch.divisible.all())
         and float(batch.memory_required.max(initial=0.0)) <= min(gpu.memory_mb for gpu in node.gpus)
     )
 

@@ -102,7 +102,16 @@ def run_general(
                 believed[device] = end
                 if device > 0:
                     backlog[device - 1] = end - now
-            nominal = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule, serial)
+            nominal = (
+                cpu_s[row],
+                gpu_s[row],
+                paged_s[row],
+                gpu_kind,
+                memory[row],
+                gpu_memory,
+                memory_rule[row],
+                serial,
+            )
             terms = nominal
             if learning:
                 believe(
@@ -110,7 +119,16 @@ def run_general(
                     believed_paged,
                 )  # fmt: skip
                 seconds = cpu_s[row] * told[0]
-                terms = (seconds, believed_gpu, believed_paged, gpu_kind, memory[row], gpu_memory, memory_rule, serial)
+                terms = (
+                    seconds,
+                    believed_gpu,
+                    believed_paged,
+                    gpu_kind,
+                    memory[row],
+                    gpu_memory,
+                    memory_rule[row],
+                    serial,
+                )
             turn = decided if by_decision else row
             decided += 1
             if kind == PRESCRIBED:

@@ -74,7 +74,7 @@ def run_independent(rule: RuleTerms, arrival: FloatColumn, tasks: BatchTerms, fr
         now = arrival[row]
         for gpu in range(backlog.shape[0]):
             backlog[gpu] = max(free[gpu + 1] - now, 0.0)
-        terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule, serial)
+        terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule[row], serial)
         if kind == PRESCRIBED:
             wanted, gpu = fractions[row], gpus[row] if gpus.shape[0] > 0 else NO_GPU
         elif kind == FASTEST_SPLIT:

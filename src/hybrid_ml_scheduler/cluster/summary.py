@@ -10,7 +10,8 @@ import numpy as np
 
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.core.tasks import FloatColumn
-from hybrid_ml_scheduler.physics.energy import Tariff
+from hybrid_ml_scheduler.physics.energy import Tariff, electricity_usd
+from hybrid_ml_scheduler.physics.node import RentalOf
 
 __all__ = ["Summary", "summarize"]
 
@@ -21,6 +22,8 @@ _LEAST_S = 0.01  # of what is shorter, a slowdown would tell nothing
 class Summary:
     """Means, percentiles and totals over the completed tasks of a run; energies and costs over all.
 
+    Energy holds the idle devices' too, where the node says what they draw; rent is that of busy seconds, or of the
+    whole node until the last finish, as the node says.
     A slowdown is the latency over the fastest possible execution, which counts as 10 ms at least; NaN where that is not
     given. `mean_queue_length` is the mean number of tasks that are ready and not finished, those in service included.
     """
@@ -67,6 +70,10 @@ def summarize(columns: RunColumns, fastest_s: FloatColumn | None = None) -> Summ
         float(column.sum()) for column in Tariff(columns.node).columns(columns.cpu_s, columns.gpu_s, columns.gpu)
     )
     busy = columns.busy_s()
+    idle = _idle_energy_j(columns, busy, makespan)
+    energy, electricity = energy + idle, electricity + electricity_usd(idle, columns.node.electricity_usd_kwh)
+    if columns.node.rental_of == RentalOf.NODE:
+        rent = makespan * columns.node.price_usd_s
     shares = busy / makespan if makespan > 0 else np.zeros_like(busy)
     in_system = float((columns.finish_s - columns.ready_s)[done].sum())
     return Summary(
@@ -87,7 +94,7 @@ def summarize(columns: RunColumns, fastest_s: FloatColumn | None = None) -> Summ
         device_seconds=float(busy.sum()),
         throughput=float(np.count_nonzero(done)) / makespan if makespan > 0 else 0.0,
         energy_j=energy,
-        idle_energy_j=_idle_energy_j(columns, busy, makespan),
+        idle_energy_j=idle,
         cost_usd=electricity if Tariff(columns.node).charges_electricity else rent,
         rental_usd=rent,
         electricity_usd=electricity,

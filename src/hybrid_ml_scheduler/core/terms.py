@@ -37,5 +37,5 @@ class BatchTerms(NamedTuple):
     gpu_kind: IntColumn
     memory_mb: FloatColumn
     gpu_memory_mb: FloatColumn
-    memory_rule: int
+    memory_rule: IntColumn
     serial: bool

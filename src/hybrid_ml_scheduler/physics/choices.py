@@ -28,7 +28,7 @@ def row_terms(tasks: BatchTerms, row: int) -> Terms:
         tasks.gpu_kind,
         tasks.memory_mb[row],
         tasks.gpu_memory_mb,
-        tasks.memory_rule,
+        tasks.memory_rule[row],
         tasks.serial,
     )
 

@@ -11,7 +11,7 @@ from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics import formulas
-from hybrid_ml_scheduler.physics.node import CoExecution, Gpu, MemoryRule, Node
+from hybrid_ml_scheduler.physics.node import WHOLE, CoExecution, Gpu, MemoryRule, Node
 from hybrid_ml_scheduler.physics.typed_times import typed_times
 
 __all__ = ["Durations", "batch_terms", "durations"]
@@ -45,7 +45,7 @@ def batch_terms(batch: TaskBatch, node: Node, seconds: Durations) -> BatchTerms:
         seconds.gpu_kind,
         batch.memory_required,
         node.gpu_column("memory_mb"),
-        int(node.memory_rule),
+        np.where(batch.divisible, int(node.memory_rule), int(node.memory_rule) + WHOLE),
         node.co_execution == CoExecution.SERIAL,
     )
 

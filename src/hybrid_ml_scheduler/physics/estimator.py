@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.core.terms import BatchTerms, TaskTerms
 from hybrid_ml_scheduler.physics import choices, formulas
 from hybrid_ml_scheduler.physics.durations import batch_terms, durations, gpu_kinds, not_measured
 from hybrid_ml_scheduler.physics.energy import Tariff
-from hybrid_ml_scheduler.physics.node import CoExecution, MemoryRule, Node
+from hybrid_ml_scheduler.physics.node import WHOLE, CoExecution, MemoryRule, Node
 
 __all__ = ["PhysicsEstimator", "TaskSeconds", "TruthFactor"]
 
@@ -84,7 +84,7 @@ class PhysicsEstimator:
             self.gpu_kind,
             task.memory_required,
             self.gpu_memory_mb,
-            self.memory_rule,
+            self.memory_rule if task.divisible else self.memory_rule + WHOLE,
             self.serial,
         )
 
@@ -120,7 +120,7 @@ class PhysicsEstimator:
             paged,
             task.memory_required,
             self._memory_list[gpu],
-            self.memory_rule,
+            self.memory_rule if task.divisible else self.memory_rule + WHOLE,
         )
         return Parts(fraction, cpu_part, gpu_part, status != FITTED, status == FAILED)
 

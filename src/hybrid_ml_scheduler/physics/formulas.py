@@ -10,7 +10,7 @@ import math
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NOT_FITTING
 from hybrid_ml_scheduler.core.tasks import FloatColumn
-from hybrid_ml_scheduler.physics.node import MemoryRule, SpeedupLaw
+from hybrid_ml_scheduler.physics.node import WHOLE, MemoryRule, SpeedupLaw
 
 __all__ = [
     "base_s",
@@ -108,7 +108,13 @@ def resolve(
     gpu_memory_mb: float,
     rule: int,
 ) -> tuple[float, float, float, int]:
-    """Apply the memory rule: (fraction, CPU part, GPU part, status)."""
+    """Round the share of a task that must not be cut, then apply the memory rule.
+
+    Returns fraction, CPU part, GPU part and status.
+    """
+    if rule >= WHOLE:
+        rule -= WHOLE
+        fraction = 1.0 if fraction >= 0.5 else 0.0
     if fraction * memory_mb <= gpu_memory_mb:
         return fraction, (1.0 - fraction) * cpu_seconds, fraction * gpu_seconds, FITTED
     if rule == _PAGE:

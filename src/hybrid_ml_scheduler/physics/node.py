@@ -13,7 +13,19 @@ from hybrid_ml_scheduler.core.limits import MOST_GPUS
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.physics.gpu_types import REFERENCE_TYPE, GpuType, gpu_type
 
-__all__ = ["CoExecution", "CostModel", "Cpu", "Curves", "Gpu", "MemoryRule", "Node", "SpeedupLaw", "checked_gpu_count"]
+__all__ = [
+    "WHOLE",
+    "CoExecution",
+    "CostModel",
+    "Cpu",
+    "Curves",
+    "Gpu",
+    "MemoryRule",
+    "Node",
+    "RentalOf",
+    "SpeedupLaw",
+    "checked_gpu_count",
+]
 
 
 class SpeedupLaw(IntEnum):
@@ -38,11 +50,22 @@ class MemoryRule(IntEnum):
     PAGE = 2
 
 
+WHOLE = 4
+"""Added to the code of a memory rule for a task that must not be cut: a share goes to the nearer whole device."""
+
+
 class CostModel(IntEnum):
     """Which of the two prices is called `cost`."""
 
     RENTAL = 0
     ELECTRICITY = 1
+
+
+class RentalOf(IntEnum):
+    """What rent is paid for: busy device time, or the whole node from time zero to the last finish."""
+
+    BUSY = 0
+    NODE = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +144,7 @@ class Node:
     memory_rule: MemoryRule = MemoryRule.CPU
     paging_slowdown: float = 10.0
     cost_model: CostModel = CostModel.RENTAL
+    rental_of: RentalOf = RentalOf.BUSY
     electricity_usd_kwh: float = 0.15
     curves: Curves | None = None
     types: tuple[GpuType, ...] = ()
@@ -163,6 +187,11 @@ class Node:
     def device_names(self) -> tuple[str, ...]:
         """The devices by name, the CPU first."""
         return ("cpu", *(f"gpu_{index}" for index in range(self.num_gpus)))
+
+    @property
+    def price_usd_s(self) -> float:
+        """Rent of all devices together."""
+        return self.cpu.price_usd_s + sum(gpu.price_usd_s for gpu in self.gpus)
 
     def gpu_column(self, name: str) -> FloatColumn:
         """One property of all GPUs as a column."""

@@ -10,13 +10,13 @@ from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics.durations import Durations, batch_terms
-from hybrid_ml_scheduler.physics.node import Node
+from hybrid_ml_scheduler.physics.node import WHOLE, Node
 
 __all__ = ["best_execution_s", "fitting_share"]
 
 
 def best_execution_s(batch: TaskBatch, node: Node, seconds: Durations) -> FloatColumn:
-    """Least execution time of every task (before its luck) over all GPUs and all real splits."""
+    """Least execution time of every task (before its luck) over all GPUs and all splits that it allows."""
     best = np.empty(len(batch))
     _fill(batch_terms(batch, node, seconds), best)
     return best
@@ -47,12 +47,19 @@ def _balanced_s(cpu_seconds: float, gpu_seconds: float, least: float, most: floa
 
 @compiled()
 def _fill(tasks: BatchTerms, out: FloatColumn) -> None:
-    cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, _, serial = tasks
+    cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
     for row in range(cpu_s.shape[0]):
         best = math.inf
         for gpu in range(gpu_kind.shape[0]):
             kind = gpu_kind[gpu]
             share = fitting_share(memory[row], gpu_memory[gpu])
+            if memory_rule[row] >= WHOLE:
+                best = min(best, cpu_s[row])
+                if share == 1.0:
+                    best = min(best, gpu_s[row, kind])
+                elif paged_s.shape[1] > 0:
+                    best = min(best, paged_s[row, kind])
+                continue
             best = min(best, _balanced_s(cpu_s[row], gpu_s[row, kind], 0.0, share, serial))
             if paged_s.shape[1] > 0 and share < 1.0:
                 best = min(best, _balanced_s(cpu_s[row], paged_s[row, kind], share, 1.0, serial))

@@ -17,6 +17,7 @@ from hybrid_ml_scheduler.physics.node import (
     Gpu,
     MemoryRule,
     Node,
+    RentalOf,
     SpeedupLaw,
     checked_gpu_count,
 )
@@ -29,6 +30,7 @@ _CHOICES: Mapping[str, type[IntEnum]] = {
     "co_execution": CoExecution,
     "memory_rule": MemoryRule,
     "cost_model": CostModel,
+    "rental_of": RentalOf,
 }
 _NUMBERS = ("max_speedup", "paging_slowdown", "electricity_usd_kwh")
 # `curves` only says which measurement a stored plan used; the numbers come from its hardware profile.
@@ -113,6 +115,8 @@ def _choice(name: str, value: Any, kind: type[IntEnum]) -> IntEnum:
 def node_to_mapping(node: Node) -> dict[str, Any]:
     """The node as plain values; equal GPUs are written once."""
     found: dict[str, Any] = {name: getattr(node, name).name.lower() for name in _CHOICES}
+    if node.rental_of == RentalOf.BUSY:
+        del found["rental_of"]  # so plans read as they did before there was a choice
     found.update({name: getattr(node, name) for name in _NUMBERS})
     found["cpu"] = asdict(node.cpu)
     if len(set(node.gpus)) == 1:

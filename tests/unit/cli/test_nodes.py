@@ -47,3 +47,15 @@ def test_bad_flags_get_one_sentence(flags: list[str], sentence: str, capsys: pyt
     error = capsys.readouterr().err
     assert sentence in error
     assert "Traceback" not in error
+
+
+def test_the_table_says_what_did_not_fit_and_what_cost_means(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[physics]\nrental_of = "node"\n[physics.gpu]\nmemory_mb = 100.0\nidle_power_w = 5.0\n')
+    assert run(["race", "--plan", str(plan), "--tasks", "50", "--scheduler", "gpu_only"]) == 0
+    printed = capsys.readouterr().out
+    assert "cost: rent of the whole node" in printed
+    assert "energy: that of idle devices is in it." in printed
+    assert "of gpu_only did not fit the GPU they were given and ran on the CPU instead." in printed

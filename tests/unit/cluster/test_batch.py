@@ -118,7 +118,7 @@ class TestSummary:
         assert summary.mean_wait_s == pytest.approx(0.25)
         assert summary.device_seconds == pytest.approx(2.4)
         assert summary.throughput == 1.5
-        assert summary.energy_j == pytest.approx(2.0 * 30 + 0.4 * 50)
+        assert summary.energy_j == pytest.approx(2.0 * 30 + 0.4 * 50 + summary.idle_energy_j)
         assert summary.idle_energy_j == pytest.approx(0.0 * 10 + 2.0 * 5)
         assert summary.cost_usd == summary.rental_usd == pytest.approx(2.0 * 0.00002 + 0.4 * 0.0001)
         assert summary.utilization == {"cpu": 1.0, "gpu_0": pytest.approx(0.2), "gpu_1": 0.0}

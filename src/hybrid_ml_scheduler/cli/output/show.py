@@ -118,6 +118,8 @@ def _explain(console: Console, result: Mapping[str, Any]) -> None:
         f"(proved by {result['lower_bound']['argument']}).",
         style="dim",
     )
+    for sentence in [*_charged(result), *_memory(result)]:
+        console.print(sentence, style="dim", highlight=False)
     for verdict in _verdicts(result):
         console.print(verdict, highlight=False)
     if "oracle" in result["schedulers"]:
@@ -127,6 +129,30 @@ def _explain(console: Console, result: Mapping[str, Any]) -> None:
         )
     for assumption in result["assumptions"]:
         console.print(f"assumed: {assumption}", style="yellow", highlight=False)
+
+
+def _charged(result: Mapping[str, Any]) -> list[str]:
+    """What energy and cost hold, where that is not the busy seconds alone."""
+    physics, said = result["plan"]["physics"], []
+    if physics.get("rental_of") == "node":
+        said.append("cost: rent of the whole node from time zero to the last finish.")
+    if any(metrics.get("idle_energy_j") for metrics in result["schedulers"].values()):
+        said.append("energy: that of idle devices is in it.")
+    return said
+
+
+def _memory(result: Mapping[str, Any]) -> list[str]:
+    """Whose shares did not fit a GPU's memory, and what became of them."""
+    rule = result["plan"]["physics"].get("memory_rule", "cpu")
+    fate = {"cpu": "ran on the CPU instead", "fail": "failed", "page": "were paged"}[rule]
+    counts = {name: metrics.get("oom_count") or 0 for name, metrics in result["schedulers"].items()}
+    return [
+        f"memory: {counted(round(count), 'task')} of {name} did not fit the GPU it was given and {fate}."
+        if round(count) == 1
+        else f"memory: {counted(round(count), 'task')} of {name} did not fit the GPU they were given and {fate}."
+        for name, count in counts.items()
+        if count
+    ]
 
 
 def _cell(metrics: Mapping[str, Any], key: str, unit: str) -> str:

@@ -65,7 +65,7 @@ def _batch(kept: Records, seed: int, options: TraceOptions) -> TaskBatch:
     cpu_s, gpu_s = kept.cpu_s * options.time_scale, kept.gpu_s * options.time_scale
     half = np.isnan(cpu_s) != np.isnan(gpu_s)
     factor = np.where(half, rng["speedup"].lognormal(0.0, options.speedup_sigma, len(kept)), 1.0)
-    notes = (*kept.notes, *intensity_notes, *memory_notes, _time_scale_note(options))
+    notes = (*kept.notes, *intensity_notes, *memory_notes, _time_scale_note(options), _whole_note(options))
     codes = {name: code for code, name in enumerate(dict.fromkeys(["", *kept.kind]))}
     batch = batch_of(
         task_id=kept.task_id,
@@ -76,6 +76,7 @@ def _batch(kept: Records, seed: int, options: TraceOptions) -> TaskBatch:
         cpu_time=cpu_s,
         gpu_time=gpu_s,
         speedup_factor=factor,
+        divisible=np.full(len(kept), bool(options.divisible)),
         kind=None if not kept.kind else [codes[name] for name in kept.kind],
         kind_names=codes,
         requested_time=None if kept.requested_s is None else kept.requested_s * options.time_scale,
@@ -223,6 +224,16 @@ def _reference(intensity: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
     )
     believed = durations(probe, Node())
     return believed.cpu_s, believed.cpu_s / believed.on_gpu(0)
+
+
+def _whole_note(options: TraceOptions) -> Assumption:
+    if options.divisible:
+        return Assumption(name="divisible", text="every task may be cut between CPU and GPU, as asked (divisible 1).")
+    text = (
+        "a task runs whole on one device, since a job cannot be cut; a split decided for it goes to the nearer whole "
+        "device (divisible 0)."
+    )
+    return Assumption(name="indivisible", text=text)
 
 
 def _time_scale_note(options: TraceOptions) -> Assumption:
