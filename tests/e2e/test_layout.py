@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from functools import partial
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.api.service import LiveService
-from tests.e2e.browser import Tab, eventually, settled
+from tests.e2e.browser import Tab, eventually, settled, tab
 
 
 def box(page: Page, widget: str) -> dict[str, float]:
@@ -18,6 +19,26 @@ def box(page: Page, widget: str) -> dict[str, float]:
     found = page.locator(f"[data-widget='{widget}']").bounding_box()
     assert found is not None
     return {"x": found["x"], "y": found["y"] + page.evaluate("window.scrollY"), "width": found["width"]}
+
+
+def places(page: Page) -> dict[str, list[int]]:
+    """Where all widgets are."""
+    found: dict[str, list[int]] = page.evaluate(
+        "() => Object.fromEntries([...document.querySelectorAll('[data-widget]')].map((one) => {"
+        "const at = one.getBoundingClientRect();"
+        "return [one.dataset.widget, [at.x, at.y + scrollY, at.width, at.height].map(Math.round)]; }))"
+    )
+    return found
+
+
+# Widgets whose menu is not on the line of their title, or that reach beyond the window.
+ASTRAY = """() => [...document.querySelectorAll("main section.glass")].filter((one) => {
+    const title = one.querySelector("h2")?.getBoundingClientRect();
+    const menu = one.querySelector("[aria-label^='Menu of']")?.getBoundingClientRect();
+    const box = one.getBoundingClientRect();
+    const apart = title && menu && (menu.top > title.bottom || menu.bottom < title.top);
+    return apart || box.left < 0 || box.right > window.innerWidth + 1;
+}).map((one) => one.querySelector("h2")?.textContent)"""
 
 
 def test_the_keyboard_moves_and_resizes_and_the_place_is_remembered(watcher: Tab, standing: LiveService) -> None:
@@ -95,3 +116,66 @@ def test_every_widget_can_be_taken_along_as_csv_and_as_picture(watcher: Tab, run
         drawing = taken_along(page, title, "SVG").decode()
         assert title.split()[0] in drawing, f"{title}: its words are not in the drawing"
         assert "seed 11 · workload" in drawing, f"{title}: the drawing does not say where it comes from"
+
+
+def test_a_widget_is_hidden_added_again_and_shown_over_the_whole_window_by_keyboard_alone(
+    watcher: Tab, standing: LiveService
+) -> None:
+    page = settled(watcher.open("/"))
+    log = page.locator("[data-widget='log']")
+    page.get_by_role("button", name="Menu of Live log").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Hide this widget").filter(visible=True).focus()
+    page.keyboard.press("Enter")
+    expect(log).to_have_count(0)
+    page.reload()
+    expect(page.locator("[data-widget='race']")).to_be_visible()
+    expect(log).to_have_count(0)
+    page.locator("[data-layout-bar]").get_by_role("button", name="Live log").focus()
+    page.keyboard.press("Enter")
+    expect(log).to_be_visible()
+    page.get_by_role("button", name="Full screen of Performance race").focus()
+    page.keyboard.press("Enter")
+    race = page.locator("section[data-full='true']")
+    expect(race).to_be_visible()
+    box = race.bounding_box()
+    assert box is not None
+    assert box["width"] > 1390
+    assert box["height"] > 950
+    page.keyboard.press("Escape")
+    expect(race).to_have_count(0)
+    expect(page.locator("[data-widget='race']")).to_be_visible()
+
+
+def test_a_layout_is_sent_as_a_link_and_stands_alike_in_another_browser(
+    browser: Browser, watcher: Tab, standing: LiveService
+) -> None:
+    page = settled(watcher.open("/"))
+    page.get_by_role("button", name=re.compile("^Move or resize Workload")).focus()
+    page.keyboard.press("ArrowLeft")
+    page.get_by_role("button", name="Menu of Live log").click()
+    page.get_by_role("button", name="Hide this widget").filter(visible=True).click()
+    page.get_by_role("button", name="Copy link to this layout").click()
+    page.wait_for_url(re.compile(r"layout="))
+    mine = places(settled(page))
+    with tab(browser, standing.url) as other:
+        theirs = other.open(page.url.removeprefix(standing.url))
+        expect(theirs.locator("[data-widget='log']")).to_have_count(0)
+        assert places(settled(theirs)) == mine
+        theirs.get_by_role("button", name="Reset this layout").click()
+        expect(theirs.locator("[data-widget='log']")).to_be_visible()
+        assert "layout=" not in theirs.url
+
+
+@pytest.mark.parametrize("width", [360, 1024, 2560])
+def test_no_width_leaves_anything_beyond_its_edge_or_a_menu_away_from_its_title(
+    browser: Browser, standing: LiveService, width: int
+) -> None:
+    with tab(browser, standing.url, viewport={"width": width, "height": 900}) as opened:
+        for path in ("/", "/node"):
+            page = settled(opened.open(path))
+            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
+            assert page.evaluate(ASTRAY) == [], path
+            main = page.locator("main").bounding_box()
+            assert main is not None
+            assert main["width"] > 0.94 * width - 30, "the width is used"

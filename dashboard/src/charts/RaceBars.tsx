@@ -25,12 +25,15 @@ export interface RaceBarsProps {
 }
 
 const LEAST_ROW = { wide: 28, narrow: 36 } as const;
+const ROOMY = 760;
 const HEAD = 26;
 const FOOT = 24;
 
 /** Columns that the head, the rows and the bound's line share: names, bars, figures. */
 interface Shape {
   isWide: boolean;
+  /** How many figures stand beside the value. */
+  extras: number;
   columns: string;
   left: string;
   right: string;
@@ -40,10 +43,11 @@ const WIDE = { value: 5.2, extra: 5.6, gap: 0.75 } as const;
 
 function shapeOf(width: number, extras: number): Shape {
   if (width > 0 && width < 560)
-    return { isWide: false, columns: "8.6rem 1fr 4.6rem", left: "9.6rem", right: "5.6rem" };
+    return { isWide: false, extras: 1, columns: "8.6rem 1fr 4.6rem", left: "9.6rem", right: "5.6rem" };
   const figures = WIDE.value + extras * (WIDE.extra + WIDE.gap);
   return {
     isWide: true,
+    extras,
     columns: `9.5rem 1fr ${WIDE.value}rem${` ${WIDE.extra}rem`.repeat(extras)}`,
     left: "10.5rem",
     right: `${figures + WIDE.gap + 0.25}rem`,
@@ -126,7 +130,7 @@ function Figures({ racer, shape }: Pick<RowProps, "racer" | "shape">) {
   return (
     <>
       <span className="figure text-right text-sm font-semibold">{racer.text}</span>
-      {racer.extras.map((extra) => (
+      {racer.extras.slice(racer.extras.length - shape.extras).map((extra) => (
         <span
           key={extra.key}
           className="figure text-right text-xs text-muted"
@@ -246,7 +250,8 @@ export function RaceBars(props: RaceBarsProps) {
   const { racers, scale, bound, boundText, valueLabel, format, hrefOf } = props;
   const [ref, size] = useSize<HTMLDivElement>();
   const rows = placed(racers, scale, bound);
-  const extras = racers[0]?.extras ?? [];
+  // Where there is little room the bars need it: then the last figure alone stands beside the value.
+  const extras = (racers[0]?.extras ?? []).slice(size.width < ROOMY ? -1 : 0);
   const shape = shapeOf(size.width, extras.length);
   const height = Math.max(
     LEAST_ROW[shape.isWide ? "wide" : "narrow"],
@@ -265,7 +270,7 @@ export function RaceBars(props: RaceBarsProps) {
         {bound !== null && (
           <BoundLine
             at={toLength(bound)}
-            text={`${shape.isWide ? "proven bound" : "bound"} ${boundText}`}
+            text={shape.isWide ? `proven bound ${boundText}` : ""}
             shape={shape}
           />
         )}

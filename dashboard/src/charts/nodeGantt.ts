@@ -77,7 +77,7 @@ function drawParts(pen: Pen, motion: NodeMotion, strategy: StrategyMotion, scene
     const waits = begin > motion.now_s;
     // Neighbours differ a little, so that one long block can be told from many short ones.
     const odd = (task_id[i] ?? 0) % 2 === 1;
-    const strength = waits ? (odd ? 0.14 : 0.24) : end > motion.now_s ? 1 : odd ? 0.5 : 0.66;
+    const strength = waits ? (odd ? 0.16 : 0.28) : end > motion.now_s ? 1 : odd ? 0.62 : 0.82;
     pen.fillStyle = faded(colour, strength);
     pen.fillRect(left, top, width, height);
     if (waits && width > 3) {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { contrast, parseHex, type Rgb, readable } from "@/lib/colour";
 import { deviceColour, strategyColour, strategyDash, strategyStyle } from "@/lib/palette";
+import STRATEGIES from "../../../src/hybrid_ml_scheduler/plans/palette.json";
 
 const WHITE: Rgb = [255, 255, 255];
 const NIGHT: Rgb = [13, 21, 38];
@@ -16,6 +17,26 @@ const NAMES = [
   "my_plugin",
 ];
 
+/** OKLab, in which equal distances look about equal. */
+function oklab(hex: string): [number, number, number] {
+  const [r, g, b] = rgb(hex).map((c) =>
+    c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4,
+  ) as unknown as Rgb;
+  const l = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
+  const m = Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b);
+  const s = Math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b);
+  return [
+    0.2104542553 * l + 0.793617785 * m - 0.0040720468 * s,
+    1.9779984951 * l - 2.428592205 * m + 0.4505937099 * s,
+    0.0259040371 * l + 0.7827717662 * m - 0.808675766 * s,
+  ];
+}
+
+const apart = (one: string, other: string): number => {
+  const [a, b] = [oklab(one), oklab(other)];
+  return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+};
+
 const rgb = (hex: string): Rgb => parseHex(hex) as Rgb;
 
 describe("colours", () => {
@@ -26,6 +47,17 @@ describe("colours", () => {
     }
     for (let i = 0; i < 9; i += 1)
       expect(contrast(rgb(deviceColour(i, "light")), WHITE)).toBeGreaterThanOrEqual(3);
+  });
+
+  it("of devices are no strategy's and no other device's, in both themes", () => {
+    for (const theme of ["dark", "light"] as const) {
+      const devices = Array.from({ length: 9 }, (_, i) => deviceColour(i, theme));
+      const strategies = Object.keys(STRATEGIES).map((name) => strategyColour(strategyStyle(name), theme));
+      devices.forEach((one, i) => {
+        for (const other of [...strategies, ...devices.slice(i + 1)])
+          expect(apart(one, other), `${theme}: ${one} and ${other}`).toBeGreaterThan(0.06);
+      });
+    }
   });
 
   it("keep cyan for the forest and purple for the agent", () => {

@@ -21,6 +21,7 @@ from hybrid_ml_scheduler.service.control.asking import Pulse
 from hybrid_ml_scheduler.service.control.casting import Casting
 from hybrid_ml_scheduler.service.control.run_control import RaceDesk
 from hybrid_ml_scheduler.service.telemetry import Telemetry
+from hybrid_ml_scheduler.service.views.workloads import workload_words
 from hybrid_ml_scheduler.service.wire.catalog import About, Component, Health, Preset, StrategyCard
 from hybrid_ml_scheduler.storage import Cache, Store, StoreWriter
 from hybrid_ml_scheduler.workload import PRESETS
@@ -33,7 +34,7 @@ def preset_cards() -> list[Preset]:
     return [
         Preset(
             name=name,
-            description=f"{laws.size_law} sizes, {laws.intensity_law} intensity, memory {laws.memory_law}",
+            description=workload_words(laws),
             arrival_rate=laws.arrival_rate,
             size_range=laws.size_range,
             intensity_range=laws.intensity_range,

@@ -5,15 +5,26 @@ import { ModelsWidget } from "./ModelsWidget";
 import { TrendWidget } from "./TrendWidget";
 
 const WIDGETS: readonly WidgetSpec[] = [
-  { place: { i: "trend", x: 0, y: 0, w: 12, h: 10, minW: 5, minH: 6 }, body: <TrendWidget />, grows: true },
-  { place: { i: "models", x: 0, y: 10, w: 5, h: 8, minW: 4, minH: 5 }, body: <ModelsWidget /> },
+  {
+    place: { i: "trend", x: 0, y: 0, w: 12, h: 10, minW: 5, minH: 6 },
+    title: "Long-term trend",
+    body: <TrendWidget />,
+    grows: true,
+  },
+  {
+    place: { i: "models", x: 0, y: 10, w: 5, h: 8, minW: 4, minH: 5 },
+    title: "Retraining history",
+    body: <ModelsWidget />,
+  },
   {
     place: { i: "errors", x: 5, y: 10, w: 4, h: 8, minW: 3, minH: 5 },
+    title: "Error after each retraining",
     body: <ModelErrorWidget />,
     grows: true,
   },
   {
     place: { i: "collection", x: 9, y: 10, w: 3, h: 8, minW: 3, minH: 6 },
+    title: "Data collection",
     body: <CollectionWidget />,
     grows: true,
   },

@@ -17,7 +17,7 @@ const WORDS = { calm: "keeps up", busy: "nearly full", over: "overloaded" } as c
 function Bar({ label, value, most }: { label: string; value: number; most: number }) {
   const burden = burdenOf(value);
   return (
-    <div className="grid grid-cols-[2.4rem_1fr_6.4rem] items-center gap-2 text-xs">
+    <div className="grid grid-cols-[2.4rem_1fr_6.4rem] items-center gap-2 text-xs @max-2xl:col-span-2">
       <span className="text-muted">{label}</span>
       <span className="relative block h-3 rounded bg-raised" aria-hidden="true">
         <span
@@ -40,7 +40,7 @@ function Promised({ name }: { name: string }) {
   const longest = Math.max(0, ...devicesOf(cluster).map(([, device]) => device.backlog_s));
   return (
     <span
-      className={`figure text-right text-xs whitespace-nowrap ${longest > JAM_S ? "font-semibold text-bad" : "text-muted"}`}
+      className={`figure text-right text-xs whitespace-nowrap @max-2xl:col-start-2 @max-2xl:row-start-1 ${longest > JAM_S ? "font-semibold text-bad" : "text-muted"}`}
       title={TERMS.backlog.meaning}
     >
       free in {seconds(longest)}
@@ -53,7 +53,7 @@ function Row({ row, most }: { row: Comparison; most: number }) {
   const burden: Burden = burdenOf(heaviest(row));
   return (
     <li
-      className="grid items-center gap-x-4 gap-y-1 border-t border-line py-1.5 first:border-t-0 sm:grid-cols-[8.5rem_1fr_1fr_6.5rem]"
+      className="grid grid-cols-[1fr_auto] items-center gap-x-4 gap-y-1 border-t border-line py-1.5 first:border-t-0 @2xl:grid-cols-[8.5rem_1fr_1fr_6.5rem]"
       data-load={row.name}
       data-burden={burden}
     >
@@ -98,7 +98,7 @@ export function LoadWidget() {
         <Empty title="No tasks yet" />
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-        <section aria-label="Load of every strategy" className="h-full overflow-auto" tabIndex={0}>
+        <section aria-label="Load of every strategy" className="@container h-full overflow-auto" tabIndex={0}>
           <ul>
             {[...known]
               .sort((a, b) => heaviest(a) - heaviest(b) || (a.name < b.name ? -1 : 1))

@@ -8,10 +8,27 @@ import { SPANS, usePair } from "./pair";
 import { QueueWidget } from "./QueueWidget";
 
 const WIDGETS: readonly WidgetSpec[] = [
-  { place: { i: "left", x: 0, y: 0, w: 6, h: 8, minW: 4, minH: 6 }, body: <MotionWidget side="left" /> },
-  { place: { i: "right", x: 6, y: 0, w: 6, h: 8, minW: 4, minH: 6 }, body: <MotionWidget side="right" /> },
-  { place: { i: "queue", x: 0, y: 8, w: 5, h: 9, minW: 4, minH: 5 }, body: <QueueWidget /> },
-  { place: { i: "load", x: 5, y: 8, w: 7, h: 9, minW: 4, minH: 5 }, body: <LoadWidget />, grows: true },
+  {
+    place: { i: "left", x: 0, y: 0, w: 6, h: 8, minW: 4, minH: 6 },
+    title: "Node on the left",
+    body: <MotionWidget side="left" />,
+  },
+  {
+    place: { i: "right", x: 6, y: 0, w: 6, h: 8, minW: 4, minH: 6 },
+    title: "Node on the right",
+    body: <MotionWidget side="right" />,
+  },
+  {
+    place: { i: "queue", x: 0, y: 8, w: 5, h: 9, minW: 4, minH: 5 },
+    title: "Queue length",
+    body: <QueueWidget />,
+  },
+  {
+    place: { i: "load", x: 5, y: 8, w: 7, h: 9, minW: 4, minH: 5 },
+    title: "Load ÷ capacity",
+    body: <LoadWidget />,
+    grows: true,
+  },
 ];
 
 /** The node in motion: two strategies' devices and queues side by side. */

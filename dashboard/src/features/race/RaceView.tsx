@@ -7,17 +7,33 @@ import { SummaryWidget } from "./SummaryWidget";
 import { WinWidget } from "./WinWidget";
 
 const WIDGETS: readonly WidgetSpec[] = [
-  { place: { i: "race", x: 0, y: 0, w: 8, h: 11, minW: 4, minH: 7 }, body: <RaceWidget />, grows: true },
-  { place: { i: "scatter", x: 8, y: 0, w: 4, h: 7, minW: 3, minH: 5 }, body: <ScatterWidget /> },
-  { place: { i: "log", x: 8, y: 7, w: 4, h: 4, minW: 3, minH: 3 }, body: <LogWidget /> },
+  {
+    place: { i: "race", x: 0, y: 0, w: 8, h: 11, minW: 4, minH: 7 },
+    title: "Performance race",
+    body: <RaceWidget />,
+    grows: true,
+  },
+  {
+    place: { i: "scatter", x: 8, y: 0, w: 4, h: 7, minW: 3, minH: 5 },
+    title: "Workload",
+    body: <ScatterWidget />,
+  },
+  { place: { i: "log", x: 8, y: 7, w: 4, h: 4, minW: 3, minH: 3 }, title: "Live log", body: <LogWidget /> },
   {
     place: { i: "summary", x: 0, y: 11, w: 7, h: 10, minW: 4, minH: 5 },
+    title: "Average metrics",
     body: <SummaryWidget />,
     grows: true,
   },
-  { place: { i: "wins", x: 7, y: 11, w: 5, h: 10, minW: 4, minH: 6 }, body: <WinWidget />, grows: true },
+  {
+    place: { i: "wins", x: 7, y: 11, w: 5, h: 10, minW: 4, minH: 6 },
+    title: "Win/loss matrix",
+    body: <WinWidget />,
+    grows: true,
+  },
   {
     place: { i: "form", x: 0, y: 21, w: 12, h: 8, minW: 4, minH: 5 },
+    title: "Recent form",
     body: <RecentFormWidget />,
     grows: true,
   },

@@ -111,7 +111,7 @@ function ShiftButtons() {
           <button
             key={preset.name}
             type="button"
-            className="press shrink-0 px-2.5"
+            className="press shrink-0 px-2"
             title={preset.description}
             aria-pressed={preset.name === now}
             disabled={now === undefined || !racing || !steerable}
@@ -181,7 +181,7 @@ function More() {
       </button>
       <Figures />
       <div id="more-controls" className={`${open ? "contents" : "hidden"} sm:contents`}>
-        <div className="col-span-2 sm:w-[8.75rem]">
+        <div className="col-span-2 sm:w-[7.75rem]">
           <SpeedPick />
         </div>
         <LoadSlider />
@@ -201,7 +201,7 @@ export function ControlBar() {
   return (
     <section
       aria-label="Race controls"
-      className="glass grid grid-cols-2 items-start gap-x-6 gap-y-3 px-4 py-3 sm:flex sm:flex-wrap sm:gap-x-5"
+      className="glass grid grid-cols-2 items-start gap-x-6 gap-y-3 px-4 py-3 sm:flex sm:flex-wrap sm:gap-x-4"
     >
       <div className={follows ? "col-span-2" : ""}>
         <p className="eyebrow">

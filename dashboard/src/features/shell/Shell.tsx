@@ -35,7 +35,7 @@ export function Shell() {
     setTour(null);
   };
   return (
-    <div className="mx-auto flex min-h-dvh max-w-[110rem] flex-col px-3 pb-10 sm:px-5">
+    <div className="mx-auto flex min-h-dvh max-w-[160rem] flex-col px-3 pb-10 sm:px-5">
       <a
         href="#view"
         className="press sr-only focus:not-sr-only focus:absolute focus:top-2 focus:left-2 focus:z-50"

@@ -37,13 +37,15 @@ export function EfficiencyWidget({ name }: { name: string }) {
         <div>
           <p className="flex items-baseline gap-2">
             <span
-              className="figure text-3xl font-semibold tracking-tight"
+              className="figure text-3xl font-semibold tracking-tight whitespace-nowrap"
               data-figure="efficiency"
               style={{ color: colour }}
             >
               {percent(share, 1)}
             </span>
-            <span className="text-xs text-muted">of the oracle's speed {words}</span>
+            <span className="text-xs text-muted" title={`Figures ${words}`}>
+              of the oracle's speed
+            </span>
           </p>
           <div className="mt-2 h-1.5 overflow-hidden rounded-full bg-raised" aria-hidden="true">
             <div

@@ -96,27 +96,36 @@ function widgetsOf(name: string): readonly WidgetSpec[] {
   return [
     {
       place: { i: "load", x: 0, y: 0, w: 8, h: 8, minW: 4, minH: 5 },
+      title: "Cluster load",
       body: <ClusterLoadWidget name={name} />,
       grows: true,
     },
-    { place: { i: "radar", x: 8, y: 0, w: 4, h: 8, minW: 3, minH: 6 }, body: <RadarWidget name={name} /> },
+    {
+      place: { i: "radar", x: 8, y: 0, w: 4, h: 8, minW: 3, minH: 6 },
+      title: "Against the oracle",
+      body: <RadarWidget name={name} />,
+    },
     {
       place: { i: "decision", x: 0, y: 8, w: 5, h: 10, minW: 4, minH: 6 },
+      title: "Decision audit",
       body: <LastDecisionWidget name={name} />,
       grows: true,
     },
     {
       place: { i: "efficiency", x: 5, y: 8, w: 3, h: 5, minW: 2, minH: 4 },
+      title: "Efficiency",
       body: <EfficiencyWidget name={name} />,
       grows: true,
     },
     {
       place: { i: "placement", x: 8, y: 8, w: 4, h: 5, minW: 3, minH: 4 },
+      title: "CPU/GPU split",
       body: <PlacementWidget name={name} />,
       grows: true,
     },
     {
       place: { i: "devices", x: 5, y: 13, w: 7, h: 5, minW: 4, minH: 4 },
+      title: "Devices and queues",
       body: <DevicesWidget name={name} />,
       grows: true,
     },

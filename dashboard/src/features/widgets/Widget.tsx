@@ -1,9 +1,10 @@
-import { GripVertical } from "lucide-react";
+import { GripVertical, Maximize2, Minimize2 } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, use, useId, useRef } from "react";
 import type { Table } from "@/lib/csv";
 import type { Term } from "@/lib/glossary";
 import { About } from "./About";
 import { nudgeOfKey } from "./layout";
+import { useFullScreen } from "./useFullScreen";
 import { WidgetContext } from "./WidgetContext";
 import { WidgetMenu } from "./WidgetMenu";
 
@@ -22,8 +23,9 @@ export interface WidgetProps {
 
 /** The frame of every widget: a title to drag it by, its own controls, its menu. */
 export function Widget({ title, meaning, terms, controls, table, children, foot }: WidgetProps) {
-  const { id, nudge } = use(WidgetContext);
+  const { id, nudge, hide } = use(WidgetContext);
   const frame = useRef<HTMLElement>(null);
+  const [isFull, setFull] = useFullScreen(frame);
   const heading = useId();
   const onKey = (event: KeyboardEvent): void => {
     const step = nudgeOfKey(event.key, event.shiftKey);
@@ -35,10 +37,11 @@ export function Widget({ title, meaning, terms, controls, table, children, foot 
     <section
       ref={frame}
       aria-labelledby={heading}
-      className="glass group/widget flex h-full min-h-0 flex-col overflow-hidden"
+      data-full={isFull}
+      className={`glass group/widget flex min-h-0 flex-col overflow-hidden ${isFull ? "full-screen" : "h-full"}`}
     >
       <header
-        className="drag-handle flex flex-wrap items-center gap-x-2 gap-y-1.5 px-4 pt-3 pb-2"
+        className="drag-handle relative flex flex-wrap items-center gap-x-2 gap-y-1.5 pt-3 pr-[4.9rem] pb-2 pl-4"
         style={{ cursor: nudge ? "grab" : "default" }}
       >
         {nudge && (
@@ -60,18 +63,29 @@ export function Widget({ title, meaning, terms, controls, table, children, foot 
         </span>
         {controls && (
           <div
-            className="no-drag flex flex-wrap items-center gap-1.5 max-sm:order-last max-sm:w-full"
+            className="no-drag flex max-w-full flex-wrap items-center gap-1.5 max-sm:-mr-14 max-sm:w-full"
             style={{ cursor: "auto" }}
           >
             {controls}
           </div>
         )}
-        <div className="no-drag" style={{ cursor: "auto" }}>
+        <div className="no-drag absolute top-2.5 right-3 flex items-center" style={{ cursor: "auto" }}>
+          <button
+            type="button"
+            data-no-picture="true"
+            className="icon-press size-7"
+            aria-label={isFull ? `Leave full screen of ${title}` : `Full screen of ${title}`}
+            title={isFull ? "Leave full screen (Esc)" : "Full screen"}
+            onClick={() => setFull(!isFull)}
+          >
+            {isFull ? <Minimize2 size={14} aria-hidden="true" /> : <Maximize2 size={13} aria-hidden="true" />}
+          </button>
           <WidgetMenu
             title={title}
             table={table}
             frame={frame}
-            nudge={nudge ? (step) => nudge(id, step) : null}
+            nudge={nudge && !isFull ? (step) => nudge(id, step) : null}
+            hide={hide && !isFull ? () => hide(id) : null}
           />
         </div>
       </header>

@@ -1,13 +1,17 @@
-import { RotateCcw } from "lucide-react";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 import GridLayout, { type Layout, type LayoutItem } from "react-grid-layout";
 import "react-grid-layout/css/styles.css";
 import { useSize } from "@/lib/useSize";
-import { COLUMNS, forgetLayout, type Nudge, nudged, readLayout, rememberLayout } from "./layout";
+import { spoken } from "@/lib/useStrategy";
+import { LayoutBar } from "./LayoutBar";
+import { COLUMNS, type Nudge, nudged } from "./layout";
+import { useArrangement } from "./useArrangement";
 import { WidgetContext } from "./WidgetContext";
 
 export interface WidgetSpec {
   place: LayoutItem;
+  /** What it is called where it can be added again; its name with a capital where nothing is said. */
+  title?: string;
   body: ReactNode;
   /** In one column the widget is as tall as its content instead of scrolling inside. */
   grows?: boolean;
@@ -25,80 +29,75 @@ const MARGIN = 14;
 
 interface Stacked {
   widgets: readonly WidgetSpec[];
+  layout: Layout;
+  hide: (id: string) => void;
 }
 
-function OneColumn({ widgets }: Stacked) {
-  const ordered = [...widgets].sort((a, b) => a.place.y - b.place.y || a.place.x - b.place.x);
+function OneColumn({ widgets, layout, hide }: Stacked) {
+  const placeOf = (id: string): LayoutItem | undefined => layout.find((item) => item.i === id);
+  const ordered = [...widgets].sort((a, b) => {
+    const [one, other] = [placeOf(a.place.i) ?? a.place, placeOf(b.place.i) ?? b.place];
+    return one.y - other.y || one.x - other.x;
+  });
   return (
     <div className="flex flex-col gap-3">
       {ordered.map(({ place, body, grows }) => (
         <div key={place.i} style={grows ? {} : { height: place.h * ROW + (place.h - 1) * MARGIN * 0.6 }}>
-          <WidgetContext value={{ id: place.i, nudge: null }}>{body}</WidgetContext>
+          <WidgetContext value={{ id: place.i, nudge: null, hide }}>{body}</WidgetContext>
         </div>
       ))}
     </div>
   );
 }
 
-/** Widgets that can be dragged, resized and moved by keyboard; where they stand is remembered for each view. */
+/** Widgets that can be dragged, resized, moved by keyboard, hidden and added; how is remembered for each view. */
 export function WidgetGrid({ view, widgets }: WidgetGridProps) {
   const defaults = useMemo(() => widgets.map((widget) => widget.place), [widgets]);
-  const [layout, setLayout] = useState<Layout>(() => readLayout(view, defaults));
-  const [isOwn, setOwn] = useState(() => localStorage.getItem(`hms.layout.${view}`) !== null);
+  const arranged = useArrangement(view, defaults);
   const [said, say] = useState("");
   const [ref, size] = useSize<HTMLDivElement>();
+  const { layout, hidden, move, hide } = arranged;
+  const shown = widgets.filter(({ place }) => !hidden.has(place.i));
+  const seen = layout.filter((item) => !hidden.has(item.i));
+  const titleOf = (id: string): string => widgets.find(({ place }) => place.i === id)?.title ?? spoken(id);
 
-  const keep = useCallback(
-    (next: Layout) => {
-      setLayout(next);
-      setOwn(true);
-      rememberLayout(view, next);
-    },
-    [view],
-  );
   const nudge = useCallback(
     (id: string, step: Nudge) => {
-      const next = nudged(layout, id, step);
-      keep(next);
+      const next = nudged(seen, id, step);
+      move(next);
       const item = next.find((entry) => entry.i === id);
       if (item) say(`Moved: column ${item.x + 1}, row ${item.y + 1}, ${item.w} wide, ${item.h} high`);
     },
-    [keep, layout],
+    [move, seen],
   );
-  const reset = (): void => {
-    forgetLayout(view);
-    setOwn(false);
-    setLayout(defaults);
-    say("The layout is as it was at first");
+  const away = (id: string): void => {
+    hide(id);
+    say(`${titleOf(id)} is hidden; the buttons below the widgets bring it back`);
   };
   return (
     <div ref={ref} data-view={view}>
       <p role="status" className="sr-only">
         {said}
       </p>
-      {size.width > 0 && size.width < ONE_COLUMN && <OneColumn widgets={widgets} />}
+      {size.width > 0 && size.width < ONE_COLUMN && <OneColumn widgets={shown} layout={layout} hide={away} />}
       {size.width >= ONE_COLUMN && (
         <GridLayout
           width={size.width}
-          layout={layout}
+          layout={seen}
           gridConfig={{ cols: COLUMNS, rowHeight: ROW, margin: [MARGIN, MARGIN], containerPadding: [0, 0] }}
           dragConfig={{ handle: ".drag-handle", cancel: ".no-drag", threshold: 4 }}
           resizeConfig={{ handles: ["se"] }}
-          onDragStop={(next) => keep(next)}
-          onResizeStop={(next) => keep(next)}
+          onDragStop={(next) => move(next)}
+          onResizeStop={(next) => move(next)}
         >
-          {widgets.map(({ place, body }) => (
+          {shown.map(({ place, body }) => (
             <div key={place.i} data-widget={place.i}>
-              <WidgetContext value={{ id: place.i, nudge }}>{body}</WidgetContext>
+              <WidgetContext value={{ id: place.i, nudge, hide: away }}>{body}</WidgetContext>
             </div>
           ))}
         </GridLayout>
       )}
-      {isOwn && size.width >= ONE_COLUMN && (
-        <button type="button" className="press mt-4" onClick={reset}>
-          <RotateCcw size={14} aria-hidden="true" /> Reset this layout
-        </button>
-      )}
+      {size.width > 0 && <LayoutBar arranged={arranged} titleOf={titleOf} say={say} />}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { Ellipsis, FileSpreadsheet, Image, PenTool } from "lucide-react";
+import { Ellipsis, EyeOff, FileSpreadsheet, Image, PenTool } from "lucide-react";
 import { type RefObject, use, useId, useRef, useState } from "react";
 import { saveCsv, type Table } from "@/lib/csv";
 import type { PictureKind } from "@/lib/picture/save";
@@ -11,6 +11,7 @@ export interface WidgetMenuProps {
   table: (() => Table) | undefined;
   frame: RefObject<HTMLElement | null>;
   nudge: ((step: Nudge) => void) | null;
+  hide: (() => void) | null;
 }
 
 const NUDGES: readonly [Nudge, string][] = [
@@ -39,7 +40,7 @@ function fileName(title: string, run: number | null | undefined): string {
 }
 
 /** Export and layout commands of one widget, in the browser's own top layer so that nothing clips them. */
-export function WidgetMenu({ title, table, frame, nudge }: WidgetMenuProps) {
+export function WidgetMenu({ title, table, frame, nudge, hide }: WidgetMenuProps) {
   const id = useId();
   const shown = use(ShownRun);
   const name = (): string => fileName(title, shown.getState().update?.status.run_id);
@@ -50,7 +51,7 @@ export function WidgetMenu({ title, table, frame, nudge }: WidgetMenuProps) {
   const place = (): void => {
     const box = button.current?.getBoundingClientRect();
     if (!box || !panel.current) return;
-    panel.current.style.top = `${Math.min(box.bottom + 4, window.innerHeight - 330)}px`;
+    panel.current.style.top = `${Math.min(box.bottom + 4, window.innerHeight - 360)}px`;
     panel.current.style.left = `${Math.max(8, box.right - 208)}px`;
   };
   const exportPicture = (kind: PictureKind): void => {
@@ -110,6 +111,18 @@ export function WidgetMenu({ title, table, frame, nudge }: WidgetMenuProps) {
             <Icon size={14} aria-hidden="true" /> {text}
           </button>
         ))}
+        {hide && (
+          <button
+            type="button"
+            className="flex w-full items-center gap-2 rounded-lg px-2 py-1.5 text-left hover:bg-raised"
+            onClick={() => {
+              panel.current?.hidePopover();
+              hide();
+            }}
+          >
+            <EyeOff size={14} aria-hidden="true" /> Hide this widget
+          </button>
+        )}
         {nudge && (
           <div className="mt-1 grid grid-cols-2 gap-1 border-t border-line pt-1.5">
             {NUDGES.map(([step, text]) => (

@@ -3,6 +3,7 @@ import { type Layout, type LayoutItem, verticalCompactor } from "react-grid-layo
 
 export const COLUMNS = 12;
 const KEY = "hms.layout.";
+const HIDDEN = "hms.hidden.";
 
 export type Nudge = "left" | "right" | "up" | "down" | "wider" | "narrower" | "taller" | "shorter";
 
@@ -102,6 +103,22 @@ export function rememberLayout(view: string, layout: Layout): void {
   localStorage.setItem(KEY + view, JSON.stringify(places));
 }
 
+/** The widgets that a person put aside; never all of them, for an empty view helps nobody. */
+export function readHidden(view: string, defaults: Layout): ReadonlySet<string> {
+  try {
+    const stored: unknown = JSON.parse(localStorage.getItem(HIDDEN + view) ?? "[]");
+    const known = defaults.map((item) => item.i).filter((id) => Array.isArray(stored) && stored.includes(id));
+    return new Set(known.length < defaults.length ? known : []);
+  } catch {
+    return new Set();
+  }
+}
+
+export function rememberHidden(view: string, hidden: ReadonlySet<string>): void {
+  localStorage.setItem(HIDDEN + view, JSON.stringify([...hidden]));
+}
+
 export function forgetLayout(view: string): void {
   localStorage.removeItem(KEY + view);
+  localStorage.removeItem(HIDDEN + view);
 }
