@@ -148,6 +148,10 @@ def run(arguments: Sequence[str]) -> int:
         # Whoever read our output has gone; there is nobody left to tell.
         sys.stderr.close()
         return 0
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # what tables are drawn with ends the program itself
+            return 0
+        raise
     except Exception as error:  # noqa: BLE001 - the top of the program: whatever it is becomes one sentence
         return _refuse_any(error, arguments)
     if result == _INTERRUPTED:  # typer turns Ctrl-C into this code without a word

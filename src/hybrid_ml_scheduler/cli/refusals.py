@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -26,6 +27,8 @@ _FLAG_OF_KEY = {
 # Settings that `hms serve` takes as flags too.
 _FLAG_OF_SETTING = {"HOST": "--host", "PORT": "--port", "SPEED": "--speed", "DATABASE_URL": "--database"}
 _LIMIT = re.compile(r"must be (at least|at most) ")
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_TOO_MANY = re.compile(r"Got unexpected extra argument(?:s|\(s\))? \((.*)\)")
 _NO_COMMAND = re.compile(r"No such command '([^']*)'")
 
 
@@ -51,6 +54,9 @@ def flag_sentence(error: typer.TyperException, words: Sequence[str]) -> str:
     command = _NO_COMMAND.match(str(error))
     if command is not None:
         return f"There is no command {command[1]}{nearest_hint(command[1], _commands(error))}"
+    more = _TOO_MANY.match(str(error))
+    if more is not None:
+        return f"{more[1]!r} is more than this command takes: see `{_path(error)} --help`."
     return _with_full_stop(error.format_message() if isinstance(error, typer.BadParameter) else str(error))
 
 
@@ -82,6 +88,10 @@ def _options(error: Any) -> list[str]:
     return [name for option in error.ctx.command.params for name in option.opts if name.startswith("--")]
 
 
+def _path(error: Any) -> str:
+    return str(error.ctx.command_path)
+
+
 def _commands(error: Any) -> list[str]:
     return list(error.ctx.command.list_commands(error.ctx))
 
@@ -98,6 +108,8 @@ def named_by_flag(sentence: str, words: Sequence[str]) -> str:
 
 def file_sentence(error: OSError) -> str:
     """What the system says about a file."""
+    if error.filename is None and error.errno in _NO_ROOM:
+        return f"The output cannot be written: {error.strerror}."
     if error.filename is None:
         return _with_full_stop(str(error))
     return f"{error.filename}: {error.strerror or 'it cannot be used'}."

@@ -212,7 +212,9 @@ def _refuse_foreign(path: Path) -> None:
     """
     if not path.exists():
         return
-    found = list(path.iterdir()) if path.is_dir() else [path]
+    if not path.is_dir():
+        raise PlanError(f"{path} is a file; results need a folder: choose another --out.")
+    found = list(path.iterdir())
     own = (INCOMPLETE, _PLAN) if (path / INCOMPLETE).is_file() else ()
     halves = [item for item in found if any(item.match(f".{name}.*.part") for name in (INCOMPLETE, _PLAN, _STATUS))]
     if any(item.name not in own and item not in halves for item in found):

@@ -49,6 +49,8 @@ def test_a_wrong_flag_is_one_sentence(
 
 
 HINTS = [
+    (["workload", "generate", "mixed", "--out", "m.csv"], "'mixed' is more than this command takes: see `hms workload"),
+    (["heavy", "--out", "/dev/null"], "/dev/null is a file; results need a folder: choose another --out."),
     (["profile", "--out", "/proc/profile.json"], "--out /proc/profile.json cannot be written: No such file"),
     (["profile", "--out", "/dev/null"], "--out /dev/null must name a plain file"),
     (["db", "check", "--database", "sqlite:///none.db"], "run 'hms db upgrade' with the same --database"),

@@ -66,6 +66,25 @@ def test_a_shell_completes_commands_and_flags() -> None:
         assert ended.stdout.split() == [expected]
 
 
+@pytest.mark.parametrize("words", [["--help"], ["schedulers"], ["schedulers", "--format", "json"]])
+def test_a_reader_who_goes_away_is_no_failure(words: list[str]) -> None:
+    program = "from hybrid_ml_scheduler.cli.main import main; main()"
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = subprocess.run([sys.executable, "-c", program, *words], stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+def test_a_full_disk_is_told_in_a_sentence() -> None:
+    program = "from hybrid_ml_scheduler.cli.main import main; main()"
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-c", program, "schedulers"]
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.decode() == "hms: The output cannot be written: No space left on device.\n"
+
+
 def test_an_agent_for_another_node_is_refused_in_gpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     agent = RlAgent(model=None)
     agent.prepare(RaceContext(estimator=PhysicsEstimator(Node()), seed=1))
