@@ -284,6 +284,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/models/{scheduler}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Roll Back
+         * @description Let the model decide again that decided before the present one; for strategies whose models are judged.
+         */
+        post: operations["roll_back_api_models__scheduler__rollback_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/node": {
         parameters: {
             query?: never;
@@ -1230,6 +1250,12 @@ export interface components {
             last_update_task: number | null;
             /** Loss */
             loss: number | null;
+            /**
+             * Refused
+             * @description Retrained models that were worse than the present one.
+             * @default 0
+             */
+            refused: number;
             /** Samples */
             samples: number | null;
             /**
@@ -1431,7 +1457,7 @@ export interface components {
         };
         /**
          * ModelVersion
-         * @description One retraining that was activated.
+         * @description One retraining: in force from a task on, refused, or called back.
          */
         ModelVersion: {
             /**
@@ -1443,6 +1469,23 @@ export interface components {
             duration_s: number;
             /** Error */
             error: number | null;
+            /**
+             * Held Out Error
+             * @description Its error on the latest tasks, which neither model was trained on.
+             */
+            held_out_error: number | null;
+            /**
+             * Outcome
+             * @description `refused`: worse than the model before it on the latest tasks.
+             * @default activated
+             * @enum {string}
+             */
+            outcome: "activated" | "refused" | "recalled";
+            /**
+             * Present Error
+             * @description The same of the model before it.
+             */
+            present_error: number | null;
             /** Run Id */
             run_id: number | null;
             /** Samples */
@@ -1451,7 +1494,7 @@ export interface components {
             scheduler: string;
             /**
              * Task Id
-             * @description The first task decided with it.
+             * @description The first task decided with it, or the next one when it was refused.
              */
             task_id: number;
             /**
@@ -3390,6 +3433,100 @@ export interface operations {
             };
         };
     };
+    roll_back_api_models__scheduler__rollback_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                scheduler: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+            /** @description Unauthorized: The API key is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: The present state of the race does not allow this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     node_api_node_get: {
         parameters: {
             query: {
@@ -5247,6 +5384,7 @@ export const logLineLevelValues: ReadonlyArray<FlattenedDeepRequired<components>
 export const logLineTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LogLine"]["type"]> = ["log"];
 export const metricValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Metric"]> = ["time", "latency", "energy", "cost"];
 export const metricCardBetterValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["MetricCard"]["better"]> = ["lower", "higher", "none"];
+export const modelVersionOutcomeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ModelVersion"]["outcome"]> = ["activated", "refused", "recalled"];
 export const notificationLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["level"]> = ["info", "success", "warning", "error"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["type"]> = ["notification"];
 export const pairedValueVerdictValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PairedValue"]["verdict"]> = ["first", "second", "none"];

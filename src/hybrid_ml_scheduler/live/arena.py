@@ -13,8 +13,9 @@ from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 from hybrid_ml_scheduler.core import HmsError, Task
-from hybrid_ml_scheduler.core.errors import InternalError, StorageError
-from hybrid_ml_scheduler.core.text import counted, plain_text
+from hybrid_ml_scheduler.core.errors import InternalError, PlanError, StorageError
+from hybrid_ml_scheduler.core.text import plain_text
+from hybrid_ml_scheduler.live.activations import activation_words, model_key
 from hybrid_ml_scheduler.live.clerk import Clerk
 from hybrid_ml_scheduler.live.frames import RaceState, Status, idle_frame
 from hybrid_ml_scheduler.live.framing import Framer
@@ -157,6 +158,15 @@ class Arena:
             key = f"shift-{self.race.next_sequence}"
             self.tell("info", mark.message, key=key, event="workload_shifted", data=asdict(mark))
 
+    def call_back(self, scheduler: str) -> tuple[int, Activation]:
+        """Let a strategy's earlier model decide again (in the arena's thread); returns the run and what was done."""
+        self.refuse_if_halted()
+        if self.race is None:
+            raise PlanError("There is no run yet whose model could be called back; start one first.")
+        done = self.race.call_back(scheduler, time.time())
+        self._announce_new(self.race)
+        return self.race.run_id, done
+
     def admit(self, task: Task, at: float) -> Task | None:
         """Let a task from outside into the race (in the arena's thread)."""
         self.refuse_if_halted()
@@ -298,18 +308,11 @@ class Arena:
             self._announce(activation)
 
     def _announce(self, activation: Activation) -> None:
-        scheduler, error = activation.scheduler, activation.error
-        measured = "" if error is None else f", error {error:.4f}"
+        level, event, message = activation_words(activation)
         facts = asdict(activation)
         facts.pop("digest")
-        self.tell(
-            "success",
-            f"{scheduler} retrained on {counted(activation.samples, 'sample')}{measured}, "
-            f"in {activation.duration_s:.2f} s.",
-            key=f"model-{scheduler}-{activation.boundary}",
-            event="model_retrained",
-            data=facts,
-        )
+        key = model_key(activation.outcome, activation.scheduler, activation.boundary)
+        self.tell(level, message, key=key, event=event, data=facts)
 
     def _show(self, race: Race, now_s: float) -> None:
         self._speedometer.mark(now_s, race.tasks_processed)

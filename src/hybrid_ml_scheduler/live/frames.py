@@ -48,6 +48,7 @@ class Learning:
     tasks_per_update: float | None
     coalesced: int
     is_training: bool
+    refused: int = 0
     samples: int | None = None
     error: float | None = None
     loss: float | None = None

@@ -12,11 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_ml_scheduler.core.learners import TrainsApart, UpdatesAlong, model_facts, model_fingerprint, take_over
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.learners import (
+    TrainsApart,
+    UpdatesAlong,
+    Verdict,
+    model_facts,
+    model_fingerprint,
+    take_over,
+)
 from hybrid_ml_scheduler.live.course import Course
 from hybrid_ml_scheduler.live.frames import Learning
 from hybrid_ml_scheduler.live.racer import Racer
-from hybrid_ml_scheduler.live.records import Activation
+from hybrid_ml_scheduler.live.records import Activation, ModelOutcome
 from hybrid_ml_scheduler.schedulers import blamed
 
 __all__ = ["Learners", "TrainedModel", "TrainingJob"]
@@ -75,6 +83,9 @@ class Learners:
         self._interval = course.retrain_interval
         self._trained = dict.fromkeys(self._apart, 0)
         self._coalesced = dict.fromkeys(self._apart, 0)
+        self._refused = dict.fromkeys(self._apart, 0)
+        self._present: dict[str, TrainedModel] = {}
+        self._earlier: dict[str, TrainedModel] = {}
         self._last: dict[str, Activation] = {}
         self._requested_at: dict[str, int] = {}
         self.stride = 1
@@ -115,10 +126,46 @@ class Learners:
         return TrainingJob(scheduler=name, requested_at=boundary, strategy=strategy, data=strategy.training_data())
 
     def take_over(self, name: str, trained: TrainedModel, boundary: int, at: float) -> Activation:
-        """Let a model decide from the task `boundary` on."""
-        take_over(self._apart[name], trained.model, trained.data)
+        """Let a model decide from the task `boundary` on, unless the strategy's guard refuses it."""
+        verdict = take_over(self._apart[name], trained.model, trained.data)
+        if verdict is None:
+            return self._noted(name, trained, boundary, at, "activated")
+        if verdict.accepted:
+            if name in self._present:
+                self._earlier[name] = self._present[name]
+            self._present[name] = trained
+        else:
+            self._refused[name] += 1
+        outcome: ModelOutcome = "activated" if verdict.accepted else "refused"
+        return self._noted(name, trained, boundary, at, outcome, verdict)
+
+    def refuse_call_back(self, name: str) -> None:
+        """Refuse with a sentence where there is no earlier model to call back."""
+        if name not in self._apart:
+            raise PlanError(f"{name} is no strategy of this race whose model is trained apart.")
+        if name not in self._earlier:
+            raise PlanError(
+                f"{name} has no earlier model to call back: one is kept from the second model on that its guard let in."
+            )
+
+    def call_back(self, name: str, boundary: int, at: float) -> Activation:
+        """Let the model decide again that decided before the present one; the present one is given up."""
+        earlier = self._earlier.pop(name)
+        self._apart[name].activate(earlier.model, earlier.data)
+        self._present[name] = earlier
+        return self._noted(name, earlier, boundary, at, "recalled")
+
+    def _noted(
+        self,
+        name: str,
+        trained: TrainedModel,
+        boundary: int,
+        at: float,
+        outcome: ModelOutcome,
+        verdict: Verdict | None = None,
+    ) -> Activation:
         self._trained[name] += 1
-        self._last[name] = Activation(
+        done = Activation(
             scheduler=name,
             version=self._trained[name],
             boundary=boundary,
@@ -127,8 +174,13 @@ class Learners:
             error=trained.error,
             duration_s=trained.duration_s,
             digest=trained.digest,
+            outcome=outcome,
+            held_out_error=None if verdict is None else verdict.error,
+            present_error=None if verdict is None else verdict.present_error,
         )
-        return self._last[name]
+        if outcome != "refused":
+            self._last[name] = done
+        return done
 
     def set_stride(self, stride: int) -> None:
         """Let agents update once every `stride` tasks at most; a stride of 1 leaves them as they were asked for."""
@@ -142,12 +194,13 @@ class Learners:
         return forests | {name: self._agent(strategy, tasks) for name, strategy in self._along.items()}
 
     def _forest(self, name: str, tasks: int) -> Learning:
-        last, count = self._last.get(name), self._trained[name]
+        last, count = self._last.get(name), self._trained[name] - self._refused[name]
         return Learning(
             kind="forest",
             updates=count,
             tasks_per_update=tasks / count if count else None,
             coalesced=self._coalesced[name],
+            refused=self._refused[name],
             is_training=self.pending is not None and self.pending.scheduler == name,
             samples=None if last is None else last.samples,
             error=None if last is None else last.error,
@@ -173,6 +226,8 @@ class Learners:
             "stride": self.stride,
             "trained": dict(self._trained),
             "coalesced": dict(self._coalesced),
+            "refused": dict(self._refused),
+            "models": (dict(self._present), dict(self._earlier)),
             "last": dict(self._last),
             "requested_at": dict(self._requested_at),
             "pending": None if pending is None else (pending.scheduler, pending.requested_at, pending.data),
@@ -182,6 +237,8 @@ class Learners:
         """Continue from a captured state."""
         self._trained, self._coalesced = dict(state["trained"]), dict(state["coalesced"])
         self._last, self._requested_at = dict(state["last"]), dict(state["requested_at"])
+        self._refused = dict(state["refused"])
+        self._present, self._earlier = map(dict, state["models"])
         self.set_stride(state["stride"])
         self.pending = None
         if state["pending"] is not None:

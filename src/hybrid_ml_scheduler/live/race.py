@@ -199,6 +199,14 @@ class Race:
         self.rows.activations.append(done)
         return done
 
+    def call_back(self, scheduler: str, at: float) -> Activation:
+        """Let a strategy's earlier model decide from the next task on."""
+        self.learners.refuse_call_back(scheduler)
+        event = self._note("recall", {"scheduler": scheduler}, at)
+        done = self.learners.call_back(scheduler, event.boundary, at)
+        self.rows.activations.append(done)
+        return done
+
     def _shifted(self, event: RaceEvent) -> Mark:
         facts = event.payload
         self.preset = facts["preset"]
@@ -267,6 +275,8 @@ class Race:
             self._shifted(event)
         elif event.kind == "stride":
             self.learners.set_stride(facts["stride"])
+        elif event.kind == "recall":
+            self.learners.call_back(facts["scheduler"], event.boundary, event.at)
         elif event.kind == "task":
             self._admitted(Task.from_mapping(facts))
         elif model is not None:

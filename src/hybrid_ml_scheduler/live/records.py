@@ -9,10 +9,22 @@ from typing import Any, Literal, NamedTuple
 from hybrid_ml_scheduler.cluster import RunColumns
 from hybrid_ml_scheduler.core import FloatColumn, Outcome, Task, TaskBatch
 
-__all__ = ["Activation", "Checkpoint", "EventKind", "Label", "Level", "Notice", "RaceEvent", "RacedStretch", "Rows"]
+__all__ = [
+    "Activation",
+    "Checkpoint",
+    "EventKind",
+    "Label",
+    "Level",
+    "ModelOutcome",
+    "Notice",
+    "RaceEvent",
+    "RacedStretch",
+    "Rows",
+]
 
 Level = Literal["info", "success", "warning", "error"]
-EventKind = Literal["shift", "task", "model", "stride"]
+EventKind = Literal["shift", "task", "model", "recall", "stride"]
+ModelOutcome = Literal["activated", "refused", "recalled"]
 
 
 class Label(NamedTuple):
@@ -49,7 +61,11 @@ class RaceEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activation:
-    """A retrained model that decides from the task `boundary` on."""
+    """A retrained model that decides from the task `boundary` on, or was refused there.
+
+    A guarded strategy has both errors on tasks that neither model was trained on: that of the new model
+    (`held_out_error`) and that of the one which decided until then. A model that was called back counts as a version.
+    """
 
     scheduler: str
     version: int
@@ -59,6 +75,9 @@ class Activation:
     error: float | None
     duration_s: float
     digest: str
+    outcome: ModelOutcome = "activated"
+    held_out_error: float | None = None
+    present_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from hybrid_ml_scheduler.service.wire.history import (
     Events,
     HistoryCleared,
     Models,
+    ModelVersion,
     TrainingRecord,
 )
 from hybrid_ml_scheduler.service.wire.live import Snapshot
@@ -105,6 +106,9 @@ class Race(Protocol):
 
     def status(self) -> SimulationStatus:
         """Say where the race stands."""
+
+    async def call_back(self, scheduler: str) -> ModelVersion:
+        """Let a strategy's earlier model decide from the next task on."""
 
     async def advise(self, task: NewTask, run: bool) -> TaskAdvice:
         """Ask every strategy about a task; with `run`, put it into the race too."""

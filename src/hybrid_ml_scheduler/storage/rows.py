@@ -77,7 +77,8 @@ class TrainingRow(NamedTuple):
 class ModelRow(NamedTuple):
     """One retraining: in force from the task boundary on (the first task decided with it).
 
-    `version` counts the models of one strategy within one run.
+    `version` counts the models of one strategy within one run; `outcome` says whether it was activated, refused by its
+    guard (then the errors say why) or called back.
     """
 
     run_id: int
@@ -89,6 +90,9 @@ class ModelRow(NamedTuple):
     error: float | None
     duration: float
     digest: str = ""
+    outcome: str = "activated"
+    held_out_error: float | None = None
+    present_error: float | None = None
 
 
 class NotificationRow(NamedTuple):

@@ -12,6 +12,8 @@ from hybrid_ml_scheduler.live.windows import WindowName
 from hybrid_ml_scheduler.service.problems import problem_responses
 from hybrid_ml_scheduler.service.viewers.screen import DEFAULT_FOCUS
 from hybrid_ml_scheduler.service.views.live import standings_view
+from hybrid_ml_scheduler.service.wire.common import StrategyName
+from hybrid_ml_scheduler.service.wire.history import ModelVersion
 from hybrid_ml_scheduler.service.wire.live import Window
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
 
@@ -58,6 +60,12 @@ async def resume(race: RaceDep) -> SimulationStatus:
 async def change(race: RaceDep, patch: SimulationPatch) -> SimulationStatus:
     """Change speed, arrival rate or workload while running."""
     return await race.change(patch)
+
+
+@router.post("/models/{scheduler}/rollback", **_CHANGING)
+async def roll_back(race: RaceDep, scheduler: StrategyName) -> ModelVersion:
+    """Let the model decide again that decided before the present one; for strategies whose models are judged."""
+    return await race.call_back(scheduler)
 
 
 @router.get("/simulation/status", responses=problem_responses())

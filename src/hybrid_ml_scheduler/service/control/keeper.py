@@ -74,7 +74,7 @@ def stored_rows(rows: Rows) -> RowBatch:
             TrainingRow(task.task_id, task.size, task.compute_intensity, task.memory_required, fraction, seconds)
             for task, fraction, seconds in rows.labels
         ],
-        models=[_model(run, one) for one in rows.activations],
+        models=[model_row(run, one) for one in rows.activations],
         notifications=[NotificationRow(run, one.key, one.level, one.message, one.at) for one in rows.notices],
         events=[
             EventRow(run, one.sequence, one.boundary, one.kind, json.dumps(dict(one.payload)), one.at)
@@ -128,7 +128,8 @@ def _results(columns: RunColumns) -> ResultColumns:
     )
 
 
-def _model(run: int, one: Activation) -> ModelRow:
+def model_row(run: int, one: Activation) -> ModelRow:
+    """Return a model as it is stored."""
     return ModelRow(
         run_id=run,
         scheduler_name=one.scheduler,
@@ -139,6 +140,9 @@ def _model(run: int, one: Activation) -> ModelRow:
         error=_known(one.error),
         duration=one.duration_s,
         digest=one.digest,
+        outcome=one.outcome,
+        held_out_error=_known(one.held_out_error),
+        present_error=_known(one.present_error),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.core import HmsError, Task
-from hybrid_ml_scheduler.core.errors import StorageError
+from hybrid_ml_scheduler.core.errors import PlanError, StorageError
 from hybrid_ml_scheduler.live.arena import Arena, HaltedError
 from hybrid_ml_scheduler.live.frames import RaceState
 from hybrid_ml_scheduler.live.framing import Framer
@@ -20,10 +20,13 @@ from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.service.control.asking import asked
 from hybrid_ml_scheduler.service.control.courses import RunDefaults, course_of, plan_for, shifted
+from hybrid_ml_scheduler.service.control.keeper import model_row
 from hybrid_ml_scheduler.service.explain.advice import advice
 from hybrid_ml_scheduler.service.explain.audits import Reasons, reasons_of
 from hybrid_ml_scheduler.service.problems import Conflict, Unavailable
 from hybrid_ml_scheduler.service.views.live import snapshot_view, status_view
+from hybrid_ml_scheduler.service.views.stored import model_version
+from hybrid_ml_scheduler.service.wire.history import ModelVersion
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
 from hybrid_ml_scheduler.service.wire.tasks import NewTask, TaskAdvice
 from hybrid_ml_scheduler.storage import (
@@ -107,6 +110,16 @@ class RaceDesk:
         async with self._lock:
             await self._apply(patch)
             return await self._saved()
+
+    async def call_back(self, scheduler: str) -> ModelVersion:
+        """Let a strategy's earlier model decide from the next task on."""
+        async with self._lock:
+            try:
+                row = await self._in_arena(lambda: model_row(*self._arena.call_back(scheduler)))
+            except PlanError as problem:
+                raise Conflict(str(problem)) from problem
+            await self._durable()
+        return model_version(row)
 
     async def advise(self, task: NewTask, run: bool) -> TaskAdvice:
         """Ask every strategy about a task; with `run`, put it into the race too."""

@@ -6,7 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, cast, get_args
 
-from hybrid_ml_scheduler.live.records import Level
+from hybrid_ml_scheduler.live.activations import MODEL_EVENTS, model_key
+from hybrid_ml_scheduler.live.records import Level, ModelOutcome
 from hybrid_ml_scheduler.plans.metrics import TASK_METRICS
 from hybrid_ml_scheduler.service.marks import mark_of, written_mark
 from hybrid_ml_scheduler.service.ports import LedgerQuery
@@ -40,10 +41,10 @@ STORED_NAMES = {**TASK_METRICS, "scheduler": "scheduler_name"}
 # A notice is stored under a key that begins with its kind; viewers are told the event.
 _EVENTS = {
     "halt": "race_halted",
-    "model": "model_retrained",
     "shift": "workload_shifted",
     "stand": "race_halted",
     "training": "training_failed",
+    **MODEL_EVENTS,
 }
 
 
@@ -108,6 +109,9 @@ def model_version(row: ModelRow) -> ModelVersion:
         samples=row.samples,
         error=row.error,
         duration_s=row.duration,
+        outcome=cast("ModelOutcome", row.outcome),
+        held_out_error=row.held_out_error,
+        present_error=row.present_error,
     )
 
 
@@ -164,7 +168,7 @@ def _event(row: NotificationRow) -> str:
 
 
 def _model_key(row: ModelRow) -> tuple[int, str]:
-    return row.run_id, f"model-{row.scheduler_name}-{row.boundary}"
+    return row.run_id, model_key(row.outcome, row.scheduler_name, row.boundary)
 
 
 def _shift_key(row: EventRow) -> tuple[int, str]:
@@ -180,6 +184,9 @@ def _facts(row: ModelRow) -> dict[str, Any]:
         "samples": row.samples,
         "error": row.error,
         "duration_s": row.duration,
+        "outcome": row.outcome,
+        "held_out_error": row.held_out_error,
+        "present_error": row.present_error,
     }
 
 

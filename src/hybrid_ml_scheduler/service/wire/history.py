@@ -6,6 +6,7 @@ from datetime import datetime
 
 from pydantic import Field
 
+from hybrid_ml_scheduler.live.records import ModelOutcome
 from hybrid_ml_scheduler.service.wire.common import Answer
 from hybrid_ml_scheduler.service.wire.live import Notification
 from hybrid_ml_scheduler.service.wire.simulation import Shift
@@ -64,16 +65,23 @@ class HistoryCleared(Answer):
 
 
 class ModelVersion(Answer):
-    """One retraining that was activated."""
+    """One retraining: in force from a task on, refused, or called back."""
 
     version: int = Field(description="Counts the models of one strategy within one run.")
     run_id: int | None
     scheduler: str
     at: datetime
-    task_id: int = Field(description="The first task decided with it.")
+    task_id: int = Field(description="The first task decided with it, or the next one when it was refused.")
     samples: int
     error: float | None
     duration_s: float
+    outcome: ModelOutcome = Field(
+        default="activated", description="`refused`: worse than the model before it on the latest tasks."
+    )
+    held_out_error: float | None = Field(
+        default=None, description="Its error on the latest tasks, which neither model was trained on."
+    )
+    present_error: float | None = Field(default=None, description="The same of the model before it.")
 
 
 class Models(Answer):

@@ -77,6 +77,7 @@ class LearningState(Answer):
     tasks_per_update: float | None = Field(description="Tasks of this run divided by updates.")
     coalesced: int = Field(description="Retrainings that were merged into a newer one because the race was faster.")
     is_training: bool
+    refused: int = Field(default=0, description="Retrained models that were worse than the present one.")
     samples: int | None = None
     error: float | None = Field(default=None, description="Mean absolute error of the forest in its latest fit.")
     loss: float | None = None

@@ -128,6 +128,9 @@ model_versions = Table(
     Column("error", Double),
     Column("duration", Double, nullable=False),
     Column("digest", String(128), nullable=False),
+    Column("outcome", String(16), nullable=False, server_default="activated"),
+    Column("held_out_error", Double),
+    Column("present_error", Double),
 )
 
 notifications = Table(
