@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.cluster.simulation import Simulation
 from hybrid_ml_scheduler.core import HasRule, Outcome, Prepares, RaceContext, Scheduler, TaskBatch
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator, Tariff
 from hybrid_ml_scheduler.schedulers import find
-from tests.reference import make_strategy, simulate
+from tests.reference import Record, make_strategy, simulate
 
 OPTIONS: dict[str, tuple[str, dict[str, object]]] = {"half": ("round_robin", {"variant": "half"})}
 
@@ -98,25 +98,27 @@ def row_of(outcome: Outcome) -> Row:
     )
 
 
+def record_row(record: Record) -> Row:
+    """What the naive reference says about one task as a row."""
+    return Row(
+        task_id=record.task.task_id,
+        fraction=repr(record.fraction),
+        gpu=record.gpu,
+        ready_s=repr(record.ready_s),
+        start_s=repr(record.start_s),
+        finish_s=repr(record.finish_s),
+        execution_s=repr(record.execution_s),
+        latency_s=repr(record.finish_s - record.task.arrival_time),
+        wait_s=repr(record.finish_s - record.ready_s - record.execution_s),
+        cpu_s=repr(record.cpu_s),
+        gpu_s=repr(record.gpu_s),
+        energy_j=repr(record.energy_j),
+        cost_usd=repr(record.cost_usd),
+        out_of_memory=record.out_of_memory,
+        failed=record.failed,
+    )
+
+
 def reference_rows(batch: TaskBatch, node: Node, name: str, seed: int) -> list[Row]:
     """The batch through the naive reference, in the order of the batch."""
-    return [
-        Row(
-            task_id=record.task.task_id,
-            fraction=repr(record.fraction),
-            gpu=record.gpu,
-            ready_s=repr(record.ready_s),
-            start_s=repr(record.start_s),
-            finish_s=repr(record.finish_s),
-            execution_s=repr(record.execution_s),
-            latency_s=repr(record.finish_s - record.task.arrival_time),
-            wait_s=repr(record.finish_s - record.ready_s - record.execution_s),
-            cpu_s=repr(record.cpu_s),
-            gpu_s=repr(record.gpu_s),
-            energy_j=repr(record.energy_j),
-            cost_usd=repr(record.cost_usd),
-            out_of_memory=record.out_of_memory,
-            failed=record.failed,
-        )
-        for record in simulate(batch, node, make_strategy(name, seed))
-    ]
+    return [record_row(record) for record in simulate(batch, node, make_strategy(name, seed))]

@@ -6,10 +6,12 @@ import numpy as np
 
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.general import Arrivals, Factors, run_general
+from hybrid_ml_scheduler.cluster.holding import HeldTerms, run_held
 from hybrid_ml_scheduler.cluster.kernel import RuleTerms, Written, run_independent, run_shares
 from hybrid_ml_scheduler.cluster.lessons import beliefs_of
 from hybrid_ml_scheduler.core.decisions import NO_GPU
 from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.core.holding import HeldRule
 from hybrid_ml_scheduler.core.protocols import BatchRule, RuleKind
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.validation import parent_rows
@@ -17,7 +19,7 @@ from hybrid_ml_scheduler.learning.duration_model import DurationModel
 from hybrid_ml_scheduler.physics.durations import Durations, batch_terms, durations
 from hybrid_ml_scheduler.physics.node import CoExecution, Node
 
-__all__ = ["children", "run_batch"]
+__all__ = ["children", "run_batch", "run_held_batch"]
 
 _NO_FLOATS: FloatColumn = np.empty(0)
 _NO_INTS: IntColumn = np.empty(0, dtype=np.int64)
@@ -59,6 +61,38 @@ def run_batch(
     return columns
 
 
+def run_held_batch(
+    batch: TaskBatch,
+    node: Node,
+    rule: HeldRule,
+    *,
+    seconds: Durations | None = None,
+    into: RunColumns | None = None,
+    truth: FloatColumn | None = None,
+) -> RunColumns:
+    """Run every task of the batch by one holding rule; the rest is as for `run_batch`."""
+    _check_held_rule(rule, len(batch), node.num_gpus)
+    seconds = durations(batch, node) if seconds is None else seconds
+    columns = RunColumns.empty(batch, node) if into is None else into
+    ready = columns.ready_s if batch.has_dependencies else np.empty(len(batch))
+    arrivals = Arrivals(batch.task_id, batch.arrival_time, np.diff(batch.parent_offsets), *children(batch))
+    limits = np.array(rule.longest or (np.inf,) * (node.num_gpus + 1))
+    depth = max(1, min(rule.depth, len(batch)))
+    terms = HeldTerms(rule.order, rule.size_s, np.array(rule.grid), rule.price, limits, depth, int(rule.pick))
+    factors, noisy = _factors(batch, seconds, truth), batch.is_noisy or truth is not None
+    run_held(terms, arrivals, batch_terms(batch, node, seconds), factors, noisy, ready, _written(columns))
+    return columns
+
+
+def _check_held_rule(rule: HeldRule, count: int, num_gpus: int) -> None:
+    """Refuse a holding rule that would lead the compiled code outside its columns."""
+    if len(rule.order) != count or len(rule.size_s) != count:
+        raise SchedulerError(f"a holding rule needs one order and one size for each of {count} tasks.")
+    if rule.longest and len(rule.longest) != num_gpus + 1:
+        raise SchedulerError(f"a holding rule needs a longest part for each of {num_gpus + 1} devices.")
+    _check_grid(rule.grid)
+
+
 def _check_rule(rule: BatchRule, count: int, num_gpus: int) -> None:
     """Refuse a rule that would lead the compiled code outside its columns."""
     shares, gpus = rule.fractions, rule.gpus
@@ -69,7 +103,12 @@ def _check_rule(rule: BatchRule, count: int, num_gpus: int) -> None:
             raise SchedulerError("a prescribed rule has a share outside [0, 1].")
         if gpus is not None and count and not (gpus.min() >= NO_GPU and gpus.max() < num_gpus):
             raise SchedulerError(f"a prescribed rule names a GPU that does not exist on a node of {num_gpus}.")
-    elif not rule.grid or min(rule.grid) != 0.0 or not max(rule.grid) <= 1.0 or sorted(rule.grid) != list(rule.grid):
+    else:
+        _check_grid(rule.grid)
+
+
+def _check_grid(grid: tuple[float, ...]) -> None:
+    if not grid or min(grid) != 0.0 or not max(grid) <= 1.0 or sorted(grid) != list(grid):
         raise SchedulerError("the grid of a rule must rise from 0 to at most 1.")
 
 

@@ -21,7 +21,7 @@ from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics.choices import fastest_split, least_backlog, least_charge, split_on
 from hybrid_ml_scheduler.physics.placement import place_parts
 
-__all__ = ["Arrivals", "Factors", "run_general"]
+__all__ = ["Arrivals", "Factors", "first_ready", "run_general"]
 
 
 class Arrivals(NamedTuple):
@@ -42,7 +42,7 @@ class Factors(NamedTuple):
 
 
 @compiled()
-def _first_ready(
+def first_ready(
     arrival: FloatColumn, open_parents: IntColumn, identity: IntColumn, ready: FloatColumn, heap: IntColumn
 ) -> int:
     """Queue the tasks that wait for nobody; returns how many they are."""
@@ -84,7 +84,7 @@ def run_general(
     finishing, gpu_type = np.empty_like(turns), np.empty_like(turns)
     finish, ratios = np.empty(turns.shape[0]), np.zeros((turns.shape[0], 2))
     believed_gpu, believed_paged = np.empty(gpu_s.shape[1]), np.empty(paged_s.shape[1])
-    length = _first_ready(arrival, open_parents, identity, ready, heap)
+    length = first_ready(arrival, open_parents, identity, ready, heap)
     while length > 0:
         row = pop_ready(heap, length, ready, identity)
         length -= 1

@@ -9,16 +9,19 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from hybrid_ml_scheduler.cluster.batch import run_batch
 from hybrid_ml_scheduler.cluster.columns import RunColumns
+from hybrid_ml_scheduler.cluster.held_tasks import AsksAgain, HeldTask, ReadyTasks
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator, Lesson
 from hybrid_ml_scheduler.cluster.precedence import Precedence
 from hybrid_ml_scheduler.cluster.stepping import Cluster
+from hybrid_ml_scheduler.cluster.view import BacklogView
 from hybrid_ml_scheduler.core.capabilities import with_foresight
-from hybrid_ml_scheduler.core.decisions import Outcome
+from hybrid_ml_scheduler.core.decisions import Decision, Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError, WorkloadError
+from hybrid_ml_scheduler.core.holding import Holds, soonest_device
 from hybrid_ml_scheduler.core.learners import TrainsApart, train_if_due
 from hybrid_ml_scheduler.core.protocols import Learns, Prepares, RaceContext, Remembers, Scheduler
 from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
@@ -35,6 +38,8 @@ class Simulation:
     With a `learned` estimator the strategy believes what tasks have taught that finished on this cluster.
     A strategy that trains apart is trained before its decisions unless somebody else does it (`trains`).
     `recall` bounds how many finished tasks are remembered as possible parents (`None`: all; 0: none ever come).
+    `most_open` bounds how far a strategy that holds may fall behind: when so many tasks came after the oldest one it
+    holds, that one is committed (`None`: no bound).
     """
 
     def __init__(
@@ -47,6 +52,7 @@ class Simulation:
         trains: bool = True,
         recall: int | None = None,
         learned: LearnedEstimator | None = None,
+        most_open: int | None = None,
     ) -> None:
         self.scheduler = scheduler
         self.cluster = Cluster(node, estimator=learned)
@@ -58,6 +64,10 @@ class Simulation:
         self._learner = scheduler if isinstance(scheduler, Learns) else None
         self._trains = trains and isinstance(scheduler, TrainsApart)
         self._foreseer = None if self._trains else with_foresight(scheduler)
+        self._holder: Holds | None = scheduler if isinstance(scheduler, Holds) else None
+        self._held = ReadyTasks()
+        self._most_open = math.inf if most_open is None else most_open
+        self._newest_id = -1
         self._decided = 0
         if isinstance(scheduler, Prepares):
             estimator = self.cluster.estimator
@@ -71,6 +81,9 @@ class Simulation:
         """
         if task.arrival_time < self.now_s:
             raise WorkloadError(f"Task {task.task_id} arrives at {task.arrival_time:g} s, before the clock.")
+        self._newest_id = task.task_id
+        if self._holder is not None:
+            self._held.arrive(task)
         if task.dependencies or self._precedence.active:
             if not self._precedence.active:
                 self._precedence.begin(entry[1] for entry in self._ready)
@@ -92,19 +105,21 @@ class Simulation:
         while True:
             ready_s = ready[0][0] if ready else math.inf
             finish_s = finishes[0][0] if finishes else math.inf
-            if finish_s <= ready_s:
-                if finish_s >= before_s or not finishes:
-                    return outcomes
-                self._observe()
-            elif ready_s >= before_s:
+            wake_s = self._wake_s() if self._held else math.inf
+            if min(finish_s, ready_s, wake_s) >= before_s:
                 return outcomes
+            if finish_s <= ready_s and finish_s <= wake_s:
+                self._observe()
+            elif ready_s <= wake_s:
+                outcomes += self._decide() if self._holder is None else self._hold()
             else:
-                outcomes.append(self._decide())
+                outcomes += self._dispatch(wake_s)
 
     @property
     def is_clear(self) -> bool:
         """Whether no task waits, and promises hold: the next independent tasks are then decided as they arrive."""
-        return not self._ready and not self._precedence.is_waiting and self.cluster.is_exact
+        waits = self._ready or self._held or self._precedence.is_waiting
+        return self._holder is None and not waits and self.cluster.is_exact
 
     def run_stretch(self, batch: TaskBatch, seconds: Durations) -> RunColumns | None:
         """Decide independent tasks without luck at once, if the strategy can; as if offered one by one (when clear)."""
@@ -124,8 +139,14 @@ class Simulation:
         """Let every task finish; refuses tasks that wait for a parent that never came."""
         outcomes = self.advance()
         stuck = self._precedence.stuck()
-        if stuck is not None:
+        if stuck is not None and not self._held:
             raise WorkloadError(f"Task {stuck} waits for a parent that never arrived.")
+        if self._held:
+            what = "1 task is" if len(self._held) == 1 else f"{len(self._held)} tasks are"
+            raise SchedulerError(
+                f"{self.scheduler.name}: {what} held while every device is idle and nothing more arrives: "
+                "at least one of them must be committed."
+            )
         return outcomes
 
     def run(self, tasks: Iterable[tuple[Task, float]]) -> list[Outcome]:
@@ -144,22 +165,84 @@ class Simulation:
         if self._learner is not None:
             self._learner.observe(task, outcome)
 
-    def _decide(self) -> Outcome:
+    def _decide(self) -> list[Outcome]:
         ready_s, _, task, luck, seconds = heapq.heappop(self._ready)
         self.now_s = ready_s
-        cluster, precedence = self.cluster, self._precedence
         if seconds is not None:
-            cluster.estimator.remember(task, seconds)
-        if precedence.active and precedence.is_doomed(task.task_id):
-            outcome = cluster.failed(task, ready_s, by_parent=True)
-        else:
-            view = cluster.view(ready_s)
-            if self._trains:
-                train_if_due(self.scheduler)
-            try:
-                outcome = cluster.place(task, self.scheduler.decide(task, view), view, luck)
-            except SchedulerError as error:
-                raise SchedulerError(f"{self.scheduler.name}: {error}") from None
+            self.cluster.estimator.remember(task, seconds)
+        if self._is_doomed(task):
+            return [self._placed(task, self.cluster.failed(task, ready_s, by_parent=True))]
+        view = self.cluster.view(ready_s)
+        if self._trains:
+            train_if_due(self.scheduler)
+        decision: Decision | None = self.scheduler.decide(task, view)
+        if decision is None:  # from now on it is one that holds; for this wake it said "not yet"
+            self._holder = AsksAgain(self.scheduler)
+            self._held.hold(HeldTask(task, luck, ready_s, seconds))
+            self._held.woken()
+            return []
+        try:
+            outcome = self.cluster.place(task, decision, view, luck)
+        except SchedulerError as error:
+            raise SchedulerError(f"{self.scheduler.name}: {error}") from None
+        return [self._placed(task, outcome)]
+
+    def _hold(self) -> list[Outcome]:
+        """Keep a task that is ready for its strategy; one whose parent failed is written off."""
+        ready_s, _, task, luck, seconds = heapq.heappop(self._ready)
+        self.now_s = ready_s
+        if self._is_doomed(task):
+            return [self._placed(task, self.cluster.failed(task, ready_s, by_parent=True))]
+        self._held.hold(HeldTask(task, luck, ready_s, seconds))
+        return []
+
+    def _wake_s(self) -> float:
+        """When the strategy is to be woken: now if tasks became ready, else when a device comes free."""
+        if self._held.fresh:
+            return self.now_s
+        return min((device.free_s for device in self.cluster.devices if device.free_s > self.now_s), default=math.inf)
+
+    def _dispatch(self, wake_s: float) -> list[Outcome]:
+        """Wake the strategy, and place what it commits."""
+        self.now_s = wake_s
+        if self._trains:
+            train_if_due(self.scheduler)
+        outcomes = []
+        try:
+            for task_id, decision in cast(Holds, self._holder).dispatch(self._held, self._held_view()):
+                outcomes.append(self._commit(self._held.take(task_id), decision))
+            self._held.woken()
+            while (oldest := self._held.oldest) and self._newest_id - oldest.task.task_id >= self._most_open:
+                outcomes.append(self._commit(self._held.take(oldest.task.task_id), self._forced(oldest)))
+        except SchedulerError as error:
+            raise SchedulerError(f"{self.scheduler.name}: {error}") from None
+        return outcomes
+
+    def _held_view(self) -> BacklogView:
+        view = self.cluster.view(self.now_s)
+        view.idle = [device.free_s <= self.now_s for device in self.cluster.devices]
+        return view
+
+    def _forced(self, entry: HeldTask) -> Decision:
+        """Where a task goes that may be held no longer: as the strategy says, else to the device that ends first."""
+        view = self._held_view()
+        decision: Decision | None = self.scheduler.decide(entry.task, view)
+        return soonest_device(entry.task, view) if decision is None else decision
+
+    def _commit(self, entry: HeldTask, decision: Decision) -> Outcome:
+        if entry.seconds is not None:
+            self.cluster.estimator.remember(entry.task, entry.seconds)
+        outcome = self.cluster.place(entry.task, decision, self.cluster.view(self.now_s), entry.luck)
+        placed = self._placed(entry.task, outcome)._replace(ready_s=entry.ready_s)
+        self._held_view()  # the strategy's view moves on with what was placed
+        return placed
+
+    def _is_doomed(self, task: Task) -> bool:
+        return self._precedence.active and self._precedence.is_doomed(task.task_id)
+
+    def _placed(self, task: Task, outcome: Outcome) -> Outcome:
+        """Note a placed task: whoever learns sees it finish, and its children may become ready."""
+        precedence = self._precedence
         self._decided += 1
         if not outcome.failed and (self._learner is not None or self.learned is not None):
             lesson = None if self.learned is None else self.learned.lesson(task, outcome)
@@ -177,6 +260,9 @@ class Simulation:
             "decided": self._decided,
             "ready": list(self._ready),
             "finishes": list(self._finishes),
+            "held": self._held.capture(),
+            "asks_again": isinstance(self._holder, AsksAgain),
+            "newest_id": self._newest_id,
             "precedence": self._precedence.capture(),
             "cluster": self.cluster.capture(self.now_s),
             "scheduler": memory,
@@ -190,6 +276,10 @@ class Simulation:
         self._finishes = [(*entry, None)[:5] for entry in state["finishes"]]  # older checkpoints hold no lessons
         if self.learned is not None and state.get("learned") is not None:
             self.learned.restore(state["learned"])
+        if "held" in state:  # a state from before strategies could hold has none
+            self._held.restore(state["held"])
+            self._newest_id = state["newest_id"]
+            self._holder = AsksAgain(self.scheduler) if state["asks_again"] else self._holder
         self._precedence.restore(state["precedence"])
         self.cluster.restore(state["cluster"])
         if isinstance(self.scheduler, Remembers) and state["scheduler"] is not None:

@@ -11,7 +11,7 @@ __all__ = ["BacklogView"]
 class BacklogView:
     """A snapshot of backlogs at the moment of a decision."""
 
-    __slots__ = ("cpu_backlog_s", "estimator", "gpu_backlogs_s", "now_s")
+    __slots__ = ("cpu_backlog_s", "estimator", "gpu_backlogs_s", "idle", "now_s")
 
     def __init__(
         self,
@@ -22,6 +22,7 @@ class BacklogView:
     ) -> None:
         self.estimator = estimator
         self.now_s = now_s
+        self.idle: list[bool] = []  # filled for strategies that hold, the CPU first
         self.cpu_backlog_s = cpu_backlog_s
         self.gpu_backlogs_s = [0.0] * estimator.num_gpus if gpu_backlogs_s is None else gpu_backlogs_s
 

@@ -28,7 +28,7 @@ MADE_FROM = {
     "live": ("core", "physics", "live"),
 }
 # Files without compiled functions whose constants are compiled in.
-_CONSTANTS = ("decisions.py", "protocols.py", "node.py")
+_CONSTANTS = ("decisions.py", "holding.py", "protocols.py", "node.py")
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 

@@ -127,7 +127,7 @@ class Scheduler(Protocol):
     name: str
 
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
-        """Say where this ready task goes, now."""
+        """Say where this ready task goes, now; one that may say "not yet" is a `core.holding.MayHold`."""
 
 
 @runtime_checkable

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from hybrid_ml_scheduler.cluster.view import BacklogView
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.core.holding import soonest_device
 from hybrid_ml_scheduler.core.learners import train_if_due
 from hybrid_ml_scheduler.core.protocols import Explains, Learns, Prepares, RaceContext, Scheduler
 from hybrid_ml_scheduler.core.tasks import Task
@@ -83,7 +84,9 @@ class Placer:
         view = BacklogView(self._estimator, now_s, backlogs[0], backlogs[1:])
         with accused(f"The strategy {self.strategy.name!r} cannot decide about {work.kind}"):
             train_if_due(self.strategy)
-            decision = self.strategy.decide(task, view)
+            answer: Decision | None = self.strategy.decide(task, view)
+        # Workers have queues of their own: "not yet" means the device that ends first.
+        decision = soonest_device(task, view) if answer is None else answer
         seconds = self._estimator.seconds(task)
         each = (seconds.cpu_s, *(self._estimator.gpu_s(task, gpu) for gpu in range(len(self._places) - 1)))
         work.task, work.snapshot = task, Snapshot(tuple(backlogs), each, decision)

@@ -23,6 +23,7 @@ from hybrid_ml_scheduler.core import (
     TaskBatch,
 )
 from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.core.holding import soonest_device
 from hybrid_ml_scheduler.core.text import plain_text
 from hybrid_ml_scheduler.live.frames import DeviceState
 from hybrid_ml_scheduler.live.reasons import plain_reasons
@@ -147,7 +148,8 @@ class Racer:
         cluster = self.simulation.cluster
         view = cluster.foreseen_view(max(task.arrival_time, self.simulation.now_s))
         with self._blamed(f"task {task.task_id}"):
-            decision = self._foreseen(task, view)
+            answer: Decision | None = self._foreseen(task, view)
+            decision = soonest_device(task, view) if answer is None else answer
             try:
                 cluster.chosen_gpu(task, decision, view)
             except SchedulerError as error:

@@ -79,6 +79,14 @@ _BUILT_IN = (
         "rl_split", "RL split", "learner", "agents.rl_split:RlSplit", "learned value of the queues picks GPU and share"
     ),
     _built_in("oracle", "Oracle", "reference", "rules.oracle:Oracle", "fastest split on a grid; ignores queues"),
+    _built_in("sjf", "Shortest first", "heuristic", "holding.sjf:ShortestFirst", "holds; the shortest starts first"),
+    _built_in("lpt", "Longest first", "heuristic", "holding.lpt:LongestFirst", "holds; the longest starts first"),
+    _built_in("edf", "Earliest deadline", "heuristic", "holding.edf:EarliestDeadline", "holds; what is due first"),
+    _built_in("size_split", "Size split", "heuristic", "holding.size_split:SizeSplit", "a GPU for the long ones"),
+    _built_in("rank_hold", "Rank hold", "heuristic", "holding.rank_hold:RankHold", "holds; longest way to go first"),
+    _built_in("min_min", "Min-Min", "heuristic", "holding.min_min:MinMin", "holds; what can be done soonest first"),
+    _built_in("max_min", "Max-Min", "heuristic", "holding.min_min:MaxMin", "holds; what would be done last first"),
+    _built_in("sufferage", "Sufferage", "heuristic", "holding.min_min:Sufferage", "holds; who loses most goes first"),
     _built_in("cpu_only", "CPU only", "baseline", "rules.fixed:CpuOnly", "everything on the CPU"),
     _built_in("gpu_only", "GPU only", "baseline", "rules.fixed:GpuOnly", "everything on the least loaded GPU"),
     _built_in(

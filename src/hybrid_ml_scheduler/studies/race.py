@@ -8,9 +8,19 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from hybrid_ml_scheduler.cluster import Certificate, RunColumns, Simulation, Summary, certificate, run_batch, summarize
+from hybrid_ml_scheduler.cluster import (
+    Certificate,
+    RunColumns,
+    Simulation,
+    Summary,
+    certificate,
+    run_batch,
+    run_held_batch,
+    summarize,
+)
 from hybrid_ml_scheduler.core import FloatColumn, Learns, Prepares, RaceContext, Scheduler, TaskBatch, with_rule
 from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.holding import HasHeldRule
 from hybrid_ml_scheduler.core.knowledge import EXACT, Level, at_level, level_of, split_level
 from hybrid_ml_scheduler.physics import Durations, Node, PhysicsEstimator, TaskSeconds, durations
 from hybrid_ml_scheduler.physics.estimator import TruthFactor
@@ -124,6 +134,10 @@ def run_known(
     learned = known.estimator() if told.learns else None
     with contained(scheduler.name):
         ruled = with_rule(scheduler)
+        if ruled is None and learned is None:
+            columns = _held_run(scheduler, told.batch, node, seed, told.seconds, told.factors)
+            if columns is not None:
+                return _done(columns, progress)
         if ruled is None:
             recall = None if told.batch.has_dependencies else 0
             simulation = Simulation(
@@ -136,9 +150,7 @@ def run_known(
         model = None if learned is None else learned.model
         rule = ruled.rule(told.batch)
         columns = run_batch(told.batch, node, rule, seconds=told.seconds, truth=told.factors, model=model)
-    if progress is not None:
-        progress(len(told.batch))
-    return columns
+    return _done(columns, progress)
 
 
 def run_scheduler(
@@ -156,6 +168,9 @@ def run_scheduler(
     with contained(scheduler.name):
         ruled = with_rule(scheduler)
         if ruled is None:
+            columns = _held_run(scheduler, batch, node, seed, seconds)
+            if columns is not None:
+                return _done(columns, progress)
             recall = None if batch.has_dependencies else 0
             simulation = Simulation(node, scheduler, seed=seed, retrain_interval=retrain_interval, recall=recall)
             return _stepped(simulation, batch, seconds, progress)
@@ -163,8 +178,29 @@ def run_scheduler(
             known = PhysicsEstimator(node)
             scheduler.prepare(RaceContext(estimator=known, seed=seed, retrain_interval=retrain_interval))
         columns = run_batch(batch, node, ruled.rule(batch), seconds=seconds)
+    return _done(columns, progress)
+
+
+def _held_run(
+    scheduler: Scheduler,
+    batch: TaskBatch,
+    node: Node,
+    seed: int,
+    seconds: Durations,
+    truth: FloatColumn | None = None,
+) -> RunColumns | None:
+    """The run of a strategy that holds and has a compiled form for these tasks; `None` for any other."""
+    if not isinstance(scheduler, HasHeldRule):
+        return None
+    if isinstance(scheduler, Prepares):
+        scheduler.prepare(RaceContext(estimator=PhysicsEstimator(node), seed=seed))
+    rule = scheduler.held_rule(batch, seconds)
+    return None if rule is None else run_held_batch(batch, node, rule, seconds=seconds, truth=truth)
+
+
+def _done(columns: RunColumns, progress: Progress | None) -> RunColumns:
     if progress is not None:
-        progress(len(batch))
+        progress(len(columns))
     return columns
 
 

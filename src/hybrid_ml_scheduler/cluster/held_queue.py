@@ -1,0 +1,86 @@
+"""Held tasks in compiled form: the few that come first stand sorted, all others wait in a heap behind them.
+
+A wake looks at the first `depth` tasks only, so however many are held, a wake costs what the front costs. The order is
+(order, task id). `front` has one place more than are looked at; `counts` are the lengths of both parts.
+"""
+
+from __future__ import annotations
+
+from hybrid_ml_scheduler.core.compiled import compiled
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+
+__all__ = ["BEHIND", "FRONT", "hold_row", "release_place"]
+
+FRONT, BEHIND = 0, 1
+
+
+@compiled(inline="always")
+def _before(a: int, b: int, order: FloatColumn, identity: IntColumn) -> bool:
+    return order[a] < order[b] or (order[a] == order[b] and identity[a] < identity[b])
+
+
+@compiled()
+def hold_row(
+    row: int, order: FloatColumn, identity: IntColumn, front: IntColumn, behind: IntColumn, counts: IntColumn
+) -> None:
+    """Add a row where it belongs; the front passes its last one back when it is full."""
+    length, depth = counts[FRONT], front.shape[0] - 1
+    if length == depth and not _before(row, front[length - 1], order, identity):
+        _push(row, order, identity, behind, counts)
+        return
+    place = length
+    while place > 0 and _before(row, front[place - 1], order, identity):
+        front[place] = front[place - 1]
+        place -= 1
+    front[place] = row
+    if length == depth:
+        _push(front[depth], order, identity, behind, counts)
+    else:
+        counts[FRONT] = length + 1
+
+
+@compiled()
+def release_place(
+    place: int, order: FloatColumn, identity: IntColumn, front: IntColumn, behind: IntColumn, counts: IntColumn
+) -> None:
+    """Take the row at a place of the front out; the first of those behind moves up to the end of the front."""
+    length = counts[FRONT]
+    for later in range(place + 1, length):
+        front[later - 1] = front[later]
+    if counts[BEHIND] > 0:
+        front[length - 1] = _pop(order, identity, behind, counts)
+    else:
+        counts[FRONT] = length - 1
+
+
+@compiled()
+def _push(row: int, order: FloatColumn, identity: IntColumn, heap: IntColumn, counts: IntColumn) -> None:
+    place = counts[BEHIND]
+    counts[BEHIND] += 1
+    while place > 0:
+        parent = (place - 1) // 2
+        if not _before(row, heap[parent], order, identity):
+            break
+        heap[place] = heap[parent]
+        place = parent
+    heap[place] = row
+
+
+@compiled()
+def _pop(order: FloatColumn, identity: IntColumn, heap: IntColumn, counts: IntColumn) -> int:
+    counts[BEHIND] -= 1
+    length = counts[BEHIND]
+    first, last = heap[0], heap[length]
+    place = 0
+    while True:
+        child = 2 * place + 1
+        if child >= length:
+            break
+        if child + 1 < length and _before(heap[child + 1], heap[child], order, identity):
+            child += 1
+        if not _before(heap[child], last, order, identity):
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = last
+    return int(first)

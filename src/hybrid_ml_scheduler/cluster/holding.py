@@ -1,0 +1,179 @@
+"""The compiled form of the cluster for strategies that hold ready tasks back and commit what starts at once.
+
+Events are the moments at which a task becomes ready, or a device comes free while tasks are held.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_ml_scheduler.cluster.general import Arrivals, Factors, first_ready
+from hybrid_ml_scheduler.cluster.held_queue import FRONT, hold_row, release_place
+from hybrid_ml_scheduler.cluster.kernel import Written, write
+from hybrid_ml_scheduler.cluster.parts import append_part, empty_queues, estimated_end
+from hybrid_ml_scheduler.cluster.ready import pop_ready, push_ready
+from hybrid_ml_scheduler.core.compiled import compiled
+from hybrid_ml_scheduler.core.decisions import FAILED, NO_GPU, PARENT_FAILED
+from hybrid_ml_scheduler.core.holding import MEAN_OVER, Pick
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+from hybrid_ml_scheduler.core.terms import BatchTerms
+from hybrid_ml_scheduler.physics.choices import split_on
+from hybrid_ml_scheduler.physics.held_choices import pick_score, plan_split
+from hybrid_ml_scheduler.physics.placement import place_parts
+
+__all__ = ["HeldTerms", "run_held"]
+
+_IN_ORDER = int(Pick.IN_ORDER)
+
+
+class HeldTerms(NamedTuple):
+    """A `HeldRule` as compiled code takes it."""
+
+    order: FloatColumn
+    size_s: FloatColumn
+    grid: FloatColumn
+    price: float
+    longest: FloatColumn
+    depth: int
+    pick: int
+
+
+@compiled(inline="always")
+def _next_free(now: float, wake: float, free: FloatColumn) -> float:
+    """The next moment at which a device comes free, if that is before `wake`."""
+    for device in range(free.shape[0]):
+        if now < free[device] < wake:
+            wake = free[device]
+    return wake
+
+
+@compiled()
+def _picked(
+    pick: int,
+    planned: npt.NDArray[np.bool_],
+    tasks: BatchTerms,
+    backlog: FloatColumn,
+    front: IntColumn,
+    length: int,
+) -> int:
+    """The place in the front of the task that plans next by score among those not yet planned; -1 if there is none."""
+    cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
+    best, chosen = math.inf, -1
+    for place in range(length):
+        if planned[place]:
+            continue
+        row = front[place]
+        terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule[row], serial)
+        score = pick_score(pick, terms, backlog)
+        if score < best or chosen < 0:
+            best, chosen = score, place
+    return chosen
+
+
+@compiled()
+def run_held(
+    rule: HeldTerms,
+    arrivals: Arrivals,
+    tasks: BatchTerms,
+    factors: Factors,
+    noisy: bool,
+    ready: FloatColumn,
+    out: Written,
+) -> int:
+    """Run a whole batch from an idle cluster; returns how many tasks were committed or written off.
+
+    `ready` is filled with the moment each task may be committed.
+    """
+    # Unpacked before the loop: within it, every use of a tuple of arrays would count references to all of them.
+    order, size_s, grid, price, longest, depth, pick = rule
+    cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
+    identity, arrival, open_parents, child_offsets, child_rows = arrivals
+    cpu_factor, gpu_factor = factors
+    count, devices = ready.shape[0], gpu_kind.shape[0] + 1
+    free, backlog, idle = np.zeros(devices), np.zeros(devices), np.zeros(devices, np.bool_)
+    heads, tails, chain, table = empty_queues(devices, 2 * count if noisy else 0)
+    doomed, heap = np.zeros(count, np.bool_), np.empty(count, np.int64)
+    front, behind, counts = np.empty(depth + 1, np.int64), np.empty(count, np.int64), np.zeros(2, np.int64)
+    planned, longest_s = np.zeros(depth + 1, np.bool_), np.empty(devices)
+    length = first_ready(arrival, open_parents, identity, ready, heap)
+    now, mean, seen, done = -1.0, 0.0, 0, 0
+    while True:
+        now_ready = ready[heap[0]] if length > 0 else math.inf
+        wake = _next_free(now, now_ready, free) if counts[FRONT] > 0 else now_ready
+        if wake == math.inf:
+            return done
+        now = wake
+        while length > 0 and ready[heap[0]] <= now:
+            row = pop_ready(heap, length, ready, identity)
+            length -= 1
+            if not doomed[row]:
+                hold_row(row, order, identity, front, behind, counts)
+                seen += 1
+                mean += (size_s[row] - mean) / min(seen, MEAN_OVER)
+                continue
+            write(out, row, 0.0, NO_GPU, PARENT_FAILED, (math.nan, math.nan, math.nan, 0.0, 0.0, 0.0, 0.0))
+            done += 1
+            for place in range(child_offsets[row], child_offsets[row + 1]):
+                child = child_rows[place]
+                ready[child] = max(ready[child], now)
+                doomed[child] = True
+                open_parents[child] -= 1
+                if open_parents[child] == 0:
+                    length = push_ready(heap, length, child, ready, identity)
+        resting = 0
+        for device in range(devices):
+            idle[device] = free[device] <= now
+            resting += idle[device]
+        if resting == 0:
+            continue
+        for device in range(devices):
+            end = estimated_end(device, now, heads, tails, chain, table) if noisy else max(free[device], now)
+            backlog[device] = end - now
+            longest_s[device] = longest[device] * mean
+        place, tried = 0, 0
+        if pick != _IN_ORDER:
+            planned[:] = False
+        while resting > 0 and tried < depth:
+            if pick != _IN_ORDER:
+                place = _picked(pick, planned, tasks, backlog, front, counts[FRONT])
+            if place < 0 or place >= counts[FRONT]:
+                break
+            tried += 1
+            row = front[place]
+            terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule[row], serial)
+            wanted, gpu, starts = plan_split(terms, backlog, idle, grid, price, longest_s)
+            resting = 0
+            for device in range(devices):
+                resting += idle[device]
+            if not starts:
+                planned[place] = True
+                place += 1
+                continue
+            fraction, cpu_part, gpu_part, status = split_on(gpu, wanted, terms)
+            cpu_end = estimated_end(0, now, heads, tails, chain, table) if noisy else now
+            slower = gpu_factor[row, gpu_kind[gpu]]
+            placed = place_parts(now, gpu, cpu_part, gpu_part, cpu_factor[row], slower, serial, free)
+            if noisy and cpu_part > 0.0:
+                append_part(0, 2 * row, now, placed[0], placed[5], cpu_part, 0.0, heads, tails, chain, table)
+            if noisy and gpu_part > 0.0:
+                estimated_end(gpu + 1, now, heads, tails, chain, table)
+                after = cpu_end + cpu_part if serial and cpu_part > 0.0 else 0.0
+                append_part(
+                    gpu + 1, 2 * row + 1, now, placed[1], placed[6], gpu_part, after, heads, tails, chain, table
+                )
+            write(out, row, fraction, gpu, status, placed)
+            done += 1
+            release_place(place, order, identity, front, behind, counts)
+            if pick != _IN_ORDER:
+                planned[place:-1] = planned[place + 1 :]
+            for child_place in range(child_offsets[row], child_offsets[row + 1]):
+                child = child_rows[child_place]
+                ready[child] = max(ready[child], placed[2])
+                doomed[child] = doomed[child] or status >= FAILED
+                open_parents[child] -= 1
+                if open_parents[child] == 0:
+                    length = push_ready(heap, length, child, ready, identity)

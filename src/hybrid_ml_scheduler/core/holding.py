@@ -1,0 +1,155 @@
+"""The contract of strategies that hold: ready tasks stay in the strategy's queue until it commits them.
+
+The simple way: `decide` returns `None` for "not yet", and the strategy is asked again at the next wake, for every held
+task in the order in which they became ready. A wake is an instant at which a task becomes ready, or a device comes free
+while tasks are held; it comes after everything that finishes or becomes ready at that instant.
+
+The full way: `dispatch` sees all held tasks at every wake and names those that are committed now, and where; what it
+does not name stays held. `decide` then says where a task would go if it had to be committed at once: it is asked for
+previews, and for the oldest task where a plan bounds how many may be open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from hybrid_ml_scheduler.core.decisions import Decision
+from hybrid_ml_scheduler.core.protocols import ClusterView
+from hybrid_ml_scheduler.core.tasks import FloatColumn, Task, TaskBatch
+
+__all__ = [
+    "MEAN_OVER",
+    "BatchSeconds",
+    "Commitment",
+    "HasHeldRule",
+    "HeldRule",
+    "HeldTasks",
+    "HeldView",
+    "Holds",
+    "MayHold",
+    "Pick",
+    "soonest_device",
+]
+
+# The mean that limits are multiples of forgets: a task counts for about this many tasks after it.
+MEAN_OVER = 1000
+
+
+class Commitment(NamedTuple):
+    """One held task that is committed now."""
+
+    task_id: int
+    decision: Decision
+
+
+class HeldTasks(Protocol):
+    """The tasks that a strategy holds, in the order in which they became ready."""
+
+    @property
+    def fresh(self) -> Sequence[Task]:
+        """Those that became ready since the strategy was last woken."""
+
+    @property
+    def arrived(self) -> Sequence[Task]:
+        """All tasks that arrived since then, ready or waiting for parents: the newest part of the graph."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Task]: ...
+
+    def __contains__(self, task_id: object) -> bool: ...
+
+
+class HeldView(ClusterView, Protocol):
+    """What a holding strategy sees: also which devices stand idle, the CPU first."""
+
+    @property
+    def idle(self) -> Sequence[bool]:
+        """Whether each device has nothing to do, the CPU first."""
+
+
+@runtime_checkable
+class Holds(Protocol):
+    """A strategy that may keep ready tasks back and reorder them."""
+
+    name: str
+
+    def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterable[Commitment]:
+        """Name the held tasks that are committed now, in order; what is not named stays held.
+
+        Each is placed as it is named, so that a generator sees the cluster with it placed.
+        """
+
+
+@runtime_checkable
+class MayHold(Protocol):
+    """A strategy whose `decide` may answer "not yet": the task is held, and asked about again at the next wake."""
+
+    name: str
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision | None:
+        """Say where this ready task goes; `None` is "not yet"."""
+
+
+def soonest_device(task: Task, cluster: ClusterView) -> Decision:
+    """The whole device that ends first behind its queue: where a task goes that may be held no longer."""
+    options = [(cluster.completion_s(task, 0.0, 0), Decision(gpu_fraction=0.0))]
+    gpus = range(len(cluster.gpu_backlogs_s))
+    options += [(cluster.completion_s(task, 1.0, gpu), Decision(gpu_fraction=1.0, gpu=gpu)) for gpu in gpus]
+    return min(options, key=lambda option: option[0])[1]
+
+
+class BatchSeconds(Protocol):
+    """Seconds of every task of a batch: on the CPU, and on every kind of GPU (one column each)."""
+
+    @property
+    def cpu_s(self) -> FloatColumn:
+        """On the CPU."""
+
+    @property
+    def gpu_s(self) -> FloatColumn:
+        """On each kind of GPU."""
+
+
+class Pick(IntEnum):
+    """Which of the looked-at tasks plans next: the first in order, or one by what all of them would plan now."""
+
+    IN_ORDER = 0
+    LEAST_COMPLETION = 1
+    MOST_COMPLETION = 2
+    MOST_SUFFERAGE = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HeldRule:
+    """A holding strategy for a whole batch, in a form the kernel can run without Python.
+
+    At every wake the held tasks are gone through by rising `order` (then id), at most `depth` of them. Each plans the
+    split of `grid` and the GPU with the least completion + `price` x device-seconds, behind the plans before it, and is
+    committed if one of its parts starts at once. A device takes no part longer than `longest` (CPU first) times the
+    running mean of `size_s`, the tasks' seconds at their fastest; a task that no device would take may go anywhere.
+    `pick` says that the next one to plan is not the first in order but that whose best device ends soonest or latest,
+    or that loses most if it gets its second best one.
+    """
+
+    order: FloatColumn
+    size_s: FloatColumn
+    grid: tuple[float, ...]
+    price: float = 0.0
+    longest: tuple[float, ...] = ()
+    depth: int = 64
+    pick: Pick = Pick.IN_ORDER
+
+
+@runtime_checkable
+class HasHeldRule(Protocol):
+    """A holding strategy that has a compiled form."""
+
+    def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HeldRule | None:
+        """Return the rule that commits the very tasks `dispatch` would commit, at the same moments.
+
+        `None` where only `dispatch` can tell.
+        """

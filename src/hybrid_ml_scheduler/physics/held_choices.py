@@ -1,0 +1,136 @@
+"""Choices for tasks that are held: plans behind plans, and which of them start at once. Compiled once for all forms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_ml_scheduler.core.compiled import compiled
+from hybrid_ml_scheduler.core.decisions import FAILED
+from hybrid_ml_scheduler.core.holding import Pick
+from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.core.terms import Terms
+from hybrid_ml_scheduler.physics.choices import completion_s, split_on
+
+__all__ = ["fastest_s", "fastest_seconds", "least_limited_charge", "pick_score", "plan_split"]
+
+_LEAST, _MOST = int(Pick.LEAST_COMPLETION), int(Pick.MOST_COMPLETION)
+
+
+@compiled(nogil=True, inline="always")
+def fastest_s(cpu_s: float, gpu_s: FloatColumn, splits: bool) -> float:
+    """Seconds of a task at its fastest: on the best device, or divided so that CPU and best GPU end together."""
+    best_gpu = gpu_s[0]
+    for kind in range(1, gpu_s.shape[0]):
+        best_gpu = min(best_gpu, gpu_s[kind])
+    if splits:
+        return cpu_s * best_gpu / (cpu_s + best_gpu)
+    return min(cpu_s, best_gpu)
+
+
+@compiled(nogil=True)
+def fastest_seconds(cpu_s: FloatColumn, gpu_s: FloatColumn, splits: bool) -> FloatColumn:
+    """`fastest_s` of every task."""
+    found = np.empty(cpu_s.shape[0])
+    for row in range(cpu_s.shape[0]):
+        found[row] = fastest_s(cpu_s[row], gpu_s[row], splits)
+    return found
+
+
+@compiled(nogil=True, inline="always")
+def _has_twin(gpu: int, terms: Terms, backlog: FloatColumn, longest_s: FloatColumn) -> bool:
+    """Whether a GPU before this one is its like in everything, so that this one need not be tried."""
+    gpu_kind, gpu_memory_mb = terms[3], terms[5]
+    for other in range(gpu):
+        same = gpu_kind[other] == gpu_kind[gpu] and gpu_memory_mb[other] == gpu_memory_mb[gpu]
+        if same and backlog[other + 1] == backlog[gpu + 1] and longest_s[other + 1] == longest_s[gpu + 1]:
+            return True
+    return False
+
+
+@compiled(nogil=True)
+def least_limited_charge(
+    terms: Terms, backlog: FloatColumn, grid: FloatColumn, price: float, longest_s: FloatColumn
+) -> tuple[float, int]:
+    """The split with the least completion + price x device-seconds whose parts the devices take; -1 if there is none.
+
+    `backlog` and `longest_s` have the CPU first. Ties: least charge, then the smaller fraction, then the lower GPU.
+    """
+    serial, num_gpus = terms[7], backlog.shape[0] - 1
+    tried = 0  # one bit a GPU
+    for gpu in range(num_gpus):
+        if gpu > 62 or not _has_twin(gpu, terms, backlog, longest_s):
+            tried |= 1 << min(gpu, 63)
+    best, best_fraction, best_gpu = math.inf, 0.0, -1
+    for point in range(grid.shape[0]):
+        for gpu in range(num_gpus):
+            if not tried >> min(gpu, 63) & 1:
+                continue
+            _, cpu_part, gpu_part, status = split_on(gpu, grid[point], terms)
+            if status == FAILED or cpu_part > longest_s[0] or gpu_part > longest_s[gpu + 1]:
+                continue
+            charge = completion_s(cpu_part, gpu_part, backlog[0], backlog[gpu + 1], serial)
+            charge += price * (cpu_part + gpu_part)
+            if charge < best:
+                best, best_fraction, best_gpu = charge, grid[point], gpu
+            if grid[point] == 0.0:
+                break  # every GPU is the same to a task that uses none
+    return best_fraction, best_gpu
+
+
+@compiled(nogil=True)
+def plan_split(
+    terms: Terms,
+    backlog: FloatColumn,
+    idle: npt.NDArray[np.bool_],
+    grid: FloatColumn,
+    price: float,
+    longest_s: FloatColumn,
+) -> tuple[float, int, bool]:
+    """Plan one held task behind the plans before it; the third answer is whether a part of it starts at once.
+
+    `backlog` and `idle` (CPU first) move on as if the plan were carried out.
+    """
+    fraction, gpu = least_limited_charge(terms, backlog, grid, price, longest_s)
+    if gpu < 0:
+        anything = np.full(backlog.shape[0], math.inf)
+        fraction, gpu = least_limited_charge(terms, backlog, grid, price, anything)
+    if gpu < 0:  # nothing fits any GPU under the failing rule: the CPU always does
+        fraction, gpu = 0.0, 0
+    _, cpu_part, gpu_part, _ = split_on(gpu, fraction, terms)
+    starts = False
+    if cpu_part > 0.0:
+        starts = idle[0]
+        idle[0] = False
+        backlog[0] += cpu_part
+    if gpu_part > 0.0:
+        starts = starts or idle[gpu + 1]
+        idle[gpu + 1] = False
+        begin = max(backlog[gpu + 1], backlog[0]) if terms[7] and cpu_part > 0.0 else backlog[gpu + 1]
+        backlog[gpu + 1] = begin + gpu_part
+    return fraction, gpu, starts
+
+
+@compiled(nogil=True)
+def pick_score(pick: int, terms: Terms, backlog: FloatColumn) -> float:
+    """How much a task wants to plan next, the least first: by its completion on the best whole device, or what it loses
+    on the second best one. `backlog` has the CPU first.
+    """
+    serial = terms[7]
+    best, second = completion_s(terms[0], 0.0, backlog[0], 0.0, serial), math.inf
+    for gpu in range(backlog.shape[0] - 1):
+        _, cpu_part, gpu_part, status = split_on(gpu, 1.0, terms)
+        if status == FAILED:
+            continue
+        done = completion_s(cpu_part, gpu_part, backlog[0], backlog[gpu + 1], serial)
+        if done < best:
+            best, second = done, best
+        elif done < second:
+            second = done
+    if pick == _LEAST:
+        return best
+    if pick == _MOST:
+        return -best
+    return best - second

@@ -1,0 +1,1 @@
+"""Strategies that hold ready tasks back and commit them when a device can start them."""

@@ -1,0 +1,124 @@
+"""Clause C8 in plain Python: ready tasks are held in order, planned by earliest finish, committed if they start now."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hybrid_ml_scheduler.core import Task, TaskBatch
+from hybrid_ml_scheduler.physics.node import Node
+from tests.reference import formulas
+from tests.reference.simulator import Record, Reference
+from tests.reference.strategies import View, completion_s, grid_of
+
+Key = Callable[[Task, float], float]
+MEAN_OVER = 1000
+
+
+@dataclass(frozen=True)
+class HeldOrder:
+    """An order of held tasks and how they are planned."""
+
+    key: Key
+    steps: int = 20
+    price: float = 0.0
+    longest: tuple[float, ...] = ()
+    depth: int = 64
+
+
+def fastest_s(node: Node, task: Task, splits: bool) -> float:
+    """Seconds at the fastest: the best device, or CPU and best GPU ending together."""
+    cpu = formulas.cpu_s(node, task)
+    gpu = min(formulas.gpu_s(node, task, one, paging=False) for one in node.gpus)
+    return cpu * gpu / (cpu + gpu) if splits else min(cpu, gpu)
+
+
+class HeldReference(Reference):
+    """A holding strategy on one node, run to the end."""
+
+    def __init__(self, batch: TaskBatch, node: Node, order: HeldOrder) -> None:
+        super().__init__(batch, node, lambda task, view: (0.0, 0))
+        self.order = order
+        self.held: list[tuple[float, int]] = []
+        self.seen, self.mean_s = 0, 0.0
+
+    def run(self) -> list[Record]:
+        """Repeat: what finishes now, then what is ready now, then, if either woke the strategy, its dispatch."""
+        now = 0.0
+        was_busy = [False] * len(self.devices)
+        while True:
+            self.finish_parts(now)
+            is_busy = [bool(device.parts()) for device in self.devices]
+            came_free = any(before and not after for before, after in zip(was_busy, is_busy, strict=True))
+            if self.hold_ready(now) or (came_free and self.held):
+                self.dispatch(now)
+            was_busy = [bool(device.parts()) for device in self.devices]
+            upcoming = [self.ready_s(task_id) for task_id in self.undecided]
+            upcoming += [part.start_s + part.actual_s for device in self.devices if (part := device.running)]
+            later = [moment for moment in upcoming if moment > now and moment != math.inf]
+            if not later:
+                return list(self.records.values())
+            now = min(later)
+
+    def hold_ready(self, now: float) -> bool:
+        """Move what is ready by now into the held queue, in order of readiness; say whether there was any."""
+        ready = sorted((self.ready_s(i), i) for i in self.undecided if self.ready_s(i) <= now)
+        for _, task_id in ready:
+            task = self.records[task_id].task
+            size_s = fastest_s(self.node, task, self.order.steps > 1)
+            self.seen += 1
+            self.mean_s += (size_s - self.mean_s) / min(self.seen, MEAN_OVER)
+            self.held.append((self.order.key(task, size_s), task_id))
+            self.undecided.discard(task_id)
+        self.held.sort()
+        return bool(ready)
+
+    def dispatch(self, now: float) -> None:
+        backlog = [device.believed_free_s(now) - now for device in self.devices]
+        idle = [not device.parts() for device in self.devices]
+        limits = [limit * self.mean_s for limit in self.order.longest] or [math.inf] * len(self.devices)
+        for place in list(self.held)[: self.order.depth]:
+            if not any(idle):
+                return
+            task = self.records[place[1]].task
+            fraction, gpu = self.planned(task, backlog, limits)
+            part = formulas.split(self.node, task, fraction, gpu)
+            used = ([0] if part.cpu_s > 0.0 else []) + ([gpu + 1] if part.gpu_s > 0.0 else [])
+            starts = any(idle[device] for device in used)
+            for device in used:
+                idle[device] = False
+            if part.cpu_s > 0.0:
+                backlog[0] += part.cpu_s
+            if part.gpu_s > 0.0:
+                waits = self.serial and part.cpu_s > 0.0
+                backlog[gpu + 1] = (max(backlog[gpu + 1], backlog[0]) if waits else backlog[gpu + 1]) + part.gpu_s
+            if starts:
+                self.held.remove(place)
+                self.commit(place[1], fraction, gpu, now)
+
+    def planned(self, task: Task, backlog: list[float], limits: list[float]) -> tuple[float, int]:
+        view = View(self.node, backlog[0], backlog[1:])
+        options = []
+        for fraction in grid_of(self.order.steps):
+            for gpu in range(len(backlog) - 1):
+                part = formulas.split(self.node, task, fraction, gpu)
+                charge = completion_s(task, view, fraction, gpu) + self.order.price * (part.cpu_s + part.gpu_s)
+                fits = part.cpu_s <= limits[0] and part.gpu_s <= limits[gpu + 1]
+                options.append((part.failed, not fits, charge, fraction, gpu))
+        return min(options)[3:]
+
+    def commit(self, task_id: int, fraction: float, gpu: int, now: float) -> None:
+        record = self.records[task_id]
+        record.decided, self.decisions = self.decisions, self.decisions + 1
+        record.ready_s = self.ready_s(task_id)
+        part = formulas.split(self.node, record.task, fraction, gpu)
+        record.out_of_memory, record.fraction = part.out_of_memory, part.fraction
+        record.gpu = gpu if part.fraction > 0.0 else -1
+        self.enqueue(record, part, now)
+        self.finish_parts(now)  # an idle device begins at once
+
+
+def simulate_held(batch: TaskBatch, node: Node, order: HeldOrder) -> list[Record]:
+    """Run the whole batch on the node; one record a task, in the order of the batch."""
+    return HeldReference(batch, node, order).run()
