@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from hybrid_ml_scheduler.plans.palette import palette
-from hybrid_ml_scheduler.reports.plots.drawing import _LOOK
+from hybrid_ml_scheduler.reports.plots.drawing import _LOOK, plots_for
 from hybrid_ml_scheduler.reports.plots.matrix import win_matrix
 
 NAMES = list(palette())
@@ -51,3 +51,10 @@ def test_the_title_is_within_the_picture_however_few_strategies_raced(count: int
 def test_an_interval_that_was_cut_off_shows_its_ends(share: tuple[float, float, float], shown: str) -> None:
     figure = drawn(NAMES[:2], *share)
     assert {text.get_text() for text in figure.axes[0].texts} == {shown}
+
+
+def test_there_is_no_matrix_of_one_strategy() -> None:
+    columns = ["metric", "row", "column", "mean", "low", "high"]
+    pair = pd.DataFrame([["latency_s", "greedy", "oracle", 0.5, 0.4, 0.6]], columns=columns)
+    assert plots_for({"wins"}, lambda _: pair) == ["win_matrix"]
+    assert plots_for({"wins"}, lambda _: pair[:0]) == []

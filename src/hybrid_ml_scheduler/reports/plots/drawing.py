@@ -29,7 +29,7 @@ _COMPARISON = {
     "workload": ("workload", "workload", ("workload",)),
     "gantt": ("gantt", "gantt", ("tasks",)),
 }
-_SPEEDUP = "speedup_comparison"
+_SPEEDUP, _WINS = "speedup_comparison", "win_matrix"
 _TRAINING = {
     "forest_training": ("training", "forest_training", ("forest_shares", "forest_curve", "forest_importance")),
     "rl_agent_training": ("training", "rl_agent_training", ("rl_agent_curves",)),
@@ -87,10 +87,12 @@ CAPTIONS = {
 
 
 def plots_for(tables: Collection[str], read: Read) -> list[str]:
-    """The plots that can be drawn from these tables: no speed-up where there is no round robin to compare with."""
+    """The plots that can be drawn from these tables: none that compares where there is nobody to compare with."""
     found = [name for name, (_, _, needed) in _PLOTS.items() if set(needed) <= set(tables)]
     if _SPEEDUP in found and not _has_speedup(read("intervals")):
         found.remove(_SPEEDUP)
+    if _WINS in found and read("wins").empty:
+        found.remove(_WINS)
     return found
 
 
