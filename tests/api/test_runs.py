@@ -18,7 +18,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
         live.wait(lambda status: status["tasks_processed"] >= 1600)
         live.post("/api/simulation/start", {"new_run": True, "schedulers": ["greedy", "round_robin"], "speed": 0})
         live.wait(lambda status: status["tasks_processed"] >= 1600)
-        live.post("/api/simulation/start", {"new_run": True, "seed": 6, "speed": 1})
+        live.post("/api/simulation/start", {"new_run": True, "seed": 6, "speed": 1, "num_gpus": 2})
         live.held("pause")
         yield live
 
@@ -71,6 +71,18 @@ def test_runs_on_the_same_tasks_are_compared_with_intervals_and_others_are_not(r
     other = runs.client.get("/api/runs/compare", params={"run": [first, present(runs)]}).json()["paired"][0]
     assert other["values"] == []
     assert "task for task" in other["sentence"]
+
+
+def test_a_new_run_may_have_a_node_of_another_size(runs: LiveService) -> None:
+    status = runs.status()
+    assert status["num_gpus"] == 2
+    assert runs.get(f"/api/runs/{status['run_id']}")["num_gpus"] == 2
+    for wrong in (0, 65, 1.5):
+        answer = runs.client.post("/api/simulation/start", json={"new_run": True, "num_gpus": wrong})
+        assert answer.status_code == 422, wrong
+    late = runs.client.post("/api/simulation/start", json={"num_gpus": 3})
+    assert late.status_code == 409
+    assert runs.status()["run_id"] == status["run_id"]
 
 
 def test_a_name_and_a_note_are_kept_and_wrong_ones_refused(runs: LiveService) -> None:

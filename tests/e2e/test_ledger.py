@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.api.service import LiveService
 from tests.e2e.browser import Tab
+from tests.e2e.test_access import serious_problems
 
 ROWS = "section[aria-label='Ledger rows'] tbody tr"
 
@@ -79,3 +80,32 @@ def test_an_address_with_a_task_opens_its_decisions_at_once(watcher: Tab, standi
     page.keyboard.press("Escape")
     expect(drawer).to_have_count(0)
     assert "task=" not in page.url
+
+
+def test_previous_and_next_lead_through_the_tasks(watcher: Tab, standing: LiveService) -> None:
+    last = standing.status()["last_task_id"]
+    page = watcher.open(f"/tasks?task={last - 1}")
+    page.get_by_role("button", name=f"Next task, {last}").press("Enter")
+    drawer = page.get_by_role("dialog", name=f"Decisions for task {last}")
+    expect(drawer.locator("li[data-strategy]").first).to_be_visible()
+    expect(page.get_by_role("button", name=f"Next task, {last + 1}")).to_be_disabled()
+    page.get_by_role("button", name=f"Previous task, {last - 1}").press("Enter")
+    expect(page.get_by_role("dialog", name=f"Decisions for task {last - 1}")).to_be_visible()
+    assert f"task={last - 1}" in page.url
+
+
+def test_every_strategy_answers_for_a_task_of_ones_own(watcher: Tab, standing: LiveService) -> None:
+    page = watcher.open("/tasks")
+    form = page.get_by_role("form", name="A task of your own")
+    form.get_by_label("Intensity").fill("7")
+    expect(form.get_by_role("status")).to_contain_text("Intensity is a number from 0 to 1.")
+    expect(form.get_by_role("button", name="Ask every strategy")).to_be_disabled()
+    form.get_by_label("Intensity").fill("0.9")
+    form.get_by_role("button", name="Ask every strategy").press("Enter")
+    rows = page.get_by_role("region", name="What every strategy would do").locator("tr[data-advice]")
+    task = {"size": 800, "compute_intensity": 0.9, "memory_required": 120}
+    truth = standing.post("/api/tasks", task)["decisions"]
+    expect(rows).to_have_count(len(truth))
+    order = sorted(truth.values(), key=lambda one: (one["predicted_latency"], one["scheduler"]))
+    assert [row.get_attribute("data-advice") for row in rows.all()] == [one["scheduler"] for one in order]
+    assert serious_problems(page) == []

@@ -110,3 +110,22 @@ def with_dialog(opened: Tab) -> Page:
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog", name="Begin a new run?")).to_be_visible()
     return page
+
+
+def test_a_new_run_gets_the_node_and_the_workload_that_were_chosen(browser: Browser, tmp_path: Path) -> None:
+    environment = {"HMS_SCHEDULERS": "greedy,oracle", "HMS_SPEED": "50"}
+    with service(tmp_path, environment) as live, tab(browser, live.url) as opened:
+        before = live.post("/api/simulation/start")["run_id"]
+        page = opened.open("/")
+        page.get_by_role("button", name="Begin a new run").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("GPUs of the node").fill("99")
+        expect(dialog.get_by_role("status")).to_contain_text("1 to 64 GPUs")
+        expect(dialog.get_by_role("button", name="Begin")).to_be_disabled()
+        dialog.get_by_label("GPUs of the node").fill("2")
+        dialog.get_by_label("Workload").select_option("light")
+        dialog.get_by_label("Load, tasks per second").fill("3")
+        dialog.get_by_role("button", name="Begin").click()
+        status = live.wait(lambda found: found["run_id"] != before)
+        assert (status["num_gpus"], status["workload"]) == (2, {"preset": "light", "arrival_rate": 3})
+        assert opened.complaints == []

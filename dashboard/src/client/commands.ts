@@ -2,7 +2,7 @@
 import { create } from "zustand";
 import { ask, ServiceProblem } from "./http";
 import { queryClient } from "./queries";
-import type { SimulationPatch, SimulationStatus, StartRequest } from "./types";
+import type { NewTask, SimulationPatch, SimulationStatus, StartRequest, TaskAdvice } from "./types";
 
 interface CommandState {
   busy: boolean;
@@ -41,6 +41,11 @@ export function start(request: Partial<StartRequest> = {}): Promise<SimulationSt
 
 export function change(patch: SimulationPatch): Promise<SimulationStatus | null> {
   return obeyed(() => ask<SimulationStatus>("/api/simulation", "PATCH", patch));
+}
+
+/** Ask every strategy about a task; with `run` it becomes the next one of the race. */
+export function askAbout(task: NewTask, run: boolean): Promise<TaskAdvice | null> {
+  return obeyed(() => ask<TaskAdvice>(`/api/tasks${run ? "?run=true" : ""}`, "POST", task));
 }
 
 /** Remove every stored row; the caller has asked the person before. */

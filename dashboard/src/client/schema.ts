@@ -2169,6 +2169,11 @@ export interface components {
              */
             new_run: boolean;
             /**
+             * Num Gpus
+             * @description GPUs of the new run's node, all like the first of the present one; only with `new_run`.
+             */
+            num_gpus?: number | null;
+            /**
              * Schedulers
              * @description The strategies of the new run, as `/api/strategies` names them; only with `new_run`.
              */

@@ -3,6 +3,7 @@ import type { components } from "./schema";
 
 type Schemas = components["schemas"];
 
+export type Advice = Schemas["Advice"];
 export type Bound = Schemas["Bound"];
 export type Comparison = Schemas["Comparison"];
 export type DecisionAudit = Schemas["DecisionAudit"];
@@ -27,6 +28,7 @@ export type Metric = Schemas["Metric"];
 export type Models = Schemas["Models"];
 export type ModelVersion = Schemas["ModelVersion"];
 export type NodeMotion = Schemas["NodeMotion"];
+export type NewTask = Omit<Schemas["NewTask"], "arrival_time" | "dependencies">;
 export type Notification = Schemas["Notification"];
 export type Preset = Schemas["Preset"];
 export type Problem = Schemas["Problem"];
@@ -48,6 +50,7 @@ export type Stats = Schemas["Stats"];
 export type StrategyAudit = Schemas["StrategyAudit"];
 export type StrategyMotion = Schemas["StrategyMotion"];
 export type StrategyCard = Schemas["StrategyCard"];
+export type TaskAdvice = Schemas["TaskAdvice"];
 export type TaskAudit = Schemas["TaskAudit"];
 export type Trend = Schemas["Trend"];
 export type Window = Schemas["Window"];

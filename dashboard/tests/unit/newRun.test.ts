@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { requestOf, seedOf, type Wish } from "@/features/shell/newRun";
+import { gpusOf, rateOf, requestOf, seedOf, type Wish } from "@/features/shell/newRun";
 import { STRATEGIES } from "../fixtures";
 
 const cards = STRATEGIES.map((card, i) => ({ ...card, in_race: i < 3 }));
@@ -23,6 +23,20 @@ describe("a new run", () => {
 
   it("names the rest where one that raced cannot be asked for any more", () => {
     expect(requestOf({ ...wish, racers: [...racers, "gone"] }).schedulers).toEqual(racers);
+  });
+
+  it("names the node and the workload where they were chosen", () => {
+    expect(requestOf({ ...wish, gpus: 8, preset: "heavy", rate: 90 })).toEqual({
+      new_run: true,
+      num_gpus: 8,
+      workload: "heavy",
+      arrival_rate: 90,
+    });
+    expect(requestOf({ ...wish, gpus: null, preset: null, rate: null })).toEqual({ new_run: true });
+    expect(["1", " 8 ", "64"].map(gpusOf)).toEqual([1, 8, 64]);
+    expect(["0", "65", "1.5", "x", ""].map(gpusOf)).toEqual(Array(5).fill(null));
+    expect(["6", "0.5", "1e3"].map(rateOf)).toEqual([6, 0.5, 1000]);
+    expect(["0", "-1", "x", ""].map(rateOf)).toEqual(Array(4).fill(null));
   });
 
   it("takes another seed, if it is one", () => {

@@ -6,6 +6,7 @@ import { Answer } from "@/features/widgets/States";
 import { count, digits, seconds, taskNumber } from "@/lib/format";
 import { useView } from "@/lib/url";
 import { useRacers } from "@/lib/useStrategy";
+import { useLive } from "@/live/store";
 import { LatencyBars } from "./LatencyBars";
 import { OracleSentence } from "./OracleSentence";
 import { StrategyPanel } from "./StrategyPanel";
@@ -81,11 +82,34 @@ function Everyone({ audit, onPick }: { audit: TaskAudit; onPick: (id: number) =>
   );
 }
 
+interface NeighbourProps {
+  taskId: number;
+  isThere: boolean;
+  text: string;
+  onPick: (id: number) => void;
+}
+
+function Neighbour({ taskId, isThere, text, onPick }: NeighbourProps) {
+  return (
+    <button
+      type="button"
+      className="press px-2 py-0.5 text-xs"
+      disabled={!isThere}
+      aria-label={`${text} task, ${taskId}`}
+      onClick={() => onPick(taskId)}
+    >
+      {text}
+    </button>
+  );
+}
+
 /** One task from every side: what each strategy chose and why, what it cost, and what the oracle would have done. */
 export function AuditDrawer({ taskId, onClose }: AuditDrawerProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const answer = useAudit(taskId);
   const [, change] = useView();
+  const newest = useLive((s) => s.update?.status.last_task_id ?? null);
+  const pick = (id: number): void => change({ task: id });
   useEffect(() => {
     if (!dialog.current?.open) dialog.current?.showModal();
   }, []);
@@ -104,8 +128,17 @@ export function AuditDrawer({ taskId, onClose }: AuditDrawerProps) {
           <h2 className="text-lg font-semibold tracking-tight">
             Task <span className="figure">{taskNumber(taskId)}</span>
           </h2>
-          <span className="text-sm text-muted">why it went where it went</span>
-          <button type="button" className="icon-press ml-auto" aria-label="Close" onClick={onClose}>
+          <span className="text-sm text-muted max-sm:hidden">why it went where it went</span>
+          <span className="ml-auto flex gap-1.5">
+            <Neighbour taskId={taskId - 1} isThere={taskId > 0} text="Previous" onPick={pick} />
+            <Neighbour
+              taskId={taskId + 1}
+              isThere={newest === null || taskId < newest}
+              text="Next"
+              onPick={pick}
+            />
+          </span>
+          <button type="button" className="icon-press" aria-label="Close" onClick={onClose}>
             <X size={18} aria-hidden="true" />
           </button>
         </header>

@@ -1,10 +1,10 @@
 import { type FormEvent, useEffect, useId, useRef, useState } from "react";
 import { start } from "@/client/commands";
-import { useStrategies } from "@/client/queries";
+import { usePresets, useStrategies } from "@/client/queries";
 import type { StrategyCard } from "@/client/types";
-import { useFaces, useRacers } from "@/lib/useStrategy";
+import { spoken, useFaces, useRacers } from "@/lib/useStrategy";
 import { useLive } from "@/live/store";
-import { forgetNewRun, requestOf, seedOf } from "./newRun";
+import { forgetNewRun, gpusOf, MOST_GPUS, rateOf, requestOf, seedOf } from "./newRun";
 
 interface StrategiesProps {
   cards: readonly StrategyCard[];
@@ -44,20 +44,70 @@ function Strategies({ cards, chosen, onToggle }: StrategiesProps) {
   );
 }
 
+interface NumberFieldProps {
+  label: string;
+  value: string;
+  isWrong: boolean;
+  title: string;
+  onChange: (text: string) => void;
+}
+
+function NumberField({ label, value, isWrong, title, onChange }: NumberFieldProps) {
+  return (
+    <label className="block text-sm">
+      <span className="eyebrow block">{label}</span>
+      <input
+        className="field figure mt-1 h-8 w-full"
+        inputMode="decimal"
+        autoComplete="off"
+        value={value}
+        aria-invalid={isWrong}
+        title={title}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    </label>
+  );
+}
+
+/** What was typed into a field, else what is there now; wrong where it means nothing. */
+function useTyped(now: string, meaning: (text: string) => number | null) {
+  const [typed, setTyped] = useState<string | null>(null);
+  const wished = typed === null || typed === now ? null : meaning(typed);
+  return {
+    text: typed ?? now,
+    set: setTyped,
+    wished,
+    isWrong: typed !== null && typed !== now && typed !== "" && wished === null,
+  };
+}
+
+const shown = (value: number | null | undefined): string =>
+  value == null ? "" : String(Number(value.toPrecision(6)));
+
 /** Asks what the new run shall be, and begins it. */
 export function NewRunDialog() {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   const cards = useStrategies();
+  const presets = usePresets();
   const racers = useRacers();
-  const seed = useLive((s) => s.update?.status.seed ?? null);
+  const status = useLive((s) => s.update?.status);
+  const now = status?.workload.preset ?? "";
   // Until something is picked, those of the present race are: the list may come later than the dialog.
   const [picked, setPicked] = useState<ReadonlySet<string> | null>(null);
-  const [typed, setTyped] = useState<string | null>(null);
+  const [preset, setPreset] = useState<string | null>(null);
   const chosen = picked ?? new Set(cards.filter((card) => card.in_race).map((card) => card.name));
-  const seedText = typed ?? (seed === null ? "" : String(seed));
-  const wishedSeed = typed === null ? null : seedOf(typed);
-  const isWrongSeed = typed !== null && typed !== "" && wishedSeed === null;
+  const seedNow = status?.seed ?? null;
+  const seed = useTyped(seedNow === null ? "" : String(seedNow), seedOf);
+  const gpus = useTyped(shown(status?.num_gpus || null), gpusOf);
+  const usual = presets.find((one) => one.name === preset)?.arrival_rate;
+  const rate = useTyped(shown(preset === null ? status?.workload.arrival_rate : usual), rateOf);
+  const problems = [
+    cards.length > 0 && chosen.size === 0 && "Choose at least one strategy.",
+    seed.isWrong && "A seed is a whole number.",
+    gpus.isWrong && `A node has 1 to ${MOST_GPUS} GPUs.`,
+    rate.isWrong && "A load is a number of tasks per second above 0.",
+  ].filter((one) => one !== false);
   useEffect(() => {
     if (!dialog.current?.open) dialog.current?.showModal();
   }, []);
@@ -69,7 +119,10 @@ export function NewRunDialog() {
   const begin = (event: FormEvent): void => {
     event.preventDefault();
     dialog.current?.close();
-    void start(requestOf({ cards, chosen, racers, seed, wishedSeed }));
+    const wish = { cards, chosen, racers, seed: seedNow, wishedSeed: seed.wished };
+    // The plan of a new run is the present one's plan, which shifts have not changed: what is shown here is named.
+    const named = preset ?? (rate.wished === null ? null : now);
+    void start(requestOf({ ...wish, gpus: gpus.wished, preset: named || null, rate: rate.wished }));
   };
   return (
     <dialog
@@ -87,32 +140,52 @@ export function NewRunDialog() {
           The clock goes back to zero and the learners start afresh. The present run stays in the history.
         </p>
         <Strategies cards={cards} chosen={chosen} onToggle={toggle} />
-        <label className="mt-3 block text-sm">
-          <span className="eyebrow block">Seed</span>
-          <input
-            className="field figure mt-1 h-8 w-full max-w-44"
-            inputMode="numeric"
-            autoComplete="off"
-            value={seedText}
-            aria-invalid={isWrongSeed}
-            title="The same seed draws the same tasks"
-            onChange={(event) => setTyped(event.target.value)}
+        <div className="mt-3 grid grid-cols-2 gap-3">
+          <label className="block text-sm">
+            <span className="eyebrow block">Workload</span>
+            <select
+              className="field mt-1 h-8 w-full"
+              value={preset ?? now}
+              onChange={(event) => setPreset(event.target.value)}
+            >
+              {!presets.some((one) => one.name === now) && <option value={now}>{now || "–"}</option>}
+              {presets.map((one) => (
+                <option key={one.name} value={one.name} title={one.description}>
+                  {spoken(one.name)}
+                </option>
+              ))}
+            </select>
+          </label>
+          <NumberField
+            label="Load, tasks per second"
+            value={rate.text}
+            isWrong={rate.isWrong}
+            title="How many tasks arrive in a second of simulated time, on average"
+            onChange={rate.set}
           />
-        </label>
+          <NumberField
+            label="GPUs of the node"
+            value={gpus.text}
+            isWrong={gpus.isWrong}
+            title="All GPUs are like the first one of the present node"
+            onChange={gpus.set}
+          />
+          <NumberField
+            label="Seed"
+            value={seed.text}
+            isWrong={seed.isWrong}
+            title="The same seed draws the same tasks"
+            onChange={seed.set}
+          />
+        </div>
         <p role="status" className="mt-2 min-h-5 text-xs text-warn">
-          {cards.length > 0 && chosen.size === 0 && "Choose at least one strategy. "}
-          {isWrongSeed && "A seed is a whole number."}
+          {problems.join(" ")}
         </p>
         <div className="mt-3 flex justify-end gap-2">
           <button type="button" className="press" onClick={() => dialog.current?.close()}>
             Cancel
           </button>
-          <button
-            type="submit"
-            className="press font-semibold"
-            data-on="true"
-            disabled={isWrongSeed || (cards.length > 0 && chosen.size === 0)}
-          >
+          <button type="submit" className="press font-semibold" data-on="true" disabled={problems.length > 0}>
             Begin
           </button>
         </div>

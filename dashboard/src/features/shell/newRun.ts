@@ -14,6 +14,21 @@ export const forgetNewRun = (): void => useNewRun.setState({ isAsked: false });
 /** The greatest seed that a browser's numbers hold exactly. */
 export const MOST_SEED = Number.MAX_SAFE_INTEGER;
 
+/** The most GPUs that a node may have in the model. */
+export const MOST_GPUS = 64;
+
+/** The number of GPUs that was typed; null if it is none. */
+export function gpusOf(text: string): number | null {
+  const value = Number(text);
+  return /^\d{1,3}$/.test(text.trim()) && value >= 1 && value <= MOST_GPUS ? value : null;
+}
+
+/** The rate that was typed; null if it is none. */
+export function rateOf(text: string): number | null {
+  const value = Number(text);
+  return text.trim() !== "" && Number.isFinite(value) && value >= 1e-4 && value <= 1e6 ? value : null;
+}
+
 /** The seed that was typed; null if it is none. */
 export function seedOf(text: string): number | null {
   const value = Number(text);
@@ -27,6 +42,10 @@ export interface Wish {
   racers: readonly string[];
   seed: number | null;
   wishedSeed: number | null;
+  /** The size of the node and the workload, where they were chosen; null leaves them as they are. */
+  gpus?: number | null;
+  preset?: string | null;
+  rate?: number | null;
 }
 
 /** What is asked of the service: only what differs from the present run. */
@@ -40,5 +59,8 @@ export function requestOf(wish: Wish): Partial<StartRequest> {
     new_run: true,
     ...(same ? {} : { schedulers: names }),
     ...(wish.wishedSeed === null || wish.wishedSeed === wish.seed ? {} : { seed: wish.wishedSeed }),
+    ...(wish.gpus == null ? {} : { num_gpus: wish.gpus }),
+    ...(wish.preset == null ? {} : { workload: wish.preset }),
+    ...(wish.rate == null ? {} : { arrival_rate: wish.rate }),
   };
 }

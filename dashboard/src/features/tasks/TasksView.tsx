@@ -1,4 +1,5 @@
 import { WidgetGrid, type WidgetSpec } from "@/features/widgets/WidgetGrid";
+import { AskWidget } from "./AskWidget";
 import { CorrelationWidget } from "./CorrelationWidget";
 import { HeatWidget } from "./HeatWidget";
 import { LedgerWidget } from "./LedgerWidget";
@@ -27,6 +28,7 @@ const WIDGETS: readonly WidgetSpec[] = [
     body: <CorrelationWidget />,
     grows: true,
   },
+  { place: { i: "ask", x: 0, y: 19, w: 12, h: 8, minW: 5, minH: 6 }, body: <AskWidget />, grows: true },
 ];
 
 /** The tasks themselves: the ledger and what their numbers say. */

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hybrid_ml_scheduler.live.course import Course, Retraining
+from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, plan_from_mapping
 from hybrid_ml_scheduler.schedulers import find, located
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, StartRequest
@@ -36,9 +37,15 @@ def plan_for(plan: Plan, request: StartRequest) -> Plan:
     return plan.with_values(
         seed=request.seed,
         workload=workload,
+        node=None if request.num_gpus is None else _resized(plan.node, request.num_gpus),
         schedulers=tuple(map(located, schedulers)),  # the run is continued from whatever folder
         options={located(spec): values for spec, values in plan.options.items()},
     )
+
+
+def _resized(node: Node, num_gpus: int) -> Node:
+    """Return a node with this many GPUs; further ones are like its first."""
+    return replace(node, gpus=(*node.gpus, *[node.gpus[0]] * num_gpus)[:num_gpus])
 
 
 def stored_plan(mapping: Mapping[str, Any]) -> Plan:

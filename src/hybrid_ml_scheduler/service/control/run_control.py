@@ -77,8 +77,8 @@ class RaceDesk:
         async with self._lock:
             if request.new_run or (self._arena.race is None and self._arena.problem is None):
                 await self._begin(request)
-            elif request.seed is not None or request.schedulers is not None:
-                raise Conflict("seed and schedulers belong to a new run; ask for it with new_run = true.")
+            elif (request.seed, request.schedulers, request.num_gpus) != (None, None, None):
+                raise Conflict("seed, schedulers and num_gpus belong to a new run; ask for it with new_run = true.")
             else:
                 await self._in_arena(self._arena.refuse_if_halted)
                 patch = SimulationPatch(

@@ -12,6 +12,7 @@ from hybrid_ml_scheduler.service.wire.common import Answer, Demand, StrategyChoi
 __all__ = ["LearningState", "Shift", "SimulationPatch", "SimulationStatus", "StartRequest", "WorkloadState"]
 
 _SLOWEST = 0.001
+_MOST_GPUS = 64  # of a race that is watched: every update names every device of every strategy
 
 
 def _possible(speed: float) -> float:
@@ -39,6 +40,9 @@ class StartRequest(Demand):
     speed: Speed | None = None
     schedulers: Annotated[list[StrategyChoice], Field(min_length=1, max_length=64)] | None = Field(
         default=None, description="The strategies of the new run, as `/api/strategies` names them; only with `new_run`."
+    )
+    num_gpus: Annotated[int, Field(ge=1, le=_MOST_GPUS)] | None = Field(
+        default=None, description="GPUs of the new run's node, all like the first of the present one; only with `new_run`."
     )
 
 
