@@ -2,7 +2,7 @@ import { type FormEvent, useState } from "react";
 import { askAbout, useCommands } from "@/client/commands";
 import { useFollows, useStoredRun } from "@/client/queries";
 import type { TaskAdvice } from "@/client/types";
-import { Empty } from "@/features/widgets/States";
+import { Empty, Loading } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { dollars, joules, percent, seconds, taskNumber } from "@/lib/format";
 import { termsOf } from "@/lib/glossary";
@@ -120,10 +120,13 @@ export function AskWidget() {
   const [, change] = useView();
   const [typed, setTyped] = useState<Typed>(START);
   const [advice, setAdvice] = useState<TaskAdvice | null>(null);
+  const [isAsking, setAsking] = useState(false);
   const follows = useFollows();
   const isPast = useStoredRun() !== null;
   const ask = async (run: boolean): Promise<void> => {
+    setAsking(true);
     const answer = await askAbout(taskOf(typed), run);
+    setAsking(false);
     if (answer) setAdvice(answer);
   };
   const table = () => ({
@@ -157,6 +160,13 @@ export function AskWidget() {
             onType={(key, text) => setTyped({ ...typed, [key]: text })}
             onAsk={(run) => void ask(run)}
           />
+          {isAsking && !advice && <Loading title="Asking every strategy" />}
+          {!isAsking && !advice && (
+            <p className="text-sm text-muted">
+              Say what the task is like, and every strategy of the race tells where it would send it now, and
+              why.
+            </p>
+          )}
           {advice && <Answers advice={advice} onOpen={(id) => change({ task: id }, true)} />}
         </div>
       )}
