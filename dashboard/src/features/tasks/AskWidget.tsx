@@ -1,4 +1,5 @@
-import { type FormEvent, useState } from "react";
+import type { FormEvent } from "react";
+import { create } from "zustand";
 import { askAbout, useCommands } from "@/client/commands";
 import { useFollows, useStoredRun } from "@/client/queries";
 import type { TaskAdvice } from "@/client/types";
@@ -83,7 +84,7 @@ function Answers({ advice, onOpen }: { advice: TaskAdvice; onOpen: (id: number) 
         <thead className="text-muted">
           <tr>
             {HEADS.map((head) => (
-              <th key={head} scope="col" className="py-1 pr-3 text-left font-medium">
+              <th key={head} scope="col" className="py-1 pr-3 text-left font-medium whitespace-nowrap">
                 {head}
               </th>
             ))}
@@ -101,12 +102,14 @@ function Answers({ advice, onOpen }: { advice: TaskAdvice; onOpen: (id: number) 
                 {face(one.scheduler).label}
               </th>
               <td className="py-1.5 pr-3 whitespace-nowrap">{deviceLabel(one.device)}</td>
-              <td className="py-1.5 pr-3">{percent(one.gpu_fraction)}</td>
-              <td className="py-1.5 pr-3 font-semibold">{seconds(one.predicted_latency)}</td>
-              <td className="py-1.5 pr-3">{seconds(one.predicted_time)}</td>
-              <td className="py-1.5 pr-3">{joules(one.predicted_energy)}</td>
-              <td className="py-1.5 pr-3">{dollars(one.predicted_cost)}</td>
-              <td className="py-1.5 text-muted">{one.reason_text}</td>
+              <td className="py-1.5 pr-3 whitespace-nowrap">{percent(one.gpu_fraction)}</td>
+              <td className="py-1.5 pr-3 font-semibold whitespace-nowrap">
+                {seconds(one.predicted_latency)}
+              </td>
+              <td className="py-1.5 pr-3 whitespace-nowrap">{seconds(one.predicted_time)}</td>
+              <td className="py-1.5 pr-3 whitespace-nowrap">{joules(one.predicted_energy)}</td>
+              <td className="py-1.5 pr-3 whitespace-nowrap">{dollars(one.predicted_cost)}</td>
+              <td className="min-w-56 py-1.5 text-muted">{one.reason_text}</td>
             </tr>
           ))}
         </tbody>
@@ -115,19 +118,25 @@ function Answers({ advice, onOpen }: { advice: TaskAdvice; onOpen: (id: number) 
   );
 }
 
+interface Question {
+  typed: Typed;
+  advice: TaskAdvice | null;
+  isAsking: boolean;
+}
+
+/** Kept beside the page, so that turning the phone or another view does not lose the answer. */
+const useQuestion = create<Question>(() => ({ typed: START, advice: null, isAsking: false }));
+
 /** What if: a task of one's own, and where every strategy would send it now. */
 export function AskWidget() {
   const [, change] = useView();
-  const [typed, setTyped] = useState<Typed>(START);
-  const [advice, setAdvice] = useState<TaskAdvice | null>(null);
-  const [isAsking, setAsking] = useState(false);
+  const { typed, advice, isAsking } = useQuestion();
   const follows = useFollows();
   const isPast = useStoredRun() !== null;
   const ask = async (run: boolean): Promise<void> => {
-    setAsking(true);
+    useQuestion.setState({ isAsking: true });
     const answer = await askAbout(taskOf(typed), run);
-    setAsking(false);
-    if (answer) setAdvice(answer);
+    useQuestion.setState(answer ? { isAsking: false, advice: answer } : { isAsking: false });
   };
   const table = () => ({
     columns: ["scheduler", "device", "gpu_fraction", "predicted_latency", "predicted_time", "reason_text"],
@@ -157,7 +166,7 @@ export function AskWidget() {
         <div className="flex h-full flex-col gap-3">
           <TaskForm
             typed={typed}
-            onType={(key, text) => setTyped({ ...typed, [key]: text })}
+            onType={(key, text) => useQuestion.setState({ typed: { ...typed, [key]: text } })}
             onAsk={(run) => void ask(run)}
           />
           {isAsking && !advice && <Loading title="Asking every strategy" />}

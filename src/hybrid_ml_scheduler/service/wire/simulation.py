@@ -42,7 +42,7 @@ class StartRequest(Demand):
         default=None, description="The strategies of the new run, as `/api/strategies` names them; only with `new_run`."
     )
     num_gpus: Annotated[int, Field(ge=1, le=_MOST_GPUS)] | None = Field(
-        default=None, description="GPUs of the new run's node, all like the first of the present one; only with `new_run`."
+        default=None, description="GPUs of the new run's node, further ones like its first; only with `new_run`."
     )
 
 
