@@ -2170,7 +2170,7 @@ export interface components {
             new_run: boolean;
             /**
              * Num Gpus
-             * @description GPUs of the new run's node, all like the first of the present one; only with `new_run`.
+             * @description GPUs of the new run's node, further ones like its first; only with `new_run`.
              */
             num_gpus?: number | null;
             /**
