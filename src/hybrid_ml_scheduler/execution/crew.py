@@ -44,6 +44,12 @@ class Crew:
         wanted = sum(place.workers for place in places)
         self._cores = core_sets(usable_core_ids() if options.pin_cores else [], wanted)
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether every worker that can be started has."""
+        wanted = sum(place.workers for place in self._places if self._false_starts[place.index] < _FALSE_STARTS)
+        return len(self.workers) >= wanted and all(worker.is_ready for worker in list(self.workers))
+
     def hire_all(self) -> None:
         """Start a process for every worker of every place."""
         for place in self._places:
@@ -88,7 +94,7 @@ class Crew:
             if running is None:
                 continue
             work, since = running
-            if len(worker.in_flight) > 1 and not worker.recalling:
+            if len(worker.in_flight) > 1 and not worker.recalling and worker.place.workers > 1:
                 pause = _sooner(pause, since + PATIENCE_S - now)
             if (limit := self._limit_s(work)) is not None:
                 pause = _sooner(pause, since + limit - now)
@@ -114,7 +120,7 @@ class Crew:
             if limit is not None and now - since > limit:
                 worker.kill()
                 self._replace(worker, TaskTimeout(f"{work.kind} ran longer than {limit:g} s and was stopped."))
-            elif len(worker.in_flight) > 1 and now - since > PATIENCE_S:
+            elif len(worker.in_flight) > 1 and now - since > PATIENCE_S and worker.place.workers > 1:
                 self._hear(worker)
                 worker.recall()
         for place in self._places:

@@ -86,6 +86,11 @@ class LearnedDurations:
             if device in self._types:
                 self.observe(kind, device, size, seconds)
 
+    def forget(self) -> None:
+        """Know nothing again."""
+        self._model = DurationModel.of_measured(max(len(self._types), 1))
+        self._cells.clear()
+
     def belief(self, kind: str, device: str, size: float) -> Belief:
         """Seconds, spread and 90 % interval."""
         return self._model.estimate(kind, self._types[device], size=size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from hybrid_ml_scheduler.core.errors import PlanError
@@ -21,14 +22,17 @@ class Engine(Protocol):
     def start(self) -> None:
         """Begin to serve."""
 
+    def wait_until_ready(self) -> None:
+        """Wait until every worker can take tasks."""
+
     def new_future(self) -> HybridFuture:
         """A future for a task of this engine."""
 
     def is_own_thread(self) -> bool:
         """Whether the calling thread is one of the engine's: it must never wait for room."""
 
-    def set_fetch(self, fetch: Fetch) -> None:
-        """How a kept result is brought home."""
+    def connect(self, fetch: Fetch, decide: Callable[[], None]) -> None:
+        """How a kept result is brought home, and who decides about more tasks when some have ended."""
 
     def prepare(self, work: Work) -> None:
         """Make the arguments ready to travel."""

@@ -35,6 +35,10 @@ class MeasuredEstimator(PhysicsEstimator):
         self._durations = durations
         self._kind, self._available = "", frozenset({CPU})
 
+    def column(self, gpu: int) -> int:
+        """Which of the columns of seconds belongs to a device."""
+        return int(self._kind_list[gpu])
+
     def describe(self, kind: str, available: frozenset[str]) -> None:
         """Say what the next task is and where it has an implementation."""
         self._kind, self._available, self._task = kind, available, None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import itertools
 import os
 import sys
 import threading
@@ -71,8 +70,8 @@ class HybridExecutor(Executor):
         self._placer = Placer(strategy_of(strategy), self._places, self._durations, self._options.seed)
         self._ledger = Ledger(self._placer, self._options)
         self._engine: Engine = made_engine(self._engine_name, self._places, self._ledger, self._options)
-        self._engine.set_fetch(self._fetched)
-        self._ids = itertools.count()
+        self._engine.connect(self._fetched, self._decide_more)
+        self._next_id = 0
         self._lock = threading.Lock()
         self._started = self._closed = False
         self._pid = os.getpid()
@@ -92,7 +91,7 @@ class HybridExecutor(Executor):
         future = self._engine.new_future()
         work = Work(future, fn, args, kwargs)
         future.work = work
-        work.task_id = next(self._ids)
+        work.task_id = self._new_id()
         parents = parents_of(args, kwargs) if _may_hold_futures(args, kwargs) else None
         if not parents:
             self._described(work)
@@ -110,6 +109,7 @@ class HybridExecutor(Executor):
         if self._pid != os.getpid():
             return
         if cancel_futures:
+            self._cancel_undecided()
             self._engine.cancel_waiting()
         if first:
             self._engine.stop()
@@ -135,6 +135,7 @@ class HybridExecutor(Executor):
     def kill(self) -> None:
         """Stop at once: waiting tasks are cancelled, processes that run tasks are ended, their tasks fail."""
         self._closed = True
+        self._cancel_undecided()
         self._engine.cancel_waiting()
         self._engine.stop(kill=True)
         if self._started:
@@ -158,6 +159,25 @@ class HybridExecutor(Executor):
     def durations(self) -> LearnedDurations:
         """What has been learned about durations."""
         return self._durations
+
+    @property
+    def place_names(self) -> tuple[str, ...]:
+        """The CPU first, then every further device."""
+        return tuple(place.name for place in self._places)
+
+    @property
+    def next_task_id(self) -> int:
+        """The id that the next task will have."""
+        return self._next_id
+
+    def now_s(self) -> float:
+        """Seconds since the executor was made: the clock of its records."""
+        return self._ledger.now_s()
+
+    def wait_until_ready(self) -> None:
+        """Start the workers and wait until all of them can take tasks."""
+        self._check_open()
+        self._engine.wait_until_ready()
 
     def records(self) -> list[TaskRecord]:
         """The latest finished tasks, oldest first."""
@@ -185,6 +205,12 @@ class HybridExecutor(Executor):
                 if not self._started:
                     self._engine.start()
                     self._started = True
+
+    def _new_id(self) -> int:
+        with self._lock:
+            number = self._next_id
+            self._next_id = number + 1
+            return number
 
     def _described(self, work: Work) -> None:
         function, args, kwargs = work.function, work.args, work.kwargs
@@ -225,10 +251,34 @@ class HybridExecutor(Executor):
         except SchedulerError as error:
             self._refused(work, error, entered=False)
             return
+        if chosen is not None:
+            self._send(work, chosen)
+
+    def _send(self, work: Work, chosen: Placement) -> None:
         if chosen.fraction < 1.0:
-            self._split(work, chosen)
+            Halves(work, chosen, self._ledger, self._engine).start()
         else:
             self._engine.enqueue(work)
+
+    def _decide_more(self) -> None:
+        """Something has ended: decide about tasks that have been waiting for that."""
+        try:
+            decided = self._ledger.refill()
+        except SchedulerError as error:
+            self._ledger.problem = error
+            self._cancel_undecided(error)
+            return
+        for work, chosen in decided:
+            self._send(work, chosen)
+
+    def _cancel_undecided(self, error: Exception | None = None) -> None:
+        for work in self._ledger.take_undecided():
+            self._ledger.left()
+            future = work.released()
+            if error is None:
+                future.cancel()
+            if future.set_running_or_notify_cancel() and error is not None:
+                future.set_exception(error)
 
     def _made_ready(self, work: Work, entered: bool) -> None:
         if entered:
@@ -259,16 +309,12 @@ class HybridExecutor(Executor):
         """The value of a kept result, brought here by a small task of its own."""
         future = self._engine.new_future()
         work = Work(future, fetch_kept, (kept,), {})
-        work.kind, work.task_id, work.affinity = "fetch", next(self._ids), kept.owner
+        work.kind, work.task_id, work.affinity = "fetch", self._new_id(), kept.owner
         self._engine.prepare(work)
         self._ledger.enter(wait=False)
         self._ledger.promise(work, kept.owner.place.index)
         self._engine.enqueue(work)
         return future.result()
-
-    def _split(self, work: Work, chosen: Placement) -> None:
-        """Run both parts; the whole ends when the later one has."""
-        Halves(work, chosen, self._ledger, self._engine).start()
 
     def _wind_up(self) -> None:
         self._engine.join()

@@ -22,6 +22,8 @@ __all__ = ["WaitingTasks"]
 # Tasks of this many believed seconds, and so many in number, may lie ahead in a worker.
 AHEAD_S = 0.002
 AHEAD = 128
+# The very next task may wait in its worker if it takes no longer than this.
+_NEXT_S = 0.5
 _BLOCKS_AT_ONCE = 16
 
 
@@ -94,7 +96,7 @@ class WaitingTasks:
         share = -(-len(queue) // worker.place.workers)
         while queue and len(batch) < share and ahead < AHEAD and blocks < _BLOCKS_AT_ONCE:
             believed_s = queue[0].predicted_s
-            if ahead and (believed_s <= 0.0 or ahead_s + believed_s > AHEAD_S or worker.is_late):
+            if ahead and not _may_wait_there(worker, len(queue), ahead, believed_s, ahead_s):
                 break
             item = self._made_ready(worker, queue.popleft())
             if item is None:
@@ -134,6 +136,22 @@ class WaitingTasks:
                 return 0, code
             known = self._codes[function] = (next(self._numbers), code)
         return known[0], None if worker.knows(known[0]) else known[1]
+
+
+def _may_wait_there(worker: WorkerProcess, queued: int, ahead: int, believed_s: float, ahead_s: float) -> bool:
+    """Whether a task may be sent to a worker that is busy: a short one, or the very next where all are busy anyway.
+
+    Of a kind that was never measured none may, and none that could still be cancelled for long.
+    """
+    if believed_s <= 0.0 or (worker.is_late and worker.place.workers > 1):
+        return False
+    if (
+        ahead == 1
+        and believed_s <= _NEXT_S
+        and queued >= (1 if worker.place.workers == 1 else 2 * worker.place.workers)
+    ):
+        return True
+    return believed_s <= AHEAD_S - ahead_s
 
 
 def _occupied(worker: WorkerProcess) -> int:

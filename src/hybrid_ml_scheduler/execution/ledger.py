@@ -12,6 +12,7 @@ from typing import Any
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.placement import Placement, Placer
+from hybrid_ml_scheduler.execution.reserve import Reserve
 from hybrid_ml_scheduler.execution.work import TaskRecord, Work
 
 __all__ = ["Ledger"]
@@ -27,6 +28,7 @@ class Ledger:
         self._waiting = 0
         self._ends: deque[tuple[Work, str, float | None, float, bool]] = deque()
         self.unfinished = 0
+        self.reserve = Reserve(placer)
         self.records: deque[TaskRecord] = deque(maxlen=options.history)
         self.states: Counter[str] = Counter()
         self.measured: Callable[[str, str, float, float], None] | None = None
@@ -53,21 +55,34 @@ class Ledger:
             self._wait_for(lambda: self.unfinished < self.options.queue_limit)
         self.unfinished += 1
 
-    def admit(self, work: Work, wait: bool, entered: bool) -> Placement:
-        """Decide where a ready task goes, and promise it there unless it is split; lets it in first if it is not."""
+    def admit(self, work: Work, wait: bool, entered: bool) -> Placement | None:
+        """Decide where a ready task goes, and promise it there unless it is split; lets it in first if it is not.
+
+        None if the decision can wait: `refill` will give the task out.
+        """
         with self.lock:
             if not entered:
                 self._come_in(wait)
-            now_s = work.submitted_s if entered else self.now_s()
-            work.submitted_s = now_s
+                work.submitted_s = self.now_s()
             try:
-                chosen = self.placer.place(work, self.now_s() if entered else now_s)
+                chosen = self.reserve.offer(work, self.now_s())
             except SchedulerError:
                 self._leave()
                 raise
-            if chosen.fraction >= 1.0:
+            if chosen is not None and chosen.fraction >= 1.0:
                 self._promise(work, chosen.place if work.affinity is None else work.affinity.place.index)
             return chosen
+
+    def refill(self) -> list[tuple[Work, Placement]]:
+        """Decisions about tasks that were waiting for one; whole ones are promised."""
+        with self.lock:
+            self._write_down()
+            return self.reserve.refill(self.now_s())
+
+    def take_undecided(self) -> list[Work]:
+        """Every task that waits for a decision; each is over as soon as the caller says so."""
+        with self.lock:
+            return self.reserve.cancel()
 
     def promise(self, work: Work, place: int) -> None:
         """The task will run there."""

@@ -37,8 +37,8 @@ class PlaceLoad:
 
     def backlog_s(self, now_s: float) -> float:
         """Seconds until a worker of this place is free, as believed."""
-        if not self.unfinished:
-            return 0.0
+        if self.unfinished < self.place.workers:
+            return 0.0  # one of them is idle
         done = 0.0
         for work in self.running.values():
             done += min(now_s - work.started_s, work.predicted_s * (1.0 - _OVERDUE))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hybrid_ml_scheduler.cluster.view import BacklogView
@@ -67,20 +67,46 @@ class Placer:
             with accused(f"The strategy {strategy.name!r} cannot be prepared"):
                 strategy.prepare(RaceContext(estimator=self._estimator, seed=seed))
 
-    def place(self, work: Work, now_s: float) -> Placement:
-        """Decide; a task that can run in one place only is not asked about."""
+    def places_of(self, work: Work) -> list[int]:
+        """The places where a task has an implementation."""
+        available = self._available(work)
+        return [place.index for place in self._places if place.device in available]
+
+    def _available(self, work: Work) -> frozenset[str]:
         function = work.function
-        available = function.implementations.keys() & self._devices if type(function) is TaskFunction else _ONLY_CPU
+        if type(function) is not TaskFunction:
+            return _ONLY_CPU
+        return frozenset(function.implementations.keys() & self._devices)
+
+    def believed_s(self, work: Work) -> dict[int, float]:
+        """Believed seconds of a task on every place that can run it."""
+        available = self._available(work)
+        self._estimator.describe(work.kind, available)
+        seconds = self._estimator.seconds(self._task(work, work.submitted_s))
+        return {
+            place.index: seconds.cpu_s if place.index == 0 else seconds.gpu_s[self._estimator.column(place.index - 1)]
+            for place in self._places
+            if place.device in available
+        }
+
+    def place(self, work: Work, now_s: float, waiting_s: Sequence[float] | None = None) -> Placement:
+        """Decide; a task that can run in one place only is not asked about.
+
+        `waiting_s` is believed work for each place that is not promised to it yet.
+        """
+        available = self._available(work)
         if len(available) < 2:
             found = self._durations.estimate(work.kind, CPU, work.size)
             work.predicted_s = 0.0 if found is None else found.seconds
             return _CPU_PLACE
-        return self._asked(work, frozenset(available), now_s)
+        backlogs = backlogs_s(self.loads, now_s)
+        if waiting_s is not None:
+            backlogs = [own + more for own, more in zip(backlogs, waiting_s, strict=True)]
+        return self._asked(work, available, now_s, backlogs)
 
-    def _asked(self, work: Work, available: frozenset[str], now_s: float) -> Placement:
+    def _asked(self, work: Work, available: frozenset[str], now_s: float, backlogs: list[float]) -> Placement:
         task = self._task(work, now_s)
         self._estimator.describe(work.kind, available)
-        backlogs = backlogs_s(self.loads, now_s)
         view = BacklogView(self._estimator, now_s, backlogs[0], backlogs[1:])
         with accused(f"The strategy {self.strategy.name!r} cannot decide about {work.kind}"):
             train_if_due(self.strategy)

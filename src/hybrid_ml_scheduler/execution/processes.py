@@ -11,7 +11,9 @@ import os
 import selectors
 import socket
 import threading
+import time
 import weakref
+from collections.abc import Callable
 
 from hybrid_ml_scheduler.execution.crew import Crew
 from hybrid_ml_scheduler.execution.devices import Place
@@ -42,6 +44,7 @@ class ProcessEngine:
         self._rung = self._started = self._stopping = self._killing = False
         self._crew = Crew(places, self._waiting, options, self._selector, self.wake)
         self._thread = threading.Thread(target=self._serve, name="hms-executor", daemon=True)
+        self._decide: Callable[[], None] = _nothing
         _ENGINES.add(self)
 
     @property
@@ -55,6 +58,11 @@ class ProcessEngine:
         self._started = True
         self._thread.start()
 
+    def wait_until_ready(self) -> None:
+        """Wait until every worker process has started, or cannot be."""
+        while self._thread.is_alive() and not self._crew.is_ready:
+            time.sleep(0.01)
+
     def new_future(self) -> HybridFuture:
         """A future for a task of this engine."""
         return HybridFuture()
@@ -63,9 +71,10 @@ class ProcessEngine:
         """Whether a callback of this engine is asking."""
         return threading.current_thread() is self._thread
 
-    def set_fetch(self, fetch: Fetch) -> None:
-        """How a kept result is brought home."""
+    def connect(self, fetch: Fetch, decide: Callable[[], None]) -> None:
+        """How a kept result is brought home, and who decides about more tasks."""
         self._waiting.ends.fetch = fetch
+        self._decide = decide
 
     def prepare(self, work: Work) -> None:
         """Pack the arguments, on the thread of whoever submits: hostile objects trouble nobody else."""
@@ -111,6 +120,8 @@ class ProcessEngine:
                 for key, _ in self._selector.select(self._crew.pause_s()):
                     key.data()
                 self._crew.look_after()
+                if self._ledger.reserve:
+                    self._decide()
                 self._waiting.hand_out(self._crew.workers)
         finally:
             self._crew.dismiss(kill=self._killing)
@@ -132,6 +143,10 @@ class ProcessEngine:
         """In a forked child: the workers belong to the parent."""
         for worker in self._crew.workers:
             worker.abandon()
+
+
+def _nothing() -> None:
+    """Nobody decides yet."""
 
 
 def _leave_workers() -> None:

@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.execution.devices import CPU
@@ -16,6 +16,7 @@ from hybrid_ml_scheduler.execution.errors import ExecutionError
 __all__ = ["TaskFunction", "TaskOptions", "array_bytes", "kind_of", "size_of", "task"]
 
 Function = Callable[..., Any]
+Written = TypeVar("Written", bound=Callable[..., Any])
 Size = float | Function | None
 
 
@@ -54,12 +55,12 @@ class TaskFunction:
         """Run the CPU's implementation here and now."""
         return self._implementations[CPU](*args, **kwargs)
 
-    def on(self, device: str) -> Callable[[Function], Function]:
+    def on(self, device: str) -> Callable[[Written], Written]:
         """Register the implementation for a further device; the decorated function itself stays as it is."""
         if device == CPU:
             raise PlanError(f"task {self.kind}: the CPU's implementation is the decorated function itself.")
 
-        def register(function: Function) -> Function:
+        def register(function: Written) -> Written:
             self._implementations[device] = function
             return function
 
@@ -130,6 +131,35 @@ def _rebuilt(implementations: dict[str, Function], options: TaskOptions, split: 
     return made
 
 
+@overload
+def task(function: Function) -> TaskFunction: ...
+
+
+@overload
+def task(
+    *,
+    kind: str = "",
+    size: Size = None,
+    retries: int | None = None,
+    timeout_s: float | None = None,
+    keep: bool = False,
+    intensity: float = 0.5,
+) -> Callable[[Function], TaskFunction]: ...
+
+
+@overload
+def task(
+    function: Function,
+    *,
+    kind: str = "",
+    size: Size = None,
+    retries: int | None = None,
+    timeout_s: float | None = None,
+    keep: bool = False,
+    intensity: float = 0.5,
+) -> TaskFunction: ...
+
+
 def task(
     function: Function | None = None,
     *,
@@ -139,7 +169,7 @@ def task(
     timeout_s: float | None = None,
     keep: bool = False,
     intensity: float = 0.5,
-) -> Any:
+) -> TaskFunction | Callable[[Function], TaskFunction]:
     """Make a function a task: `@task` or `@task(kind="fft", size=len)`.
 
     `size` says how much work a call is: a number, or a function of the same arguments; by default the bytes of the

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from hybrid_ml_scheduler.execution.devices import Place
@@ -38,6 +38,7 @@ class ThreadEngine:
         self._stopping = False
         self._idle = threading.Event()
         self._made = 0
+        self._decide: Callable[[], None] = _nothing
 
     @property
     def workers(self) -> list[threading.Thread]:
@@ -58,6 +59,9 @@ class ThreadEngine:
         self._threads[self._made] = thread
         thread.start()
 
+    def wait_until_ready(self) -> None:
+        """Threads are ready when they are made."""
+
     def new_future(self) -> HybridFuture:
         """A future whose waiting tasks do not block the engine."""
         return HybridFuture(self.helping)
@@ -66,8 +70,9 @@ class ThreadEngine:
         """Whether a task or a callback of this engine is asking."""
         return getattr(_here, "engine", None) is self
 
-    def set_fetch(self, fetch: Fetch) -> None:
-        """Kept results are here already."""
+    def connect(self, fetch: Fetch, decide: Callable[[], None]) -> None:
+        """Kept results are here already; who decides about more tasks is remembered."""
+        self._decide = decide
 
     def prepare(self, work: Work) -> None:
         """Nothing is packed: threads share their memory."""
@@ -90,6 +95,8 @@ class ThreadEngine:
         while (work := tasks.get()) is not None:
             self._run(place, number, work)
             del work
+            if self._ledger.reserve:
+                self._decide()
             if _here.__dict__.pop("abandoned", False):
                 return  # its task outlived a time-out, and another thread has taken its place
 
@@ -185,3 +192,7 @@ class ThreadEngine:
 
     def close(self) -> None:
         """Nothing is held by an engine that never started."""
+
+
+def _nothing() -> None:
+    """Nobody decides yet."""

@@ -266,7 +266,7 @@ def _drained(numbers: deque[int]) -> list[int]:
 
 
 def _environment(place: Place, cores: tuple[int, ...]) -> dict[str, str]:
-    environment = dict(os.environ)
+    environment = {**os.environ, "HMS_DEVICE": place.device}
     if cores:
         environment.update({name: str(len(cores)) for name in _THREAD_VARIABLES})
     if place.device == "cuda":

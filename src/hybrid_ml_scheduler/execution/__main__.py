@@ -1,0 +1,116 @@
+"""`python -m hybrid_ml_scheduler.execution`: calibrate, run and validate on a machine with numpy, numba and torch."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from hybrid_ml_scheduler.core.errors import HmsError
+from hybrid_ml_scheduler.execution.calibration import Calibration, read_calibration, write_calibration
+from hybrid_ml_scheduler.execution.kinds import kinds_named, sizes_named
+from hybrid_ml_scheduler.execution.measuring import calibrated
+from hybrid_ml_scheduler.execution.real_runs import real_run
+from hybrid_ml_scheduler.execution.report import markdown, write_comparisons, write_json
+from hybrid_ml_scheduler.execution.study import Bench
+from hybrid_ml_scheduler.execution.validation import compared, fidelity, measured_cases, read_cases
+
+DEFAULT_POLICIES = ("hybrid_ml", "best_fixed", "cpu_only", "gpu_only")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one of the three; progress goes to stderr, the answer to stdout."""
+    given = _parser().parse_args(arguments)
+    try:
+        given.out.mkdir(parents=True, exist_ok=True)
+        calibration = _calibration(given)
+        {"calibrate": _calibrate, "run": _run, "validate": _validate}[given.command](given, calibration)
+    except HmsError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m hybrid_ml_scheduler.execution", description=__doc__)
+    parser.add_argument("command", choices=("calibrate", "run", "validate"))
+    parser.add_argument("--out", type=Path, default=Path("results/real"), help="folder for the results")
+    parser.add_argument("--device", action="append", help="a further device (cuda, numba); default: every CUDA GPU")
+    parser.add_argument("--workers", type=int, help="CPU workers; default: one for each core that is left")
+    parser.add_argument("--kind", action="append", help="a built-in kind; default: all")
+    parser.add_argument("--sizes", default="small", help="small (1 to 50 ms on a core) or large (10 to 500 ms)")
+    parser.add_argument("--measured", type=Path, help="validate: judge these real runs, of a measured.json")
+    parser.add_argument("--measure-only", action="store_true", help="validate: only run; judge elsewhere")
+    parser.add_argument("--draws", type=int, default=20, help="validate: simulated runs of each case")
+    parser.add_argument("--calibration", type=Path, help="a calibration made before; default: measure now")
+    parser.add_argument("--calibrate-seconds", type=float, default=40.0, help="how long to measure")
+    parser.add_argument("--seconds", type=float, default=20.0, help="length of a stream")
+    parser.add_argument("--strategy", action="append", help="default: hybrid_ml, best_fixed, cpu_only, gpu_only")
+    parser.add_argument("--load", type=float, action="append", help="1 = all tasks at once (default)")
+    parser.add_argument("--repeats", type=int, default=2, help="real runs of each case")
+    parser.add_argument("--seed", type=int, default=1)
+    return parser
+
+
+def _calibration(given: argparse.Namespace) -> Calibration:
+    if given.calibration is not None:
+        return read_calibration(given.calibration)
+    sizes = sizes_named(given.sizes, kinds_named(given.kind))
+    found = calibrated(sizes, given.workers, given.device, given.calibrate_seconds, _say)
+    write_calibration(found, given.out / "calibration.json")
+    return found
+
+
+def _calibrate(given: argparse.Namespace, calibration: Calibration) -> None:
+    rows = [
+        {"device": device, "kind": kind, "slower while others are busy": factor.value, "±": 1.64 * factor.spread}
+        for device, kinds in calibration.cross.items()
+        for kind, factor in kinds.items()
+    ]
+    print(markdown(rows))
+    print(f"pause between tasks {calibration.gap_s * 1e6:.0f} µs, drift {calibration.drift:.1%}")
+
+
+def _run(given: argparse.Namespace, calibration: Calibration) -> None:
+    found = real_run(
+        calibration,
+        given.strategy or DEFAULT_POLICIES,
+        devices=given.device,
+        load=(given.load or [1.0])[0],
+        seconds=given.seconds,
+        repeats=given.repeats,
+        seed=given.seed,
+        say=_say,
+    )
+    found.write(given.out)
+    print(found.table())
+
+
+def _validate(given: argparse.Namespace, calibration: Calibration) -> None:
+    policies, loads = given.strategy or DEFAULT_POLICIES, given.load or [0.5, 0.8, 1.0]
+    if given.measured is not None:
+        cases = read_cases(given.measured)
+    else:
+        cases = []
+        with Bench(calibration, calibration.devices["cpu"], given.device) as bench:
+            found = measured_cases(bench, calibration, loads, policies, given.repeats, given.seconds, _say)
+            for case in found:
+                cases.append(case)
+                write_json(given.out / "measured.json", cases)  # whatever happens next, this much is known
+    if given.measure_only:
+        return
+    rows = compared(cases, calibration, given.draws)
+    write_comparisons(given.out / "validation.csv", rows)
+    verdict = {"machine": dict(calibration.machine), "devices": dict(calibration.devices), **fidelity(rows)}
+    write_json(given.out / "validation.json", verdict)
+    print(json.dumps(verdict, indent=1))
+
+
+def _say(label: str, done: int, total: int) -> None:
+    print(f"{done:>4}/{total} {label}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

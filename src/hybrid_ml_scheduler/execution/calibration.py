@@ -1,0 +1,118 @@
+"""What was measured of a machine: every kind alone, and by how much the devices slow each other down.
+
+A calibration is plain data in a JSON file with a format number. It is made by `measuring`, used by the model of a run,
+and says for which kinds, devices and loads it speaks.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from hybrid_ml_scheduler.core.errors import ProfileError
+from hybrid_ml_scheduler.execution.devices import CPU
+
+__all__ = ["Calibration", "Factor", "read_calibration", "write_calibration"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Factor:
+    """How much slower a kind is while others are busy: the geometric mean, its uncertainty (of the logarithm), runs."""
+
+    value: float
+    spread: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """All that the model needs to know of a machine and its kinds.
+
+    `alone_s[device][kind][size]` are medians; `cross[device][kind]` is the slowdown while the other class of devices is
+    busy, `within[kind]` while all CPU workers are; `residuals[device][kind]` are quantiles of what no factor explains.
+    `drift` is how much the whole machine changes from one stretch of seconds to the next.
+    """
+
+    machine: Mapping[str, str]
+    devices: Mapping[str, int]
+    kinds: tuple[str, ...]
+    alone_s: Mapping[str, Mapping[str, Mapping[str, float]]]
+    cross: Mapping[str, Mapping[str, Factor]]
+    within: Mapping[str, Factor]
+    residuals: Mapping[str, Mapping[str, tuple[float, ...]]]
+    gap_s: float
+    delay_s: float
+    drift: float
+
+    def seconds(self, device: str, kind: str, size: float) -> float | None:
+        """The median seconds of a task alone; None where the device has no implementation."""
+        by_size = self.alone_s.get(device, {}).get(kind)
+        return None if by_size is None else by_size[str(int(size))]
+
+    @property
+    def sizes(self) -> dict[str, tuple[int, ...]]:
+        """The sizes that were measured, kind by kind."""
+        return {kind: tuple(int(size) for size in self.alone_s[CPU][kind]) for kind in self.kinds}
+
+    def observations(self) -> list[tuple[str, str, float, float]]:
+        """The measurements as an executor learns them, slowed down as in a busy machine."""
+        found = []
+        for device, kinds in self.alone_s.items():
+            for kind, sizes in kinds.items():
+                factor = self.busy_factor(device, kind)
+                found += [
+                    (kind, device, float(size), seconds * factor) for size, seconds in sizes.items() for _ in range(4)
+                ]
+        return found
+
+    def busy_factor(self, device: str, kind: str) -> float:
+        """How much slower a kind is on a machine that is busy everywhere."""
+        factor = self.cross[device][kind].value if kind in self.cross.get(device, {}) else 1.0
+        if device == CPU and kind in self.within:
+            factor *= self.within[kind].value
+        return factor
+
+
+def write_calibration(calibration: Calibration, path: Path) -> None:
+    """Write the file whole or not at all."""
+    content = {"format": FORMAT, **asdict(calibration)}
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    part.replace(path)
+
+
+def read_calibration(path: Path) -> Calibration:
+    """Read a calibration; anything else is refused in one sentence."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ProfileError(f"{path}: this calibration cannot be read ({error}).") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ProfileError(f"{path}: this is no calibration of format {FORMAT}; make one with `hms calibrate`.")
+    try:
+        return _from_mapping(content)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ProfileError(f"{path}: the calibration is damaged ({type(error).__name__}: {error}).") from error
+
+
+def _from_mapping(content: dict[str, Any]) -> Calibration:
+    values = {field.name: content[field.name] for field in fields(Calibration)}
+    values["kinds"] = tuple(values["kinds"])
+    values["cross"] = {
+        device: {kind: Factor(**factor) for kind, factor in kinds.items()} for device, kinds in content["cross"].items()
+    }
+    values["within"] = {kind: Factor(**factor) for kind, factor in content["within"].items()}
+    values["residuals"] = {
+        device: {kind: tuple(map(float, row)) for kind, row in kinds.items()}
+        for device, kinds in content["residuals"].items()
+    }
+    for name in ("gap_s", "delay_s", "drift"):
+        if not 0.0 <= values[name] < math.inf:
+            raise ValueError(f"{name} = {values[name]}")
+    return Calibration(**values)

@@ -1,0 +1,87 @@
+"""Running a stream of built-in tasks for real."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hybrid_ml_scheduler.core.protocols import Scheduler
+from hybrid_ml_scheduler.execution.devices import Device
+from hybrid_ml_scheduler.execution.executor import HybridExecutor
+from hybrid_ml_scheduler.execution.kinds import KINDS, Sizes, warm_up
+from hybrid_ml_scheduler.execution.options import ExecutorOptions
+from hybrid_ml_scheduler.execution.run_result import RunResult
+from hybrid_ml_scheduler.execution.streams import RealStream
+from hybrid_ml_scheduler.execution.work import TaskRecord
+
+__all__ = ["Observations", "measured", "ready_executor"]
+
+Observations = Sequence[tuple[str, str, float, float]]
+# Below this a sleep may oversleep by more than it sleeps: the last moment is waited for in a loop.
+_SPIN_S = 0.0005
+
+
+def ready_executor(
+    strategy: str | Scheduler,
+    sizes: Sizes,
+    max_workers: int | None,
+    devices: Sequence[Device | str] | None,
+    known: Observations = (),
+) -> HybridExecutor:
+    """An executor whose workers have all run every kind once, so that nothing is cold."""
+    options = ExecutorOptions(
+        store="", initializer=warm_up, initargs=(dict(sizes),), history=10_000_000, queue_limit=10**9
+    )
+    executor = HybridExecutor(max_workers, devices=devices, strategy=strategy, options=options)
+    executor.durations.learn(known)
+    executor.wait_until_ready()
+    return executor
+
+
+def measured(
+    executor: HybridExecutor, tasks: RealStream, progress: Callable[[int, int], Any] | None = None
+) -> RunResult:
+    """Submit every task at its moment and wait for the last one."""
+    functions = [KINDS[name] for name in tasks.names()]
+    sizes = [int(size) for size in tasks.size.tolist()]
+    before = executor.next_task_id
+    base_s = executor.now_s() + 0.01
+    futures = []
+    for function, size, arrival in zip(functions, sizes, tasks.arrival_s.tolist(), strict=True):
+        _wait_until(executor, base_s + arrival)
+        futures.append(executor.submit(function, size))
+        if progress is not None and len(futures) % 64 == 0:
+            progress(len(futures), len(tasks))
+    for future in futures:
+        future.exception()
+    mine = {record.task_id - before: record for record in executor.records() if record.task_id >= before}
+    return _result(executor, tasks, base_s, mine)
+
+
+def _wait_until(executor: HybridExecutor, moment_s: float) -> None:
+    while (left := moment_s - executor.now_s()) > 0.0:
+        time.sleep(left - _SPIN_S if left > 2 * _SPIN_S else 0.0)
+
+
+def _result(executor: HybridExecutor, tasks: RealStream, base_s: float, found: dict[int, TaskRecord]) -> RunResult:
+    names = executor.place_names
+    count = len(tasks)
+    start, finish = np.full(count, np.nan), np.full(count, np.nan)
+    place, worker = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    for row, record in found.items():
+        if record.state == "done":
+            start[row], finish[row] = record.started_s - base_s, record.finished_s - base_s
+            place[row], worker[row] = names.index(record.place), record.worker
+    return RunResult(
+        strategy=executor.strategy.name,
+        source="measured",
+        place_names=names,
+        arrival_s=np.asarray(tasks.arrival_s),
+        start_s=start,
+        finish_s=finish,
+        place=place,
+        worker=worker,
+    )

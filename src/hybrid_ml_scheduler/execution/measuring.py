@@ -1,0 +1,223 @@
+"""Calibrating: every kind alone on every device, then all CPU workers together, then everything together."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.execution.calibration import Calibration, Factor
+from hybrid_ml_scheduler.execution.devices import CPU, Device, node_devices
+from hybrid_ml_scheduler.execution.executor import HybridExecutor
+from hybrid_ml_scheduler.execution.kinds import KINDS, Sizes
+from hybrid_ml_scheduler.execution.measured_run import ready_executor
+from hybrid_ml_scheduler.execution.pinned import Pinned
+from hybrid_ml_scheduler.execution.work import TaskRecord
+from hybrid_ml_scheduler.hardware.machine import cpu_model, usable_cores
+
+__all__ = ["calibrated"]
+
+Say = Callable[[str, int, int], Any]
+_QUANTILES = 41
+_BLOCK_S = 2.0
+# Tasks that wait for each worker while all are kept busy: enough for the shortest kinds.
+_QUEUED = 60
+
+
+@dataclass(slots=True)
+class _Measuring:
+    """The executor under measurement and what was found so far."""
+
+    executor: HybridExecutor
+    pinned: Pinned
+    sizes: Sizes
+    devices: dict[str, int]
+    alone: dict[tuple[str, str, int], float]
+
+
+def calibrated(
+    sizes: Sizes,
+    max_workers: int | None = None,
+    devices: Sequence[Device | str] | None = None,
+    seconds: float = 30.0,
+    say: Say | None = None,
+) -> Calibration:
+    """Measure for about so many seconds."""
+    say = say or _silent
+    node = node_devices(max_workers, devices)
+    pinned = Pinned(0)
+    with ready_executor(pinned, sizes, max_workers, devices) as executor:
+        state = _Measuring(executor, pinned, sizes, {device.name: device.workers for device in node}, {})
+        first = _alone(state, seconds * 0.3, say)
+        delay_s = statistics.median(record.started_s - record.submitted_s for record in first)
+        crowds: dict[str, list[TaskRecord]] = {}
+        if state.devices[CPU] > 1:
+            say("all CPU workers together", 1, 3)
+            crowds["within"] = _together(state, seconds * 0.2, with_devices=False)
+        say("all devices together", 2, 3)
+        crowds["cross"] = _together(state, seconds * 0.3, with_devices=True)
+        say("alone once more", 3, 3)
+        _alone(state, seconds * 0.2, _silent)
+    return _calibration(state, crowds, delay_s)
+
+
+def _silent(label: str, done: int, total: int) -> None:
+    """Say nothing."""
+
+
+def _places(state: _Measuring) -> list[tuple[int, str]]:
+    """The first place of every device."""
+    seen: dict[str, int] = {}
+    for index, name in enumerate(state.executor.place_names):
+        device = CPU if index == 0 else name.rsplit("_", 1)[0]
+        seen.setdefault(device, index)
+    return [(index, device) for device, index in seen.items()]
+
+
+def _alone(state: _Measuring, seconds: float, say: Say) -> list[TaskRecord]:
+    """One task at a time; the least of the medians of the two passes counts, since noise only adds."""
+    cases = [
+        (index, device, kind, size)
+        for index, device in _places(state)
+        for kind in state.sizes
+        if device in KINDS[kind].implementations
+        for size in state.sizes[kind]
+    ]
+    records: list[TaskRecord] = []
+    for done, (index, device, kind, size) in enumerate(cases):
+        say(f"{kind} of size {size} alone on {device}", done, len(cases))
+        state.pinned.place = index
+        found = _repeated(state.executor, kind, size, seconds / len(cases))
+        median = statistics.median(record.seconds for record in found)
+        key = (device, kind, size)
+        state.alone[key] = min(state.alone.get(key, math.inf), median)
+        records += found
+    return records
+
+
+def _repeated(executor: HybridExecutor, kind: str, size: int, seconds: float) -> list[TaskRecord]:
+    until = executor.now_s() + seconds
+    for done in range(1, 401):
+        executor.submit(KINDS[kind], size).result()
+        if done >= 3 and executor.now_s() > until:
+            break
+    return executor.records()[-done:]
+
+
+def _together(state: _Measuring, seconds: float, with_devices: bool) -> list[TaskRecord]:
+    """Keep every worker of the chosen devices busy with a random mixture of what it can do."""
+    executor, rng = state.executor, stream(0, "execution", "calibration")
+    first, until = executor.next_task_id, executor.now_s() + seconds
+    waiting: dict[int, list[Any]] = defaultdict(list)
+    names = executor.place_names
+    chosen = range(len(names)) if with_devices else range(1)
+    while executor.now_s() < until:
+        for place in chosen:
+            device = CPU if place == 0 else names[place].rsplit("_", 1)[0]
+            able = [kind for kind in state.sizes if device in KINDS[kind].implementations]
+            waiting[place] = [future for future in waiting[place] if not future.done()]
+            state.pinned.place = place
+            while able and len(waiting[place]) < _QUEUED * (state.devices[CPU] if place == 0 else 1):
+                kind = able[int(rng.integers(len(able)))]
+                size = state.sizes[kind][int(rng.integers(len(state.sizes[kind])))]
+                waiting[place].append(executor.submit(KINDS[kind], size))
+        time.sleep(0.005)
+    for futures in waiting.values():
+        for future in futures:
+            future.exception()
+    # The tail, where some have run dry, is not together any more.
+    return [record for record in executor.records() if record.task_id >= first and record.finished_s < until]
+
+
+def _device(record: TaskRecord) -> str:
+    return CPU if record.place == CPU else record.place.rsplit("_", 1)[0]
+
+
+def _excess(state: _Measuring, record: TaskRecord) -> float:
+    """Logarithm of measured seconds over seconds alone."""
+    return math.log(record.seconds / state.alone[_device(record), record.kind, int(record.size)])
+
+
+def _factors(state: _Measuring, records: list[TaskRecord], floor: dict[str, Factor]) -> dict[str, dict[str, Factor]]:
+    """By device and kind, over what is explained already (`floor`, for the CPU)."""
+    groups: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for record in records:
+        device = _device(record)
+        known = math.log(floor[record.kind].value) if device == CPU and record.kind in floor else 0.0
+        groups[device, record.kind].append(_excess(state, record) - known)
+    found: dict[str, dict[str, Factor]] = defaultdict(dict)
+    for (device, kind), values in groups.items():
+        spread = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.5
+        mean = statistics.fmean(values)
+        found[device][kind] = Factor(value=max(math.exp(mean), 1.0), spread=spread, runs=len(values))
+    return dict(found)
+
+
+def _calibration(state: _Measuring, crowds: dict[str, list[TaskRecord]], delay_s: float) -> Calibration:
+    within = _factors(state, crowds.get("within", []), {}).get(CPU, {})
+    cross = _factors(state, crowds["cross"], within)
+    residuals: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    blocks: dict[int, list[float]] = defaultdict(list)
+    for record in crowds["cross"]:
+        device = _device(record)
+        known = math.log(cross[device][record.kind].value)
+        known += math.log(within[record.kind].value) if device == CPU and record.kind in within else 0.0
+        rest = _excess(state, record) - known
+        residuals[device][record.kind].append(rest)
+        blocks[int(record.finished_s / _BLOCK_S)].append(rest)
+    means = [statistics.fmean(block) for block in blocks.values() if len(block) >= 10]
+    levels = np.linspace(0.5 / _QUANTILES, 1.0 - 0.5 / _QUANTILES, _QUANTILES)
+    return Calibration(
+        machine={"cpu": cpu_model(), "cores": str(usable_cores()), "gpu": _gpu_name(state.devices)},
+        devices=state.devices,
+        kinds=tuple(state.sizes),
+        alone_s=_nested(state.alone),
+        cross=cross,
+        within=within,
+        residuals={
+            device: {kind: tuple(np.quantile(values, levels).tolist()) for kind, values in kinds.items()}
+            for device, kinds in residuals.items()
+        },
+        gap_s=_gap_s(crowds["cross"]),
+        delay_s=max(delay_s, 0.0),
+        drift=statistics.stdev(means) if len(means) > 2 else 0.02,
+    )
+
+
+def _nested(alone: dict[tuple[str, str, int], float]) -> dict[str, dict[str, dict[str, float]]]:
+    found: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    for (device, kind, size), seconds in alone.items():
+        found[device][kind][str(size)] = seconds
+    return {device: {kind: dict(sizes) for kind, sizes in kinds.items()} for device, kinds in found.items()}
+
+
+def _gap_s(records: list[TaskRecord]) -> float:
+    """The median pause of a worker between two tasks while others wait."""
+    by_worker: dict[int, list[TaskRecord]] = defaultdict(list)
+    for record in records:
+        by_worker[record.worker].append(record)
+    gaps = []
+    for mine in by_worker.values():
+        mine.sort(key=lambda record: record.started_s)
+        gaps += [
+            later.started_s - earlier.finished_s
+            for earlier, later in pairwise(mine)
+            if later.submitted_s < earlier.finished_s
+        ]
+    return max(statistics.median(gaps), 0.0) if gaps else 0.0
+
+
+def _gpu_name(devices: dict[str, int]) -> str:
+    if "cuda" not in devices:
+        return "none"
+    import torch
+
+    return str(torch.cuda.get_device_name(0))

@@ -1,0 +1,175 @@
+"""The same stream in the model: the executor's own placement on a simulated clock, seconds from a calibration."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+import numpy as np
+
+from hybrid_ml_scheduler.cluster.interference import rescale
+from hybrid_ml_scheduler.core.protocols import Scheduler
+from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.execution.calibration import Calibration
+from hybrid_ml_scheduler.execution.devices import CPU, Device, Place, places
+from hybrid_ml_scheduler.execution.durations import LearnedDurations
+from hybrid_ml_scheduler.execution.futures import HybridFuture
+from hybrid_ml_scheduler.execution.kinds import KINDS
+from hybrid_ml_scheduler.execution.placement import Placer
+from hybrid_ml_scheduler.execution.reserve import Reserve
+from hybrid_ml_scheduler.execution.run_result import RunResult
+from hybrid_ml_scheduler.execution.streams import RealStream
+from hybrid_ml_scheduler.execution.work import Work
+
+__all__ = ["modelled"]
+
+_NOBODY = HybridFuture()
+
+
+def modelled(
+    tasks: RealStream,
+    calibration: Calibration,
+    strategy: Scheduler,
+    *,
+    seed: int = 0,
+    knows: bool = True,
+    uncertain: bool = True,
+) -> RunResult:
+    """Simulate one run; with `uncertain`, factors, drift and residuals are drawn, otherwise they are at their means."""
+    devices = [Device(name=name, workers=workers) for name, workers in calibration.devices.items()]
+    node = places(devices)
+    durations = LearnedDurations([place.device for place in node])
+    if knows:
+        durations.learn(calibration.observations())
+    placer = Placer(strategy, node, durations, seed=0)
+    rng = stream(seed, "execution", "model") if uncertain else None
+    return _Clock(tasks, calibration, placer, node, rng).run()
+
+
+class _Clock:
+    """Servers with running parts, queues of places, and the order of events."""
+
+    def __init__(
+        self,
+        tasks: RealStream,
+        calibration: Calibration,
+        placer: Placer,
+        node: tuple[Place, ...],
+        rng: np.random.Generator | None,
+    ) -> None:
+        self._tasks, self._calibration, self._placer, self._node = tasks, calibration, placer, node
+        self._slots = node[0].workers
+        servers = self._slots + len(node) - 1
+        self._row = np.full(servers, -1)
+        self._left, self._slower, self._since = np.zeros(servers), np.ones(servers), np.zeros(servers)
+        self._queues: list[deque[int]] = [deque() for _ in node]
+        self._work: list[Work] = []
+        self._reserve = Reserve(placer)
+        self._rng = rng
+        self._drift = math.exp(calibration.drift * rng.standard_normal()) if rng is not None else 1.0
+        self._factors = self._drawn_factors()
+        self._kind_of_row = np.asarray(tasks.kind)
+        count = len(tasks)
+        self._start, self._finish = np.full(count, np.nan), np.full(count, np.nan)
+        self._place, self._worker = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+
+    def _drawn_factors(self) -> tuple[FloatColumn, FloatColumn, FloatColumn]:
+        calibration, kinds = self._calibration, self._tasks.kinds
+        others = [device for device in calibration.devices if device != CPU]
+        columns = [np.ones(len(kinds)) for _ in range(3)]
+        for code, kind in enumerate(kinds):
+            tables = (
+                calibration.cross.get(CPU, {}),
+                calibration.cross.get(others[0], {}) if others else {},
+                calibration.within,
+            )
+            for column, table in zip(columns, tables, strict=True):
+                if kind in table:
+                    luck = 0.0 if self._rng is None else table[kind].spread * self._rng.standard_normal()
+                    column[code] = max(table[kind].value * math.exp(luck), 1.0)
+        return columns[0], columns[1], columns[2]
+
+    def run(self) -> RunResult:
+        """Let every task arrive, run and end."""
+        arrivals, names = self._tasks.arrival_s.tolist(), self._tasks.names()
+        arrived, count = 0, len(arrivals)
+        while True:
+            ends = np.where(self._row >= 0, self._since + self._left * self._slower, math.inf)
+            server = int(np.argmin(ends))
+            moment = float(ends[server])
+            if arrived < count and arrivals[arrived] < moment:
+                moment = arrivals[arrived]
+                self._arrive(arrived, names[arrived], moment)
+                arrived += 1
+            elif math.isinf(moment):
+                return self._result()
+            else:
+                self._end(server, moment)
+                for work, _ in self._reserve.refill(moment) if self._reserve else ():
+                    self._queued(work)
+            self._begin(moment)
+            rescale(
+                moment, self._slots, self._row, self._left, self._slower, self._since, self._kind_of_row, *self._factors
+            )
+
+    def _arrive(self, row: int, kind: str, moment: float) -> None:
+        work = Work(_NOBODY, KINDS[kind], (), {})
+        work.kind, work.size, work.task_id, work.options = kind, float(self._tasks.size[row]), row, KINDS[kind].chosen
+        work.submitted_s = moment
+        self._work.append(work)
+        chosen = self._reserve.offer(work, moment)
+        if chosen is not None:
+            work.place = chosen.place
+            self._placer.loads[work.place].add(work)
+            self._queued(work)
+
+    def _queued(self, work: Work) -> None:
+        self._queues[work.place].append(work.task_id)
+        self._place[work.task_id] = work.place
+
+    def _begin(self, moment: float) -> None:
+        for server in np.flatnonzero(self._row < 0).tolist():
+            queue = self._queues[0 if server < self._slots else server - self._slots + 1]
+            if not queue:
+                continue
+            row = queue.popleft()
+            work = self._work[row]
+            work.started_s = moment
+            self._placer.loads[work.place].running[id(work)] = work
+            pause = self._calibration.gap_s if moment > work.submitted_s else self._calibration.delay_s
+            self._row[server], self._since[server], self._slower[server] = row, moment, 1.0
+            self._left[server] = pause + self._seconds(work)
+            self._start[row], self._worker[row] = moment + pause, server
+
+    def _seconds(self, work: Work) -> float:
+        device = self._node[work.place].device
+        alone = self._calibration.seconds(device, work.kind, work.size)
+        assert alone is not None
+        return alone * self._drift * math.exp(self._residual(device, work.kind))
+
+    def _residual(self, device: str, kind: str) -> float:
+        row = self._calibration.residuals.get(device, {}).get(kind, (0.0,))
+        if self._rng is None:
+            return math.log(sum(math.exp(value) for value in row) / len(row))
+        return row[int(self._rng.integers(len(row)))]
+
+    def _end(self, server: int, moment: float) -> None:
+        row = int(self._row[server])
+        work = self._work[row]
+        self._row[server] = -1
+        self._finish[row] = moment
+        self._placer.loads[work.place].remove(work)
+        self._placer.learn(work, moment - float(self._start[row]), moment, cold=False)
+
+    def _result(self) -> RunResult:
+        return RunResult(
+            strategy=self._placer.strategy.name,
+            source="modelled",
+            place_names=tuple(place.name for place in self._node),
+            arrival_s=np.asarray(self._tasks.arrival_s),
+            start_s=self._start,
+            finish_s=self._finish,
+            place=self._place,
+            worker=self._worker,
+        )

@@ -1,0 +1,126 @@
+"""A real run is a run: strategies on one stream, repeated and paired, with its bound and what would have been."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hybrid_ml_scheduler.execution.calibration import Calibration, write_calibration
+from hybrid_ml_scheduler.execution.devices import Device
+from hybrid_ml_scheduler.execution.modelled_run import modelled
+from hybrid_ml_scheduler.execution.report import markdown, write_json, write_tasks, write_trace
+from hybrid_ml_scheduler.execution.run_result import RunResult
+from hybrid_ml_scheduler.execution.streams import RealStream
+from hybrid_ml_scheduler.execution.study import Bench, bound, made, stream_of_length
+
+__all__ = ["RealRun", "real_run"]
+
+Say = Callable[[str, int, int], Any]
+# Two-sided 95 % points of Student's t for 1 to 10 degrees of freedom, then of the normal law.
+_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RealRun:
+    """Measured runs by strategy and repeat, the same tasks in the model, and the proven bound."""
+
+    tasks: RealStream
+    calibration: Calibration
+    load: float
+    measured: dict[str, list[RunResult]]
+    would_have_been: dict[str, RunResult]
+    bound_s: float
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table: means with 95 % intervals, the gap to the bound, and the model's word on every strategy."""
+        best = next(iter(self.measured))
+        found = []
+        for name, modelled_run in self.would_have_been.items():
+            runs = [run.summary() for run in self.measured.get(name, [])]
+            spans = [run["makespan_s"] for run in runs]
+            row: dict[str, Any] = {"strategy": name, "runs": len(runs)}
+            row["makespan_s"] = statistics.fmean(spans) if runs else "-"
+            row["±"] = half_width(spans) if len(spans) > 1 else "-"
+            row["mean_latency_s"] = statistics.fmean(run["mean_latency_s"] for run in runs) if runs else "-"
+            row["p95_latency_s"] = statistics.fmean(run["p95_latency_s"] for run in runs) if runs else "-"
+            row["gap to bound"] = row["makespan_s"] / self.bound_s - 1.0 if runs else "-"
+            row[f"÷ {best}"] = self._ratio(name, best) if runs else "-"
+            row["modelled makespan_s"] = modelled_run.makespan_s
+            found.append(row)
+        return found
+
+    def _ratio(self, name: str, best: str) -> str:
+        """Paired by repeat: the mean of the ratios with its interval."""
+        pairs = zip(self.measured[name], self.measured[best], strict=True)
+        ratios = [ours.makespan_s / theirs.makespan_s for ours, theirs in pairs]
+        width = f" ± {half_width(ratios):.2f}" if len(ratios) > 1 else ""
+        return f"{statistics.fmean(ratios):.2f}{width}"
+
+    def table(self) -> str:
+        """The table as Markdown."""
+        return markdown(self.rows())
+
+    def write(self, folder: Path) -> None:
+        """The results folder: summary, calibration, every task, the trace and the table."""
+        folder.mkdir(parents=True, exist_ok=True)
+        everything = [run for runs in self.measured.values() for run in runs]
+        summary = {
+            "source": "measured",
+            "machine": dict(self.calibration.machine),
+            "devices": dict(self.calibration.devices),
+            "load": self.load,
+            "seed": self.tasks.seed,
+            "tasks": len(self.tasks),
+            "bound_s": self.bound_s,
+            "rows": self.rows(),
+        }
+        write_json(folder / "run.json", summary)
+        write_calibration(self.calibration, folder / "calibration.json")
+        write_tasks(folder / "tasks.csv", self.tasks, [*everything, *self.would_have_been.values()])
+        write_trace(folder / "trace.json", self.tasks, [*everything, *self.would_have_been.values()])
+        (folder / "table.md").write_text(self.table() + "\n", encoding="utf-8")
+
+
+def half_width(values: Sequence[float]) -> float:
+    """Half of the 95 % interval of a mean."""
+    point = _STUDENT[len(values) - 2] if len(values) - 2 < len(_STUDENT) else 1.96
+    return point * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def real_run(
+    calibration: Calibration,
+    strategies: Sequence[str],
+    *,
+    devices: Sequence[Device | str] | None,
+    load: float = 1.0,
+    seconds: float = 20.0,
+    repeats: int = 1,
+    seed: int = 1,
+    say: Say,
+) -> RealRun:
+    """Run one stream with every strategy by turns, each starting ignorant; the model knows the calibration."""
+    tasks = stream_of_length(calibration, seconds, load, seed)
+    measured: dict[str, list[RunResult]] = {name: [] for name in strategies}
+    total = repeats * len(strategies)
+    with Bench(calibration, calibration.devices["cpu"], devices) as bench:
+        for repeat in range(repeats):
+            for turn, name in enumerate(strategies):
+                say(f"{name}, run {repeat + 1}", repeat * len(strategies) + turn, total)
+                measured[name].append(bench.run(name, tasks, knows=False))
+    others = [name for name in ("earliest_device", "cpu_only", "gpu_only", "round_robin") if name not in strategies]
+    model = {
+        name: modelled(tasks, calibration, made(name, tasks, calibration), knows=False, uncertain=False)
+        for name in (*strategies, *others)
+    }
+    return RealRun(
+        tasks=tasks,
+        calibration=calibration,
+        load=load,
+        measured=measured,
+        would_have_been=model,
+        bound_s=bound(tasks, calibration).makespan_s,
+    )

@@ -1,0 +1,108 @@
+"""Tasks that are not decided yet: while every device has enough to do, deciding can wait until more is known.
+
+A task is decided at once while some device that can run it has room. Otherwise it stays here, and when a device has
+room, of each kind's first task the one is taken that gains most by this device, and the strategy is asked about it:
+once, as about any task. The backlogs it is shown hold what waits here for other devices too.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from hybrid_ml_scheduler.execution.load import PlaceLoad
+from hybrid_ml_scheduler.execution.placement import Placement, Placer
+from hybrid_ml_scheduler.execution.work import Work
+
+__all__ = ["Reserve"]
+
+# A worker has enough with one task running and one ahead, or with this much believed work.
+_DEPTH = 2
+_ENOUGH_S = 0.004
+_MOST = 64
+_ASKED_AT_ONCE = 32
+
+
+class Reserve:
+    """Undecided tasks by kind, in order of submission; its owner holds the lock."""
+
+    def __init__(self, placer: Placer) -> None:
+        self._placer = placer
+        self._kinds: dict[str, deque[Work]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def offer(self, work: Work, now_s: float) -> Placement | None:
+        """The decision about a new task, or None if it waits here."""
+        able = self._placer.places_of(work)
+        if len(able) < 2 or work.affinity is not None or any(_has_room(self._placer.loads[one]) for one in able):
+            return self._placer.place(work, now_s, self._waiting_s())
+        self._kinds.setdefault(work.kind, deque()).append(work)
+        self._count += 1
+        return None
+
+    def refill(self, now_s: float) -> list[tuple[Work, Placement]]:
+        """Decide about tasks for every device that has room; their places are promised by the caller, one by one."""
+        found: list[tuple[Work, Placement]] = []
+        for load in self._placer.loads:
+            while self._count and _has_room(load) and len(found) < _ASKED_AT_ONCE:
+                work = self._most_gain(load.place.index)
+                if work is None:
+                    break
+                waiting_s = self._waiting_s()
+                if waiting_s is not None:
+                    waiting_s[load.place.index] = 0.0  # here it is this task's turn
+                chosen = self._placer.place(work, now_s, waiting_s)
+                if chosen.fraction >= 1.0:
+                    work.place = chosen.place
+                    self._placer.loads[chosen.place].add(work)
+                found.append((work, chosen))
+        return found
+
+    def cancel(self) -> list[Work]:
+        """Take everything out, undecided."""
+        works = [work for queue in self._kinds.values() for work in queue]
+        self._kinds.clear()
+        self._count = 0
+        return works
+
+    def _most_gain(self, place: int) -> Work | None:
+        """Of the first task of each kind the one that is faster here by most, compared with its best other device."""
+        best: tuple[float, str] | None = None
+        for kind, queue in self._kinds.items():
+            believed = self._placer.believed_s(queue[0])
+            if place in believed:
+                elsewhere = min(seconds for other, seconds in believed.items() if other != place)
+                gain = elsewhere / believed[place]
+                if best is None or gain > best[0]:
+                    best = (gain, kind)
+        if best is None:
+            return None
+        queue = self._kinds[best[1]]
+        work = queue.popleft()
+        self._count -= 1
+        if not queue:
+            del self._kinds[best[1]]
+        return work
+
+    def _waiting_s(self) -> list[float] | None:
+        """Believed seconds of what waits here for each place; as many tasks of a kind as of its first one."""
+        if not self._count:
+            return None
+        waiting = [0.0] * len(self._placer.loads)
+        for queue in self._kinds.values():
+            believed = self._placer.believed_s(queue[0])
+            fastest = min(believed.values())
+            sharing = [place for place, seconds in believed.items() if seconds <= fastest]
+            for place in sharing:
+                workers = self._placer.loads[place].place.workers
+                waiting[place] += len(queue) * fastest / len(sharing) / workers
+        return waiting
+
+
+def _has_room(load: PlaceLoad) -> bool:
+    workers = load.place.workers
+    return load.unfinished < _DEPTH * workers or (
+        load.promised_s < _ENOUGH_S * workers and load.unfinished < 64 * workers
+    )

@@ -1,0 +1,50 @@
+"""One run of a stream, measured or modelled, as columns in the order of the stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+
+__all__ = ["RunResult"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RunResult:
+    """When and where every task ran; `place` 0 is the CPU. `source` is `measured` or `modelled`."""
+
+    strategy: str
+    source: str
+    place_names: tuple[str, ...]
+    arrival_s: FloatColumn
+    start_s: FloatColumn
+    finish_s: FloatColumn
+    place: IntColumn
+    worker: IntColumn
+
+    @property
+    def makespan_s(self) -> float:
+        """From the first arrival to the last finish."""
+        return float(np.nanmax(self.finish_s) - self.arrival_s[0])
+
+    @property
+    def latency_s(self) -> FloatColumn:
+        """From planned arrival to finish, task by task."""
+        latency: FloatColumn = self.finish_s - self.arrival_s
+        return latency
+
+    def summary(self) -> dict[str, float]:
+        """The headline figures."""
+        latency = self.latency_s[np.isfinite(self.finish_s)]
+        busy = self.finish_s - self.start_s
+        return {
+            "makespan_s": self.makespan_s,
+            "mean_latency_s": float(latency.mean()),
+            "p95_latency_s": float(np.percentile(latency, 95)),
+            "device_seconds": float(np.nansum(busy)),
+            "tasks": float(len(self.finish_s)),
+            "failed": float(np.isnan(self.finish_s).sum()),
+            **{f"share_{name}": float((self.place == place).mean()) for place, name in enumerate(self.place_names)},
+        }

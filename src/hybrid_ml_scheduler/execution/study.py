@@ -1,0 +1,132 @@
+"""Streams at a load on one machine: strategies by turns, measured and modelled, with what would have been possible."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hybrid_ml_scheduler.cluster.bounds import Certificate, area_bound_s, certificate
+from hybrid_ml_scheduler.core.protocols import Scheduler
+from hybrid_ml_scheduler.core.tasks import TaskBatch
+from hybrid_ml_scheduler.execution.calibration import Calibration
+from hybrid_ml_scheduler.execution.devices import CPU, Device
+from hybrid_ml_scheduler.execution.estimator import NEVER_S
+from hybrid_ml_scheduler.execution.measured_run import measured, ready_executor
+from hybrid_ml_scheduler.execution.pinned import FixedByKind, Switching
+from hybrid_ml_scheduler.execution.placement import strategy_of
+from hybrid_ml_scheduler.execution.run_result import RunResult
+from hybrid_ml_scheduler.execution.streams import RealStream, drawn_stream
+from hybrid_ml_scheduler.physics.node import Gpu, Node
+
+__all__ = ["Bench", "best_fixed", "bound", "capacity", "stream_of_length"]
+
+BEST_FIXED = "best_fixed"
+
+
+class Bench:
+    """One executor on which strategy after strategy runs stream after stream."""
+
+    def __init__(
+        self, calibration: Calibration, max_workers: int | None, devices: Sequence[Device | str] | None
+    ) -> None:
+        self._calibration = calibration
+        self._switch = Switching(strategy_of("cpu_only"))
+        self._executor = ready_executor(self._switch, calibration.sizes, max_workers, devices)
+
+    def __enter__(self) -> Bench:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._executor.shutdown()
+
+    def run(
+        self, name: str, tasks: RealStream, *, knows: bool = True, progress: Callable[[int, int], Any] | None = None
+    ) -> RunResult:
+        """Run a stream with a strategy that starts with the calibration's knowledge, or ignorant."""
+        self._switch.use(made(name, tasks, self._calibration))
+        self._executor.durations.forget()
+        if knows:
+            self._executor.durations.learn(self._calibration.observations())
+        time.sleep(0.2)
+        return measured(self._executor, tasks, progress)
+
+
+def made(name: str, tasks: RealStream, calibration: Calibration) -> Scheduler:
+    """A strategy by name; `best_fixed` is the best fixed choice for every kind, in hindsight."""
+    return best_fixed(tasks, calibration) if name == BEST_FIXED else strategy_of(name)
+
+
+def _batch(tasks: RealStream, calibration: Calibration, busy: bool) -> TaskBatch:
+    """The stream in the terms of the model: the CPU's workers as one CPU that is so many times as fast."""
+    others = [device for device in calibration.devices if device != CPU]
+    columns: dict[str, list[float]] = {CPU: [], "other": []}
+    for kind, size in zip(tasks.names(), tasks.size.tolist(), strict=True):
+        columns[CPU].append(_seconds(calibration, CPU, kind, size, busy) / calibration.devices[CPU])
+        columns["other"].append(min((_seconds(calibration, one, kind, size, busy) for one in others), default=NEVER_S))
+    return TaskBatch.from_columns(
+        size=tasks.size,
+        compute_intensity=np.full(len(tasks), 0.5),
+        memory_required=np.zeros(len(tasks)),
+        arrival_time=tasks.arrival_s,
+        cpu_time=columns[CPU],
+        gpu_time=columns["other"],
+    )
+
+
+def _seconds(calibration: Calibration, device: str, kind: str, size: float, busy: bool) -> float:
+    alone = calibration.seconds(device, kind, size)
+    if alone is None:
+        return NEVER_S
+    return alone * (calibration.busy_factor(device, kind) if busy else 1.0) + calibration.gap_s
+
+
+def _node(calibration: Calibration) -> Node:
+    others = sum(workers for device, workers in calibration.devices.items() if device != CPU)
+    return Node(gpus=(Gpu(),) * max(others, 1))
+
+
+def bound(tasks: RealStream, calibration: Calibration) -> Certificate:
+    """What no placement of these tasks on this machine can beat, by their measured times alone."""
+    return certificate(_batch(tasks, calibration, busy=False), _node(calibration))
+
+
+def capacity(tasks: RealStream, calibration: Calibration) -> float:
+    """Tasks a second that the machine could at most sustain, by measured times on a busy machine."""
+    return len(tasks) / area_bound_s(_batch(tasks, calibration, busy=True), _node(calibration))
+
+
+def stream_of_length(calibration: Calibration, seconds: float, load: float, seed: int) -> RealStream:
+    """A stream that takes about so many seconds at a load; from a load of 1 on all tasks are there at once."""
+    sample = drawn_stream(calibration.sizes, 2000, seed)
+    rate = capacity(sample, calibration)
+    count = max(int(seconds * rate * min(load, 1.0)), 20)
+    tasks = drawn_stream(calibration.sizes, count, seed)
+    return tasks.at_once() if load >= 1.0 else tasks.at_rate(load * rate)
+
+
+def best_fixed(tasks: RealStream, calibration: Calibration) -> FixedByKind:
+    """Of all fixed choices, kind by kind, the one with the least busy time on the busier class of devices."""
+    names = tasks.names()
+    others = [device for device in calibration.devices if device != CPU]
+    workers = (calibration.devices[CPU], sum(calibration.devices[device] for device in others) or 1)
+    totals = {kind: _totals(kind, names, tasks.size.tolist(), calibration, others) for kind in calibration.kinds}
+    best: tuple[float, dict[str, bool]] = (float("inf"), {})
+    for choice in itertools.product((False, True), repeat=len(calibration.kinds)):
+        chosen = dict(zip(calibration.kinds, choice, strict=True))
+        on_cpu = sum(totals[kind][0] for kind, away in chosen.items() if not away) / workers[0]
+        away_s = sum(totals[kind][1] for kind, away in chosen.items() if away) / workers[1]
+        best = min(best, (max(on_cpu, away_s), chosen), key=lambda found: found[0])
+    return FixedByKind(best[1])
+
+
+def _totals(
+    kind: str, names: Iterable[str], sizes: Iterable[float], calibration: Calibration, others: list[str]
+) -> tuple[float, float]:
+    mine = [size for name, size in zip(names, sizes, strict=True) if name == kind]
+    on_cpu = sum(_seconds(calibration, CPU, kind, size, True) for size in mine)
+    away = sum(min((_seconds(calibration, one, kind, size, True) for one in others), default=NEVER_S) for size in mine)
+    return on_cpu, away

@@ -1,0 +1,159 @@
+"""How far the model is off: streams run for real and in the model, the errors beside the spread of real repeats."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hybrid_ml_scheduler.core.errors import ProfileError
+from hybrid_ml_scheduler.execution.calibration import Calibration
+from hybrid_ml_scheduler.execution.modelled_run import modelled
+from hybrid_ml_scheduler.execution.streams import RealStream
+from hybrid_ml_scheduler.execution.study import Bench, made, stream_of_length
+
+__all__ = ["Comparison", "RealCase", "compared", "fidelity", "measured_cases", "predicted", "read_cases"]
+
+METRICS = ("makespan_s", "mean_latency_s", "p95_latency_s")
+DRAWS = 20
+
+
+class Comparison(NamedTuple):
+    """One metric of one real run beside its prediction and the ends of the prediction's 90 % interval."""
+
+    load: float
+    strategy: str
+    seed: int
+    repeat: int
+    metric: str
+    measured: float
+    modelled: float
+    low: float
+    high: float
+
+    @property
+    def error(self) -> float:
+        """Modelled over measured, less 1."""
+        return self.modelled / self.measured - 1.0
+
+
+def predicted(name: str, tasks: RealStream, calibration: Calibration, draws: int = DRAWS) -> dict[str, Any]:
+    """Mean and 90 % interval of every metric over so many simulated runs."""
+    runs = [modelled(tasks, calibration, made(name, tasks, calibration), seed=draw).summary() for draw in range(draws)]
+    found = {}
+    for metric in METRICS:
+        values = np.array([run[metric] for run in runs])
+        low, high = np.quantile(values, [0.05, 0.95])
+        found[metric] = (float(np.median(values)), float(low), float(high))
+    return found
+
+
+class RealCase(NamedTuple):
+    """One real run of a case, and its summary."""
+
+    load: float
+    strategy: str
+    seed: int
+    seconds: float
+    repeat: int
+    summary: dict[str, float]
+
+
+def measured_cases(
+    bench: Bench,
+    calibration: Calibration,
+    loads: Sequence[float],
+    strategies: Sequence[str],
+    repeats: int,
+    seconds: float,
+    say: Callable[[str, int, int], Any],
+) -> Iterator[RealCase]:
+    """Run every load and strategy so many times; every load has a stream of its own, which calibration never saw."""
+    cases = list(itertools.product(range(repeats), loads, strategies))
+    for done, (repeat, load, strategy) in enumerate(cases):
+        say(f"{strategy} at load {load:g}, run {repeat + 1}", done, len(cases))
+        seed = 1000 + round(100 * load)
+        tasks = stream_of_length(calibration, seconds, load, seed)
+        yield RealCase(load, strategy, seed, seconds, repeat, bench.run(strategy, tasks).summary())
+
+
+def read_cases(path: Path) -> list[RealCase]:
+    """Real runs that were written down elsewhere."""
+    try:
+        return [RealCase(*row) for row in json.loads(path.read_text(encoding="utf-8"))]
+    except (OSError, ValueError, TypeError) as error:
+        raise ProfileError(f"{path}: these real runs cannot be read ({error}).") from error
+
+
+def compared(cases: Iterable[RealCase], calibration: Calibration, draws: int = DRAWS) -> list[Comparison]:
+    """The metrics of real runs beside their predictions, which know the stream and the calibration only."""
+    found: list[Comparison] = []
+    known: dict[tuple[float, str, int, float], dict[str, Any]] = {}
+    for case in cases:
+        key = (case.load, case.strategy, case.seed, case.seconds)
+        if key not in known:
+            tasks = stream_of_length(calibration, case.seconds, case.load, case.seed)
+            known[key] = predicted(case.strategy, tasks, calibration, draws)
+        found += [
+            Comparison(
+                case.load, case.strategy, case.seed, case.repeat, metric, case.summary[metric], *known[key][metric]
+            )
+            for metric in METRICS
+        ]
+    return found
+
+
+def fidelity(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """The verdict: errors, coverage, spread of real repeats, and whether the model ranks strategies as reality does."""
+    verdict: dict[str, Any] = {"runs": len({row[:4] for row in comparisons})}
+    for metric in METRICS:
+        mine = [row for row in comparisons if row.metric == metric]
+        errors = np.abs([row.error for row in mine])
+        verdict[metric] = {
+            "median_error": float(np.median(errors)),
+            "p90_error": float(np.quantile(errors, 0.9)),
+            "worst_error": float(errors.max()),
+            "coverage": float(np.mean([row.low <= row.measured <= row.high for row in mine])),
+            "repeat_spread": _repeat_spread(mine),
+        }
+    verdict["ranking"] = _ranking([row for row in comparisons if row.metric == "makespan_s"])
+    verdict["ranking_latency"] = _ranking([row for row in comparisons if row.metric == "mean_latency_s"])
+    return verdict
+
+
+def _groups(rows: Sequence[Comparison]) -> dict[tuple[float, str], list[Comparison]]:
+    groups: dict[tuple[float, str], list[Comparison]] = defaultdict(list)
+    for row in rows:
+        groups[row.load, row.strategy].append(row)
+    return groups
+
+
+def _repeat_spread(rows: Sequence[Comparison]) -> float | None:
+    """The median over cases of (longest - shortest) / mean of real repeats."""
+    spreads = []
+    for group in _groups(rows).values():
+        values = [row.measured for row in group]
+        if len(values) > 1:
+            spreads.append((max(values) - min(values)) / (sum(values) / len(values)))
+    return float(np.median(spreads)) if spreads else None
+
+
+def _ranking(rows: Sequence[Comparison]) -> dict[str, int]:
+    """Pairs of strategies whose real runs do not overlap, and how many of them the model orders as reality does."""
+    groups = _groups(rows)
+    told = agreed = 0
+    for (load, left), (other, right) in itertools.combinations(groups, 2):
+        if load != other:
+            continue
+        ours, theirs = groups[load, left], groups[other, right]
+        if max(row.measured for row in ours) < min(row.measured for row in theirs):
+            ours, theirs = theirs, ours
+        if min(row.measured for row in ours) > max(row.measured for row in theirs):
+            told += 1
+            agreed += ours[0].modelled > theirs[0].modelled
+    return {"pairs": told, "agreed": agreed}

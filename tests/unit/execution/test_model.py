@@ -1,0 +1,148 @@
+"""The model of a run: what is measured goes in, what the executor would do comes out."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hybrid_ml_scheduler.core.errors import ProfileError
+from hybrid_ml_scheduler.execution.calibration import Calibration, Factor, read_calibration, write_calibration
+from hybrid_ml_scheduler.execution.kinds import KINDS, kinds_named, sizes_named
+from hybrid_ml_scheduler.execution.modelled_run import modelled
+from hybrid_ml_scheduler.execution.report import write_trace
+from hybrid_ml_scheduler.execution.study import bound, capacity, made, stream_of_length
+from hybrid_ml_scheduler.execution.validation import Comparison, RealCase, compared, fidelity
+
+# Milliseconds on one core for the second of four sizes; larger ones take three times as long each.
+MILLISECONDS = {
+    "cpu": {"matmul": 2.0, "stream": 4.0, "sort": 5.0, "chain": 5.0, "parse": 6.0, "compress": 3.0},
+    "numba": {"stream": 2.0, "sort": 18.0, "chain": 15.0, "parse": 0.4},
+}
+KIND_NAMES = tuple(MILLISECONDS["cpu"])
+
+
+def calibration(workers: int = 1, cross: float = 1.0) -> Calibration:
+    sizes = sizes_named("small", KIND_NAMES)
+    alone = {
+        device: {
+            kind: {str(size): 1e-3 * base * 3.0 ** (place - 1) for place, size in enumerate(sizes[kind])}
+            for kind, base in kinds.items()
+        }
+        for device, kinds in MILLISECONDS.items()
+    }
+    factors = {
+        device: {kind: Factor(value=cross, spread=0.01, runs=9) for kind in kinds}
+        for device, kinds in MILLISECONDS.items()
+    }
+    return Calibration(
+        machine={"cpu": "made up"},
+        devices={"cpu": workers, "numba": 1},
+        kinds=KIND_NAMES,
+        alone_s=alone,
+        cross=factors,
+        within={},
+        residuals={},
+        gap_s=1e-4,
+        delay_s=1e-4,
+        drift=0.01,
+    )
+
+
+def test_hybrid_ml_starting_ignorant_beats_the_best_fixed_choice_and_every_single_device() -> None:
+    known = calibration()
+    tasks = stream_of_length(known, 20.0, 1.0, seed=3)
+    span = {
+        name: modelled(tasks, known, made(name, tasks, known), knows=False, uncertain=False).makespan_s
+        for name in ("hybrid_ml", "best_fixed", "cpu_only", "gpu_only")
+    }
+    assert span["hybrid_ml"] <= 1.05 * span["best_fixed"]
+    assert min(span["cpu_only"], span["gpu_only"]) >= 1.3 * span["hybrid_ml"]
+    assert min(span.values()) >= bound(tasks, known).makespan_s
+
+
+def test_nothing_overlaps_on_a_worker_and_nothing_starts_before_it_arrives() -> None:
+    known = calibration(workers=2, cross=1.4)
+    tasks = stream_of_length(known, 5.0, 0.8, seed=4)
+    run = modelled(tasks, known, made("earliest_device", tasks, known), seed=1)
+    assert np.all(run.start_s >= run.arrival_s)
+    for worker in set(run.worker.tolist()):
+        mine = np.flatnonzero(run.worker == worker)
+        order = mine[np.argsort(run.start_s[mine])]
+        assert np.all(run.start_s[order][1:] >= run.finish_s[order][:-1] - 1e-12)
+    slower = (run.finish_s - run.start_s).sum()
+    alone = modelled(tasks, dataclasses.replace(known, cross={}), made("earliest_device", tasks, known), seed=1)
+    assert slower > (alone.finish_s - alone.start_s).sum()
+
+
+def test_a_stream_keeps_to_its_load_and_the_same_seed_gives_the_same_run() -> None:
+    known = calibration()
+    tasks = stream_of_length(known, 10.0, 0.5, seed=5)
+    rate = len(tasks) / float(tasks.arrival_s[-1])
+    assert rate == pytest.approx(0.5 * capacity(tasks, known), rel=0.1)
+    first, again = (modelled(tasks, known, made("hybrid_ml", tasks, known), seed=2) for _ in range(2))
+    np.testing.assert_array_equal(first.finish_s, again.finish_s)
+
+
+def test_a_prediction_of_the_model_itself_is_within_its_own_interval() -> None:
+    known = calibration()
+    cases = [
+        RealCase(
+            load, name, 7, 3.0, repeat,
+            modelled(tasks, known, made(name, tasks, known), seed=100 + repeat).summary(),
+        )
+        for load in (0.5, 1.0)
+        for tasks in [stream_of_length(known, 3.0, load, 7)]
+        for name in ("earliest_device", "cpu_only")
+        for repeat in range(4)
+    ]  # fmt: skip
+    verdict = fidelity(compared(cases, known, draws=20))
+    assert verdict["runs"] == 16
+    assert verdict["makespan_s"]["median_error"] < 0.03
+    assert verdict["makespan_s"]["coverage"] >= 0.7
+    assert verdict["ranking"]["pairs"] == verdict["ranking"]["agreed"] > 0
+
+
+def test_a_wrong_model_is_found_out() -> None:
+    rows = [
+        Comparison(1.0, "a", 1, 0, metric, 10.0, 20.0, 19.0, 21.0)
+        for metric in ("makespan_s", "mean_latency_s", "p95_latency_s")
+    ]
+    verdict = fidelity(rows)
+    assert verdict["makespan_s"]["median_error"] == pytest.approx(1.0)
+    assert verdict["makespan_s"]["coverage"] == 0.0
+
+
+def test_a_calibration_is_read_as_it_was_written_and_anything_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "calibration.json"
+    write_calibration(calibration(), path)
+    assert read_calibration(path) == calibration()
+    path.write_text(path.read_text().replace('"gap_s": 0.0001', '"gap_s": -1'))
+    with pytest.raises(ProfileError, match="damaged"):
+        read_calibration(path)
+    path.write_text("{}")
+    with pytest.raises(ProfileError, match="no calibration of format 1"):
+        read_calibration(path)
+
+
+def test_a_trace_has_a_lane_for_every_worker_and_no_overlap(tmp_path: Path) -> None:
+    known = calibration(workers=2)
+    tasks = stream_of_length(known, 2.0, 1.0, seed=6)
+    write_trace(tmp_path / "trace.json", tasks, [modelled(tasks, known, made("earliest_device", tasks, known))])
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    lanes = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    assert lanes == {"cpu", "numba_0"}
+    assert sum(event["ph"] == "X" for event in events) == len(tasks)
+
+
+@pytest.mark.parametrize("kind", kinds_named(None))
+def test_every_implementation_of_a_built_in_kind_gives_the_same_answer(kind: str) -> None:
+    task = KINDS[kind]
+    size = sizes_named("small", [kind])[kind][0]
+    expected = task(size)
+    for device, call in task.implementations.items():
+        if device != "cuda":
+            assert call(size) == pytest.approx(expected, rel=1e-3)
