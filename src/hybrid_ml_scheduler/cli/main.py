@@ -31,6 +31,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "pipeline": ("pipeline", "pipeline", "Profile, train, evaluate and report in one resumable run."),
     "report": ("report", "report", "Remake plots and PDF from stored results."),
     "sweep": ("sweep", "sweep", "A grid of plans on all cores or on Ray: tables, plots and a PDF."),
+    "recommend": ("recommend", "recommend", "The cheapest node and policy that keep a promise, and why."),
     "profile": ("profile", "profile", "Measure this machine's CPU and GPUs."),
     "serve": ("serve", "serve", "Run the live arena with its API and dashboard."),
     "db": ("db", "app", "Upgrade, check and export the database."),
@@ -46,6 +47,7 @@ _EXAMPLES = {
     "pipeline": "Example: `hms pipeline --workload gpu_friendly --out results/gpu`, or one phase: `--phase data`",
     "report": "Example: `hms report results/heavy`",
     "sweep": "Example: `hms sweep plans/sweep_load.toml --engine ray --address 127.0.0.1:6379`",
+    "recommend": "Example: `hms recommend --workload mine.csv --nodes plans/nodes.toml --promise 'p95_latency < 2 s'`",
     "serve": "Example: `hms serve --port 9000 --scheduler mine.py:Mine --scheduler oracle`",
     "profile": "Example: `hms profile --quick --out mine.json`, then `hms race --hardware mine.json`",
 }

@@ -46,7 +46,8 @@ _SWEEP = {
     "sweep_lines": ("sweep", "sweep_lines", ("sweep", "intervals")),
     "sweep_leaders": ("sweep_leaders", "sweep_leaders", ("sweep", "leaders")),
 }
-_PLOTS = {**_COMPARISON, **_SHIFT, **_SWEEP, **_TRAINING}
+_RECOMMEND = {"price_against_promise": ("recommend", "price_against_promise", ("candidates",))}
+_PLOTS = {**_COMPARISON, **_SHIFT, **_SWEEP, **_TRAINING, **_RECOMMEND}
 COMPARISON_PLOTS, SHIFT_PLOTS, SWEEP_PLOTS = tuple(_COMPARISON), tuple(_SHIFT), tuple(_SWEEP)
 _BOUND_LINE = (
     "the line is the mean of the proven lower bounds of the seeds; each seed's result lies above its own bound."
@@ -77,6 +78,8 @@ CAPTIONS = {
     "shift_by_seed": "Seed by seed: how many times longer the frozen forest's tasks took than the agent's, and when "
     "the agent had adapted. The diamond is the mean with its 95 % interval, cut off at zero and, on the right, at the "
     "number of tasks.",
+    "price_against_promise": "The best policy of every node: its price against the promised metric; the dashed line is "
+    "the promise.",
     "sweep_lines": "Each strategy along a swept parameter: mean over seeds, bars or bands = 95 % intervals (cut off at "
     "the frame). Panels side by side are values of the other parameters; where those are too many, each panel is the "
     "mean over them.",

@@ -1,0 +1,80 @@
+"""Candidate nodes from a file: `[[node]]` sections with a name, GPU types and counts, and a price."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hybrid_ml_scheduler.core.errors import HmsError, PlanError
+from hybrid_ml_scheduler.core.nearest import nearest_hint
+from hybrid_ml_scheduler.physics.node import Node
+from hybrid_ml_scheduler.plans.node_plan import node_from_mapping
+from hybrid_ml_scheduler.plans.plan import read_plan_file
+
+__all__ = ["Candidate", "load_candidates"]
+
+_KEYS = ("name", "gpu_type", "gpus", "price_usd_h", "physics", "hardware")
+_SECONDS_PER_HOUR = 3600.0
+_MOST = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A node that could be bought or rented, and what it costs an hour."""
+
+    name: str
+    node: Node
+    price_usd_h: float
+
+
+def load_candidates(path: Path) -> list[Candidate]:
+    """Read the nodes of a TOML or YAML file; every refusal names the file and the node."""
+    found = read_plan_file(path)
+    listed = found.get("node")
+    unknown = [key for key in found if key not in ("node", "types")]
+    if unknown:
+        raise PlanError(f"{path}: a file of nodes has no section {unknown[0]!r}; it has [[node]] and [types].")
+    if not isinstance(listed, list) or not 1 <= len(listed) <= _MOST:
+        raise PlanError(f"{path}: a file of nodes needs 1 to {_MOST} sections [[node]].")
+    candidates = [
+        _candidate(one, found.get("types", {}), f"{path}, node {place}") for place, one in enumerate(listed, 1)
+    ]
+    names = [one.name for one in candidates]
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        raise PlanError(f"{path}: two nodes are called {doubled[0]!r}.")
+    return candidates
+
+
+def _candidate(section: Any, types: Any, where: str) -> Candidate:
+    if not isinstance(section, Mapping):
+        raise PlanError(f"{where} must be a section of keys and values.")
+    for key in section:
+        if key not in _KEYS:
+            raise PlanError(f"{where} has no key {key!r}{nearest_hint(key, _KEYS)}")
+    physics = dict(section.get("physics", {}))
+    if "gpu_type" in section:
+        if "gpu" in physics or "gpus" in physics:
+            raise PlanError(f"{where}: gpu_type does not go with GPUs in its physics section.")
+        physics["gpu"] = {"type": section["gpu_type"]}
+    if types:
+        physics["types"] = types
+    try:
+        node = node_from_mapping(physics, section.get("gpus"), section.get("hardware"), where)
+    except HmsError as error:
+        raise PlanError(str(error) if where in str(error) else f"{where}: {error}") from None
+    name = section.get("name", f"{section.get('gpus', node.num_gpus)} x {section.get('gpu_type', 'GPU')}")
+    if not isinstance(name, str) or not name:
+        raise PlanError(f"{where}: name = {name!r} must be text.")
+    return Candidate(name=name, node=node, price_usd_h=_price(section.get("price_usd_h"), node, where))
+
+
+def _price(given: Any, node: Node, where: str) -> float:
+    """The price that is given, else the sum of the devices' rents."""
+    if given is None:
+        return node.price_usd_s * _SECONDS_PER_HOUR
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0.0 <= given < float("inf"):
+        raise PlanError(f"{where}: price_usd_h = {given!r} must be a finite number of at least 0.")
+    return float(given)

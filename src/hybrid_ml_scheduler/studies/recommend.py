@@ -1,0 +1,246 @@
+"""Which node and which policy: the cheapest that keep a promise, found with paired seeds and early stopping."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hybrid_ml_scheduler.cluster import summarize
+from hybrid_ml_scheduler.core import TaskBatch
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.physics import durations
+from hybrid_ml_scheduler.plans.candidates import Candidate
+from hybrid_ml_scheduler.plans.intervals import Interval, t_interval
+from hybrid_ml_scheduler.plans.plan import WorkloadChoice
+from hybrid_ml_scheduler.plans.promises import Promise
+from hybrid_ml_scheduler.plans.time_notes import time_notes
+from hybrid_ml_scheduler.schedulers import create
+from hybrid_ml_scheduler.studies.race import run_scheduler
+
+__all__ = ["DEFAULT_POLICIES", "Answer", "Question", "Trial", "recommend"]
+
+# Compiled strategies that need no training: a search over nodes runs each of them many times.
+DEFAULT_POLICIES = (
+    "earliest_finish",
+    "earliest_device",
+    "frugal_finish",
+    "oracle",
+    "greedy",
+    "gpu_only",
+    "round_robin",
+    "cpu_only",
+)
+_FIRST_SEEDS = 2
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked: a workload, nodes, policies, a promise, and how many seeds may be spent."""
+
+    workload: WorkloadChoice
+    nodes: tuple[Candidate, ...]
+    policies: tuple[str, ...]
+    promise: Promise
+    seed: int = 0
+    seeds: int = 5
+
+    @property
+    def most_runs(self) -> int:
+        """How many runs it takes at most, without the variations."""
+        return len(self.nodes) * len(self.policies) * self.seeds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One policy on one node: the promised metric over seeds, and whether the promise is kept, broken or open."""
+
+    node: str
+    policy: str
+    price_usd_h: float
+    interval: Interval
+    limit: float
+
+    @property
+    def verdict(self) -> str:
+        """`kept` or `broken` where the whole interval says so (one value: where it says so), else `open`."""
+        low, high = self.interval.low, self.interval.high
+        if math.isnan(low):
+            low = high = self.interval.mean
+        if math.isnan(self.interval.mean) or low > self.limit:
+            return "broken"
+        return "kept" if high <= self.limit else "open"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The recommendation (None where no node keeps the promise), and all that it hangs on."""
+
+    best: Trial | None
+    cheaper: Trial | None
+    nearest: Trial
+    trials: tuple[Trial, ...]
+    variations: Mapping[str, str]
+    assumptions: tuple[str, ...]
+    tasks: int
+
+
+def recommend(question: Question, progress: Progress | None = None) -> Answer:
+    """Search nodes and policies; pairs that are decided, or too dear to matter, get no more seeds."""
+    if not question.policies:
+        raise PlanError("A recommendation needs at least one policy.")
+    values: dict[tuple[int, str], list[float]] = {}
+    batches: dict[int, TaskBatch] = {}
+    told = progress or (lambda _: None)
+    for step in range(question.seeds):
+        seed = question.seed + step
+        batches[step] = _tasks(question, seed)
+        if step and _same(batches[0], batches[step]):
+            break  # nothing is drawn: every seed gives these tasks, and one is all there is to see
+        live = _open_pairs(question, values, step)
+        if not live:
+            break
+        _run(question, batches[step], live, seed, values, told)
+    trials = _trials(question, values)
+    best = _best(trials)
+    return Answer(
+        best=best,
+        cheaper=_next_cheaper(trials, best),
+        nearest=min(trials, key=lambda one: (_worth(one), one.price_usd_h)),
+        trials=tuple(trials),
+        variations=_variations(question, batches[0], best),
+        assumptions=(*batches[0].assumptions, *_notes(question, batches[0])),
+        tasks=len(batches[0]),
+    )
+
+
+def _tasks(question: Question, seed: int) -> TaskBatch:
+    """The tasks of a seed; arrival times are the same for all nodes, those for the first one."""
+    return question.workload.tasks(seed, question.nodes[0].node)
+
+
+def _same(one: TaskBatch, other: TaskBatch) -> bool:
+    names = ("size", "compute_intensity", "memory_required", "arrival_time", "speedup_factor", "duration_factor")
+    return all(np.array_equal(getattr(one, name), getattr(other, name), equal_nan=True) for name in names)
+
+
+def _open_pairs(
+    question: Question, values: Mapping[tuple[int, str], Sequence[float]], step: int
+) -> dict[int, list[str]]:
+    """The policies of each node that another seed could still change the answer of."""
+    everything = {place: list(question.policies) for place in range(len(question.nodes))}
+    if step < _FIRST_SEEDS:
+        return everything
+    trials = {
+        (place, name): _trial(question, place, name, values[place, name])
+        for place in everything
+        for name in question.policies
+    }
+    kept = [one.price_usd_h for one in trials.values() if one.verdict == "kept"]
+    ceiling = min(kept, default=math.inf)
+    found: dict[int, list[str]] = {}
+    for (place, name), trial in trials.items():
+        cheap = trial.price_usd_h <= ceiling
+        if cheap and trial.verdict != "broken":
+            found.setdefault(place, []).append(name)
+    undecided = any(one.verdict == "open" and one.price_usd_h <= ceiling for one in trials.values())
+    return found if undecided else {}
+
+
+def _run(
+    question: Question,
+    batch: TaskBatch,
+    pairs: Mapping[int, Sequence[str]],
+    seed: int,
+    values: dict[tuple[int, str], list[float]],
+    progress: Progress,
+) -> None:
+    for place, names in pairs.items():
+        node = question.nodes[place].node
+        seconds = durations(batch, node)
+        for name in names:
+            columns = run_scheduler(create(name), batch, node, seed=seed, seconds=seconds)
+            summary = summarize(columns)
+            value = math.nan if summary.failed_count else float(getattr(summary, question.promise.metric))
+            values.setdefault((place, name), []).append(value)
+            progress(1)
+
+
+def _trial(question: Question, place: int, name: str, found: Sequence[float]) -> Trial:
+    node = question.nodes[place]
+    return Trial(
+        node=node.name,
+        policy=name,
+        price_usd_h=node.price_usd_h,
+        interval=t_interval(found),
+        limit=question.promise.limit,
+    )
+
+
+def _trials(question: Question, values: Mapping[tuple[int, str], Sequence[float]]) -> list[Trial]:
+    return [_trial(question, place, name, found) for (place, name), found in values.items()]
+
+
+def _worth(trial: Trial) -> float:
+    """The promised metric, where it is known."""
+    return math.inf if math.isnan(trial.interval.mean) else trial.interval.mean
+
+
+def _best(trials: Sequence[Trial]) -> Trial | None:
+    kept = [one for one in trials if one.verdict == "kept"]
+    return min(kept, key=lambda one: (one.price_usd_h, _worth(one))) if kept else None
+
+
+def _next_cheaper(trials: Sequence[Trial], best: Trial | None) -> Trial | None:
+    """The best policy on the dearest node that is cheaper than the answer's: what it would break."""
+    below = [one for one in trials if best is not None and one.price_usd_h < best.price_usd_h]
+    return min(below, key=lambda one: (-one.price_usd_h, _worth(one))) if below else None
+
+
+def _variations(question: Question, batch: TaskBatch, best: Trial | None) -> dict[str, str]:
+    """The answer if an assumption were otherwise, each found with the first seed's tasks."""
+    found = {}
+    for name, changed in _changes(batch).items():
+        values: dict[tuple[int, str], list[float]] = {}
+        pairs = {place: list(question.policies) for place in range(len(question.nodes))}
+        _run(question, changed, pairs, question.seed, values, lambda _: None)
+        other = _best(_trials(question, values))
+        if other is None:
+            found[name] = "no node keeps the promise"
+        elif best is not None and (other.node, other.policy) == (best.node, best.policy):
+            found[name] = "the same answer"
+        elif best is not None and other.node == best.node:
+            found[name] = f"the same node with {other.policy}"
+        else:
+            found[name] = f"{other.node} with {other.policy}"
+    return found
+
+
+def _changes(batch: TaskBatch) -> dict[str, TaskBatch]:
+    """The batch with one assumption changed; only assumptions that these tasks rest on."""
+
+    def with_column(name: str, column: Any) -> TaskBatch:
+        column.flags.writeable = False
+        return replace(batch, **{name: column})
+
+    changes = {
+        "a quarter more arrivals": with_column("arrival_time", batch.arrival_time / 1.25),
+        "a fifth fewer arrivals": with_column("arrival_time", batch.arrival_time / 0.8),
+    }
+    if (np.isnan(batch.cpu_time) != np.isnan(batch.gpu_time)).any():
+        changes["guessed speed-ups a third higher"] = with_column("speedup_factor", batch.speedup_factor * 4 / 3)
+        changes["guessed speed-ups a quarter lower"] = with_column("speedup_factor", batch.speedup_factor * 0.75)
+    if any(note.startswith("guessed_memory") for note in batch.assumptions):
+        changes["twice the guessed memory"] = with_column("memory_required", batch.memory_required * 2.0)
+    return changes
+
+
+def _notes(question: Question, batch: TaskBatch) -> list[str]:
+    """What is assumed of the nodes: where their times come from, and whose arrivals they meet."""
+    notes = [note for node in question.nodes for note in time_notes(batch, node.node)]
+    arrivals = f"Every node meets the same arrivals, those that were read for {question.nodes[0].name}."
+    return [*dict.fromkeys(notes), arrivals, "The price of a node is for all of its time, busy or not."]

@@ -1,0 +1,145 @@
+"""A recommendation is the cheapest that keeps the promise; where none does, it is refused with the nearest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hybrid_ml_scheduler.cli.main import run
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.plans.candidates import load_candidates
+from hybrid_ml_scheduler.plans.plan import WorkloadChoice
+from hybrid_ml_scheduler.plans.promises import read_promise
+from hybrid_ml_scheduler.studies.recommend import Answer, Question, recommend
+
+NODES = """
+[[node]]
+name = "one"
+gpus = 1
+price_usd_h = 1.0
+
+[[node]]
+name = "dear"
+gpus = 2
+price_usd_h = 9.0
+
+[[node]]
+name = "two"
+gpus = 2
+price_usd_h = 2.0
+"""
+HEAD = "task_id,size,compute_intensity,memory_required,arrival_time,cpu_time,gpu_time,divisible"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """Two tasks a second, each of one second on a GPU and of ten on the CPU: two GPUs keep up, one does not."""
+    rows = [f"{row},1000,1,0,{row / 2},10,1,no" for row in range(60)]
+    (tmp_path / "tasks.csv").write_text("\n".join([HEAD, *rows]))
+    (tmp_path / "nodes.toml").write_text(NODES)
+    return tmp_path / "tasks.csv", tmp_path / "nodes.toml"
+
+
+def asked(files: tuple[Path, Path], promise: str, **changes: Any) -> Answer:
+    values = {"policies": ("gpu_only", "cpu_only"), "seeds": 3, **changes}
+    workload = values.pop("workload", WorkloadChoice(source=str(files[0])))
+    nodes = tuple(load_candidates(files[1]))
+    return recommend(Question(workload=workload, nodes=nodes, promise=read_promise(promise), **values))
+
+
+def test_the_cheapest_node_that_keeps_the_promise_is_recommended(files: tuple[Path, Path]) -> None:
+    answer = asked(files, "p95_latency <= 1000 ms")
+    assert answer.best is not None
+    assert (answer.best.node, answer.best.policy, answer.best.interval.mean) == ("two", "gpu_only", 1.0)
+    assert answer.cheaper is not None
+    assert (answer.cheaper.node, answer.cheaper.verdict) == ("one", "broken")
+    assert answer.best.interval.count == 1, "a file that leaves nothing to be drawn is run once"
+
+
+def test_a_looser_promise_takes_the_cheaper_node(files: tuple[Path, Path]) -> None:
+    answer = asked(files, "p95_latency < 1 h")
+    assert answer.best is not None
+    assert answer.best.node == "one"
+    assert answer.cheaper is None
+
+
+def test_what_no_node_keeps_is_not_recommended_and_the_nearest_is_named(files: tuple[Path, Path]) -> None:
+    answer = asked(files, "mean_latency < 0.5")
+    assert answer.best is None
+    assert (answer.nearest.node, answer.nearest.policy) == ("two", "gpu_only")
+
+
+def test_an_assumption_that_would_change_the_answer_is_named(files: tuple[Path, Path]) -> None:
+    answer = asked(files, "p95_latency < 1.5 s")
+    assert answer.variations["a quarter more arrivals"] == "no node keeps the promise"
+    assert answer.variations["a fifth fewer arrivals"] == "the same answer"
+
+
+def test_seeds_are_spent_only_where_they_decide(files: tuple[Path, Path]) -> None:
+    workload = WorkloadChoice(source="mixed", num_tasks=200)
+    answer = asked(files, "p95_latency < 10 h", workload=workload, seeds=20)
+    assert {one.interval.count for one in answer.trials} == {2}
+    assert answer.best is not None
+
+
+def test_the_command_answers_in_words_in_json_and_in_a_folder(
+    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["recommend", "--workload", str(files[0]), "--nodes", str(files[1]), "--promise", "p95_latency < 1.1 s"]
+    assert run([*arguments, "--out", str(tmp_path / "out")]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "Take two with the policy" in printed
+    assert "for $2.00 an hour: it keeps the promise p95_latency < 1.1 s" in printed
+    assert (tmp_path / "out" / "plots" / "price_against_promise.svg").is_file()
+    assert run([*arguments, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["recommended"]["node"] == "two"
+    assert found == json.loads((tmp_path / "out" / "recommendation.json").read_text())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "p95_latency",
+        "p95_latency > 2",
+        "p95_latency < two",
+        "p95_latency < 0",
+        "p95_latency < 2 kg",
+        "throughput < 2",
+        "x < 1",
+    ],
+)
+def test_a_promise_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(PlanError, match="--promise"):
+        read_promise(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[simulation]\nseed = 1\n", "has no section 'simulation'"),
+        ("", "needs 1 to 1000 sections"),
+        ("[[node]]\ngpus = 0\n", "must be a whole number from 1"),
+        ("[[node]]\ngpus = -2\n", "must be a whole number from 1"),
+        ('[[node]]\ngpu_type = "h2000"\n', "no GPU type 'h2000'"),
+        ("[[node]]\nprice_usd_h = -1\n", "price_usd_h = -1 must be"),
+        ("[[node]]\nprize = 1\n", "has no key 'prize'"),
+        ("[[node]]\n[[node]]\n", "two nodes are called"),
+    ],
+)
+def test_nodes_that_cannot_be_are_refused_with_their_file(tmp_path: Path, text: str, sentence: str) -> None:
+    path = tmp_path / "nodes.toml"
+    path.write_text(text)
+    with pytest.raises(PlanError) as caught:
+        load_candidates(path)
+    assert sentence in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_the_nodes_of_the_repository_can_be_read() -> None:
+    nodes = load_candidates(Path("plans/nodes.toml"))
+    assert len(nodes) == 12
+    assert nodes[0].price_usd_h == pytest.approx(0.5 + 0.00002 * 3600)
