@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from typing import Unpack  # type: ignore[attr-defined, unused-ignore]  # in Python from 3.11 on
 
 __all__ = ["BoolColumn", "FloatColumn", "IntColumn", "Task", "TaskBatch"]
 
