@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from hybrid_ml_scheduler.cli.main import run
 from tests.api.conftest import Opener
+from tests.api.service import LiveService
 from tests.api.test_new_runs import post, until
 from tests.unit.live import guarded
 
@@ -32,3 +36,10 @@ async def test_a_refusal_is_stored_and_told_and_the_last_good_model_called_back(
         for name in ("guarded", "greedy"):
             again = await client.post(f"/api/models/{name}/rollback")
             assert (again.status_code, again.json()["title"]) == (409, "Conflict")
+
+
+def test_the_command_says_what_the_service_says(running: LiveService, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rollback", "hybrid_ml", "--url", running.url]) == 2
+    assert "hybrid_ml has no earlier model to call back" in capsys.readouterr().err
+    assert run(["rollback", "nobody", "--url", running.url]) == 2
+    assert "nobody is no strategy of this race" in capsys.readouterr().err

@@ -34,6 +34,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "recommend": ("recommend", "recommend", "The cheapest node and policy that keep a promise, and why."),
     "profile": ("profile", "profile", "Measure this machine's CPU and GPUs."),
     "serve": ("serve", "serve", "Run the live arena with its API and dashboard."),
+    "rollback": ("rollback", "rollback", "Call a strategy's earlier model back in a running service."),
     "db": ("db", "app", "Upgrade, check and export the database."),
 }
 
@@ -49,6 +50,7 @@ _EXAMPLES = {
     "sweep": "Example: `hms sweep plans/sweep_load.toml --engine ray --address 127.0.0.1:6379`",
     "recommend": "Example: `hms recommend --workload mine.csv --nodes plans/nodes.toml --promise 'p95_latency < 2 s'`",
     "serve": "Example: `hms serve --port 9000 --scheduler mine.py:Mine --scheduler oracle`",
+    "rollback": "Example: `hms rollback hybrid_ml --url http://127.0.0.1:9000`",
     "profile": "Example: `hms profile --quick --out mine.json`, then `hms race --hardware mine.json`",
 }
 

@@ -57,6 +57,11 @@ HINTS = [
     (["db", "check"], "run 'hms db upgrade' to create it"),
     (["db", "export", "h.txt"], "--as csv or --as parquet"),
     (["db", "export", "h.csv", "--table", "histroy"], "did you mean 'history'?"),
+    (["rollback", "hybrid_ml", "--url", "http://127.0.0.1:9"], "No service answers at http://127.0.0.1:9/api/models/"),
+    (
+        ["rollback", "hybrid_ml", "--url", "file:///etc"],
+        "--url must begin with http:// or https://, not 'file:///etc'.",
+    ),
     (["race", "--tasks=many"], "--tasks = 'many' must be a whole number."),
     (["race", "--workload="], "The value of --workload is empty."),
     (["workload", "desribe", "mixed"], "did you mean 'describe'?"),
