@@ -2,26 +2,40 @@ import { useMemo } from "react";
 import { shiftLabel } from "@/charts/series";
 import { TrendLines } from "@/charts/TrendLines";
 import { useModels, useTrend } from "@/client/queries";
+import type { ModelVersion } from "@/client/types";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { digits } from "@/lib/format";
-import { useFaces } from "@/lib/useStrategy";
+import { type FaceOf, useFaces } from "@/lib/useStrategy";
 
-/** How the forest's error moved from one retraining to the next. */
+/** For each learner the error of the new model and, dashed, of the one before it, on the same tasks. */
+export function errorLines(models: readonly ModelVersion[], face: FaceOf) {
+  const judged = models
+    .filter((model) => model.held_out_error !== null)
+    .sort((a, b) => a.task_id - b.task_id);
+  const keys = [...new Set(judged.map((model) => model.scheduler))];
+  return {
+    points: judged.map((model) => ({
+      x: model.task_id,
+      [model.scheduler]: model.held_out_error,
+      [`${model.scheduler} before`]: model.present_error,
+    })),
+    names: keys.flatMap((key) => {
+      const { label, colour } = face(key);
+      return [
+        { key, label: `${label}, new model`, colour },
+        { key: `${key} before`, label: `${label}, model before`, colour, dash: "2 4" },
+      ];
+    }),
+  };
+}
+
+/** How the error on new tasks moved from one retraining to the next. */
 export function ModelErrorWidget() {
   const answer = useModels(100);
   const trend = useTrend(160);
   const face = useFaces();
-  const { points, names } = useMemo(() => {
-    const models = [...(answer.data?.models ?? [])]
-      .filter((m) => m.error !== null)
-      .sort((a, b) => a.task_id - b.task_id);
-    const keys = [...new Set(models.map((m) => m.scheduler))];
-    return {
-      points: models.map((m) => ({ x: m.task_id, [m.scheduler]: m.error })),
-      names: keys.map((key) => ({ key, label: face(key).label, colour: face(key).colour })),
-    };
-  }, [answer.data, face]);
+  const { points, names } = useMemo(() => errorLines(answer.data?.models ?? [], face), [answer.data, face]);
   const first = points[0]?.x ?? 0;
   const shifts = (trend.data?.shifts ?? [])
     .filter((shift) => shift.task_id >= first)
@@ -34,18 +48,18 @@ export function ModelErrorWidget() {
     <Widget
       title="Error after each retraining"
       table={table}
-      meaning="Mean absolute error of the predicted GPU share (0 to 1), measured right after each retraining on every eighth of the samples it was fitted to: how well the forest knows its own window, not how well it does on new tasks. Up to 100 retrainings are shown."
-      foot="Error of the GPU share on its own samples. A shift shows as a bump while old and new tasks are mixed."
+      meaning="Mean absolute error on the latest tasks, which neither model was trained on: of the model that was fitted anew, and dotted of the one that was in force. Where the full line is above the dotted one, the new model is refused. Up to 100 retrainings are shown."
+      foot="Full: the new model; dotted: the one before it, on the same tasks, which neither was trained on."
     >
       <Answer
         data={answer.data}
         error={answer.error}
         isEmpty={() => points.length < 2}
-        empty="Fewer than two retrainings"
+        empty="Fewer than two judged retrainings"
       >
         {() => (
           <TrendLines
-            label="Error of the forest over its retrainings"
+            label="Error on new tasks over the retrainings"
             names={names}
             points={points}
             shifts={shifts}

@@ -1,11 +1,30 @@
 import { useModels } from "@/client/queries";
+import type { ModelVersion } from "@/client/types";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { count, digits, seconds, taskNumber, wallTime } from "@/lib/format";
 import { useFaces } from "@/lib/useStrategy";
 
 const SHOWN = 100;
-const HEADS = ["Version", "Strategy", "At", "From task", "Samples", "Error", "Took"];
+const HEADS = [
+  "Version",
+  "Strategy",
+  "At",
+  "From task",
+  "Samples",
+  "Error before",
+  "Error after",
+  "Outcome",
+  "Took",
+];
+
+const OUTCOMES: Readonly<Record<ModelVersion["outcome"], string>> = {
+  activated: "took over",
+  refused: "refused",
+  recalled: "called back",
+};
+
+const errorText = (error: number | null): string => (error === null ? "–" : digits(error));
 
 /** Retraining history. */
 export function ModelsWidget() {
@@ -13,22 +32,44 @@ export function ModelsWidget() {
   const face = useFaces();
   const models = answer.data?.models ?? [];
   const table = () => ({
-    columns: ["version", "scheduler", "at", "task_id", "samples", "error", "duration_s"],
-    rows: models.map((m) => [m.version, m.scheduler, m.at, m.task_id, m.samples, m.error, m.duration_s]),
+    columns: [
+      "version",
+      "scheduler",
+      "at",
+      "task_id",
+      "samples",
+      "present_error",
+      "held_out_error",
+      "own_samples_error",
+      "outcome",
+      "duration_s",
+    ],
+    rows: models.map((m) => [
+      m.version,
+      m.scheduler,
+      m.at,
+      m.task_id,
+      m.samples,
+      m.present_error,
+      m.held_out_error,
+      m.error,
+      m.outcome,
+      m.duration_s,
+    ]),
   });
   return (
     <Widget
       title="Retraining history"
-      meaning="Every time the forest was fitted again, newest first. From task: the first task decided with it. Samples: labelled tasks it was fitted to (at most the last 1,000). Took: wall time of the fit, in the background."
+      meaning="Every time a learner of this run was fitted again, newest first. From task: the first task decided with it. Samples: labelled tasks it was fitted to (at most the last 1,000). Took: wall time of the fit, in the background."
       terms={[
         {
-          term: "Error",
+          term: "Error before and after",
           meaning:
-            "Mean absolute error of the predicted GPU share (0 to 1) on every eighth of the samples it was fitted to.",
+            "Mean absolute error of the model in force and of the new one on the same latest tasks, which neither was trained on. A new model that is worse is refused. A dash: it was not judged.",
         },
       ]}
       table={table}
-      foot={`The newest ${count(models.length)} of ${count(answer.data?.total)} retrainings.`}
+      foot={`The newest ${count(models.length)} of ${count(answer.data?.total)} retrainings of this run. Errors are on tasks that neither model was trained on.`}
     >
       <Answer
         data={answer.data}
@@ -61,7 +102,11 @@ export function ModelsWidget() {
                     <td>{wallTime(model.at)}</td>
                     <td>{taskNumber(model.task_id)}</td>
                     <td>{count(model.samples)}</td>
-                    <td>{model.error === null ? "–" : digits(model.error)}</td>
+                    <td>{errorText(model.present_error)}</td>
+                    <td>{errorText(model.held_out_error)}</td>
+                    <td className={model.outcome === "refused" ? "text-warn" : ""}>
+                      {OUTCOMES[model.outcome]}
+                    </td>
                     <td>{seconds(model.duration_s)}</td>
                   </tr>
                 ))}

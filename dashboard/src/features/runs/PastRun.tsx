@@ -1,0 +1,70 @@
+import { ArrowLeft } from "lucide-react";
+import { type ReactNode, useMemo } from "react";
+import { Link } from "react-router";
+import { createStore } from "zustand";
+import { useRun, useSnapshot } from "@/client/runs";
+import { Loading } from "@/features/widgets/States";
+import { count } from "@/lib/format";
+import { useView } from "@/lib/url";
+import { reduce } from "@/live/reducer";
+import { type LiveState, START } from "@/live/state";
+import { ShownRun } from "@/live/store";
+import { runTitle } from "./words";
+
+export interface PastRunProps {
+  run: number;
+  children: ReactNode;
+}
+
+/** A stored run stands still: nothing more is heard of it. */
+const STILL: LiveState = { ...START, connection: { ...START.connection, phase: "live" } };
+
+function Bar({ run, problem }: { run: number; problem: string | null }) {
+  const card = useRun(run).data;
+  const [, change] = useView();
+  return (
+    <section
+      aria-label="Stored run"
+      className="mb-3 flex flex-wrap items-center gap-x-4 gap-y-2 rounded-xl border border-rl/50 bg-rl/10 px-4 py-2.5 text-sm"
+      data-stored-run={run}
+    >
+      <p className="mr-auto">
+        <span className="font-semibold">{card ? runTitle(card) : `Run ${run}`}</span>{" "}
+        {card && (
+          <span className="text-muted">
+            seed {card.seed}, {card.workload}, {count(card.tasks)} tasks. Everything below is as it was
+            stored; the controls above are those of the present race.
+          </span>
+        )}
+        {problem && <span className="block text-warn">{problem}</span>}
+        {card?.note && <span className="block text-muted">{card.note}</span>}
+      </p>
+      <Link className="press" to="/runs">
+        All runs
+      </Link>
+      <button type="button" className="press" onClick={() => change({ run: null })}>
+        <ArrowLeft size={14} aria-hidden="true" /> Back to the race
+      </button>
+    </section>
+  );
+}
+
+/** Everything below shows a stored run. */
+export function PastRun({ run, children }: PastRunProps) {
+  const answer = useSnapshot(run);
+  const snapshot = answer.data;
+  const store = useMemo(
+    () =>
+      createStore<LiveState>(() =>
+        snapshot ? reduce(STILL, { kind: "message", message: snapshot }) : STILL,
+      ),
+    [snapshot],
+  );
+  if (answer.isPending) return <Loading title={`Reading run ${run}`} />;
+  return (
+    <ShownRun value={store}>
+      <Bar run={run} problem={answer.error?.message ?? null} />
+      {children}
+    </ShownRun>
+  );
+}
