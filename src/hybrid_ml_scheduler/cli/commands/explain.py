@@ -1,0 +1,135 @@
+"""`hms explain`: what if one decision of a run had been another, and which decisions cost most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hybrid_ml_scheduler.cli.output.formats import Format
+from hybrid_ml_scheduler.core.errors import PlanError
+
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.plans.plan import Plan
+    from hybrid_ml_scheduler.studies.race import Entrant
+
+__all__ = ["explain"]
+
+_LOOKED_AT = 200
+
+
+def explain(
+    run: Annotated[Path, typer.Argument(metavar="RUN|PLAN", help="A folder of `hms race --out`, or a plan file.")],
+    task: Annotated[int | None, typer.Option(help="The task whose decision is changed.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whose run (default: the only strategy, or the first).")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Which seed of the run (default: its first).")] = None,
+    worst: Annotated[int, typer.Option(min=1, max=1000, help="Without --task: list so many of the costliest.")] = 10,
+    looked_at: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Without --task: among so many tasks with the longest latency.")
+    ] = _LOOKED_AT,
+    output: Annotated[Format, typer.Option("--format", help="A table or JSON.")] = Format.TABLE,
+) -> None:
+    """Simulate a run again with one decision changed to each alternative: the effect on the task and on all others.
+
+    Without `--task`, list the decisions that cost most: those whose best alternative would have shortened the summed
+    latency of all tasks the most. For strategies with a compiled form this is a matter of seconds; others are stepped.
+    """
+    plan = _plan_of(run)
+    entrant = _entrant(plan, scheduler)
+    chosen = plan.seed if seed is None else seed
+    found = _found(plan, entrant, chosen, task, worst, looked_at)
+    result = {
+        "scheduler": entrant.name,
+        "seed": chosen,
+        "tasks": [_mapping(one) for one in found],
+        **({} if task is not None else {"looked_at": looked_at}),
+    }
+    if output is Format.JSON:
+        from hybrid_ml_scheduler.cli.output.show import print_json
+
+        print_json(result)
+        return
+    from hybrid_ml_scheduler.cli.output.what_if_table import print_costliest, print_task
+
+    if task is None:
+        print_costliest(result)
+    else:
+        print_task(result)
+
+
+def _plan_of(run: Path) -> Plan:
+    """The plan of a results folder, or a plan file."""
+    from hybrid_ml_scheduler.plans.plan import load_plan, plan_from_mapping
+    from hybrid_ml_scheduler.studies.folder import ResultsFolder
+
+    if not run.is_dir():
+        return load_plan(run)
+    folder = ResultsFolder.open(run)
+    if folder.kind != "race":
+        raise PlanError(f"{run} holds a {folder.kind}; `hms explain` reads the folder of a race, or a plan file.")
+    stored = {key: value for key, value in folder.plan.items() if key not in ("digest", "until_decided")}
+    return plan_from_mapping(stored, str(run))
+
+
+def _entrant(plan: Plan, name: str | None) -> Entrant:
+    from dataclasses import replace
+
+    from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
+    from hybrid_ml_scheduler.studies.race import entrants
+
+    known = entrants(plan if plan.schedulers else replace(plan, schedulers=DEFAULT_RACE))
+    if name is None:
+        return known[0]
+    for one in known:
+        if one.name == name:
+            return one
+    raise PlanError(f"There is no strategy {name!r} in this run; it has {', '.join(one.name for one in known)}.")
+
+
+def _found(plan: Plan, entrant: Entrant, seed: int, task: int | None, worst: int, looked_at: int) -> list[Any]:
+    from hybrid_ml_scheduler.cli.compiling import say_if_compiling
+    from hybrid_ml_scheduler.cli.output.progress import progress_bar
+    from hybrid_ml_scheduler.core.knowledge import EXACT
+    from hybrid_ml_scheduler.studies.what_if import alternatives_of, costliest, what_if
+
+    if entrant.level != EXACT or not plan.hidden.is_the_formula:
+        raise PlanError(f"{entrant.name}: what-if needs a run in which the strategy is told exact durations.")
+    batch = plan.tasks(seed)
+    say_if_compiling()
+    each = len(alternatives_of(batch.task(0)._replace(divisible=True), plan.node))
+    rows = 1 if task is not None else min(looked_at, len(batch))
+    with progress_bar("simulating again", each * rows, unit="runs") as advance:
+        if task is not None:
+            return [what_if(entrant.make, batch, plan.node, seed, task, advance)]
+        return costliest(entrant.make, batch, plan.node, seed, worst, looked_at, advance)
+
+
+def _mapping(found: Any) -> dict[str, Any]:
+    """One task as plain values; what would fail has no latency."""
+    import math
+
+    def number(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    return {
+        "task_id": found.task_id,
+        "device": found.device,
+        "gpu_fraction": found.gpu_fraction,
+        "latency_s": number(found.latency_s),
+        "regret_s": found.regret_s,
+        "alternatives": [
+            {
+                "device": one.device,
+                "gpu_fraction": one.gpu_fraction,
+                "latency_s": number(one.latency_s),
+                "latency_change_s": number(one.latency_change_s),
+                "others_change_s": number(one.others_s),
+                "total_change_s": number(one.total_change_s),
+                "makespan_s": number(one.makespan_s),
+            }
+            for one in found.alternatives
+        ],
+    }

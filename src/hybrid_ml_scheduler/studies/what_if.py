@@ -1,0 +1,249 @@
+"""What if one decision had been another: the run simulated again with that decision changed, and nothing else.
+
+Independent tasks without noise under a compiled rule are run in three pieces (before, the task, after), each compiled;
+everything else step by step with a strategy that really takes the other decision. Both give the same bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hybrid_ml_scheduler.cluster import RunColumns, run_batch
+from hybrid_ml_scheduler.core import (
+    ClusterView,
+    Decision,
+    Learns,
+    Outcome,
+    RaceContext,
+    Scheduler,
+    TaskBatch,
+    with_rule,
+)
+from hybrid_ml_scheduler.core.decisions import NO_GPU, device_name
+from hybrid_ml_scheduler.core.errors import WorkloadError
+from hybrid_ml_scheduler.core.protocols import BatchRule, Prepares, RuleKind
+from hybrid_ml_scheduler.core.tasks import FloatColumn, Task
+from hybrid_ml_scheduler.physics import Node, PhysicsEstimator, durations
+from hybrid_ml_scheduler.studies.race import run_scheduler
+
+__all__ = ["Alternative", "WhatIf", "alternatives_of", "changed_run", "costliest", "what_if"]
+
+Make = Callable[[], Scheduler]
+Progress = Callable[[int], None]
+_SPLITS = (0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """One other decision for a task, and what it would have done to the task and to everybody after it.
+
+    `others_s` is the change of the summed latency of all other tasks; less than 0 is better for them.
+    """
+
+    gpu_fraction: float
+    gpu: int
+    latency_s: float
+    latency_change_s: float
+    others_s: float
+    makespan_s: float
+
+    @property
+    def total_change_s(self) -> float:
+        """Change of the summed latency of all tasks."""
+        return self.latency_change_s + self.others_s
+
+    @property
+    def device(self) -> str:
+        """The device or the split, in words."""
+        return device_name(self.gpu, self.gpu_fraction)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """A task, what was decided for it, and the effect of every alternative, the best first."""
+
+    task_id: int
+    gpu_fraction: float
+    gpu: int
+    latency_s: float
+    alternatives: tuple[Alternative, ...]
+
+    @property
+    def device(self) -> str:
+        """Where the task ran, in words."""
+        return device_name(self.gpu, self.gpu_fraction)
+
+    @property
+    def regret_s(self) -> float:
+        """By how much the best alternative would have shortened the summed latency of all tasks; 0 if none would."""
+        return max(0.0, -min((one.total_change_s for one in self.alternatives), default=0.0))
+
+
+def what_if(
+    make: Make, batch: TaskBatch, node: Node, seed: int, task_id: int, progress: Progress | None = None
+) -> WhatIf:
+    """Every alternative for one task of a run; `make` gives the strategy anew for every simulation."""
+    row = _row_of(batch, task_id)
+    runs = _Runs(make, batch, node, seed)
+    return _compared(runs, row, progress)
+
+
+def costliest(
+    make: Make, batch: TaskBatch, node: Node, seed: int, count: int, looked_at: int, progress: Progress | None = None
+) -> list[WhatIf]:
+    """The decisions that cost most among the tasks with the longest latency; so many of them are looked at."""
+    runs = _Runs(make, batch, node, seed)
+    longest = np.argsort(-np.nan_to_num(runs.base.latency_s, nan=-1.0), kind="stable")[:looked_at]
+    found = [_compared(runs, int(row), progress) for row in longest]
+    return sorted(found, key=lambda one: -one.regret_s)[:count]
+
+
+def _row_of(batch: TaskBatch, task_id: int) -> int:
+    rows = np.flatnonzero(batch.task_id == task_id)
+    if not len(rows):
+        first, last = batch.task_id.min(), batch.task_id.max()
+        raise WorkloadError(f"There is no task {task_id} in this run; its tasks are numbered {first} to {last}.")
+    return int(rows[0])
+
+
+def alternatives_of(task: Task, node: Node) -> list[Decision]:
+    """The CPU, every GPU, and for a task that may be cut three splits on every GPU."""
+    shares = (*_SPLITS, 1.0) if task.divisible else (1.0,)
+    found = [Decision(gpu_fraction=share, gpu=gpu) for gpu in range(node.num_gpus) for share in shares]
+    return [Decision(gpu_fraction=0.0, gpu=0), *found]
+
+
+def _compared(runs: _Runs, row: int, progress: Progress | None) -> WhatIf:
+    base = runs.base
+    taken = (float(base.gpu_fraction[row]), int(base.gpu[row]))
+    found = []
+    for decision in alternatives_of(runs.batch.task(row), runs.node):
+        share, gpu = decision.gpu_fraction, NO_GPU if decision.gpu_fraction == 0.0 else int(decision.gpu or 0)
+        if progress is not None:
+            progress(1)
+        if (share, gpu) != taken:
+            found.append(_effect(base, runs.changed(row, decision), row, share, gpu))
+    return WhatIf(
+        task_id=int(runs.batch.task_id[row]),
+        gpu_fraction=taken[0],
+        gpu=taken[1],
+        latency_s=float(base.latency_s[row]),
+        alternatives=tuple(sorted(found, key=lambda one: one.total_change_s)),
+    )
+
+
+def _effect(base: RunColumns, other: RunColumns, row: int, share: float, gpu: int) -> Alternative:
+    change = other.latency_s - base.latency_s
+    both = np.isfinite(change)
+    own = float(change[row]) if both[row] else math.inf
+    finish = other.finish_s[np.isfinite(other.finish_s)]
+    return Alternative(
+        gpu_fraction=share,
+        gpu=gpu,
+        latency_s=float(other.latency_s[row]),
+        latency_change_s=own,
+        others_s=float(change[both].sum()) - (own if both[row] else 0.0),
+        makespan_s=float(finish.max()) if len(finish) else math.nan,
+    )
+
+
+class _Runs:
+    """The run as it was, and the same run with one decision changed, compiled where that is possible."""
+
+    def __init__(self, make: Make, batch: TaskBatch, node: Node, seed: int) -> None:
+        self.batch, self.node = batch, node
+        self._make, self._seed = make, seed
+        self._seconds = durations(batch, node)
+        self._rule = _compiled_rule(make(), batch, node, seed)
+        if self._rule is None:
+            self.base = run_scheduler(make(), batch, node, seed=seed, seconds=self._seconds)
+        else:
+            self.base = run_batch(batch, node, self._rule, seconds=self._seconds)
+
+    def changed(self, row: int, decision: Decision) -> RunColumns:
+        """The whole run with this decision for this row."""
+        if self._rule is None:
+            task_id = int(self.batch.task_id[row])
+            return changed_run(self._make(), self.batch, self.node, self._seed, task_id, decision)
+        free = np.zeros(self.node.num_gpus + 1)
+        own = BatchRule(
+            kind=RuleKind.PRESCRIBED,
+            fractions=np.array([decision.gpu_fraction]),
+            gpus=np.array([decision.gpu or 0], dtype=np.int64),
+        )
+        pieces = [
+            self._piece(slice(0, row), self._rule, free),
+            self._piece(slice(row, row + 1), own, free, sliced=False),
+            self._piece(slice(row + 1, len(self.batch)), self._rule, free),
+        ]
+        return RunColumns.joined([piece for piece in pieces if piece is not None])
+
+    def _piece(self, rows: slice, rule: BatchRule, free: FloatColumn, *, sliced: bool = True) -> RunColumns | None:
+        if rows.start == rows.stop:
+            return None
+        part = replace(
+            self._seconds,
+            cpu_s=self._seconds.cpu_s[rows],
+            gpu_s=self._seconds.gpu_s[rows],
+            paged_s=self._seconds.paged_s[rows],
+        )
+        own = _cut(rule, rows) if sliced else rule
+        return run_batch(self.batch.take(rows), self.node, own, seconds=part, free_s=free)
+
+
+def _cut(rule: BatchRule, rows: slice) -> BatchRule:
+    """The rule of some rows; of independent tasks the order of decision is that of the rows."""
+    return replace(
+        rule,
+        fractions=None if rule.fractions is None else rule.fractions[rows],
+        gpus=None if rule.gpus is None else rule.gpus[rows],
+    )
+
+
+def _compiled_rule(scheduler: Scheduler, batch: TaskBatch, node: Node, seed: int) -> BatchRule | None:
+    """The strategy's rule where the run can be cut into pieces; None where it must be stepped."""
+    ruled = with_rule(scheduler)
+    if ruled is None or batch.has_dependencies or batch.is_noisy:
+        return None
+    if isinstance(scheduler, Prepares):
+        scheduler.prepare(RaceContext(estimator=PhysicsEstimator(node), seed=seed))
+    return ruled.rule(batch)
+
+
+def changed_run(
+    scheduler: Scheduler, batch: TaskBatch, node: Node, seed: int, task_id: int, decision: Decision
+) -> RunColumns:
+    """Step a run in which the strategy really takes this decision for this task."""
+    kind = _LearningWith if isinstance(scheduler, Learns) else _With
+    return run_scheduler(kind(scheduler, task_id, decision), batch, node, seed=seed)
+
+
+class _With:
+    """A strategy that takes one prescribed decision and otherwise its own; its own is asked for in any case."""
+
+    def __init__(self, scheduler: Scheduler, task_id: int, decision: Decision) -> None:
+        self.name = scheduler.name
+        self._inner, self._task_id, self._decision = scheduler, task_id, decision
+
+    def prepare(self, context: RaceContext) -> None:
+        """Hand on what is told before the run."""
+        if isinstance(self._inner, Prepares):
+            self._inner.prepare(context)
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        """The prescribed decision for the one task, else the strategy's."""
+        own = self._inner.decide(task, cluster)
+        return self._decision if task.task_id == self._task_id else own
+
+
+class _LearningWith(_With):
+    """The same for a strategy that learns from outcomes."""
+
+    def observe(self, task: Task, outcome: Outcome) -> None:
+        """Hand on what happened."""
+        if isinstance(self._inner, Learns):
+            self._inner.observe(task, outcome)

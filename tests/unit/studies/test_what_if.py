@@ -1,0 +1,128 @@
+"""A changed run is the run of a strategy that really took the other decision; a regret is what that had saved."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hybrid_ml_scheduler.cli.main import run
+from hybrid_ml_scheduler.cluster import RunColumns
+from hybrid_ml_scheduler.core import Decision, TaskBatch
+from hybrid_ml_scheduler.core.errors import WorkloadError
+from hybrid_ml_scheduler.physics import Gpu, Node
+from hybrid_ml_scheduler.schedulers import create
+from hybrid_ml_scheduler.studies.what_if import _Runs, alternatives_of, changed_run, costliest, what_if
+from hybrid_ml_scheduler.workload import generate, preset
+
+COMPILED = ("round_robin", "random", "greedy", "oracle", "earliest_finish", "gpu_only")
+NODE = Node(gpus=(Gpu(), Gpu(speed=0.5)))
+
+
+def tasks(count: int = 40, **values: object) -> TaskBatch:
+    return generate(preset("mixed").with_values({"num_tasks": count, **values}), 7)
+
+
+def same(one: RunColumns, other: RunColumns) -> bool:
+    names = [item.name for item in fields(RunColumns) if item.name != "node"]
+    return all(getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in names)
+
+
+@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("row", [0, 39])
+def test_a_changed_run_equals_one_in_which_the_decision_was_really_taken(name: str, row: int) -> None:
+    batch = tasks()
+    runs = _Runs(lambda: create(name), batch, NODE, 3)
+    for decision in alternatives_of(batch.task(row), NODE)[::3]:
+        stepped = changed_run(create(name), batch, NODE, 3, int(batch.task_id[row]), decision)
+        assert same(runs.changed(row, decision), stepped)
+
+
+def test_the_decision_that_was_taken_changes_nothing() -> None:
+    batch = tasks()
+    runs = _Runs(lambda: create("earliest_finish"), batch, NODE, 0)
+    taken = Decision(gpu_fraction=float(runs.base.gpu_fraction[5]), gpu=max(0, int(runs.base.gpu[5])))
+    assert same(runs.changed(5, taken), runs.base)
+
+
+def test_a_bad_decision_is_regretted_by_the_task_and_by_those_behind_it() -> None:
+    batch = TaskBatch.from_columns(
+        size=[1000.0] * 3,
+        compute_intensity=[1.0] * 3,
+        memory_required=[0.0] * 3,
+        arrival_time=[0.0] * 3,
+        cpu_time=[10.0] * 3,
+        gpu_time=[1.0] * 3,
+        divisible=[False] * 3,
+    )
+    found = what_if(lambda: create("cpu_only"), batch, Node(gpus=(Gpu(),)), 0, 0)
+    (alternative,) = found.alternatives
+    assert (alternative.device, alternative.latency_s) == ("gpu_0", 1.0)
+    assert (alternative.latency_change_s, alternative.others_s) == (-9.0, -20.0)
+    assert found.regret_s == 29.0
+
+
+def test_graphs_noise_and_learners_are_stepped() -> None:
+    batch = tasks(25, dependency_probability=0.4, noise_sigma=0.2)
+    found = what_if(lambda: create("earliest_device"), batch, Node(), 1, int(batch.task_id[3]))
+    assert len(found.alternatives) >= 16
+    learner = what_if(lambda: create("hybrid_ml"), tasks(12), Node(gpus=(Gpu(),)), 1, 4)
+    assert np.isfinite(learner.regret_s)
+
+
+def test_the_costliest_decisions_come_first() -> None:
+    batch = tasks(60)
+    found = costliest(lambda: create("random"), batch, NODE, 2, 5, 30)
+    assert [one.regret_s for one in found] == sorted((one.regret_s for one in found), reverse=True)
+    assert found[0].regret_s > 0.0
+
+
+def test_all_alternatives_of_a_long_run_take_little_time() -> None:
+    batch, node = tasks(10_000), Node()
+    make = lambda: create("earliest_device")  # noqa: E731
+    what_if(make, tasks(10), node, 0, 0)
+    began = time.perf_counter()
+    whole = replace(batch, divisible=np.zeros(len(batch), dtype=np.bool_))
+    assert len(what_if(make, whole, node, 0, 5_000).alternatives) == 4
+    assert time.perf_counter() - began < 5.0  # under a second on a quiet machine
+
+
+def test_a_task_that_is_not_there_is_refused() -> None:
+    with pytest.raises(WorkloadError, match="no task 999 in this run; its tasks are numbered 0 to 39"):
+        what_if(lambda: create("greedy"), tasks(), NODE, 0, 999)
+
+
+def test_the_command_explains_a_plan_and_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[workload]\npreset = "mixed"\nnum_tasks = 60\n[schedulers]\nrace = ["greedy", "oracle"]\n')
+    assert run(["explain", str(plan), "--task", "7", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["scheduler"], found["tasks"][0]["task_id"]) == ("greedy", 7)
+    assert run(["race", "--plan", str(plan), "--out", str(tmp_path / "race")]) == 0
+    capsys.readouterr()
+    assert run(["explain", str(tmp_path / "race"), "--scheduler", "greedy", "--task", "7", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == found
+    assert run(["explain", str(plan), "--worst", "3", "--looked-at", "20"]) == 0
+    assert "tasks with the longest latency were looked at" in capsys.readouterr().out
+    assert run(["explain", str(plan), "--scheduler", "oracle", "--task", "1"]) == 0
+    assert "Task 1 of oracle" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--task", "999"], "no task 999"),
+        (["--task", "1", "--scheduler", "none"], "no strategy 'none' in this run"),
+    ],
+)
+def test_what_cannot_be_explained_gets_one_sentence(
+    flags: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[workload]\npreset = "mixed"\nnum_tasks = 20\n')
+    assert run(["explain", str(plan), *flags]) == 2
+    assert sentence in capsys.readouterr().err
