@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gradientColours, topLevel } from "@/lib/picture/ink";
+import { gradientColours, hatchColours, topLevel } from "@/lib/picture/ink";
 import { escaped, tag } from "@/lib/picture/sheet";
 import { shortened } from "@/lib/picture/words";
 import { provenance } from "@/lib/provenance";
@@ -22,6 +22,10 @@ describe("an exported picture", () => {
     ]);
     expect(gradientColours("linear-gradient(90deg, rgb(1, 2, 3), red)")).toEqual(["rgb(1, 2, 3)", "red"]);
     expect(gradientColours("none")).toEqual([]);
+    const hatch =
+      "repeating-linear-gradient(135deg, rgb(1, 2, 3) 0px, rgb(1, 2, 3) 3px, rgba(0, 0, 0, 0) 3px, rgba(0, 0, 0, 0) 6px)";
+    expect(hatchColours(hatch)).toEqual(["rgb(1, 2, 3)", "rgba(0, 0, 0, 0)"]);
+    expect(gradientColours(hatch)).toEqual([]);
   });
 
   it("cuts words where the screen does, with an ellipsis", () => {

@@ -6,17 +6,7 @@ import { count, digits, seconds, taskNumber, wallTime } from "@/lib/format";
 import { useFaces } from "@/lib/useStrategy";
 
 const SHOWN = 100;
-const HEADS = [
-  "Version",
-  "Strategy",
-  "At",
-  "From task",
-  "Samples",
-  "Error before",
-  "Error after",
-  "Outcome",
-  "Took",
-];
+const HEADS = ["No.", "Strategy", "At", "From task", "Samples", "Before", "After", "Outcome", "Took"];
 
 const OUTCOMES: Readonly<Record<ModelVersion["outcome"], string>> = {
   activated: "took over",
@@ -63,7 +53,7 @@ export function ModelsWidget() {
       meaning="Every time a learner of this run was fitted again, newest first. From task: the first task decided with it. Samples: labelled tasks it was fitted to (at most the last 1,000). Took: wall time of the fit, in the background."
       terms={[
         {
-          term: "Error before and after",
+          term: "Before, after",
           meaning:
             "Mean absolute error of the model in force and of the new one on the same latest tasks, which neither was trained on. A new model that is worse is refused. A dash: it was not judged.",
         },
@@ -80,7 +70,7 @@ export function ModelsWidget() {
         {(found) => (
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
           <section aria-label="Retrainings" className="h-full overflow-auto" tabIndex={0}>
-            <table className="figure w-full whitespace-nowrap text-right text-xs [&_td]:pl-3 [&_th]:pl-3 [&_td:first-child]:pl-0 [&_th:first-child]:pl-0">
+            <table className="figure w-full whitespace-nowrap text-right text-xs [&_td]:pl-2.5 [&_th]:pl-2.5 [&_td:first-child]:pl-0 [&_th:first-child]:pl-0">
               <thead className="sticky top-0 text-muted" style={{ background: "var(--panel-solid)" }}>
                 <tr>
                   {HEADS.map((head, i) => (

@@ -52,6 +52,14 @@ export function gradientColours(image: string): string[] {
   return topLevel(inside).filter((part) => !/^(-?[\d.]+deg|to\s)/.test(part));
 }
 
+/** The colours of a hatching, stripe and ground; none for any other picture. */
+export function hatchColours(image: string): string[] {
+  const inside = /^repeating-linear-gradient\((.*)\)$/s.exec(image)?.[1];
+  if (!inside) return [];
+  const stops = topLevel(inside).filter((part) => !/^(-?[\d.]+deg|to\s)/.test(part));
+  return [...new Set(stops.map((part) => part.replace(/(\s+-?[\d.]+(px|%))+$/, "").trim()))];
+}
+
 /** A shadow that is only an outline (`0 0 0 1px`), as a colour; others are glow and are left out. */
 export function outlineOf(shadow: string): string | null {
   for (const one of topLevel(shadow)) {

@@ -1,5 +1,5 @@
 /** A part of the page as pure SVG: boxes, words and drawings where the browser has put them. */
-import { gradientColours, outlineOf, plainColour } from "./ink";
+import { gradientColours, hatchColours, outlineOf, plainColour } from "./ink";
 import { type Box, type Sheet, tag } from "./sheet";
 import { drawField, drawText } from "./words";
 
@@ -62,6 +62,8 @@ function drawBox(sheet: Sheet, box: Box, style: CSSStyleDeclaration): void {
   if (ground) sheet.add(tag("rect", { ...box, rx, fill: ground }));
   const colours = gradientColours(style.backgroundImage);
   if (colours.length > 0) sheet.add(tag("rect", { ...box, rx, fill: `url(#${sheet.gradient(colours)})` }));
+  const [stripe, under] = hatchColours(style.backgroundImage);
+  if (stripe) sheet.add(tag("rect", { ...box, rx, fill: `url(#${sheet.hatching(stripe, under)})` }));
   const outline = outlineOf(style.boxShadow);
   if (outline) sheet.add(tag("rect", { ...box, rx, fill: "none", stroke: outline }));
   drawBorders(sheet, box, style);

@@ -65,6 +65,18 @@ export class Sheet {
     this.add("</g>");
   }
 
+  /** Stripes from the lower left to the upper right. */
+  hatching(stripe: string, ground: string | undefined): string {
+    const under = ground === undefined ? null : plainColour(ground);
+    return this.define((id) =>
+      tag(
+        "pattern",
+        { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+        `${under ? tag("rect", { width: 6, height: 6, fill: under }) : ""}${tag("rect", { width: 3, height: 6, fill: plainColour(stripe) })}`,
+      ),
+    );
+  }
+
   gradient(colours: readonly string[]): string {
     const last = Math.max(1, colours.length - 1);
     return this.define((id) =>
