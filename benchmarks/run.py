@@ -22,6 +22,7 @@ NAMES = {
     "history": "pages of the ledger and comparisons of runs among a million stored tasks",
     "service": "rate of the live arena, API latency and viewers",
     "soak": "a million tasks through the arena: does memory stay flat?",
+    "execution": "real tasks through the executor beside the standard library's pools, joblib, Ray and dask",
     "experiments": "the scientific commands from start to PDF",
 }
 

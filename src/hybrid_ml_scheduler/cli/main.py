@@ -33,6 +33,10 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "sweep": ("sweep", "sweep", "A grid of plans on all cores or on Ray: tables, plots and a PDF."),
     "explain": ("explain", "explain", "What if one decision of a run had been another?"),
     "recommend": ("recommend", "recommend", "The cheapest node and policy that keep a promise, and why."),
+    "run": ("run", "run", "Run real tasks on real devices: built-in kinds, or your own program."),
+    "calibrate": ("run", "calibrate", "Measure real kinds alone and together on this machine."),
+    "validate": ("run", "validate", "Run streams for real and in the model, and say how far the model is off."),
+    "models": ("models", "app", "What was learned about durations on this machine."),
     "profile": ("profile", "profile", "Measure this machine's CPU and GPUs."),
     "serve": ("serve", "serve", "Run the live arena with its API and dashboard."),
     "rollback": ("rollback", "rollback", "Call a strategy's earlier model back in a running service."),
@@ -53,6 +57,9 @@ _EXAMPLES = {
     "recommend": "Example: `hms recommend --workload mine.csv --nodes plans/nodes.toml --promise 'p95_latency < 2 s'`",
     "serve": "Example: `hms serve --port 9000 --scheduler mine.py:Mine --scheduler oracle`",
     "rollback": "Example: `hms rollback hybrid_ml --url http://127.0.0.1:9000`",
+    "run": "Example: `hms run --device numba --seconds 20 --repeats 3`, or `hms run script.py`",
+    "calibrate": "Example: `hms calibrate --device numba --out results/mine`",
+    "validate": "Example: `hms validate --device numba --load 0.5 --load 0.8 --repeats 2 --out results/mine`",
     "profile": "Example: `hms profile --quick --out mine.json`, then `hms race --hardware mine.json`",
 }
 

@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -24,7 +25,9 @@ from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.parents import parents_of, resolved, when_done
 from hybrid_ml_scheduler.execution.placement import Placement, Placer, strategy_of
+from hybrid_ml_scheduler.execution.program_report import write_report
 from hybrid_ml_scheduler.execution.splitting import Halves
+from hybrid_ml_scheduler.execution.store import PerformanceStore, store_folder
 from hybrid_ml_scheduler.execution.tasks import TaskFunction, array_bytes, kind_of, size_of
 from hybrid_ml_scheduler.execution.user_code import tried
 from hybrid_ml_scheduler.execution.work import TaskRecord, Work
@@ -71,6 +74,7 @@ class HybridExecutor(Executor):
         self._ledger = Ledger(self._placer, self._options)
         self._engine: Engine = made_engine(self._engine_name, self._places, self._ledger, self._options)
         self._engine.connect(self._fetched, self._decide_more)
+        self._store = self._opened_store()
         self._next_id = 0
         self._lock = threading.Lock()
         self._started = self._closed = False
@@ -166,6 +170,11 @@ class HybridExecutor(Executor):
         return tuple(place.name for place in self._places)
 
     @property
+    def num_workers(self) -> int:
+        """How many workers there are, of all devices."""
+        return sum(place.workers for place in self._places)
+
+    @property
     def next_task_id(self) -> int:
         """The id that the next task will have."""
         return self._next_id
@@ -191,6 +200,16 @@ class HybridExecutor(Executor):
         raise TypeError("An executor cannot be sent to a worker: submit from the main program, or make one there.")
 
     # -- on the way ---------------------------------------------------------------------------------------------
+
+    def _opened_store(self) -> PerformanceStore | None:
+        """The measured times of earlier programs, learned from, and this one's to be added."""
+        where = self._options.store
+        if where == "":
+            return None
+        store = PerformanceStore(store_folder() if where is None else Path(where))
+        self._durations.learn(store.observations())
+        self._ledger.measured = store.add
+        return store
 
     def _check_open(self) -> None:
         if self._closed:
@@ -321,9 +340,14 @@ class HybridExecutor(Executor):
         self._finished()
 
     def _finished(self) -> None:
-        """Nothing runs any more."""
-        self._engine.close()
+        """Nothing runs any more: keep what was measured, once."""
+        if self not in _OPEN:
+            return
         _OPEN.discard(self)
+        self._engine.close()
+        write_report(self.strategy.name, self.place_names, self._ledger.latest())
+        if self._store is not None:
+            self._store.save()
 
 
 def _may_hold_futures(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:

@@ -46,6 +46,18 @@ def test_the_example_with_another_library_trains_and_compares() -> None:
     ]
 
 
+def test_the_example_of_spectra_places_batches_on_two_implementations() -> None:
+    assert said("examples/spectra.py").splitlines()[-1] == "40 spectra, the loudest at 50 Hz"
+
+
+def test_the_example_of_two_backends_answers_every_row() -> None:
+    assert "1,200 rows answered" in said("examples/two_backends.py")
+
+
+def test_the_example_of_a_workflow_runs_tasks_after_those_they_need() -> None:
+    assert said("examples/workflow.py").splitlines()[-1] == "total of all shards: 1999000.0"
+
+
 def test_every_program_of_the_repository_is_type_checked() -> None:
     checked = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8").split("[tool.mypy]")[1]
     files = next(line for line in checked.splitlines() if line.startswith("files ="))

@@ -1,0 +1,186 @@
+"""`hms run`, `hms calibrate` and `hms validate`: real tasks on real devices, and the model's error beside them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hybrid_ml_scheduler.cli.output.formats import Format
+
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.execution.calibration import Calibration
+
+__all__ = ["calibrate", "run", "validate"]
+
+Out = Annotated[Path, typer.Option(help="Folder for the results.")]
+Devices = Annotated[
+    list[str] | None, typer.Option("--device", help="A further device: cuda or numba (default: every CUDA GPU).")
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="CPU workers (default: one for each core that is left).")]
+Kinds = Annotated[list[str] | None, typer.Option("--kind", help="A built-in kind (default: all).")]
+SizeTable = Annotated[str, typer.Option("--sizes", help="small (1 to 50 ms on a core) or large (10 to 500 ms).")]
+Known = Annotated[Path | None, typer.Option("--calibration", help="A calibration made before (default: measure now).")]
+Seconds = Annotated[float, typer.Option(min=0.5, help="Length of a stream in seconds.")]
+Repeats = Annotated[int, typer.Option(min=1, help="Real runs of each case.")]
+Strategies = Annotated[list[str] | None, typer.Option("--scheduler", help="A strategy; best_fixed is the hindsight.")]
+Output = Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")]
+_POLICIES = ("hybrid_ml", "best_fixed", "cpu_only", "gpu_only")
+
+
+def calibrate(
+    out: Out = Path("results/real"),
+    device: Devices = None,
+    workers: Workers = None,
+    kind: Kinds = None,
+    sizes: SizeTable = "small",
+    seconds: Annotated[float, typer.Option(min=2.0, help="How long to measure.")] = 40.0,
+    output: Output = Format.TABLE,
+) -> None:
+    """Measure every kind alone on every device, then together: the calibration of this machine.
+
+    The file holds the seconds of each kind and size, by how much devices slow each other down, and how sure that is.
+    Keep the machine quiet meanwhile.
+    """
+    from dataclasses import asdict
+
+    from hybrid_ml_scheduler.execution.report import markdown
+
+    found = _calibration(out, None, device, workers, (kind, sizes), seconds)
+    rows = [
+        {"device": name, "kind": kind_name, "slower together": factor.value, "±": 1.64 * factor.spread}
+        for name, kinds in found.cross.items()
+        for kind_name, factor in kinds.items()
+    ]
+    _show(output, asdict(found), f"{markdown(rows)}\n{out / 'calibration.json'}")
+
+
+def run(
+    script: Annotated[Path | None, typer.Argument(help="Your own program; everything after it is passed on.")] = None,
+    arguments: Annotated[list[str] | None, typer.Argument(help="Arguments of the program.")] = None,
+    out: Out = Path("results/real"),
+    scheduler: Strategies = None,
+    device: Devices = None,
+    workers: Workers = None,
+    kind: Kinds = None,
+    sizes: SizeTable = "small",
+    calibration: Known = None,
+    load: Annotated[float, typer.Option(min=0.01, help="Share of the capacity; from 1 on all tasks at once.")] = 1.0,
+    seconds: Seconds = 20.0,
+    repeats: Repeats = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the stream.")] = 1,
+    output: Output = Format.TABLE,
+) -> None:
+    """Run a stream of built-in real tasks with each strategy by turns, or your own program with a report on it.
+
+    Every run is measured; the model says beside it what was to be expected and what other strategies would have done.
+    """
+    if script is not None:
+        _run_program(script, arguments or [], out, output)
+        return
+    from hybrid_ml_scheduler.cli.output.progress import steps
+    from hybrid_ml_scheduler.execution.real_runs import real_run
+
+    known = _calibration(out, calibration, device, workers, (kind, sizes), 40.0)
+    with steps() as say:
+        found = real_run(
+            known,
+            scheduler or _POLICIES,
+            devices=device,
+            load=load,
+            seconds=seconds,
+            repeats=repeats,
+            seed=seed,
+            say=say,
+        )
+    found.write(out)
+    _show(output, found.rows(), found.table())
+
+
+def validate(
+    out: Out = Path("results/real"),
+    scheduler: Strategies = None,
+    device: Devices = None,
+    workers: Workers = None,
+    kind: Kinds = None,
+    sizes: SizeTable = "small",
+    calibration: Known = None,
+    load: Annotated[list[float] | None, typer.Option(help="Loads (default 0.5, 0.8 and 1).")] = None,
+    seconds: Seconds = 20.0,
+    repeats: Repeats = 2,
+    output: Output = Format.TABLE,
+) -> None:
+    """Run streams for real and in the model: errors of makespan and latency, ranking, coverage, spread of repeats."""
+    from hybrid_ml_scheduler.cli.output.progress import steps
+    from hybrid_ml_scheduler.execution.report import markdown, write_comparisons, write_json
+    from hybrid_ml_scheduler.execution.study import Bench
+    from hybrid_ml_scheduler.execution.validation import METRICS, compared, fidelity, measured_cases
+
+    known = _calibration(out, calibration, device, workers, (kind, sizes), 40.0)
+    with steps() as say, Bench(known, known.devices["cpu"], device) as bench:
+        policies, loads = scheduler or _POLICIES, load or [0.5, 0.8, 1.0]
+        cases = list(measured_cases(bench, known, loads, policies, repeats, seconds, say))
+    rows = compared(cases, known)
+    verdict = fidelity(rows)
+    write_comparisons(out / "validation.csv", rows)
+    write_json(out / "validation.json", verdict)
+    _show(output, verdict, markdown([{"metric": metric, **verdict[metric]} for metric in METRICS]))
+
+
+def _calibration(
+    out: Path,
+    given: Path | None,
+    device: list[str] | None,
+    workers: int | None,
+    kinds: tuple[list[str] | None, str],
+    seconds: float,
+) -> Calibration:
+    """A calibration from a file, or measured now and written beside the results."""
+    from hybrid_ml_scheduler.cli.output.progress import steps
+    from hybrid_ml_scheduler.execution.calibration import read_calibration, write_calibration
+    from hybrid_ml_scheduler.execution.kinds import kinds_named, sizes_named
+    from hybrid_ml_scheduler.execution.measuring import calibrated
+
+    if given is not None:
+        return read_calibration(given)
+    wanted = sizes_named(kinds[1], kinds_named(kinds[0]))
+    out.mkdir(parents=True, exist_ok=True)
+    with steps() as say:
+        found = calibrated(wanted, workers, device, seconds, say)
+    write_calibration(found, out / "calibration.json")
+    return found
+
+
+def _run_program(script: Path, arguments: list[str], out: Path, output: Format) -> None:
+    """Run a user's program as it is; its executors report into the folder when they shut down."""
+    from hybrid_ml_scheduler.core.errors import HmsError
+    from hybrid_ml_scheduler.execution.program_report import REPORT_VARIABLE, read_reports, summary_rows
+    from hybrid_ml_scheduler.execution.report import markdown
+
+    if not script.is_file():
+        raise HmsError(f"There is no program {script}.")
+    out.mkdir(parents=True, exist_ok=True)
+    for old in out.glob("executor-*.json"):
+        old.unlink()
+    environment = {**os.environ, REPORT_VARIABLE: str(out.resolve())}
+    ended = subprocess.run([sys.executable, str(script), *arguments], env=environment, check=False)
+    reports = read_reports(out)
+    if not reports:
+        raise HmsError(f"{script} ended with code {ended.returncode} and used no HybridExecutor that ran a task.")
+    rows = [summary_rows(report) for report in reports]
+    _show(output, rows, "\n\n".join(markdown(table) for table in rows))
+    if ended.returncode:
+        raise HmsError(f"{script} ended with code {ended.returncode}.")
+
+
+def _show(output: Format, content: Any, text: str) -> None:
+    if output is Format.JSON:
+        import json
+
+        typer.echo(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        typer.echo(text)

@@ -1,0 +1,83 @@
+"""The commands around real runs, and joblib on the executor."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+
+from hybrid_ml_scheduler.cli.main import run
+from hybrid_ml_scheduler.execution import HybridExecutor
+from hybrid_ml_scheduler.execution.joblib_backend import register
+from hybrid_ml_scheduler.execution.store import FOLDER_VARIABLE, PerformanceStore
+from tests.unit.execution.samples import add, square
+
+
+@pytest.fixture
+def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PerformanceStore:
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    store = PerformanceStore(tmp_path)
+    for size in (10.0, 20.0, 40.0):
+        for _ in range(5):
+            store.add("fft", "cpu", size, size / 100)
+    store.save()
+    return store
+
+
+def test_stored_models_can_be_listed_shown_drawn_exported_and_forgotten(
+    stored: PerformanceStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["models", "list", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0] | {"last_seen": ""} == {
+        "kind": "fft", "device": "cpu", "count": 15, "median_s": 0.2, "last_seen": "",
+    }  # fmt: skip
+    assert run(["models", "show", "fft", "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["believed_s"] for row in rows] == pytest.approx([0.1, 0.2, 0.4], rel=0.3)
+    assert run(["models", "plot", "fft", "--out", str(tmp_path / "fft.svg")]) == 0
+    assert run(["models", "export", "--out", str(tmp_path / "all.csv")]) == 0
+    assert len((tmp_path / "all.csv").read_text().splitlines()) == 16
+    assert run(["models", "forget", "ftf"]) == 2
+    assert "did you mean" in capsys.readouterr().err.lower()
+    assert run(["models", "forget", "fft"]) == 0
+    assert stored.histories() == []
+
+
+def test_a_stream_of_real_kinds_is_run_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "--kind", "parse", "--kind", "sort", "--device", "numba", "--workers", "1", "--seconds", "0.5"]
+    known = tmp_path / "real"
+    assert run(["calibrate", *words[1:9], "--seconds", "2", "--out", str(known), "--format", "json"]) == 0
+    capsys.readouterr()
+    more = ["--calibration", str(known / "calibration.json"), "--scheduler", "earliest_device", "--format", "json"]
+    assert run([*words, *more, "--out", str(known)]) == 0
+    rows = {row["strategy"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["earliest_device"]["makespan_s"] > 0.0
+    assert set(rows) == {"earliest_device", "cpu_only", "gpu_only", "round_robin"}
+    assert {"run.json", "tasks.csv", "trace.json", "table.md"} <= {path.name for path in known.iterdir()}
+
+
+def test_a_program_of_ones_own_is_run_and_reported_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "mine.py"
+    script.write_text(
+        "from hybrid_ml_scheduler import HybridExecutor\n"
+        "def double(x): return 2 * x\n"
+        "if __name__ == '__main__':\n"
+        "    with HybridExecutor(1, devices=[], workers='threads') as executor:\n"
+        "        assert list(executor.map(double, range(5))) == [0, 2, 4, 6, 8]\n"
+    )
+    assert run(["run", str(script), "--out", str(tmp_path / "out"), "--format", "json"]) == 0
+    (rows,) = json.loads(capsys.readouterr().out)
+    assert [(row["place"], row["done"]) for row in rows] == [("cpu", 5)]
+    assert run(["run", str(tmp_path / "none.py")]) == 2
+    assert "There is no program" in capsys.readouterr().err
+
+
+def test_joblib_hands_every_call_to_the_executor(hybrid: HybridExecutor) -> None:
+    register()
+    with joblib.parallel_config(backend="hybrid", executor=hybrid):
+        assert joblib.Parallel()(joblib.delayed(add)(number, 1) for number in range(10)) == list(range(1, 11))
+        squares = joblib.Parallel()(joblib.delayed(square)(np.full(3, float(number))) for number in range(4))
+    assert [float(one[0]) for one in squares] == [0.0, 1.0, 4.0, 9.0]
