@@ -129,7 +129,7 @@ class Simulation:
             return None
         columns = run_batch(batch, cluster.node, rule, seconds=seconds, free_s=cluster.free_s())
         cluster.queue(batch.task_id, columns)
-        self.now_s = float(columns.ready_s[-1])
+        self.now_s, self._newest_id = float(columns.ready_s[-1]), int(batch.task_id[-1])
         if self._precedence.recall != 0:
             self._precedence.note_all(batch.task_id.tolist(), columns.finish_s.tolist(), self.now_s)
         self._decided += len(columns)
