@@ -10,12 +10,14 @@ export interface CanvasProps {
   label: string;
   draw: (pen: CanvasRenderingContext2D, size: Size) => void;
   onMove?: (point: Point | null, size: Size) => void;
+  onPress?: (point: Point) => void;
   onPick?: (point: Point, size: Size) => void;
+  onDouble?: () => void;
   className?: string;
 }
 
 /** A canvas as sharp as the screen that redraws when its drawing or its size changes. */
-export function Canvas({ label, draw, onMove, onPick, className = "" }: CanvasProps) {
+export function Canvas({ label, draw, onMove, onPress, onPick, onDouble, className = "" }: CanvasProps) {
   const [box, size] = useSize<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
 
@@ -43,7 +45,9 @@ export function Canvas({ label, draw, onMove, onPick, className = "" }: CanvasPr
         style={{ width: size.width, height: size.height, cursor: onPick ? "pointer" : "default" }}
         onMouseMove={(event) => onMove?.(at(event), size)}
         onMouseLeave={() => onMove?.(null, size)}
+        onMouseDown={(event) => onPress?.(at(event))}
         onClick={(event) => onPick?.(at(event), size)}
+        onDoubleClick={onDouble}
       />
     </div>
   );

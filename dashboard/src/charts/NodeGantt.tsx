@@ -1,11 +1,13 @@
 import { useCallback, useState } from "react";
 import type { NodeMotion, StrategyMotion } from "@/client/types";
+import { pointAt, type Stretch, usePointed, useZoom } from "@/lib/along";
 import { digits, seconds } from "@/lib/format";
 import type { Theme } from "@/lib/theme";
 import type { Size } from "@/lib/useSize";
 import { deviceLabel } from "@/live/devices";
-import { Canvas } from "./Canvas";
-import { drawNode, motionWords, partUnder } from "./nodeGantt";
+import { Canvas, type Point } from "./Canvas";
+import { drawNode, motionWords, partUnder, sceneOf, viewOf } from "./nodeGantt";
+import { ZoomBar } from "./ZoomBar";
 
 export interface NodeGanttProps {
   motion: NodeMotion;
@@ -15,34 +17,73 @@ export interface NodeGanttProps {
   onPick: (taskId: number) => void;
 }
 
-/** One strategy's whole node: what its devices ran, run now, and will run. Press a part to look at its task. */
-export function NodeGantt({ motion, strategy, label, theme, onPick }: NodeGanttProps) {
-  const [near, setNear] = useState<number | null>(null);
-  const draw = useCallback(
-    (pen: CanvasRenderingContext2D, size: Size) => drawNode(pen, motion, strategy, size, theme),
-    [motion, strategy, theme],
-  );
+/** A drag shorter than this is a click that shook. */
+const LEAST_BRUSH_PX = 6;
+
+/** The part under the pointer in words, or else how every device is getting on. */
+function wordsOf(motion: NodeMotion, strategy: StrategyMotion, near: number | null): string {
   const { device, task_id, begin_s, end_s } = strategy.parts;
-  const said =
-    near === null || task_id[near] === undefined
-      ? motionWords(motion, strategy)
-      : `Task ${task_id[near]} on ${deviceLabel(motion.devices[device[near] ?? 0] ?? "")}: ${seconds((end_s[near] ?? 0) - (begin_s[near] ?? 0))} from second ${digits(begin_s[near] ?? 0, 4)}`;
+  if (near === null || task_id[near] === undefined) return motionWords(motion, strategy);
+  const [begin, end] = [begin_s[near] ?? 0, end_s[near] ?? 0];
+  const where = deviceLabel(motion.devices[device[near] ?? 0] ?? "");
+  return `Task ${task_id[near]} on ${where}: ${seconds(end - begin)} from second ${digits(begin, 4)}`;
+}
+
+/** One strategy's whole node: what its devices ran, run now, and will run. Press a part for its task, drag to zoom. */
+export function NodeGantt({ motion, strategy, label, theme, onPick }: NodeGanttProps) {
+  const zoom = useZoom("around");
+  const at = usePointed("around");
+  const [near, setNear] = useState<number | null>(null);
+  const [brush, setBrush] = useState<Stretch | null>(null);
+  const sceneIn = useCallback(
+    (size: Size) => sceneOf(viewOf(motion, zoom.stretch), motion.devices.length, size),
+    [motion, zoom.stretch],
+  );
+  const draw = useCallback(
+    (pen: CanvasRenderingContext2D, size: Size) =>
+      drawNode(pen, { motion, strategy, scene: sceneIn(size), at, brush }, size, theme),
+    [motion, strategy, sceneIn, at, brush, theme],
+  );
+  const move = (point: Point | null, size: Size): void => {
+    const scene = sceneIn(size);
+    setNear(point ? partUnder(scene, strategy, point) : null);
+    pointAt("around", point ? scene.secondAt(point.x) - motion.now_s : null);
+    setBrush(point && brush ? [brush[0], point.x] : null);
+  };
+  const release = (point: Point, size: Size): void => {
+    const scene = sceneIn(size);
+    const from = brush?.[0] ?? point.x;
+    setBrush(null);
+    if (Math.abs(point.x - from) >= LEAST_BRUSH_PX) {
+      const [low, high] = [Math.min(from, point.x), Math.max(from, point.x)];
+      zoom.show([scene.secondAt(low) - motion.now_s, scene.secondAt(high) - motion.now_s]);
+      return;
+    }
+    const task = strategy.parts.task_id[partUnder(scene, strategy, point) ?? -1];
+    if (task !== undefined) onPick(task);
+  };
+  const whole: Stretch = [motion.begin_s - motion.now_s, motion.end_s - motion.now_s];
   return (
     <div className="flex h-full min-h-44 flex-col gap-1">
       <div className="min-h-0 flex-1">
         <Canvas
           label={`${label} at second ${digits(motion.now_s, 4)}: ${motionWords(motion, strategy)}`}
           draw={draw}
-          onMove={(point, size) => setNear(point ? partUnder(motion, strategy, point, size) : null)}
-          onPick={(point, size) => {
-            const part = partUnder(motion, strategy, point, size);
-            if (part !== null && task_id[part] !== undefined) onPick(task_id[part]);
-          }}
+          onMove={move}
+          onPress={(point) => setBrush([point.x, point.x])}
+          onPick={release}
+          onDouble={() => zoom.show(null)}
         />
       </div>
-      <p className="figure line-clamp-2 min-h-8 text-[0.6875rem] text-muted" data-motion={strategy.scheduler}>
-        {said}
-      </p>
+      <div className="flex items-start gap-2">
+        <p
+          className="figure line-clamp-2 min-h-8 text-[0.6875rem] text-muted"
+          data-motion={strategy.scheduler}
+        >
+          {wordsOf(motion, strategy, near)}
+        </p>
+        <ZoomBar zoom={zoom} whole={whole} label={label} />
+      </div>
     </div>
   );
 }

@@ -1,7 +1,9 @@
 import { CartesianGrid, Line, LineChart, ReferenceLine, Tooltip, XAxis, YAxis } from "recharts";
+import { type Stretch, useZoom, within } from "@/lib/along";
 import { taskNumber, tidy } from "@/lib/format";
 import { useSize } from "@/lib/useSize";
 import { linearTicks } from "./axes";
+import { Brush } from "./Brush";
 import { type Marker, wordsBeside } from "./series";
 import { logBounds, valueTicks } from "./trendAxis";
 
@@ -93,8 +95,9 @@ export function TrendLines(props: TrendLinesProps) {
     axis = TASKS,
   } = props;
   const [ref, size] = useSize<HTMLDivElement>();
-  const low = points[0]?.x ?? 0;
-  const high = points.at(-1)?.x ?? 1;
+  const zoom = useZoom(axis.title === TASKS.title ? "task" : "simulated");
+  const whole: Stretch = [points[0]?.x ?? 0, points.at(-1)?.x ?? 1];
+  const [low, high] = within(zoom.stretch, whole);
   const left = AXIS.left + 14 + AXIS.width;
   const span = Math.max(1, size.width - left - AXIS.right);
   const at = (x: number): number => left + (span * (x - low)) / (high - low || 1);
@@ -106,96 +109,104 @@ export function TrendLines(props: TrendLinesProps) {
   );
   const lines = Math.max(0, ...words.map((word) => (word.line ?? -1) + 1));
   const top = 8 + lines * LINE_PX;
-  const values = points.flatMap((point) => names.map((name) => point[name.key] ?? null));
+  const seen = points.filter(({ x }) => x !== null && x !== undefined && x >= low && x <= high);
+  const values = seen.flatMap((point) => names.map((name) => point[name.key] ?? null));
   const ticks = valueTicks(values, log, Math.max(2, Math.floor((size.height - top - AXIS.foot) / 34)));
   return (
-    <div
-      ref={ref}
-      role="img"
-      aria-label={label}
-      data-markers={shifts.length}
-      className="relative h-full min-h-64 w-full overflow-hidden"
-    >
+    <div ref={ref} className="relative h-full min-h-64 w-full overflow-hidden">
       {size.width > 0 && (
         <>
-          <LineChart
-            width={size.width}
-            height={size.height}
-            data={points as Record<string, number>[]}
-            margin={{ top, right: AXIS.right, bottom: AXIS.bottom, left: AXIS.left + 14 }}
-            accessibilityLayer={false}
-          >
-            <CartesianGrid stroke="var(--grid)" vertical={false} />
-            <XAxis
-              dataKey="x"
-              type="number"
-              domain={[low, high]}
-              ticks={linearTicks(low, high, Math.max(2, Math.floor(size.width / 110)))}
-              tickFormatter={axis.format}
-              stroke="var(--line)"
-              tick={{ fill: "var(--muted)", fontSize: 11 }}
-              height={AXIS.foot - AXIS.bottom}
-            />
-            <YAxis
-              width={AXIS.width}
-              scale={log ? "log" : "linear"}
-              domain={log ? logBounds(values) : [0, ticks.at(-1) ?? "auto"]}
-              ticks={ticks}
-              interval={0}
-              allowDataOverflow={log}
-              tickFormatter={(value: number) => tidy(format(value))}
-              stroke="var(--line)"
-              tick={{ fill: "var(--muted)", fontSize: 11 }}
-            />
-            <Tooltip
-              isAnimationActive={false}
-              formatter={(value, name) => [
-                format(value as number),
-                names.find((n) => n.key === name)?.label ?? String(name),
-              ]}
-              labelFormatter={(value) => `${axis.words} ${axis.format(value as number)}`}
-              contentStyle={{
-                background: "var(--panel-solid)",
-                border: "1px solid var(--line)",
-                borderRadius: 10,
-                fontSize: 11,
-                lineHeight: 1.2,
-                padding: "6px 10px",
-              }}
-              itemStyle={{ padding: 0 }}
-              labelStyle={{ color: "var(--muted)" }}
-              itemSorter={(item) => Number(item.value)}
-            />
-            {inside.map((marker) => (
-              <ReferenceLine
-                key={`s${marker.x}`}
-                x={marker.x}
-                stroke="var(--warn)"
-                strokeDasharray="5 4"
-                strokeWidth={1.5}
+          <div role="img" aria-label={label} data-markers={shifts.length} className="absolute inset-0">
+            <LineChart
+              width={size.width}
+              height={size.height}
+              data={points as Record<string, number>[]}
+              margin={{ top, right: AXIS.right, bottom: AXIS.bottom, left: AXIS.left + 14 }}
+              accessibilityLayer={false}
+            >
+              <CartesianGrid stroke="var(--grid)" vertical={false} />
+              <XAxis
+                dataKey="x"
+                type="number"
+                domain={[low, high]}
+                allowDataOverflow
+                ticks={linearTicks(low, high, Math.max(2, Math.floor(size.width / 110)))}
+                tickFormatter={axis.format}
+                stroke="var(--line)"
+                tick={{ fill: "var(--muted)", fontSize: 11 }}
+                height={AXIS.foot - AXIS.bottom}
               />
-            ))}
-            {names.map((name) => (
-              <Line
-                key={name.key}
-                dataKey={name.key}
-                stroke={name.colour}
-                strokeWidth={2}
-                {...(name.dash ? { strokeDasharray: name.dash } : {})}
-                dot={false}
+              <YAxis
+                width={AXIS.width}
+                scale={log ? "log" : "linear"}
+                domain={log ? logBounds(values) : [0, ticks.at(-1) ?? "auto"]}
+                ticks={ticks}
+                interval={0}
+                allowDataOverflow={log}
+                tickFormatter={(value: number) => tidy(format(value))}
+                stroke="var(--line)"
+                tick={{ fill: "var(--muted)", fontSize: 11 }}
+              />
+              <Tooltip
                 isAnimationActive={false}
-                connectNulls={connect}
+                formatter={(value, name) => [
+                  format(value as number),
+                  names.find((n) => n.key === name)?.label ?? String(name),
+                ]}
+                labelFormatter={(value) => `${axis.words} ${axis.format(value as number)}`}
+                contentStyle={{
+                  background: "var(--panel-solid)",
+                  border: "1px solid var(--line)",
+                  borderRadius: 10,
+                  fontSize: 11,
+                  lineHeight: 1.2,
+                  padding: "6px 10px",
+                }}
+                itemStyle={{ padding: 0 }}
+                labelStyle={{ color: "var(--muted)" }}
+                itemSorter={(item) => Number(item.value)}
               />
-            ))}
-          </LineChart>
-          <Marks
-            words={words}
-            trainings={trainings.filter((x) => x >= low && x <= high)}
-            at={at}
-            width={size.width}
-            floor={size.height - AXIS.foot}
-            axisTitle={axisTitle}
-            xTitle={axis.title}
+              {inside.map((marker) => (
+                <ReferenceLine
+                  key={`s${marker.x}`}
+                  x={marker.x}
+                  stroke="var(--warn)"
+                  strokeDasharray="5 4"
+                  strokeWidth={1.5}
+                />
+              ))}
+              {names.map((name) => (
+                <Line
+                  key={name.key}
+                  dataKey={name.key}
+                  stroke={name.colour}
+                  strokeWidth={2}
+                  {...(name.dash ? { strokeDasharray: name.dash } : {})}
+                  dot={false}
+                  isAnimationActive={false}
+                  connectNulls={connect}
+                />
+              ))}
+            </LineChart>
+            <Marks
+              words={words}
+              trainings={trainings.filter((x) => x >= low && x <= high)}
+              at={at}
+              width={size.width}
+              floor={size.height - AXIS.foot}
+              axisTitle={axisTitle}
+              xTitle={axis.title}
+            />
+          </div>
+          <Brush
+            zoom={zoom}
+            whole={whole}
+            label={label}
+            left={left}
+            right={AXIS.right}
+            ends={[low, high]}
+            top={top}
+            foot={AXIS.foot}
           />
         </>
       )}

@@ -1,5 +1,6 @@
 /** The whole node over time: geometry and drawing of one strategy's devices with what runs and what waits. */
 import type { NodeMotion, StrategyMotion } from "@/client/types";
+import type { Stretch } from "@/lib/along";
 import { faded } from "@/lib/colour";
 import { seconds, tidy } from "@/lib/format";
 import { deviceColour } from "@/lib/palette";
@@ -14,31 +15,34 @@ const HEAD = 16;
 
 export interface Scene {
   x: (second: number) => number;
+  /** The second under a place. */
+  secondAt: (x: number) => number;
+  end_s: number;
   ticks: readonly number[];
   rowHeight: number;
   yOf: (device: number) => number;
 }
 
-export function sceneOf(motion: NodeMotion, size: Size): Scene {
-  const x = linearScale(
-    motion.begin_s,
-    motion.end_s,
-    GUTTER,
-    size.width - 2,
-    Math.max(2, Math.floor(size.width / 120)),
-  );
-  const rowHeight = (size.height - FOOT - HEAD) / Math.max(1, motion.devices.length);
-  return { x, ticks: x.ticks, rowHeight, yOf: (device) => HEAD + device * rowHeight };
+/** The stretch of simulated time that is seen: all, or the zoom, which is counted from now. */
+export function viewOf(motion: NodeMotion, zoom: Stretch | null): Stretch {
+  return zoom ? [motion.now_s + zoom[0], motion.now_s + zoom[1]] : [motion.begin_s, motion.end_s];
+}
+
+export function sceneOf(view: Stretch, devices: number, size: Size): Scene {
+  const x = linearScale(view[0], view[1], GUTTER, size.width - 2, Math.max(2, Math.floor(size.width / 120)));
+  const rowHeight = (size.height - FOOT - HEAD) / Math.max(1, devices);
+  const secondAt = (at: number): number =>
+    view[0] + ((view[1] - view[0]) * (at - GUTTER)) / Math.max(1, size.width - 2 - GUTTER);
+  const yOf = (device: number): number => HEAD + device * rowHeight;
+  return { x, secondAt, end_s: view[1], ticks: x.ticks, rowHeight, yOf };
 }
 
 /** The place of the part under a point, if there is one. */
 export function partUnder(
-  motion: NodeMotion,
+  scene: Scene,
   strategy: StrategyMotion,
   point: { x: number; y: number },
-  size: Size,
 ): number | null {
-  const scene = sceneOf(motion, size);
   const { device, begin_s, end_s } = strategy.parts;
   const row = Math.floor((point.y - HEAD) / scene.rowHeight);
   const found = device.findIndex(
@@ -64,13 +68,21 @@ export function motionWords(motion: NodeMotion, strategy: StrategyMotion): strin
 
 type Pen = CanvasRenderingContext2D;
 
-function drawParts(pen: Pen, motion: NodeMotion, strategy: StrategyMotion, scene: Scene, theme: Theme): void {
+function drawParts(
+  pen: Pen,
+  motion: NodeMotion,
+  strategy: StrategyMotion,
+  scene: Scene,
+  size: Size,
+  theme: Theme,
+): void {
   const { device, task_id, begin_s, end_s } = strategy.parts;
   const height = Math.max(4, scene.rowHeight - 6);
   for (let i = 0; i < device.length; i += 1) {
     const place = device[i] ?? 0;
     const [begin, end] = [begin_s[i] ?? 0, end_s[i] ?? 0];
     const left = Math.max(GUTTER, scene.x(begin));
+    if (scene.x(end) < GUTTER || left > size.width) continue;
     const width = Math.max(1, scene.x(end) - left - 0.5);
     const colour = deviceColour(place, theme);
     const top = scene.yOf(place) + 3;
@@ -98,7 +110,7 @@ function drawOverflow(
   theme: Theme,
 ): void {
   const ink = inks(theme);
-  const ahead = motion.end_s - motion.now_s;
+  const ahead = scene.end_s - motion.now_s;
   pen.font = "600 11px 'Inter Variable', sans-serif";
   pen.textAlign = "right";
   motion.devices.forEach((_, place) => {
@@ -142,6 +154,7 @@ function drawFrame(pen: Pen, motion: NodeMotion, scene: Scene, size: Size, theme
 function drawNow(pen: Pen, motion: NodeMotion, scene: Scene, size: Size, theme: Theme): void {
   const ink = inks(theme);
   const x = scene.x(motion.now_s);
+  if (x < GUTTER || x > size.width) return;
   pen.strokeStyle = ink.ink;
   pen.lineWidth = 1.5;
   pen.beginPath();
@@ -159,21 +172,43 @@ function drawNow(pen: Pen, motion: NodeMotion, scene: Scene, size: Size, theme: 
   pen.fillText("will run: the queue", x + 18, 10);
 }
 
-export function drawNode(
-  pen: Pen,
-  motion: NodeMotion,
-  strategy: StrategyMotion,
-  size: Size,
-  theme: Theme,
-): void {
-  const scene = sceneOf(motion, size);
+/** The crosshair that all charts of the view share. */
+function drawPointer(pen: Pen, x: number, size: Size, theme: Theme): void {
+  if (x < GUTTER || x > size.width) return;
+  pen.strokeStyle = inks(theme).muted;
+  pen.lineWidth = 1;
+  pen.setLineDash([4, 3]);
+  pen.beginPath();
+  pen.moveTo(x, HEAD);
+  pen.lineTo(x, size.height - FOOT);
+  pen.stroke();
+  pen.setLineDash([]);
+}
+
+export interface NodeDrawing {
+  motion: NodeMotion;
+  strategy: StrategyMotion;
+  scene: Scene;
+  /** Where the pointer is, on whichever chart, in seconds from now. */
+  at: number | null;
+  /** The stretch that is being drawn by hand, in pixels. */
+  brush: Stretch | null;
+}
+
+export function drawNode(pen: Pen, drawing: NodeDrawing, size: Size, theme: Theme): void {
+  const { motion, strategy, scene, at, brush } = drawing;
   const ink = inks(theme);
   pen.fillStyle = ink.grid;
   motion.devices.forEach((_, place) => {
     pen.fillRect(GUTTER, scene.yOf(place) + 3, size.width - GUTTER, Math.max(4, scene.rowHeight - 6));
   });
   drawFrame(pen, motion, scene, size, theme);
-  drawParts(pen, motion, strategy, scene, theme);
+  drawParts(pen, motion, strategy, scene, size, theme);
   drawOverflow(pen, motion, strategy, scene, size, theme);
   drawNow(pen, motion, scene, size, theme);
+  if (at !== null) drawPointer(pen, scene.x(motion.now_s + at), size, theme);
+  if (brush) {
+    pen.fillStyle = faded(ink.ml, 0.18);
+    pen.fillRect(Math.min(...brush), HEAD, Math.abs(brush[1] - brush[0]), size.height - FOOT - HEAD);
+  }
 }

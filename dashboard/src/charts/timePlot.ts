@@ -1,5 +1,6 @@
 /** uPlot's options for the time charts: lines or stacked bands, linear or logarithmic, with markers. */
 import uPlot from "uplot";
+import type { Stretch } from "@/lib/along";
 import { faded } from "@/lib/colour";
 import { tidy } from "@/lib/format";
 import { inks, type Theme } from "@/lib/theme";
@@ -23,7 +24,8 @@ export interface PlotLook {
   hidden: ReadonlySet<string>;
   /** What the value axis measures. */
   axisTitle: string;
-  spanS: number;
+  /** The stretch of the axis that is shown when uPlot asks. */
+  shown: () => Stretch;
   top: number | undefined;
   format: (value: number | null | undefined) => string;
 }
@@ -130,24 +132,57 @@ function bandsOf(look: PlotLook): uPlot.Band[] {
   return look.names.slice(1).map((name, i) => ({ series: [i + 2, i + 1], fill: faded(name.colour, 0.5) }));
 }
 
-const ago = (value: number): string => (value === 0 ? "newest" : `−${Math.round(-value)} s`);
+/** Seconds before the newest, with a decimal where the stretch that is shown is short. */
+const agoIn =
+  (look: PlotLook) =>
+  (value: number): string => {
+    const [low, high] = look.shown();
+    return value === 0 ? "newest" : `−${(-value).toFixed(high - low < 6 ? 1 : 0)} s`;
+  };
+
+export interface PlotHands {
+  /** The place under the pointer; null when it has left. */
+  onPoint: (at: number | null) => void;
+  /** A stretch was drawn over the chart. */
+  onBrush: (stretch: Stretch) => void;
+}
+
+/** A drag shorter than this is a click that shook. */
+const LEAST_BRUSH_PX = 6;
+
+function brushed(plot: uPlot, hands: PlotHands): void {
+  const { left, width } = plot.select;
+  if (width >= LEAST_BRUSH_PX) hands.onBrush([plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+}
+
+function pointed(plot: uPlot, hands: PlotHands): void {
+  const left = plot.cursor.left ?? -1;
+  hands.onPoint(left < 0 ? null : plot.posToVal(left, "x"));
+}
 
 /** Everything uPlot needs to know, for one look. */
 export function plotOptions(
   look: PlotLook,
   size: { width: number; height: number },
   markers: { current: readonly Marker[] },
-  onCursor: (index: number | null) => void,
+  hands: PlotHands,
 ): uPlot.Options {
   return {
     ...size,
     legend: { show: false },
-    cursor: { drag: { x: false, y: false }, points: { show: !look.stack } },
-    scales: { x: { time: false, range: [-look.spanS, 0] }, y: { range: valueRange(look) } },
-    axes: [axis(look.theme, ago, 26, 80), valueAxis(look)],
+    cursor: { drag: { x: true, y: false, setScale: false }, points: { show: !look.stack } },
+    scales: {
+      x: { time: false, range: () => [...look.shown()] as [number, number] },
+      y: { range: valueRange(look) },
+    },
+    axes: [axis(look.theme, agoIn(look), 26, 80), valueAxis(look)],
     series: seriesOf(look),
     bands: bandsOf(look),
     plugins: [markerPlugin(markers, look.theme)],
-    hooks: { setCursor: [(plot) => onCursor(plot.cursor.idx ?? null)] },
+    hooks: {
+      setCursor: [(plot) => pointed(plot, hands)],
+      setSelect: [(plot) => brushed(plot, hands)],
+    },
   };
 }

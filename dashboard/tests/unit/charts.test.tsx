@@ -156,7 +156,7 @@ describe("charts drawn from what a real service said", () => {
       [...rows.map((row) => row.x)].sort((a, b) => Number(a) - Number(b)),
     );
     expect(rows[0]?.greedy).toBe(TREND.points[0]?.avg_latency.greedy);
-    const { container } = render(
+    const { container } = within_router(
       <TrendLines
         label="Trend"
         names={names.map((key) => ({ key, label: key, colour: "#22d3ee" }))}

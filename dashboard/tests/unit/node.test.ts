@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { motionWords, partUnder, sceneOf } from "@/charts/nodeGantt";
+import { motionWords, partUnder, sceneOf, viewOf } from "@/charts/nodeGantt";
 import type { Comparison, NodeMotion, StrategyMotion } from "@/client/types";
 import { burdenOf, heaviest } from "@/features/node/load";
 import { pairOf } from "@/features/node/pair";
@@ -33,12 +33,18 @@ describe("the node in motion", () => {
   });
 
   it("finds the part under the pointer, on its own device only", () => {
-    const scene = sceneOf(MOTION, SIZE);
+    const scene = sceneOf(viewOf(MOTION, null), 2, SIZE);
     const [onCpu, onGpu] = [scene.yOf(0) + 5, scene.yOf(1) + 5];
-    expect(partUnder(MOTION, STRATEGY, { x: scene.x(9.5), y: onCpu }, SIZE)).toBe(0);
-    expect(partUnder(MOTION, STRATEGY, { x: scene.x(9.5), y: onGpu }, SIZE)).toBe(1);
-    expect(partUnder(MOTION, STRATEGY, { x: scene.x(11.5), y: onGpu }, SIZE)).toBe(2);
-    expect(partUnder(MOTION, STRATEGY, { x: scene.x(11.5), y: onCpu }, SIZE)).toBeNull();
+    expect(partUnder(scene, STRATEGY, { x: scene.x(9.5), y: onCpu })).toBe(0);
+    expect(partUnder(scene, STRATEGY, { x: scene.x(9.5), y: onGpu })).toBe(1);
+    expect(partUnder(scene, STRATEGY, { x: scene.x(11.5), y: onGpu })).toBe(2);
+    expect(partUnder(scene, STRATEGY, { x: scene.x(11.5), y: onCpu })).toBeNull();
+  });
+
+  it("shows a zoom that is counted from now, and knows the second under the pointer", () => {
+    expect(viewOf(MOTION, [-2, 3])).toEqual([8, 13]);
+    const scene = sceneOf(viewOf(MOTION, [-2, 3]), 2, SIZE);
+    expect(scene.secondAt(scene.x(11))).toBeCloseTo(11);
   });
 
   it("calls more work than a second holds an overload", () => {

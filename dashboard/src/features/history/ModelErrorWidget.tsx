@@ -7,6 +7,7 @@ import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { digits } from "@/lib/format";
 import { type FaceOf, useFaces } from "@/lib/useStrategy";
+import { TIME_AXIS, timeOfTask } from "./trend";
 
 /** For each learner the error of the new model and, dashed, of the one before it, on the same tasks. */
 export function errorLines(models: readonly ModelVersion[], face: FaceOf) {
@@ -35,14 +36,21 @@ export function ModelErrorWidget() {
   const answer = useModels(100);
   const trend = useTrend(160);
   const face = useFaces();
-  const { points, names } = useMemo(() => errorLines(answer.data?.models ?? [], face), [answer.data, face]);
+  const { points, names } = useMemo(() => {
+    const lines = errorLines(answer.data?.models ?? [], face);
+    const onTime = lines.points.flatMap((point) => {
+      const x = trend.data ? timeOfTask(trend.data, point.x) : null;
+      return x === null ? [] : [{ ...point, task: point.x, x }];
+    });
+    return { points: onTime, names: lines.names };
+  }, [answer.data, trend.data, face]);
   const first = points[0]?.x ?? 0;
   const shifts = (trend.data?.shifts ?? [])
-    .filter((shift) => shift.task_id >= first)
-    .map((shift) => ({ x: shift.task_id, text: shiftLabel(shift) }));
+    .filter((shift) => shift.simulated_time_s >= first)
+    .map((shift) => ({ x: shift.simulated_time_s, text: shiftLabel(shift) }));
   const table = () => ({
     columns: ["task_id", ...names.map((n) => n.key)],
-    rows: points.map((p) => [p.x, ...names.map((n) => (p as Record<string, number | null>)[n.key])]),
+    rows: points.map((p) => [p.task, ...names.map((n) => (p as Record<string, number | null>)[n.key])]),
   });
   return (
     <Widget
@@ -65,6 +73,7 @@ export function ModelErrorWidget() {
             shifts={shifts}
             trainings={[]}
             log
+            axis={{ ...TIME_AXIS, words: "at" }}
             axisTitle="mean absolute error, log"
             connect
             format={(v) => (v == null ? "–" : digits(v))}

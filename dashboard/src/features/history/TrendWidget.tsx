@@ -7,20 +7,19 @@ import type { Trend } from "@/client/types";
 import { Choice } from "@/features/widgets/Choice";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { clock, count } from "@/lib/format";
+import { count } from "@/lib/format";
 import { TERMS } from "@/lib/glossary";
 import { isTaskMetric, metricCard, TASK_METRICS } from "@/lib/metrics";
 import { useView } from "@/lib/url";
 import { useHidden } from "@/lib/useHidden";
 import { useFaces, useRacers } from "@/lib/useStrategy";
-import { strategiesOf, timeOfTask, trendRows } from "./trend";
+import { strategiesOf, TIME_AXIS, timeOfTask, trendRows } from "./trend";
 
 const OPTIONS = TASK_METRICS.map((key) => ({
   key,
   label: metricCard(key).label,
   short: metricCard(key).short,
 }));
-const TIME_AXIS = { title: "simulated time", format: (x: number) => clock(x), words: "up to" } as const;
 const SCALES = [
   { key: "linear", label: "Linear" },
   { key: "log", label: "Log" },

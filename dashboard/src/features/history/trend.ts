@@ -1,6 +1,14 @@
 /** From stored means to the rows a chart draws. */
 import { gapsIn } from "@/charts/series";
 import type { Metric, Trend } from "@/client/types";
+import { clock } from "@/lib/format";
+
+/** The axis that all charts of the history share. */
+export const TIME_AXIS = {
+  title: "simulated time",
+  format: (x: number) => clock(x),
+  words: "up to",
+} as const;
 
 export type TrendRow = Record<string, number | null>;
 

@@ -31,6 +31,8 @@ export function QueueWidget() {
       }),
     [motion, face],
   );
+  // Parts are whole: an axis of less than four would count halves.
+  const longest = Math.max(0, ...columns.ys.flat());
   const table = () => ({
     columns: ["seconds_before_now", ...lines.map((line) => line.key)],
     rows: columns.xs.map((x, i) => [x, ...columns.ys.map((column) => column[i])]),
@@ -54,6 +56,7 @@ export function QueueWidget() {
           markers={NO_MARKERS}
           theme={theme}
           spanS={spanS}
+          {...(longest < 4 ? { top: 4 } : {})}
           axisTitle="parts waiting"
           format={count}
         />
