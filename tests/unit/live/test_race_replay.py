@@ -26,7 +26,7 @@ def course(retraining: Retraining, *schedulers: str) -> Course:
         node=Node(),
         preset="mixed",
         workload=preset("mixed").with_values({"noise_sigma": 0.2, "dependency_probability": 0.1}),
-        schedulers=schedulers or ("round_robin", "random", "greedy", "hybrid_ml", "oracle"),
+        schedulers=schedulers or ("round_robin", "random", "greedy", "hybrid_ml", "sjf", "oracle"),
         retraining=retraining,
     )
 

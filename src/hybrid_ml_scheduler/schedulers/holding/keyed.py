@@ -76,7 +76,7 @@ class KeyedHold:
             self._hold(task, cluster)
         backlog = as_column((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s))
         idle = np.array(cluster.idle)
-        limits_s = as_column(self._longest) * self._mean_s
+        limits_s = self._limits_s()
         self._forget_absent(held)
         planned: set[int] = set()
         for _ in range(self._depth):
@@ -118,7 +118,7 @@ class KeyedHold:
         """Where a task would go if it had to be committed now: the earliest completion behind the queues."""
         backlog = as_column((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s))
         busy = np.zeros(len(backlog), dtype=np.bool_)
-        limits_s = as_column(self._longest) * self._mean_s
+        limits_s = self._limits_s()
         terms = task_terms(task, cluster)
         fraction, gpu, _ = plan_split(terms, backlog, busy, self._points, self._price, limits_s)
         return Decision(gpu_fraction=fraction, gpu=gpu)
@@ -173,6 +173,9 @@ class KeyedHold:
         insort(self._queue, (self.key(task, size_s, terms), task.task_id, task))
         self._seen += 1
         self._mean_s += (size_s - self._mean_s) / min(self._seen, MEAN_OVER)
+
+    def _limits_s(self) -> FloatColumn:
+        return as_column([math.inf if math.isinf(limit) else limit * self._mean_s for limit in self._longest])
 
     def _limits(self, num_gpus: int) -> tuple[float, ...]:
         """The longest part of every device, the CPU first; one number for each, the last one for all that follow."""
