@@ -71,9 +71,9 @@ def area_bound_s(batch: TaskBatch, node: Node, seconds: Durations | None = None)
     return float(weighted_work(ways, best_weights(ways)).sum()) * _SAFETY
 
 
-def capacity(batch: TaskBatch, node: Node) -> float:
+def capacity(batch: TaskBatch, node: Node, seconds: Durations | None = None) -> float:
     """Tasks per second that the node could at most sustain: number of tasks / area bound at time zero."""
-    return len(batch) / area_bound_s(batch, node)
+    return len(batch) / area_bound_s(batch, node, seconds)
 
 
 def _release_bound(ways: Ways, weights: FloatColumn, heads: FloatColumn, tails: FloatColumn) -> float:

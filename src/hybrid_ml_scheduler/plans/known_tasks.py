@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hybrid_ml_scheduler.cluster import capacity
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
 from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
 from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
@@ -15,9 +16,10 @@ from hybrid_ml_scheduler.physics.durations import Durations, durations
 from hybrid_ml_scheduler.physics.node import Node
 from hybrid_ml_scheduler.physics.optimum import best_execution_s
 from hybrid_ml_scheduler.physics.truth import HiddenFactors, Truth, device_types, scaled_durations
+from hybrid_ml_scheduler.workload import WorkloadParameters, generate
 from hybrid_ml_scheduler.workload.nominal import known_beforehand, nominal_sentence
 
-__all__ = ["KnownTasks", "Told"]
+__all__ = ["KnownTasks", "Told", "known_at_load"]
 
 
 class Told(NamedTuple):
@@ -107,3 +109,13 @@ class KnownTasks:
         if self.is_measured:
             found.append(nominal_sentence(self.batch))
         return tuple(found)
+
+
+def known_at_load(
+    law: WorkloadParameters, node: Node, load: float, seed: int, *, truth: Truth, forgets: bool = True
+) -> KnownTasks:
+    """Tasks that arrive at `load` times what the node could sustain of these very tasks in truth."""
+    probe = KnownTasks(batch=generate(law, seed), node=node, truth=truth, seed=seed)
+    rate = load * capacity(probe.batch, node, probe.true)
+    batch = generate(law.with_values({"arrival_rate": rate}), seed)
+    return KnownTasks(batch=batch, node=node, truth=truth, seed=seed, forgets=forgets)

@@ -70,7 +70,11 @@ _BUILT_IN = (
     _built_in("random", "Random", "baseline", "rules.random_split:RandomSplit", "uniform share on a uniform GPU"),
     _built_in("greedy", "Greedy", "baseline", "rules.greedy:Greedy", "share = compute intensity, least loaded GPU"),
     _built_in(
-        "hybrid_ml", "Hybrid ML", "learner", "forest.hybrid_ml:HybridMl", "a Random Forest predicts the best split"
+        "hybrid_ml",
+        "Hybrid ML",
+        "learner",
+        "forest.hybrid_ml:HybridMl",
+        "learned seconds, the queues' value",
     ),
     _built_in(
         "rl_agent", "RL agent", "learner", "agents.rl_agent:RlAgent", "a Dueling Double DQN picks a whole device"
@@ -183,16 +187,30 @@ def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
             factory = entry.load()
     except (ImportError, AttributeError) as error:
         raise SchedulerError(f"The strategy {spec!r} cannot be loaded: {error}.") from error
-    _check_options(entry, factory, options or {})
+    factory, wanted = _in_mode(entry, factory, dict(options or {}))
+    _check_options(entry, factory, wanted)
     try:
         with blamed(spec, "made", TypeError, ValueError):
-            scheduler = factory(**(options or {}))
+            scheduler = factory(**wanted)
     except (TypeError, ValueError) as error:
         raise SchedulerError(f"The strategy {spec!r} cannot be made: {error}.") from error
     if not isinstance(getattr(scheduler, "name", None), str) or not callable(getattr(scheduler, "decide", None)):
         raise SchedulerError(f"{spec!r} is no strategy: it needs a `name` and a method `decide(task, cluster)`.")
     require_name(spec, scheduler.name)
     return scheduler
+
+
+def _in_mode(
+    entry: SchedulerEntry, factory: Callable[..., Scheduler], options: dict[str, Any]
+) -> tuple[Callable[..., Scheduler], dict[str, Any]]:
+    """A strategy may come in several `modes`, each a class of its own with its own options."""
+    modes: Mapping[str, Callable[..., Scheduler]] = getattr(factory, "modes", {})
+    if not modes or "mode" not in options:
+        return factory, options
+    mode = options.pop("mode")
+    if mode not in modes:
+        raise SchedulerError(f"{entry.name} has no mode {mode!r}{nearest_hint(mode, modes)}")
+    return modes[mode], options
 
 
 def _check_options(entry: SchedulerEntry, factory: Callable[..., Scheduler], options: Mapping[str, Any]) -> None:

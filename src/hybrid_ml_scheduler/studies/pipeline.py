@@ -150,7 +150,7 @@ def evaluated_plan(pipeline: Pipeline, folder: ResultsFolder) -> Plan:
     """The plan with both learners frozen as they were saved, on the tasks that are left for the test."""
     options: dict[str, Mapping[str, Any]] = dict(pipeline.plan.options)
     frozen = {
-        "hybrid_ml": {"model": str(folder.path / FOREST_FILE), "online": False},
+        "hybrid_ml": {"mode": "share", "model": str(folder.path / FOREST_FILE), "online": False},
         "rl_agent": {"model": str(folder.path / AGENT_FILE), "online": False},
     }
     for name, values in frozen.items():

@@ -30,7 +30,7 @@ from hybrid_ml_scheduler.physics import Node, best_execution_s, durations
 from hybrid_ml_scheduler.plans.intervals import Interval, bounded_interval
 from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.schedulers.agents.rl_agent import RlAgent
-from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl
+from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
 from hybrid_ml_scheduler.workload import generate, preset
 
 __all__ = [
@@ -139,10 +139,10 @@ def last_tasks(count: int) -> int:
     return LAST if count > LAST else 3 * count // 5
 
 
-def train_for_shift(node: Node, budget: ShiftBudget) -> tuple[HybridMl, Mapping[str, Any]]:
+def train_for_shift(node: Node, budget: ShiftBudget) -> tuple[ShareForest, Mapping[str, Any]]:
     """Train the forest and the agent on the first workload; returns the frozen forest and the agent's state."""
     law = preset(budget.before)
-    forest = HybridMl(retrain_every=budget.forest_tasks, window=budget.forest_tasks)
+    forest = ShareForest(retrain_every=budget.forest_tasks, window=budget.forest_tasks)
     tasks = generate(law.with_values({"num_tasks": budget.forest_tasks + 1}), budget.training_seed)
     _run(node, forest, tasks, budget.training_seed)
     agent = RlAgent(**AGENT_OPTIONS)
@@ -177,8 +177,8 @@ def meet_shift(job: tuple[Node, ShiftBudget, int]) -> ShiftRun:
 _trained = lru_cache(maxsize=1)(train_for_shift)
 
 
-def _met(node: Node, tasks: TaskBatch, seed: int, forest: HybridMl, learned: Mapping[str, Any]) -> ShiftRun:
-    frozen = HybridMl(online=False)
+def _met(node: Node, tasks: TaskBatch, seed: int, forest: ShareForest, learned: Mapping[str, Any]) -> ShiftRun:
+    frozen = ShareForest(online=False)
     agent = _Watched(RlAgent(**AGENT_OPTIONS), learned)
     own: dict[str, Scheduler] = {"hybrid_ml": frozen, "rl_agent": agent}
     execution: dict[str, FloatColumn] = {}

@@ -51,7 +51,11 @@ class ShiftStudy:
             "simulation": {"num_gpus": self.node.num_gpus, "seed": self.seed, "seeds": self.seeds},
             "shift": asdict(self.budget),
             "physics": node_to_mapping(self.node),
-            "schedulers": {"race": list(STRATEGIES), "rl_agent": agent, "hybrid_ml": {"online": False}},
+            "schedulers": {
+                "race": list(STRATEGIES),
+                "rl_agent": agent,
+                "hybrid_ml": {"mode": "share", "online": False},
+            },
         }
 
     def inputs(self) -> dict[str, str]:

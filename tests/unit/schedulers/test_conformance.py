@@ -290,7 +290,7 @@ def test_an_honest_view_ahead_passes() -> None:
 
 
 def test_the_forest_decides_ahead_as_it_does_one_by_one() -> None:
-    check_scheduler(lambda: create("hybrid_ml", {"window": 30}))
+    check_scheduler(lambda: create("hybrid_ml", {"mode": "share", "window": 30}))
 
 
 @pytest.mark.parametrize("name", STRATEGIES)

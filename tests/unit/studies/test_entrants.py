@@ -20,5 +20,5 @@ def test_the_forest_is_retrained_as_often_as_the_plan_says_unless_its_own_option
     made = forest.make()
     assert isinstance(made, HybridMl)
     made.prepare(RaceContext(estimator=PhysicsEstimator(plan.node), seed=1, retrain_interval=plan.retrain_interval))
-    assert made._retrain_every == interval
+    assert made._interval == interval
     assert greedy.options == {}

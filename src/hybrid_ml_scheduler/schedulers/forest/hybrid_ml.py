@@ -1,296 +1,272 @@
-"""Hybrid ML: a Random Forest predicts the time-optimal share, then the best GPU for it is taken.
+"""Hybrid ML: a forest on top of what is believed about durations, and the placement that serves the queues best.
 
-Sensible from the first task: the forest starts from labels of a synthetic sample of tasks. It is trained again
-every `retrain_every` tasks on the last `window` labels; the label of a task is known from the next task on.
-Whoever drives the race says when and where it is trained (`core.learners`). With `guard` a new forest decides only
-where it is no worse than the present one on the newest labels, which are then kept out of its training.
+The seconds of a task on each type of device are those that the estimator believes, corrected by a forest that learns
+from finished tasks what the estimator misses. With them a rehearsal decides (see `rehearsal`): the way of placing
+tasks that would have served the latest ones best is trusted with the next, be it the earliest finish or the learned
+value of the queues. Training is driven from outside (`core.learners`); a new forest decides only where it is no worse
+than the present one on the newest observations, which neither was grown on.
 """
 
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import (
-    BatchRule,
-    ClusterView,
-    Decision,
-    FloatColumn,
-    ModelFacts,
-    RaceContext,
-    RuleKind,
-    Task,
-    TaskBatch,
-    Verdict,
-    stream,
+from hybrid_ml_scheduler.core import ClusterView, Decision, ModelFacts, Outcome, RaceContext, Task, Verdict, stream
+from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
+from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.core.terms import Terms
+from hybrid_ml_scheduler.learning.time_forest import TIME_FEATURES, TimeForest, fit_time_forest, time_row
+from hybrid_ml_scheduler.schedulers.forest.queue_value import VALUE_WEIGHTS
+from hybrid_ml_scheduler.schedulers.forest.rehearsal import (
+    FUTURE,
+    LEADER,
+    UNIT,
+    WAYS,
+    fresh_rehearsal,
+    led_choice,
+    mean_latencies,
+    rehearse,
 )
-from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.learning.features import FEATURES, FeatureMatrix, feature_matrix, feature_row
-from hybrid_ml_scheduler.learning.files import load_forest, save_forest
-from hybrid_ml_scheduler.learning.forest import Engine, ForestKind, ForestModel, fit_forest
-from hybrid_ml_scheduler.schedulers.forest.labels import fastest_fractions
+from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
+from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected, TimeData, TimeLessons
+from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid, task_terms
 
-__all__ = ["HybridMl", "TrainingData"]
+__all__ = ["HybridMl"]
 
-WARM_START = 600
-WARM_SIZE = (50.0, 10_000.0)
-WARM_MEMORY_MB = (1.0, 10_000.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TrainingData:
-    """What one training needs, apart from the strategy, so that it can run in another thread."""
-
-    features: FeatureMatrix
-    fractions: FloatColumn
-    generation: int
-    recent_error: float | None
-    held_features: FeatureMatrix = field(default_factory=lambda: np.empty((0, len(FEATURES))))
-    held_fractions: FloatColumn = field(default_factory=lambda: np.empty(0))
+LEAST_OBSERVATIONS = 40
+HELD_OUT = 50
+MOST_REST = 32  # a forest that finds nothing is grown ever more seldom, down to once in so many intervals
+_WHOLE = np.array([0.0, 1.0])
 
 
 class HybridMl:
-    """A forest for the share, weighted time and energy for the GPU."""
+    """Believed seconds, a forest's correction, and the way of placing that has served best."""
 
     name = "hybrid_ml"
+    modes: ClassVar[Mapping[str, type]] = {}
 
     def __init__(
         self,
         retrain_every: int | None = None,
         window: int = 1000,
-        kind: ForestKind = "random_forest",
-        engine: Engine = "compiled",
-        energy_weight: float = 0.5,
         online: bool = True,
-        model: str | None = None,
-        guard: bool = False,
+        guard: bool = True,
+        step: float = DEFAULT_STEP,
     ) -> None:
-        if (retrain_every is not None and retrain_every < 1) or window < 10:
-            raise PlanError(f"hybrid_ml: retrain_every = {retrain_every} must be >= 1 and window = {window} >= 10.")
-        if kind not in get_args(ForestKind) or engine not in get_args(Engine):
-            raise PlanError(f"hybrid_ml: kind = {kind!r} or engine = {engine!r} is unknown.")
-        if not 0.0 <= energy_weight <= 1.0:
-            raise PlanError(f"hybrid_ml: energy_weight = {energy_weight:g} is outside [0, 1].")
-        self._own_interval, self._window_size = retrain_every, window
-        self._kind, self._engine = kind, engine
-        self._energy_weight = energy_weight
+        if (retrain_every is not None and retrain_every < 1) or window < 2 * LEAST_OBSERVATIONS:
+            least = 2 * LEAST_OBSERVATIONS
+            raise PlanError(f"hybrid_ml: retrain_every = {retrain_every} must be >= 1, window = {window} >= {least}.")
+        self._own_interval, self._window = retrain_every, window
         self.online, self._guard = online, guard
         self.learning = "online" if online else "frozen"
-        self._given = load_forest(model)[0] if model else None
-        self._model: ForestModel | None = self._given
+        self._points = as_column(split_grid(step))
+        self._start(seed=0, num_gpus=1, interval=50)
 
     def prepare(self, context: RaceContext) -> None:
-        """Start afresh, with a forest from labels of a synthetic sample (or the one given as a file)."""
-        self._seed = context.seed
-        self._estimator = context.estimator
-        self._alike = context.estimator.gpus_alike  # the least loaded one is then the best
-        self._retrain_every = self._own_interval or context.retrain_interval
-        self._rows: deque[tuple[float, ...]] = deque(maxlen=self._window_size)
-        self._labels: deque[float] = deque(maxlen=self._window_size)
-        self._pending: list[tuple[Task, float]] = []
-        self._seen = self._trained_at = self._generation = 0
-        self._error_sum, self._error_count = 0.0, 0
+        """Start afresh: no forest, nothing rehearsed."""
+        self._start(context.seed, context.num_gpus, context.retrain_interval)
+
+    def _start(self, seed: int, num_gpus: int, interval: int) -> None:
+        self._seed = seed
+        self._interval = self._own_interval or interval
+        self._rehearsal = fresh_rehearsal(num_gpus)
+        self._lessons = TimeLessons(self._window)
+        self._forest: TimeForest | None = None
+        self._ahead_s = np.zeros(num_gpus + 1)
+        self._trained_at = self._generation = 0
+        self._rest = 1
         self.last_training: dict[str, Any] = {}
-        self._model = self._given
-        if self._model is None:
-            self._warm_start()
 
     @property
-    def model(self) -> ForestModel:
-        """The forest in use."""
-        if self._model is None:
-            raise PlanError("hybrid_ml: prepare the strategy before using it.")
-        return self._model
+    def model(self) -> TimeForest | None:
+        """The forest in use; none before the first one was found useful."""
+        return self._forest
 
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
-        """Predict the share, take the GPU, and remember the task for the next training."""
-        decision = self.preview(task, cluster)
-        self._remember([task], [decision.gpu_fraction])
+        """Correct what is believed, and decide as the way would that leads the rehearsal."""
+        believed = task_terms(task, cluster)
+        terms = self._corrected(task, believed)
+        decision = self._choice(task, cluster, terms, self._rehearsal)
+        if self.online:
+            header, parts = self._rehearsal[0], self._difference(decision, believed, terms)
+            self._ahead_s[0] += parts[0]
+            self._ahead_s[1 + (decision.gpu or 0)] += parts[1]
+            self._lessons.expect(
+                task,
+                Expected(
+                    now_s=cluster.now_s,
+                    believed_s=(believed[0], *believed[1].tolist()),
+                    corrected=terms,
+                    gpu_type=1 + int(believed[3][decision.gpu or 0]),
+                    unit_s=float(header[UNIT]),
+                    future=float(header[FUTURE]),
+                    kind=task.kind,
+                    divisible=task.divisible,
+                    gpu=decision.gpu or 0,
+                    ahead_s=parts,
+                ),
+            )
         return decision
 
-    def rule_ahead(self, batch: TaskBatch) -> BatchRule | None:
-        """The decisions for the next tasks, where GPUs are alike."""
-        if not self._alike:
-            return None
-        features = feature_matrix(batch.size, batch.compute_intensity, batch.memory_required)
-        fractions = np.clip(self.model.predict(features), 0.0, 1.0)
-        self._remember(list(batch), fractions.tolist())
-        return BatchRule(kind=RuleKind.PRESCRIBED, fractions=fractions)
-
-    def _remember(self, tasks: list[Task], fractions: list[float]) -> None:
-        """Keep decided tasks for the next training."""
-        if self.online:
-            self._pending += zip(tasks, fractions, strict=True)
-            self._seen += len(tasks)
-            if len(self._pending) >= self._window_size:  # nobody trains: keep no more than a window
-                self._label_pending()
-
     def preview(self, task: Task, cluster: ClusterView) -> Decision:
-        """The decision of the present forest; nothing is remembered."""
-        fraction, spread = self.model.predict_one(feature_row(task.size, task.compute_intensity, task.memory_required))
-        fraction = min(max(fraction, 0.0), 1.0)
-        return Decision(
-            gpu_fraction=fraction, gpu=self._gpu(task, fraction, cluster), confidence=max(0.0, 1.0 - 2.0 * spread)
-        )
+        """The decision that would be taken now; nothing is remembered."""
+        terms = self._corrected(task, task_terms(task, cluster))
+        return self._choice(task, cluster, terms, self._rehearsal.copy())
 
-    def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
-        """Prediction, spread of the trees and what each feature added."""
-        features = feature_row(task.size, task.compute_intensity, task.memory_required)
-        fraction, spread = self.model.predict_one(features)
-        choice = "the least loaded GPU" if self._alike else "GPU by weighted time and energy"
-        return {
-            "reason": f"share predicted by the forest; {choice}",
-            "gpu_fraction": fraction,
-            "spread": spread,
-            "confidence": max(0.0, 1.0 - 2.0 * spread),
-            "features": dict(zip(FEATURES, features, strict=True)),
-            "contributions": self.model.contributions(features),
-            "gpu": self._gpu(task, min(max(fraction, 0.0), 1.0), cluster),
-            "trained_on": self.model.samples,
-            "generation": self._generation,
-        }
+    def _choice(self, task: Task, cluster: ClusterView, terms: Terms, rehearsal: FloatColumn) -> Decision:
+        fraction, gpu = led_choice(
+            cluster.now_s,
+            terms,
+            max(0.0, cluster.cpu_backlog_s + float(self._ahead_s[0])),
+            np.maximum(as_column(cluster.gpu_backlogs_s) + self._ahead_s[1:], 0.0),
+            self._points if task.divisible else _WHOLE,
+            _WHOLE,
+            VALUE_WEIGHTS,
+            rehearsal,
+        )
+        return Decision(fraction, gpu)
+
+    @staticmethod
+    def _difference(decision: Decision, believed: Terms, corrected: Terms) -> tuple[float, float]:
+        """By how much both parts of a decided task differ from what the cluster promises for them."""
+        if believed is corrected:
+            return 0.0, 0.0
+        share, kind = decision.gpu_fraction, believed[3][decision.gpu or 0]
+        on_cpu = (1.0 - share) * (corrected[0] - believed[0])
+        return on_cpu, share * float(corrected[1][kind] - believed[1][kind])
+
+    def _corrected(self, task: Task, terms: Terms) -> Terms:
+        """The terms with seconds as the forest sees them."""
+        forest = self._forest
+        if forest is None or forest.share == 0.0:
+            return terms
+        factors = np.exp(forest.predict(self._features(task, terms)))
+        paged = terms[2] * factors[1:] if len(terms[2]) else terms[2]
+        return (terms[0] * float(factors[0]), terms[1] * factors[1:], paged, *terms[3:])
+
+    def _features(self, task: Task, terms: Terms) -> FloatColumn:
+        """One row for each type of device, the CPU first."""
+        kind, traits = self._lessons.kind(task), (task.size, task.compute_intensity, task.memory_required)
+        seconds = (terms[0], *terms[1].tolist())
+        return np.array([time_row(*traits, kind, one, device) for device, one in enumerate(seconds)])
+
+    def observe(self, task: Task, outcome: Outcome) -> None:
+        """Learn from a finished task how far what was believed of it was off, and rehearse what can be by now."""
+        if self.online:
+            expected = self._lessons.expected(task)
+            if expected is not None:
+                self._ahead_s[0] -= expected.ahead_s[0]
+                self._ahead_s[1 + expected.gpu] -= expected.ahead_s[1]
+            for expected, ratios in self._lessons.observe(task, outcome):
+                grid = self._points if expected.divisible else _WHOLE
+                rehearse(
+                    expected.now_s, expected.corrected, ratios, grid, _WHOLE, expected.unit_s, expected.future,
+                    VALUE_WEIGHTS, self._rehearsal,
+                )  # fmt: skip
 
     def training_due(self) -> bool:
-        """Whether enough tasks were seen since the last training began."""
-        return self.online and self._seen - self._trained_at >= self._retrain_every
+        """Whether enough tasks have finished since the last training began: the more, the less was found of late."""
+        is_time = self._lessons.seen - self._trained_at >= self._rest * self._interval
+        return self.online and is_time and len(self._lessons) >= 2 * LEAST_OBSERVATIONS
 
-    def training_data(self) -> TrainingData:
-        """Label what is new and hand out the window; the next training is due a full interval later."""
-        self._label_pending()
-        self._trained_at = self._seen
+    def training_data(self) -> TimeData:
+        """Hand out the observations; the next training is due a full interval later."""
+        self._trained_at = self._lessons.seen
         self._generation += 1
-        error = self._error_sum / self._error_count if self._error_count else None
-        self._error_sum, self._error_count = 0.0, 0
-        features, fractions = np.array(self._rows), np.array(self._labels)
-        # Neither forest may know what they are judged by; half of the window at least is for learning.
-        held = min(self._retrain_every, len(fractions) // 2) if self._guard else 0
-        known = len(fractions) - held
-        return TrainingData(
-            features=features[:known],
-            fractions=fractions[:known],
-            generation=self._generation,
-            recent_error=error,
-            held_features=features[known:],
-            held_fractions=fractions[known:],
-        )
+        self._rest = min(2 * self._rest, MOST_REST)
+        return self._lessons.data(HELD_OUT if self._guard else 0, self._generation)
 
-    def fit(self, data: TrainingData) -> ForestModel:
-        """Train a forest on the data; touches nothing of the strategy."""
+    def fit(self, data: TimeData) -> TimeForest:
+        """Grow a forest of corrections; touches nothing of the strategy."""
         rng = stream(self._seed, "scheduler", self.name, "fit", data.generation)
-        return fit_forest(data.features, data.fractions, rng, kind=self._kind, engine=self._engine)
+        return fit_time_forest(data.rows, data.logs, rng)
 
-    def activate(self, model: ForestModel, data: TrainingData) -> None:
-        """Use a newly trained forest from the next decision on."""
-        self._model = model
+    def judge(self, model: TimeForest, data: TimeData) -> Verdict | None:
+        """Errors of a new forest and of the present one (of none: of the belief alone) on what was held out."""
+        if not len(data.held_logs):
+            return None
+        return Verdict(_error(model, data), _error(self._forest, data))
+
+    def activate(self, model: TimeForest, data: TimeData) -> None:
+        """Use a newly grown forest from the next decision on."""
+        if model.share > 0.0:
+            self._rest = 1
+        self._forest = model
         self.last_training = {
             "generation": data.generation,
             "samples": model.samples,
-            "error": data.recent_error if data.recent_error is not None else model.fit_error,
-            "fit_error": model.fit_error,
+            "error": model.fit_error,
+            "share": model.share,
         }
 
-    def model_facts(self, model: ForestModel, data: TrainingData) -> ModelFacts:
-        """How many labels a forest saw, and how far the forest before it was off on those that came since."""
-        return ModelFacts(model.samples, model.fit_error if data.recent_error is None else data.recent_error)
+    def model_facts(self, model: TimeForest, data: TimeData) -> ModelFacts:
+        """How many observations a forest saw, and what it leaves unexplained on those it was not grown on."""
+        return ModelFacts(len(data), model.fit_error)
 
-    def fingerprint(self, model: ForestModel) -> str:
-        """Equal forests with equal scales have equal fingerprints."""
-        return model.fingerprint()
+    def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
+        """Whose way is followed, the seconds believed and corrected, and what the forest made of the features."""
+        chosen, believed = self.preview(task, cluster), task_terms(task, cluster)
+        corrected, gpu = self._corrected(task, believed), chosen.gpu or 0
+        way = WAYS[int(self._rehearsal[0, LEADER])]
+        kinds = {"cpu": (believed[0], corrected[0])} | {
+            f"gpu_{place}": (float(one), float(two))
+            for place, (one, two) in enumerate(zip(believed[1], corrected[1], strict=True))
+        }
+        return {
+            "reason": f"the way that served the latest tasks best: {way.replace('_', ' ')}",
+            "gpu_fraction": chosen.gpu_fraction,
+            "gpu": gpu,
+            "completion_s": cluster.completion_s(task, chosen.gpu_fraction, gpu),
+            "way": way,
+            "mean_latency_of_ways": mean_latencies(self._rehearsal),
+            "believed_s": {name: one for name, (one, _) in kinds.items()},
+            "corrected_s": {name: two for name, (_, two) in kinds.items()},
+            **self._forest_words(task, believed),
+        }
 
-    def judge(self, model: ForestModel, data: TrainingData) -> Verdict | None:
-        """The mean errors of a new forest and of the present one on the labels that were held out."""
-        if not len(data.held_fractions):
-            return None
-        errors = [np.abs(one.predict(data.held_features) - data.held_fractions).mean() for one in (model, self.model)]
-        return Verdict(*map(float, errors))
-
-    def save_model(self, path: str | Path) -> None:
-        """Write the forest with its scaler and where it came from."""
-        save_forest(self.model, path, {"seed": self._seed, "generation": self._generation})
-
-    def load_model(self, path: str | Path) -> None:
-        """Use a stored forest; a file that is refused leaves the present one in place."""
-        self._model = load_forest(path)[0]
-
-    def use(self, model: ForestModel) -> None:
-        """Decide with this forest from now on."""
-        self._model = model
+    def _forest_words(self, task: Task, believed: Terms) -> dict[str, Any]:
+        row = self._features(task, believed)[0]
+        told: dict[str, Any] = {"features": dict(zip(TIME_FEATURES, row.tolist(), strict=True))}
+        told["generation"] = self._generation
+        if self._forest is not None:
+            parts = self._forest.forest.contributions(row.astype(np.float32)) * self._forest.share
+            told["contributions"] = dict(zip(("base", *TIME_FEATURES), parts.tolist(), strict=True))
+            told["trained_on"], told["forest_share"] = self._forest.samples, self._forest.share
+        return told
 
     def capture(self) -> Mapping[str, Any]:
-        """The window, the forest and the counters."""
-        self._label_pending()
+        """Everything: rehearsal, observations, forest and counters."""
         return {
-            "rows": list(self._rows),
-            "labels": list(self._labels),
-            "counters": (self._seen, self._trained_at, self._generation, self._error_sum, self._error_count),
+            "rehearsal": self._rehearsal.tolist(),
+            "lessons": self._lessons.capture(),
+            "counters": (self._trained_at, self._generation, self._rest),
+            "ahead_s": self._ahead_s.tolist(),
             "last_training": dict(self.last_training),
-            "model": self.model.payload(),
+            "forest": None if self._forest is None else self._forest.payload(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a captured state."""
-        self._rows.clear()
-        self._labels.clear()
-        self._rows.extend(state["rows"])
-        self._labels.extend(state["labels"])
-        self._pending.clear()
-        counters = state["counters"]
-        self._seen, self._trained_at, self._generation, self._error_sum, self._error_count = counters
+        rehearsal = np.array(state.get("rehearsal", ()), dtype=np.float64)
+        if rehearsal.shape != self._rehearsal.shape:
+            raise SchedulerError("hybrid_ml: the stored state is of another version or of another node.")
+        self._rehearsal = rehearsal
+        self._lessons.restore(state["lessons"])
+        self._trained_at, self._generation, self._rest = state["counters"]
+        self._ahead_s = np.array(state["ahead_s"])
         self.last_training = dict(state["last_training"])
-        self._model = ForestModel.from_payload(state["model"])
+        self._forest = None if state["forest"] is None else TimeForest.from_payload(state["forest"])
 
-    def _label_pending(self) -> None:
-        if not self._pending:
-            return
-        batch = TaskBatch.from_tasks([task for task, _ in self._pending])
-        labels = self._learn_labels(batch)
-        for (_, fraction), label in zip(self._pending, labels, strict=True):
-            self._error_sum += abs(fraction - label)
-        self._error_count += len(labels)
-        self._pending.clear()
 
-    def _learn_labels(self, batch: TaskBatch) -> list[float]:
-        """Put the tasks into the window with their best shares, and return these."""
-        labels: list[float] = fastest_fractions(self._estimator.batch_terms(batch)).tolist()
-        self._rows += map(tuple, feature_matrix(batch.size, batch.compute_intensity, batch.memory_required).tolist())
-        self._labels += labels
-        return labels
+def _error(model: TimeForest | None, data: TimeData) -> float:
+    """Root mean square of what is left unexplained, as a logarithm."""
+    told = 0.0 if model is None else model.predict(data.held_rows)
+    return math.sqrt(float(np.mean((data.held_logs - data.logs.mean() - told) ** 2)))
 
-    def _gpu(self, task: Task, fraction: float, cluster: ClusterView) -> int:
-        """The GPU for a share: among equal ones the least loaded, otherwise the best by time and energy."""
-        return cluster.least_loaded_gpu if self._alike else self._best_gpu(task, fraction, cluster)
 
-    def _best_gpu(self, task: Task, fraction: float, cluster: ClusterView) -> int:
-        """The GPU with the least weighted sum of completion and energy, each relative to the best GPU."""
-        estimator = cluster.estimator
-        gpus = range(estimator.num_gpus)
-        times = [cluster.completion_s(task, fraction, gpu) for gpu in gpus]
-        joules = [estimator.energy_j(estimator.parts(task, fraction, gpu), gpu) for gpu in gpus]
-        least_s, least_j = max(min(times), 1e-12), max(min(joules), 1e-12)
-        weight = self._energy_weight
-        scores = [(1.0 - weight) * t / least_s + weight * j / least_j for t, j in zip(times, joules, strict=True)]
-        return scores.index(min(scores))
-
-    def _warm_start(self) -> None:
-        rng = stream(self._seed, "scheduler", self.name, "warm start")
-        count = min(WARM_START, self._window_size)
-        sizes = np.exp(rng.uniform(math.log(WARM_SIZE[0]), math.log(WARM_SIZE[1]), count))
-        memories = np.exp(rng.uniform(math.log(WARM_MEMORY_MB[0]), math.log(WARM_MEMORY_MB[1]), count))
-        self._learn_labels(
-            TaskBatch.from_columns(
-                size=sizes,
-                compute_intensity=rng.random(count),
-                memory_required=memories,
-                arrival_time=np.zeros(count),
-            )
-        )
-        data = TrainingData(
-            features=np.array(self._rows), fractions=np.array(self._labels), generation=0, recent_error=None
-        )
-        self.activate(self.fit(data), data)
+# The classic one predicts the share itself; it stays for the shift experiment and for whoever wants it.
+HybridMl.modes = {"time": HybridMl, "share": ShareForest}
