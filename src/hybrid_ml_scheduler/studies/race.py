@@ -18,6 +18,7 @@ from hybrid_ml_scheduler.cluster import (
     run_held_batch,
     summarize,
 )
+from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
 from hybrid_ml_scheduler.core import FloatColumn, Learns, Prepares, RaceContext, Scheduler, TaskBatch, with_rule
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.holding import HasHeldRule
@@ -118,8 +119,12 @@ def run_known(
     *,
     retrain_interval: int = 50,
     progress: Progress | None = None,
+    learned: LearnedEstimator | None = None,
 ) -> RunColumns:
-    """Run one strategy that is told this much: compiled if it has a rule, otherwise step by step."""
+    """Run one strategy that is told this much: compiled if it has a rule, otherwise step by step.
+
+    At the level `learned` it learns with a fresh estimator, or with the one handed in.
+    """
     told, node, seed = known.told(level), known.node, known.seed
     if told.factors is None and not told.learns:
         return run_scheduler(
@@ -131,7 +136,7 @@ def run_known(
             seconds=told.seconds,
             progress=progress,
         )
-    learned = known.estimator() if told.learns else None
+    learned = (learned or known.estimator()) if told.learns else None
     with contained(scheduler.name):
         ruled = with_rule(scheduler)
         if ruled is None and learned is None:
