@@ -63,16 +63,14 @@ class HybridExecutor(Executor):
                 'while it is imported: put that part under `if __name__ == "__main__":`.'
             )
         self._options = options or ExecutorOptions()
-        self._engine_name = "ray" if engine == "ray" else workers
-        if engine not in ("local", "ray"):
-            raise PlanError(f"engine = {engine!r} must be 'local' or 'ray'.")
-        self._address = address
+        if engine != "local" or address is not None:
+            raise PlanError(f"engine = {engine!r} must be 'local': no other engine is built yet.")
         self._devices = node_devices(max_workers, devices)
         self._places = places(self._devices)
         self._durations = LearnedDurations([place.device for place in self._places])
         self._placer = Placer(strategy_of(strategy), self._places, self._durations, self._options.seed)
         self._ledger = Ledger(self._placer, self._options)
-        self._engine: Engine = made_engine(self._engine_name, self._places, self._ledger, self._options)
+        self._engine: Engine = made_engine(workers, self._places, self._ledger, self._options)
         self._engine.connect(self._fetched, self._decide_more)
         self._store = self._opened_store()
         self._next_id = 0
@@ -315,7 +313,10 @@ class HybridExecutor(Executor):
 
     def _bring_kept(self, work: Work) -> None:
         """Send a task to the worker that keeps its argument, or bring the argument home if it cannot run there."""
-        if not any(isinstance(value, Kept) for value in work.args):
+        for value in work.args:
+            if isinstance(value, Kept):
+                break
+        else:
             return
         can_run = work.function.implementations if type(work.function) is TaskFunction else ("cpu",)
         owners = {value.owner for value in work.args if isinstance(value, Kept) and not isinstance(value, HeldHere)}
@@ -351,7 +352,10 @@ class HybridExecutor(Executor):
 
 
 def _may_hold_futures(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    return bool(kwargs) or any(type(value) not in _PLAIN_TYPES for value in args)
+    for value in args:
+        if type(value) not in _PLAIN_TYPES:
+            return True
+    return bool(kwargs)
 
 
 _PLAIN_TYPES = frozenset({int, float, str, bytes, bool, type(None), complex})

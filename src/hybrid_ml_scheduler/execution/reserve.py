@@ -11,6 +11,7 @@ from collections import deque
 
 from hybrid_ml_scheduler.execution.load import PlaceLoad
 from hybrid_ml_scheduler.execution.placement import Placement, Placer
+from hybrid_ml_scheduler.execution.tasks import TaskFunction
 from hybrid_ml_scheduler.execution.work import Work
 
 __all__ = ["Reserve"]
@@ -35,6 +36,8 @@ class Reserve:
 
     def offer(self, work: Work, now_s: float) -> Placement | None:
         """The decision about a new task, or None if it waits here."""
+        if type(work.function) is not TaskFunction:
+            return self._placer.place(work, now_s)
         able = self._placer.places_of(work)
         if len(able) < 2 or work.affinity is not None or any(_has_room(self._placer.loads[one]) for one in able):
             return self._placer.place(work, now_s, self._waiting_s())

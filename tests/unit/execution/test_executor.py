@@ -166,7 +166,7 @@ def test_a_size_that_is_no_number_and_a_strategy_that_fails_are_the_futures_prob
         ({"max_workers": 0}, "max_workers = 0"),
         ({"devices": ["cpu"]}, "named twice"),
         ({"workers": "fibres"}, "must be 'processes' or 'threads'"),
-        ({"engine": "cloud"}, "must be 'local' or 'ray'"),
+        ({"engine": "cloud"}, "must be 'local'"),
         ({"strategy": "no_such"}, "no strategy called"),
     ],
 )
