@@ -19,7 +19,7 @@ __all__ = ["paired_stretches", "run_totals"]
 _OF_TASKS = ("size", "compute_intensity", "memory_required", "arrival_time")
 _MARKS = tuple(f"{end}_{name}" for end in ("low", "high") for name in _OF_TASKS)
 
-_Stretch = sa.RowMapping
+_Stretch = Mapping[str, Any]
 
 
 async def run_totals(store: Store, run_ids: Iterable[int]) -> dict[int, dict[str, RunSummary]]:
@@ -56,7 +56,8 @@ async def paired_stretches(store: Store, first_run: int, second_run: int) -> Pai
     common = _common(mine, other)
     names = sorted({name for _, name in mine} & {name for _, name in other})
     means = {metric: {name: _means(mine, other, common, name, metric) for name in names} for metric in METRICS}
-    tasks = sum(max(entry["results"] for (at, _), entry in mine.items() if at == place) for place in common)
+    sizes = {place: int(entry["results"]) for (place, _), entry in mine.items()}  # equal for all strategies of one
+    tasks = sum(sizes[place] for place in common)
     return PairedStretches(tasks=tasks, stretches=len(common), means=means)
 
 
@@ -68,7 +69,7 @@ async def _stretches(connection: AsyncConnection, run_id: int) -> dict[tuple[int
     query = sa.select(columns.stretch, columns.scheduler_name, *counted, *ends)
     query = query.where(columns.run_id == run_id).group_by(columns.stretch, columns.scheduler_name)
     records = (await connection.execute(query)).mappings()
-    return {(int(record["stretch"]), str(record["scheduler_name"])): record for record in records}
+    return {(int(record["stretch"]), str(record["scheduler_name"])): dict(record) for record in records}
 
 
 def _common(mine: Mapping[tuple[int, str], _Stretch], other: Mapping[tuple[int, str], _Stretch]) -> list[int]:
