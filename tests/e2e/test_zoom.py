@@ -44,7 +44,7 @@ def test_a_stretch_drawn_over_one_node_is_shown_by_every_chart_of_the_view_and_i
     expect(page.locator("[data-zoom='']")).to_have_count(3)
 
 
-def test_the_history_is_zoomed_by_keyboard_alone_and_both_charts_point_at_one_moment(
+def test_the_history_is_zoomed_by_keyboard_alone_and_its_charts_point_at_one_moment(
     watcher: Tab, standing: LiveService
 ) -> None:
     page = settled(watcher.open("/history"))
@@ -61,6 +61,7 @@ def test_the_history_is_zoomed_by_keyboard_alone_and_both_charts_point_at_one_mo
     box = page.get_by_role("img", name=re.compile("Long-term trend")).bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + box["height"] / 2)
-    expect(page.locator("[data-crosshair]")).to_have_count(2)
+    # The second chart is there once two retrainings have been judged; whatever is there points at the same moment.
+    expect(page.locator("[data-crosshair]")).to_have_count(page.locator("[data-zoom]").count())
     page.mouse.move(5, 5)
     expect(page.locator("[data-crosshair]")).to_have_count(0)
