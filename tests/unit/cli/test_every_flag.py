@@ -26,6 +26,10 @@ NEEDED = {
     "report": ["results"],
     "sweep": ["sweep.toml"],
     "db export": ["h.csv"],
+    "run": ["missing.py"],
+    "models show": ["fft"],
+    "models plot": ["fft"],
+    "models forget": ["fft"],
 }
 HUGE = "9" * 30
 WHOLE_NUMBERS = ("many", "1.5", "nan", "-1", "")
@@ -43,6 +47,12 @@ BAD: dict[str, tuple[str, ...]] = {
     "--address": ("nowhere", ""),
     "--tensorboard": ("",),
     "--load": NUMBERS,
+    "--device": ("gpu9", ""),
+    "--kind": ("fftt", ""),
+    "--sizes": ("huge", ""),
+    "--calibration": FILES_TO_READ,
+    "script": ("missing.py", "empty_folder", ""),
+    "kind": ("no_such_kind", ""),
     "--plan": FILES_TO_READ,
     "--hardware": FILES_TO_READ,
     "--env-file": FILES_TO_READ,

@@ -87,8 +87,8 @@ def plot(kind: Kind, out: Annotated[Path, typer.Option(help="PNG or SVG file to 
     """Draw the measured seconds of a kind over its size, device by device."""
     from hybrid_ml_scheduler.cli.output.places import check_place
 
-    mine = _histories(kind)
     check_place("--out", out)
+    mine = _histories(kind)
     import matplotlib
 
     matplotlib.use("Agg")

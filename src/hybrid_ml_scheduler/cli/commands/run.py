@@ -21,14 +21,18 @@ Out = Annotated[Path, typer.Option(help="Folder for the results.")]
 Devices = Annotated[
     list[str] | None, typer.Option("--device", help="A further device: cuda or numba (default: every CUDA GPU).")
 ]
-Workers = Annotated[int | None, typer.Option(min=1, help="CPU workers (default: one for each core that is left).")]
+Workers = Annotated[
+    int | None, typer.Option(min=1, max=1024, help="CPU workers (default: one for each core that is left).")
+]
 Kinds = Annotated[list[str] | None, typer.Option("--kind", help="A built-in kind (default: all).")]
 SizeTable = Annotated[str, typer.Option("--sizes", help="small (1 to 50 ms on a core) or large (10 to 500 ms).")]
 Known = Annotated[Path | None, typer.Option("--calibration", help="A calibration made before (default: measure now).")]
 Seconds = Annotated[float, typer.Option(min=0.5, help="Length of a stream in seconds.")]
-Repeats = Annotated[int, typer.Option(min=1, help="Real runs of each case.")]
+Repeats = Annotated[int, typer.Option(min=1, max=1000, help="Real runs of each case.")]
 Strategies = Annotated[list[str] | None, typer.Option("--scheduler", help="A strategy; best_fixed is the hindsight.")]
 Output = Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")]
+_DEVICES = ("cuda", "numba")
+_MOST_SECONDS = 86_400.0
 _POLICIES = ("hybrid_ml", "best_fixed", "cpu_only", "gpu_only")
 
 
@@ -50,6 +54,7 @@ def calibrate(
 
     from hybrid_ml_scheduler.execution.report import markdown
 
+    _check(out, device, (kind, sizes), [("--seconds", seconds)])
     found = _calibration(out, None, device, workers, (kind, sizes), seconds)
     rows = [
         {"device": name, "kind": kind_name, "slower together": factor.value, "±": 1.64 * factor.spread}
@@ -60,8 +65,7 @@ def calibrate(
 
 
 def run(
-    script: Annotated[Path | None, typer.Argument(help="Your own program; everything after it is passed on.")] = None,
-    arguments: Annotated[list[str] | None, typer.Argument(help="Arguments of the program.")] = None,
+    script: Annotated[Path | None, typer.Argument(help="Your own program, which makes a HybridExecutor.")] = None,
     out: Out = Path("results/real"),
     scheduler: Strategies = None,
     device: Devices = None,
@@ -72,15 +76,16 @@ def run(
     load: Annotated[float, typer.Option(min=0.01, help="Share of the capacity; from 1 on all tasks at once.")] = 1.0,
     seconds: Seconds = 20.0,
     repeats: Repeats = 1,
-    seed: Annotated[int, typer.Option(help="Seed of the stream.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the stream.")] = 1,
     output: Output = Format.TABLE,
 ) -> None:
     """Run a stream of built-in real tasks with each strategy by turns, or your own program with a report on it.
 
     Every run is measured; the model says beside it what was to be expected and what other strategies would have done.
     """
+    _check(out, device, (kind, sizes), [("--seconds", seconds), ("--load", load)], scheduler, calibration)
     if script is not None:
-        _run_program(script, arguments or [], out, output)
+        _run_program(script, out, output)
         return
     from hybrid_ml_scheduler.cli.output.progress import steps
     from hybrid_ml_scheduler.execution.real_runs import real_run
@@ -120,6 +125,8 @@ def validate(
     from hybrid_ml_scheduler.execution.study import Bench
     from hybrid_ml_scheduler.execution.validation import METRICS, compared, fidelity, measured_cases
 
+    amounts = [("--seconds", seconds), *(("--load", one) for one in load or [])]
+    _check(out, device, (kind, sizes), amounts, scheduler, calibration)
     known = _calibration(out, calibration, device, workers, (kind, sizes), 40.0)
     with steps() as say, Bench(known, known.devices["cpu"], device) as bench:
         policies, loads = scheduler or _POLICIES, load or [0.5, 0.8, 1.0]
@@ -129,6 +136,37 @@ def validate(
     write_comparisons(out / "validation.csv", rows)
     write_json(out / "validation.json", verdict)
     _show(output, verdict, markdown([{"metric": metric, **verdict[metric]} for metric in METRICS]))
+
+
+def _check(
+    out: Path,
+    device: list[str] | None,
+    kinds: tuple[list[str] | None, str],
+    amounts: list[tuple[str, float]],
+    scheduler: list[str] | None = None,
+    calibration: Path | None = None,
+) -> None:
+    """Refuse what cannot be used before anything is measured."""
+    from hybrid_ml_scheduler.core.errors import HmsError
+    from hybrid_ml_scheduler.execution.calibration import read_calibration
+    from hybrid_ml_scheduler.execution.kinds import kinds_named, sizes_named
+    from hybrid_ml_scheduler.schedulers.registry import find
+
+    for flag, value in amounts:
+        if not 0.0 < value <= _MOST_SECONDS:
+            raise HmsError(f"{flag} = {value:g} must be a number above 0 and at most {_MOST_SECONDS:g}.")
+    for name in device or []:
+        if name not in _DEVICES:
+            raise HmsError(f"--device {name!r} must be one of {', '.join(_DEVICES)}.")
+    sizes_named(kinds[1], kinds_named(kinds[0]))
+    for name in scheduler or []:
+        if name != "best_fixed":
+            find(name)
+    if calibration is not None:
+        read_calibration(calibration)
+    above = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    if not above.is_dir():
+        raise HmsError(f"--out {out} must be a folder, and {above} is a file.")
 
 
 def _calibration(
@@ -155,7 +193,7 @@ def _calibration(
     return found
 
 
-def _run_program(script: Path, arguments: list[str], out: Path, output: Format) -> None:
+def _run_program(script: Path, out: Path, output: Format) -> None:
     """Run a user's program as it is; its executors report into the folder when they shut down."""
     from hybrid_ml_scheduler.core.errors import HmsError
     from hybrid_ml_scheduler.execution.program_report import REPORT_VARIABLE, read_reports, summary_rows
@@ -167,7 +205,7 @@ def _run_program(script: Path, arguments: list[str], out: Path, output: Format) 
     for old in out.glob("executor-*.json"):
         old.unlink()
     environment = {**os.environ, REPORT_VARIABLE: str(out.resolve())}
-    ended = subprocess.run([sys.executable, str(script), *arguments], env=environment, check=False)
+    ended = subprocess.run([sys.executable, str(script)], env=environment, check=False)
     reports = read_reports(out)
     if not reports:
         raise HmsError(f"{script} ended with code {ended.returncode} and used no HybridExecutor that ran a task.")
