@@ -30,7 +30,7 @@ from hybrid_ml_scheduler.core.tasks import FloatColumn, Task
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator, durations
 from hybrid_ml_scheduler.studies.race import run_scheduler
 
-__all__ = ["Alternative", "WhatIf", "alternatives_of", "changed_run", "costliest", "what_if"]
+__all__ = ["Alternative", "WhatIf", "alternatives_of", "changed_run", "costliest", "row_of", "what_if"]
 
 Make = Callable[[], Scheduler]
 Progress = Callable[[int], None]
@@ -87,7 +87,7 @@ def what_if(
     make: Make, batch: TaskBatch, node: Node, seed: int, task_id: int, progress: Progress | None = None
 ) -> WhatIf:
     """Every alternative for one task of a run; `make` gives the strategy anew for every simulation."""
-    row = _row_of(batch, task_id)
+    row = row_of(batch, task_id)
     runs = _Runs(make, batch, node, seed)
     return _compared(runs, row, progress)
 
@@ -102,7 +102,8 @@ def costliest(
     return sorted(found, key=lambda one: -one.regret_s)[:count]
 
 
-def _row_of(batch: TaskBatch, task_id: int) -> int:
+def row_of(batch: TaskBatch, task_id: int) -> int:
+    """The row of a task; one that is not there is refused."""
     rows = np.flatnonzero(batch.task_id == task_id)
     if not len(rows):
         first, last = batch.task_id.min(), batch.task_id.max()

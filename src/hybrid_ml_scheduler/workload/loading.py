@@ -133,6 +133,7 @@ def resolve(
     if name in PRESETS:
         if dialect is not None or options or part is not None:
             culprit = f"option {next(iter(options))!r}" if options else f"dialect {dialect!r}" if dialect else "part"
+            culprit = "flag --map" if options and _MAP in options else culprit
             raise PlanError(f"The {culprit} applies to files only, and {name} is a preset.")
         count = {} if num_tasks is None else {"num_tasks": num_tasks}
         return generate(preset(name).with_values({**given, **count}), seed)

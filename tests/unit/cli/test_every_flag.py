@@ -25,6 +25,8 @@ NEEDED = {
     "evaluate": ["rl_split"],
     "report": ["results"],
     "sweep": ["sweep.toml"],
+    "explain": ["plan.toml"],
+    "recommend": ["--workload", "mixed", "--nodes", "nodes.toml", "--promise", "p95_latency < 2 s"],
     "db export": ["h.csv"],
     "run": ["missing.py"],
     "models show": ["fft"],
@@ -40,6 +42,10 @@ BAD: dict[str, tuple[str, ...]] = {
     "--workload": ("mixd", "missing.csv", "empty_folder", "noise.bin", ""),
     "--check": ("gredy", "missing.py:Mine", "missing.py", "empty_folder", ""),
     "--dialect": ("phily", ""),
+    "--map": ("x", "=y", "bogus=size", ""),
+    "--gpu-type": ("h2000", ""),
+    "--nodes": FILES_TO_READ,
+    "--promise": ("fast", "bogus < 1", "p95_latency < -1", ""),
     "--option": ("x", "bogus=1", "=1", ""),
     "--database": ("oracle://x", "nowhere", "sqlite:///empty_folder", ""),
     "--table": ("histroy", ""),
@@ -73,6 +79,7 @@ BAD: dict[str, tuple[str, ...]] = {
     "path": ("tasks.csv/x.csv", "empty_folder", "h.txt", ""),
     "folder": ("missing", "tasks.csv", "empty_folder", ""),
     "file": FILES_TO_READ,
+    "run": FILES_TO_READ,
     "model": ("missing.pth", "empty_folder", "noise.bin", "gredy", ""),
 }
 
@@ -138,6 +145,8 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "task_id,size,compute_intensity,memory_required,arrival_time,dependencies\n0,100,0.5,10,0,[]\n"
     )
     (tmp_path / "sweep.toml").write_text('[sweep]\n"workload.arrival_rate" = [1.0]\n')
+    (tmp_path / "nodes.toml").write_text("[[node]]\ngpus = 1\n")
+    (tmp_path / "plan.toml").write_text("[workload]\nnum_tasks = 5\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

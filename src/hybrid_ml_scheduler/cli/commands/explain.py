@@ -21,7 +21,7 @@ _LOOKED_AT = 200
 
 def explain(
     run: Annotated[Path, typer.Argument(metavar="RUN|PLAN", help="A folder of `hms race --out`, or a plan file.")],
-    task: Annotated[int | None, typer.Option(help="The task whose decision is changed.")] = None,
+    task: Annotated[int | None, typer.Option(min=0, help="The task whose decision is changed.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="NAME", help="Whose run (default: the only strategy, or the first).")
     ] = None,
@@ -93,11 +93,13 @@ def _found(plan: Plan, entrant: Entrant, seed: int, task: int | None, worst: int
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
     from hybrid_ml_scheduler.cli.output.progress import progress_bar
     from hybrid_ml_scheduler.core.knowledge import EXACT
-    from hybrid_ml_scheduler.studies.what_if import alternatives_of, costliest, what_if
+    from hybrid_ml_scheduler.studies.what_if import alternatives_of, costliest, row_of, what_if
 
     if entrant.level != EXACT or not plan.hidden.is_the_formula:
         raise PlanError(f"{entrant.name}: what-if needs a run in which the strategy is told exact durations.")
     batch = plan.tasks(seed)
+    if task is not None:
+        row_of(batch, task)  # refused before anything is compiled
     say_if_compiling()
     each = len(alternatives_of(batch.task(0)._replace(divisible=True), plan.node))
     rows = 1 if task is not None else min(looked_at, len(batch))

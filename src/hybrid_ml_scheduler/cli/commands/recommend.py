@@ -19,7 +19,7 @@ __all__ = ["recommend"]
 def recommend(
     workload: Annotated[str, typer.Option(metavar="PRESET|FILE", help="A preset, or a file of your own tasks.")],
     nodes: Annotated[Path, typer.Option(help="Candidate nodes (.toml, .yaml), such as plans/nodes.toml.")],
-    promise: Annotated[str, typer.Option(metavar="'METRIC < LIMIT'", help="For example 'p95_latency < 2 s'.")],
+    promise: Annotated[str, typer.Option(metavar="PROMISE", help="For example 'p95_latency < 2 s'.")],
     scheduler: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A policy to consider; repeat (default: eight).")
     ] = None,
