@@ -32,6 +32,7 @@ NEEDED = {
     "models show": ["fft"],
     "models plot": ["fft"],
     "models forget": ["fft"],
+    "rollback": ["hybrid_ml"],
 }
 HUGE = "9" * 30
 WHOLE_NUMBERS = ("many", "1.5", "nan", "-1", "")
@@ -42,6 +43,8 @@ BAD: dict[str, tuple[str, ...]] = {
     "--workload": ("mixd", "missing.csv", "empty_folder", "noise.bin", ""),
     "--check": ("gredy", "missing.py:Mine", "missing.py", "empty_folder", ""),
     "--dialect": ("phily", ""),
+    "--knowledge": ("lernd", ""),
+    "--url": ("nonsense", "ftp://x", ""),
     "--map": ("x", "=y", "bogus=size", ""),
     "--gpu-type": ("h2000", ""),
     "--nodes": FILES_TO_READ,
@@ -59,6 +62,7 @@ BAD: dict[str, tuple[str, ...]] = {
     "--calibration": FILES_TO_READ,
     "script": ("missing.py", "empty_folder", ""),
     "kind": ("no_such_kind", ""),
+    "scheduler": ("gredy", ""),
     "--plan": FILES_TO_READ,
     "--hardware": FILES_TO_READ,
     "--env-file": FILES_TO_READ,

@@ -17,6 +17,8 @@ from hybrid_ml_scheduler.workload import preset
 from tests.unit.live.spelled import spelled_out
 
 CHEAP = ("round_robin", "random", "greedy")
+# The classic forest trains every interval from the first task on, which is what these races are about.
+CLASSIC = {"hybrid_ml": {"mode": "share"}}
 
 
 def mixed_course(
@@ -28,6 +30,7 @@ def mixed_course(
         preset="mixed",
         workload=preset("mixed"),
         schedulers=schedulers,
+        options=CLASSIC,
         retraining=retraining,
         retrain_interval=retrain_interval,
     )

@@ -15,6 +15,7 @@ from hybrid_ml_scheduler.live.records import RaceEvent, Rows
 from hybrid_ml_scheduler.live.replay import replay
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.workload import preset
+from tests.unit.live.house import CLASSIC
 
 FIRST = 7
 FOREIGN = Task(task_id=0, size=900.0, compute_intensity=0.5, memory_required=50.0, arrival_time=0.0)
@@ -27,6 +28,7 @@ def course(retraining: Retraining, *schedulers: str) -> Course:
         preset="mixed",
         workload=preset("mixed").with_values({"noise_sigma": 0.2, "dependency_probability": 0.1}),
         schedulers=schedulers or ("round_robin", "random", "greedy", "hybrid_ml", "sjf", "oracle"),
+        options=CLASSIC,
         retraining=retraining,
     )
 
