@@ -15,6 +15,10 @@ from hybrid_ml_scheduler.workload import WorkloadParameters, preset
 
 __all__ = ["RunDefaults", "course_of", "plan_for", "shifted", "stored_plan"]
 
+# The live race tells every strategy the exact durations, so there is nothing about them to learn yet: where a plan does
+# not say otherwise, Hybrid ML shows the classic forest there, whose trees, features and retrainings can be looked at.
+_LIVE_OPTIONS: Mapping[str, Mapping[str, Any]] = {"hybrid_ml": {"mode": "share"}}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDefaults:
@@ -63,7 +67,10 @@ def course_of(plan: Plan, retraining: Retraining) -> Course:
         preset=plan.workload.source,
         workload=plan.workload.parameters(),
         schedulers=plan.schedulers,
-        options=plan.options,
+        options={
+            **plan.options,
+            **{name: {**live, **plan.options.get(name, {})} for name, live in _LIVE_OPTIONS.items()},
+        },
         retrain_interval=plan.retrain_interval,
         retraining=retraining,
     )
