@@ -49,7 +49,8 @@ def _posted(address: str) -> dict[str, Any]:
             found: dict[str, Any] = json.load(answer)
             return found
     except HTTPError as refusal:
-        raise HmsError(_sentence(refusal.read(), refusal.code)) from refusal
+        with refusal:  # it is an answer, too, and keeps its connection open
+            raise HmsError(_sentence(refusal.read(), refusal.code)) from refusal
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "reason", problem)
         raise HmsError(f"No service answers at {address}: {reason}.") from problem
