@@ -17,7 +17,7 @@ __all__ = ["RunDefaults", "course_of", "plan_for", "shifted", "stored_plan"]
 
 # The live race tells every strategy the exact durations, so there is nothing about them to learn yet: where a plan does
 # not say otherwise, Hybrid ML shows the classic forest there, whose trees, features and retrainings can be looked at.
-_LIVE_OPTIONS: Mapping[str, Mapping[str, Any]] = {"hybrid_ml": {"mode": "share"}}
+_LIVE_OPTIONS: Mapping[str, Mapping[str, Any]] = {"hybrid_ml": {"mode": "share", "guard": True}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
