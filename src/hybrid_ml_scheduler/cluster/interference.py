@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 
@@ -50,7 +50,7 @@ class EventRun:
         return np.fmax(self.cpu_finish_s, self.gpu_finish_s)
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@compiled(inline="always")
 def slowdown(on_cpu: bool, cpu: float, gpu: float, within: float, busy_cpu: int, slots: int, busy_gpus: int) -> float:
     """By how much a running part is slower than alone, given how many slots and GPUs are busy (itself included)."""
     if not on_cpu:
@@ -83,7 +83,7 @@ def run_events(
     return EventRun(cpu_start_s=columns[0], cpu_finish_s=columns[1], gpu_start_s=columns[2], gpu_finish_s=columns[3])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True)
 def _serve(
     ready_s: FloatColumn,
     cpu_s: FloatColumn,
@@ -146,7 +146,7 @@ def _serve(
         rescale(moment, slots, row, left, slower, since, kind, cpu_factor, gpu_factor, within_factor)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def rescale(
     moment: float,
     slots: int,

@@ -26,6 +26,7 @@ MADE_FROM = {
     "schedulers": ("core", "learning", "physics", "schedulers"),
     "training": ("core", "learning", "physics", "cluster", "schedulers", "training"),
     "live": ("core", "physics", "live"),
+    "execution": ("core", "execution"),
 }
 # Files without compiled functions whose constants are compiled in.
 _CONSTANTS = ("decisions.py", "holding.py", "protocols.py", "node.py")

@@ -6,14 +6,15 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from hybrid_ml_scheduler.core.compiled import compiled
 
 __all__ = ["chain", "parse", "perceptron", "sort", "streaming"]
 
 Floats = npt.NDArray[np.float32]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(nogil=True, fastmath=True)
 def streaming(values: Floats) -> float:
     """A few operations on every element, in one pass."""
     total = np.float32(0.0)
@@ -22,7 +23,7 @@ def streaming(values: Floats) -> float:
     return float(total)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def chain(values: Floats, steps: int) -> Floats:
     """All steps of one element before the next element."""
     made = np.empty_like(values)
@@ -34,7 +35,7 @@ def chain(values: Floats, steps: int) -> Floats:
     return made
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def parse(text: npt.NDArray[np.uint8]) -> float:
     """The sum of the numbers that follow `"value": `."""
     key = (34, 118, 97, 108, 117, 101, 34, 58, 32)
@@ -61,7 +62,7 @@ def parse(text: npt.NDArray[np.uint8]) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def perceptron(values: Floats, weights: Floats, layers: int) -> float:
     """Layers of products with a cut at zero, in plain loops."""
     rows, width = values.shape
@@ -81,7 +82,7 @@ def perceptron(values: Floats, weights: Floats, layers: int) -> float:
     return float(present.sum())
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def sort(values: Floats) -> Floats:
     """Numba's own sort."""
     return np.sort(values)

@@ -32,7 +32,7 @@ def package(tmp_path: Path) -> Path:
     ("changed", "renewed"),
     [
         ("physics/inner/fast.py", {"physics", "cluster", "schedulers", "training", "live"}),
-        ("learning/inner/fast.py", {"learning", "schedulers", "training"}),
+        ("learning/inner/fast.py", {"learning", "cluster", "schedulers", "training"}),
         ("cluster/inner/fast.py", {"cluster", "training"}),
         ("training/inner/fast.py", {"training"}),
         ("core/protocols.py", set(MADE_FROM)),

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from hybrid_ml_scheduler.cli.main import run
+from hybrid_ml_scheduler.plans.candidates import load_candidates
 from hybrid_ml_scheduler.plans.plan import plan_from_mapping
 from hybrid_ml_scheduler.service.wire.tasks import NewTask
 from hybrid_ml_scheduler.studies.race import entrants
@@ -86,6 +87,8 @@ def test_every_plan_of_the_repository_is_accepted(plan: Path) -> None:
     sections = read_toml(plan.read_text(encoding="utf-8"))
     if "sweep" in sections:
         assert load_sweep(plan).cells
+    elif "node" in sections:
+        assert load_candidates(plan)
     else:
         entrants(plan_from_mapping(sections, str(plan)))
 
