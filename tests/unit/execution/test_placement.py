@@ -35,7 +35,7 @@ def placed(executor: HybridExecutor, kind: str) -> Counter[str]:
 
 def test_the_faster_implementation_is_found_and_used(hybrid: HybridExecutor) -> None:
     values = np.arange(200_000, dtype=np.float64)
-    for _ in range(12):
+    for _ in range(40):
         np.testing.assert_array_equal(hybrid.submit(square, values).result(), values * values)
     counts = placed(hybrid, "square")
     assert counts["vector_0"] > counts["cpu"] >= 1
