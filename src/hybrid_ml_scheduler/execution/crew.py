@@ -18,6 +18,7 @@ from hybrid_ml_scheduler.execution.worker_process import Answer, WorkerProcess
 __all__ = ["Crew"]
 
 # What lies ahead of a worker is asked back when its task has run this long.
+_FULL_SOCKET_S = 0.001
 PATIENCE_S = 0.05
 # A worker that dies so often before it ever was ready will not be ready the next time either.
 _FALSE_STARTS = 3
@@ -88,6 +89,8 @@ class Crew:
         pause: float | None = 1.0 if any(worker.in_flight for worker in self.workers) else None
         if any(not worker.is_ready for worker in self.workers):
             pause = 0.1
+        if any(worker.link.has_outgoing for worker in self.workers):
+            pause = _FULL_SOCKET_S  # the rest of a frame waits for room, which nothing announces
         now = time.perf_counter()
         for worker in self.workers:
             running = worker.current
@@ -112,6 +115,7 @@ class Crew:
                 self._replace(worker)
                 continue
             worker.flush_returns()
+            worker.link.flush()
             running = worker.current
             if running is None:
                 continue

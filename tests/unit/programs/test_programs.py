@@ -46,6 +46,10 @@ def test_the_example_with_another_library_trains_and_compares() -> None:
     ]
 
 
+def test_the_example_of_spectra_places_batches_on_two_implementations() -> None:
+    assert said("examples/spectra.py").splitlines()[-1] == "40 spectra, the loudest at 50 Hz"
+
+
 def test_the_example_of_two_backends_answers_every_row() -> None:
     assert "1,200 rows answered" in said("examples/two_backends.py")
 
