@@ -39,7 +39,7 @@ async def test_a_refusal_is_stored_and_told_and_the_last_good_model_called_back(
 
 
 def test_the_command_says_what_the_service_says(running: LiveService, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["rollback", "hybrid_ml", "--url", running.url]) == 2
-    assert "hybrid_ml has no earlier model to call back" in capsys.readouterr().err
+    assert run(["rollback", "greedy", "--url", running.url]) == 2
+    assert "greedy is no strategy of this race whose model is trained apart" in capsys.readouterr().err
     assert run(["rollback", "nobody", "--url", running.url]) == 2
     assert "nobody is no strategy of this race" in capsys.readouterr().err

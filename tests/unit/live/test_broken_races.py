@@ -49,8 +49,9 @@ def test_of_a_race_that_broke_within_a_task_only_whole_tasks_are_kept(speed: flo
 
 
 def test_a_task_from_outside_that_breaks_a_strategy_halts_the_race() -> None:
-    with house(speed=1.0) as place:
+    with house(speed=0.001) as place:
         race = place.enter("greedy")
+        place.wait(lambda: race.tasks_processed == 1)  # the stream's next task is far away
         task = Task(task_id=0, size=900.0, compute_intensity=0.5, memory_required=50.0, arrival_time=0.0)
         place.arena.ask(lambda: setattr(race.racers[0].scheduler, "decide", lambda task, cluster: 1 / 0)).result()
         with pytest.raises(SchedulerError, match="greedy failed at task"):
