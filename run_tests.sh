@@ -43,11 +43,34 @@ fi
 if ((${#failed[@]})); then
     say "These checks failed, so this run fails whatever the tests say: $(printf '%s; ' "${failed[@]}")"
 fi
+# The tests that failed in the run before, one a line.
+failed_tests() {
+    .venv/bin/python -c 'import json, pathlib
+path = pathlib.Path(".pytest_cache/v/cache/lastfailed")
+print("\n".join(json.loads(path.read_text()) if path.exists() else []))'
+}
+
+# Two processes on two cores take each other's time. A test that failed beside others is tried once more alone; it
+# is named, because a test that depends on time wants mending, and more than five are no accident.
+again_alone() {
+    local tests
+    mapfile -t tests < <(failed_tests | grep .)
+    if ((${#tests[@]} == 0 || ${#tests[@]} > 5)); then
+        return 1
+    fi
+    say "Trying alone what failed beside other tests: $(printf '%s; ' "${tests[@]}")"
+    .venv/bin/python -m pytest --numprocesses 0 -o faulthandler_timeout=600 "${tests[@]}"
+}
+
 kernels_ready
 say "Running the tests."
 status=0
+rm -f .pytest_cache/v/cache/lastfailed
 # Nothing is printed after this: pytest has the last word. Should a test ever hang, it says where after ten minutes.
 .venv/bin/python -m pytest --numprocesses 2 --dist worksteal --durations=15 -o faulthandler_timeout=600 "$@" || status=$?
+if ((status == 1)) && again_alone; then
+    status=0
+fi
 if ((status == 0 && ${#failed[@]})); then
     status=1
 fi
