@@ -18,7 +18,7 @@ CLOCKS = {"time", "monotonic", "perf_counter", "process_time", "time_ns", "monot
 # writer's thread ends with its loop, and says why.
 CATCHES_ALL = (
     "cli/main.py",
-    "execution/user_code.py",
+    "execution/errors.py",
     "api/*socket*.py",
     "schedulers/own_code.py",
     "live/arena.py",

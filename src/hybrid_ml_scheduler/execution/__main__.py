@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hybrid_ml_scheduler.core.errors import HmsError
-from hybrid_ml_scheduler.execution.calibration import Calibration, read_calibration, write_calibration
-from hybrid_ml_scheduler.execution.kinds import kinds_named, sizes_named
-from hybrid_ml_scheduler.execution.measuring import calibrated
-from hybrid_ml_scheduler.execution.real_runs import real_run
-from hybrid_ml_scheduler.execution.report import markdown, write_comparisons, write_json
-from hybrid_ml_scheduler.execution.study import Bench
-from hybrid_ml_scheduler.execution.validation import compared, fidelity, measured_cases, read_cases
+from hybrid_ml_scheduler.execution.runs.calibration import Calibration, read_calibration, write_calibration
+from hybrid_ml_scheduler.execution.runs.kinds import kinds_named, sizes_named
+from hybrid_ml_scheduler.execution.runs.measuring import calibrated
+from hybrid_ml_scheduler.execution.runs.real_runs import real_run
+from hybrid_ml_scheduler.execution.runs.report import markdown, write_comparisons, write_json
+from hybrid_ml_scheduler.execution.runs.study import Bench
+from hybrid_ml_scheduler.execution.runs.validation import compared, fidelity, measured_cases, read_cases
 
 DEFAULT_POLICIES = ("hybrid_ml", "best_fixed", "cpu_only", "gpu_only")
 

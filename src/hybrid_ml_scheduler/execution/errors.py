@@ -1,10 +1,22 @@
-"""What can become of a task besides its own result or its own exception."""
+"""What can become of a task besides its own result, and how code that may raise anything is called."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
 from hybrid_ml_scheduler.core.errors import HmsError
 
-__all__ = ["ExecutionError", "KeptResultLost", "NotTransferable", "RemoteTraceback", "TaskTimeout", "WorkerDied"]
+__all__ = [
+    "ExecutionError",
+    "KeptResultLost",
+    "NotTransferable",
+    "RemoteTraceback",
+    "TaskTimeout",
+    "Tried",
+    "WorkerDied",
+    "tried",
+]
 
 
 class ExecutionError(HmsError):
@@ -35,3 +47,18 @@ class RemoteTraceback(Exception):
 
     def __str__(self) -> str:
         return f'\n"""\n{self.args[0]}"""'
+
+
+class Tried(NamedTuple):
+    """What a call returned, or what it raised."""
+
+    value: Any
+    error: BaseException | None
+
+
+def tried(call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Tried:
+    """Call, and give back the value or the exception; an interrupt of the program itself is an exception too."""
+    try:
+        return Tried(call(*args, **kwargs), None)
+    except BaseException as error:  # noqa: BLE001 - the whole point of this function
+        return Tried(None, error)

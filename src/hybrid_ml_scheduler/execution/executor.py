@@ -16,22 +16,21 @@ from typing import Any
 from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
 from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.execution.devices import Device, node_devices, places
-from hybrid_ml_scheduler.execution.durations import LearnedDurations
-from hybrid_ml_scheduler.execution.engines import Engine, made_engine
-from hybrid_ml_scheduler.execution.errors import ExecutionError
+from hybrid_ml_scheduler.execution.errors import ExecutionError, tried
 from hybrid_ml_scheduler.execution.explaining import explained
 from hybrid_ml_scheduler.execution.futures import HeldHere, HybridFuture, Kept
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.parents import parents_of, resolved, when_done
-from hybrid_ml_scheduler.execution.placement import Placement, Placer, strategy_of
+from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
+from hybrid_ml_scheduler.execution.placing.placement import Placement, Placer, strategy_of
+from hybrid_ml_scheduler.execution.placing.store import PerformanceStore, store_folder
 from hybrid_ml_scheduler.execution.program_report import write_report
 from hybrid_ml_scheduler.execution.splitting import Halves
-from hybrid_ml_scheduler.execution.store import PerformanceStore, store_folder
 from hybrid_ml_scheduler.execution.tasks import TaskFunction, array_bytes, kind_of, size_of
-from hybrid_ml_scheduler.execution.user_code import tried
 from hybrid_ml_scheduler.execution.work import TaskRecord, Work
-from hybrid_ml_scheduler.execution.worker import fetch_kept, importing_main
+from hybrid_ml_scheduler.execution.workers.engines import Engine, made_engine
+from hybrid_ml_scheduler.execution.workers.worker import fetch_kept, importing_main
 
 __all__ = ["HybridExecutor"]
 

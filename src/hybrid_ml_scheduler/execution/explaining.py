@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from hybrid_ml_scheduler.execution.devices import Place
-from hybrid_ml_scheduler.execution.estimator import NEVER_S
 from hybrid_ml_scheduler.execution.futures import HybridFuture
-from hybrid_ml_scheduler.execution.placement import Placer, Snapshot
+from hybrid_ml_scheduler.execution.placing.estimator import NEVER_S
+from hybrid_ml_scheduler.execution.placing.placement import Placer, Snapshot
 from hybrid_ml_scheduler.execution.work import Work
 
 __all__ = ["explained"]

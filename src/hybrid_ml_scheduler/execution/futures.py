@@ -8,10 +8,9 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from hybrid_ml_scheduler.execution.errors import NotTransferable, RemoteTraceback
-from hybrid_ml_scheduler.execution.payloads import Parcel, decoded
-from hybrid_ml_scheduler.execution.user_code import tried
-from hybrid_ml_scheduler.execution.worker import fetch_kept, kept_value
+from hybrid_ml_scheduler.execution.errors import NotTransferable, RemoteTraceback, tried
+from hybrid_ml_scheduler.execution.workers.payloads import Parcel, decoded
+from hybrid_ml_scheduler.execution.workers.worker import fetch_kept, kept_value
 
 __all__ = ["HeldHere", "HybridFuture", "Kept", "remote_exception"]
 

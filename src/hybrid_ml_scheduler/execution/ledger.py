@@ -11,8 +11,8 @@ from typing import Any
 
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
-from hybrid_ml_scheduler.execution.placement import Placement, Placer
-from hybrid_ml_scheduler.execution.reserve import Reserve
+from hybrid_ml_scheduler.execution.placing.placement import Placement, Placer
+from hybrid_ml_scheduler.execution.placing.reserve import Reserve
 from hybrid_ml_scheduler.execution.work import TaskRecord, Work
 
 __all__ = ["Ledger"]

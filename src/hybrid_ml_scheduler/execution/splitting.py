@@ -5,12 +5,12 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import Any
 
-from hybrid_ml_scheduler.execution.engines import Engine
+from hybrid_ml_scheduler.execution.errors import tried
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.parents import when_done
-from hybrid_ml_scheduler.execution.placement import Placement
-from hybrid_ml_scheduler.execution.user_code import tried
+from hybrid_ml_scheduler.execution.placing.placement import Placement
 from hybrid_ml_scheduler.execution.work import Work
+from hybrid_ml_scheduler.execution.workers.engines import Engine
 
 __all__ = ["Halves"]
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from hybrid_ml_scheduler.core.tasks import Task
 from hybrid_ml_scheduler.execution.futures import HybridFuture
-from hybrid_ml_scheduler.execution.payloads import Parcel
 from hybrid_ml_scheduler.execution.tasks import TaskOptions
+from hybrid_ml_scheduler.execution.workers.payloads import Parcel
 
 __all__ = ["TaskRecord", "Work"]
 

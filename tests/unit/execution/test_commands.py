@@ -12,7 +12,7 @@ import pytest
 from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.execution import HybridExecutor
 from hybrid_ml_scheduler.execution.joblib_backend import register
-from hybrid_ml_scheduler.execution.store import FOLDER_VARIABLE, PerformanceStore
+from hybrid_ml_scheduler.execution.placing.store import FOLDER_VARIABLE, PerformanceStore
 from tests.unit.execution.samples import add, square
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.core.errors import ProfileError
-from hybrid_ml_scheduler.execution.calibration import Calibration, Factor, read_calibration, write_calibration
-from hybrid_ml_scheduler.execution.kinds import KINDS, kinds_named, sizes_named
-from hybrid_ml_scheduler.execution.modelled_run import modelled
-from hybrid_ml_scheduler.execution.report import write_trace
-from hybrid_ml_scheduler.execution.study import bound, capacity, made, stream_of_length
-from hybrid_ml_scheduler.execution.validation import Comparison, RealCase, compared, fidelity
+from hybrid_ml_scheduler.execution.runs.calibration import Calibration, Factor, read_calibration, write_calibration
+from hybrid_ml_scheduler.execution.runs.kinds import KINDS, kinds_named, sizes_named
+from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
+from hybrid_ml_scheduler.execution.runs.report import write_trace
+from hybrid_ml_scheduler.execution.runs.study import bound, capacity, made, stream_of_length
+from hybrid_ml_scheduler.execution.runs.validation import Comparison, RealCase, compared, fidelity
 
 # Milliseconds on one core for the second of four sizes; larger ones take three times as long each.
 MILLISECONDS = {

@@ -12,7 +12,7 @@ import pytest
 from hybrid_ml_scheduler.core import ClusterView, Decision, Task
 from hybrid_ml_scheduler.execution import Device, ExecutorOptions, HybridExecutor, Kept, KeptResultLost
 from hybrid_ml_scheduler.execution.devices import CPU, core_sets, node_devices, places
-from hybrid_ml_scheduler.execution.durations import LearnedDurations
+from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
 from tests.unit.execution.conftest import NO_STORE
 from tests.unit.execution.samples import crowded, cube, die, made_at, same, seen_at, square
 

@@ -7,8 +7,8 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_ml_scheduler.execution.blocks import BlockMaps, BlockPool, anonymous_file
-from hybrid_ml_scheduler.execution.ring import LONGEST, RING_BYTES, Ring
+from hybrid_ml_scheduler.execution.workers.blocks import BlockMaps, BlockPool, anonymous_file
+from hybrid_ml_scheduler.execution.workers.ring import LONGEST, RING_BYTES, Ring
 
 
 @given(st.lists(st.tuples(st.integers(1, LONGEST + 10), st.booleans()), min_size=1, max_size=200))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hybrid_ml_scheduler.execution import ExecutorOptions, HybridExecutor
-from hybrid_ml_scheduler.execution.store import KEPT, PerformanceStore
+from hybrid_ml_scheduler.execution.placing.store import KEPT, PerformanceStore
 from tests.unit.execution.samples import same
 
 

@@ -13,7 +13,7 @@ import typer
 from hybrid_ml_scheduler.cli.output.formats import Format
 
 if TYPE_CHECKING:
-    from hybrid_ml_scheduler.execution.store import KindHistory, PerformanceStore
+    from hybrid_ml_scheduler.execution.placing.store import KindHistory, PerformanceStore
 
 __all__ = ["app"]
 
@@ -23,7 +23,7 @@ Kind = Annotated[str, typer.Argument(help="The kind, as `hms models list` names 
 
 
 def _store() -> PerformanceStore:
-    from hybrid_ml_scheduler.execution.store import PerformanceStore, store_folder
+    from hybrid_ml_scheduler.execution.placing.store import PerformanceStore, store_folder
 
     return PerformanceStore(store_folder())
 
@@ -55,7 +55,7 @@ def _row(one: KindHistory) -> dict[str, Any]:
 @app.command("list")
 def list_models(output: Output = Format.TABLE) -> None:
     """List every kind and device with its count, its median and when it was last seen."""
-    from hybrid_ml_scheduler.execution.report import markdown
+    from hybrid_ml_scheduler.execution.runs.report import markdown
 
     rows = [_row(one) for one in _histories()]
     if output is Format.JSON:
@@ -67,8 +67,8 @@ def list_models(output: Output = Format.TABLE) -> None:
 @app.command()
 def show(kind: Kind, output: Output = Format.TABLE) -> None:
     """Show what is believed of a kind, size by size."""
-    from hybrid_ml_scheduler.execution.durations import LearnedDurations
-    from hybrid_ml_scheduler.execution.report import markdown
+    from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
+    from hybrid_ml_scheduler.execution.runs.report import markdown
 
     mine = _histories(kind)
     learned = LearnedDurations([one.device for one in mine])

@@ -13,7 +13,7 @@ import typer
 from hybrid_ml_scheduler.cli.output.formats import Format
 
 if TYPE_CHECKING:
-    from hybrid_ml_scheduler.execution.calibration import Calibration
+    from hybrid_ml_scheduler.execution.runs.calibration import Calibration
 
 __all__ = ["calibrate", "run", "validate"]
 
@@ -52,7 +52,7 @@ def calibrate(
     """
     from dataclasses import asdict
 
-    from hybrid_ml_scheduler.execution.report import markdown
+    from hybrid_ml_scheduler.execution.runs.report import markdown
 
     _check(out, device, (kind, sizes), [("--seconds", seconds)])
     found = _calibration(out, None, device, workers, (kind, sizes), seconds)
@@ -88,7 +88,7 @@ def run(
         _run_program(script, out, output)
         return
     from hybrid_ml_scheduler.cli.output.progress import steps
-    from hybrid_ml_scheduler.execution.real_runs import real_run
+    from hybrid_ml_scheduler.execution.runs.real_runs import real_run
 
     known = _calibration(out, calibration, device, workers, (kind, sizes), 40.0)
     with steps() as say:
@@ -121,9 +121,9 @@ def validate(
 ) -> None:
     """Run streams for real and in the model: errors of makespan and latency, ranking, coverage, spread of repeats."""
     from hybrid_ml_scheduler.cli.output.progress import steps
-    from hybrid_ml_scheduler.execution.report import markdown, write_comparisons, write_json
-    from hybrid_ml_scheduler.execution.study import Bench
-    from hybrid_ml_scheduler.execution.validation import METRICS, compared, fidelity, measured_cases
+    from hybrid_ml_scheduler.execution.runs.report import markdown, write_comparisons, write_json
+    from hybrid_ml_scheduler.execution.runs.study import Bench
+    from hybrid_ml_scheduler.execution.runs.validation import METRICS, compared, fidelity, measured_cases
 
     amounts = [("--seconds", seconds), *(("--load", one) for one in load or [])]
     _check(out, device, (kind, sizes), amounts, scheduler, calibration)
@@ -148,8 +148,8 @@ def _check(
 ) -> None:
     """Refuse what cannot be used before anything is measured."""
     from hybrid_ml_scheduler.core.errors import HmsError
-    from hybrid_ml_scheduler.execution.calibration import read_calibration
-    from hybrid_ml_scheduler.execution.kinds import kinds_named, sizes_named
+    from hybrid_ml_scheduler.execution.runs.calibration import read_calibration
+    from hybrid_ml_scheduler.execution.runs.kinds import kinds_named, sizes_named
     from hybrid_ml_scheduler.schedulers.registry import find
 
     for flag, value in amounts:
@@ -179,9 +179,9 @@ def _calibration(
 ) -> Calibration:
     """A calibration from a file, or measured now and written beside the results."""
     from hybrid_ml_scheduler.cli.output.progress import steps
-    from hybrid_ml_scheduler.execution.calibration import read_calibration, write_calibration
-    from hybrid_ml_scheduler.execution.kinds import kinds_named, sizes_named
-    from hybrid_ml_scheduler.execution.measuring import calibrated
+    from hybrid_ml_scheduler.execution.runs.calibration import read_calibration, write_calibration
+    from hybrid_ml_scheduler.execution.runs.kinds import kinds_named, sizes_named
+    from hybrid_ml_scheduler.execution.runs.measuring import calibrated
 
     if given is not None:
         return read_calibration(given)
@@ -197,7 +197,7 @@ def _run_program(script: Path, out: Path, output: Format) -> None:
     """Run a user's program as it is; its executors report into the folder when they shut down."""
     from hybrid_ml_scheduler.core.errors import HmsError
     from hybrid_ml_scheduler.execution.program_report import REPORT_VARIABLE, read_reports, summary_rows
-    from hybrid_ml_scheduler.execution.report import markdown
+    from hybrid_ml_scheduler.execution.runs.report import markdown
 
     if not script.is_file():
         raise HmsError(f"There is no program {script}.")

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_ml_scheduler.execution.run_result import RunResult
-from hybrid_ml_scheduler.execution.streams import RealStream
-from hybrid_ml_scheduler.execution.validation import Comparison
+from hybrid_ml_scheduler.execution.runs.run_result import RunResult
+from hybrid_ml_scheduler.execution.runs.streams import RealStream
+from hybrid_ml_scheduler.execution.runs.validation import Comparison
 
 __all__ = ["markdown", "write_comparisons", "write_json", "write_tasks", "write_trace"]
 

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hybrid_ml_scheduler.execution.blocks import BlockMaps, BlockPool
-from hybrid_ml_scheduler.execution.errors import NotTransferable
-from hybrid_ml_scheduler.execution.user_code import tried
+from hybrid_ml_scheduler.execution.errors import NotTransferable, tried
+from hybrid_ml_scheduler.execution.workers.blocks import BlockMaps, BlockPool
 
 __all__ = ["PLAIN", "Packed", "Parcel", "call_encoded", "code_of", "decoded", "encoded", "packed", "unpacked"]
 

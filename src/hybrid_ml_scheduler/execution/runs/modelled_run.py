@@ -11,15 +11,15 @@ from hybrid_ml_scheduler.cluster.interference import rescale
 from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.core.streams import stream
 from hybrid_ml_scheduler.core.tasks import FloatColumn
-from hybrid_ml_scheduler.execution.calibration import Calibration
 from hybrid_ml_scheduler.execution.devices import CPU, Device, Place, places
-from hybrid_ml_scheduler.execution.durations import LearnedDurations
 from hybrid_ml_scheduler.execution.futures import HybridFuture
-from hybrid_ml_scheduler.execution.kinds import KINDS
-from hybrid_ml_scheduler.execution.placement import Placer
-from hybrid_ml_scheduler.execution.reserve import Reserve
-from hybrid_ml_scheduler.execution.run_result import RunResult
-from hybrid_ml_scheduler.execution.streams import RealStream
+from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
+from hybrid_ml_scheduler.execution.placing.placement import Placer
+from hybrid_ml_scheduler.execution.placing.reserve import Reserve
+from hybrid_ml_scheduler.execution.runs.calibration import Calibration
+from hybrid_ml_scheduler.execution.runs.kinds import KINDS
+from hybrid_ml_scheduler.execution.runs.run_result import RunResult
+from hybrid_ml_scheduler.execution.runs.streams import RealStream
 from hybrid_ml_scheduler.execution.work import Work
 
 __all__ = ["modelled"]

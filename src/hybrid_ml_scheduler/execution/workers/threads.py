@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from hybrid_ml_scheduler.execution.devices import Place
-from hybrid_ml_scheduler.execution.endings import Endings, Fetch
-from hybrid_ml_scheduler.execution.errors import TaskTimeout
+from hybrid_ml_scheduler.execution.errors import TaskTimeout, tried
 from hybrid_ml_scheduler.execution.futures import HeldHere, HybridFuture
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.tasks import TaskFunction
-from hybrid_ml_scheduler.execution.user_code import tried
 from hybrid_ml_scheduler.execution.work import Work
+from hybrid_ml_scheduler.execution.workers.endings import Endings, Fetch
 
 __all__ = ["ThreadEngine"]
 

@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.execution.devices import Place
-from hybrid_ml_scheduler.execution.endings import Fetch
 from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.work import Work
+from hybrid_ml_scheduler.execution.workers.endings import Fetch
 
 __all__ = ["Engine", "made_engine"]
 
@@ -59,11 +59,11 @@ class Engine(Protocol):
 def made_engine(name: str, places: tuple[Place, ...], ledger: Ledger, options: ExecutorOptions) -> Any:
     """The engine with this name."""
     if name == "processes":
-        from hybrid_ml_scheduler.execution.processes import ProcessEngine
+        from hybrid_ml_scheduler.execution.workers.processes import ProcessEngine
 
         return ProcessEngine(places, ledger, options)
     if name == "threads":
-        from hybrid_ml_scheduler.execution.threads import ThreadEngine
+        from hybrid_ml_scheduler.execution.workers.threads import ThreadEngine
 
         return ThreadEngine(places, ledger, options)
     raise PlanError(f"workers = {name!r} must be 'processes' or 'threads'.")

@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 from hybrid_ml_scheduler.execution.devices import Place, core_sets, usable_core_ids
 from hybrid_ml_scheduler.execution.errors import KeptResultLost, TaskTimeout, WorkerDied
-from hybrid_ml_scheduler.execution.handing_out import WaitingTasks
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
-from hybrid_ml_scheduler.execution.payloads import code_of
 from hybrid_ml_scheduler.execution.work import Work
-from hybrid_ml_scheduler.execution.worker_process import Answer, WorkerProcess
+from hybrid_ml_scheduler.execution.workers.handing_out import WaitingTasks
+from hybrid_ml_scheduler.execution.workers.payloads import code_of
+from hybrid_ml_scheduler.execution.workers.worker_process import Answer, WorkerProcess
 
 __all__ = ["Crew"]
 

@@ -12,14 +12,14 @@ import numpy as np
 from hybrid_ml_scheduler.cluster.bounds import Certificate, area_bound_s, certificate
 from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.core.tasks import TaskBatch
-from hybrid_ml_scheduler.execution.calibration import Calibration
 from hybrid_ml_scheduler.execution.devices import CPU, Device
-from hybrid_ml_scheduler.execution.estimator import NEVER_S
-from hybrid_ml_scheduler.execution.measured_run import measured, ready_executor
-from hybrid_ml_scheduler.execution.pinned import FixedByKind, Switching
-from hybrid_ml_scheduler.execution.placement import strategy_of
-from hybrid_ml_scheduler.execution.run_result import RunResult
-from hybrid_ml_scheduler.execution.streams import RealStream, drawn_stream
+from hybrid_ml_scheduler.execution.placing.estimator import NEVER_S
+from hybrid_ml_scheduler.execution.placing.placement import strategy_of
+from hybrid_ml_scheduler.execution.runs.calibration import Calibration
+from hybrid_ml_scheduler.execution.runs.measured_run import measured, ready_executor
+from hybrid_ml_scheduler.execution.runs.pinned import FixedByKind, Switching
+from hybrid_ml_scheduler.execution.runs.run_result import RunResult
+from hybrid_ml_scheduler.execution.runs.streams import RealStream, drawn_stream
 from hybrid_ml_scheduler.physics.node import Gpu, Node
 
 __all__ = ["Bench", "best_fixed", "bound", "capacity", "stream_of_length"]

@@ -21,12 +21,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from hybrid_ml_scheduler.execution.blocks import BlockMaps, BlockPool
-from hybrid_ml_scheduler.execution.errors import ExecutionError, KeptResultLost
-from hybrid_ml_scheduler.execution.payloads import PLAIN, Packed, decoded, encoded, packed, unpacked
-from hybrid_ml_scheduler.execution.ring import Ring
-from hybrid_ml_scheduler.execution.user_code import tried
-from hybrid_ml_scheduler.execution.wire import PatientLink
+from hybrid_ml_scheduler.execution.errors import ExecutionError, KeptResultLost, tried
+from hybrid_ml_scheduler.execution.workers.blocks import BlockMaps, BlockPool
+from hybrid_ml_scheduler.execution.workers.payloads import PLAIN, Packed, decoded, encoded, packed, unpacked
+from hybrid_ml_scheduler.execution.workers.ring import Ring
+from hybrid_ml_scheduler.execution.workers.wire import PatientLink
 
 __all__ = ["fetch_kept", "importing_main", "kept_value", "main"]
 

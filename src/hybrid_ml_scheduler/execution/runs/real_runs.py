@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hybrid_ml_scheduler.execution.calibration import Calibration, write_calibration
 from hybrid_ml_scheduler.execution.devices import Device
-from hybrid_ml_scheduler.execution.modelled_run import modelled
-from hybrid_ml_scheduler.execution.report import markdown, write_json, write_tasks, write_trace
-from hybrid_ml_scheduler.execution.run_result import RunResult
-from hybrid_ml_scheduler.execution.streams import RealStream
-from hybrid_ml_scheduler.execution.study import Bench, bound, made, stream_of_length
+from hybrid_ml_scheduler.execution.runs.calibration import Calibration, write_calibration
+from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
+from hybrid_ml_scheduler.execution.runs.report import markdown, write_json, write_tasks, write_trace
+from hybrid_ml_scheduler.execution.runs.run_result import RunResult
+from hybrid_ml_scheduler.execution.runs.streams import RealStream
+from hybrid_ml_scheduler.execution.runs.study import Bench, bound, made, stream_of_length
 
 __all__ = ["RealRun", "real_run"]
 

@@ -14,12 +14,12 @@ from collections.abc import Callable
 from multiprocessing import spawn, util
 from typing import Any, NamedTuple
 
-from hybrid_ml_scheduler.execution.blocks import BlockMaps, BlockPool, anonymous_file
 from hybrid_ml_scheduler.execution.devices import Place, cuda_name
-from hybrid_ml_scheduler.execution.payloads import Packed, Parcel, packed, unpacked
-from hybrid_ml_scheduler.execution.ring import RING_BYTES, Ring
-from hybrid_ml_scheduler.execution.wire import Link
 from hybrid_ml_scheduler.execution.work import Work
+from hybrid_ml_scheduler.execution.workers.blocks import BlockMaps, BlockPool, anonymous_file
+from hybrid_ml_scheduler.execution.workers.payloads import Packed, Parcel, packed, unpacked
+from hybrid_ml_scheduler.execution.workers.ring import RING_BYTES, Ring
+from hybrid_ml_scheduler.execution.workers.wire import Link
 
 __all__ = ["Answer", "Item", "WorkerProcess"]
 
@@ -82,7 +82,7 @@ class WorkerProcess:
         descriptors = (theirs.fileno(), their_control.fileno(), page)
         program = (
             f"import sys; sys.path[:] = {sys.path!r}; "
-            f"from hybrid_ml_scheduler.execution.worker import main; main{descriptors!r}"
+            f"from hybrid_ml_scheduler.execution.workers.worker import main; main{descriptors!r}"
         )
         flags = util._args_from_interpreter_flags()  # type: ignore[attr-defined]
         self.process = subprocess.Popen(

@@ -15,16 +15,16 @@ import time
 import weakref
 from collections.abc import Callable
 
-from hybrid_ml_scheduler.execution.crew import Crew
 from hybrid_ml_scheduler.execution.devices import Place
-from hybrid_ml_scheduler.execution.endings import Fetch
 from hybrid_ml_scheduler.execution.futures import HybridFuture
-from hybrid_ml_scheduler.execution.handing_out import WaitingTasks
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
-from hybrid_ml_scheduler.execution.payloads import call_encoded
 from hybrid_ml_scheduler.execution.work import Work
-from hybrid_ml_scheduler.execution.worker_process import WorkerProcess
+from hybrid_ml_scheduler.execution.workers.crew import Crew
+from hybrid_ml_scheduler.execution.workers.endings import Fetch
+from hybrid_ml_scheduler.execution.workers.handing_out import WaitingTasks
+from hybrid_ml_scheduler.execution.workers.payloads import call_encoded
+from hybrid_ml_scheduler.execution.workers.worker_process import WorkerProcess
 
 __all__ = ["ProcessEngine"]
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from hybrid_ml_scheduler.core.streams import stream
-from hybrid_ml_scheduler.execution.calibration import Calibration, Factor
 from hybrid_ml_scheduler.execution.devices import CPU, Device, node_devices
 from hybrid_ml_scheduler.execution.executor import HybridExecutor
-from hybrid_ml_scheduler.execution.kinds import KINDS, Sizes
-from hybrid_ml_scheduler.execution.measured_run import ready_executor
-from hybrid_ml_scheduler.execution.pinned import Pinned
+from hybrid_ml_scheduler.execution.runs.calibration import Calibration, Factor
+from hybrid_ml_scheduler.execution.runs.kinds import KINDS, Sizes
+from hybrid_ml_scheduler.execution.runs.measured_run import ready_executor
+from hybrid_ml_scheduler.execution.runs.pinned import Pinned
 from hybrid_ml_scheduler.execution.work import TaskRecord
 from hybrid_ml_scheduler.hardware.machine import cpu_model, usable_cores
 

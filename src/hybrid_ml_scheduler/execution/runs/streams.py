@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.streams import stream
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
-from hybrid_ml_scheduler.execution.kinds import Sizes
+from hybrid_ml_scheduler.execution.runs.kinds import Sizes
 
 __all__ = ["RealStream", "drawn_stream"]
 

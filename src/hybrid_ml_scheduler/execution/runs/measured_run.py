@@ -11,10 +11,10 @@ import numpy as np
 from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.execution.devices import Device
 from hybrid_ml_scheduler.execution.executor import HybridExecutor
-from hybrid_ml_scheduler.execution.kinds import KINDS, Sizes, warm_up
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
-from hybrid_ml_scheduler.execution.run_result import RunResult
-from hybrid_ml_scheduler.execution.streams import RealStream
+from hybrid_ml_scheduler.execution.runs.kinds import KINDS, Sizes, warm_up
+from hybrid_ml_scheduler.execution.runs.run_result import RunResult
+from hybrid_ml_scheduler.execution.runs.streams import RealStream
 from hybrid_ml_scheduler.execution.work import TaskRecord
 
 __all__ = ["Observations", "measured", "ready_executor"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from hybrid_ml_scheduler.execution.load import PlaceLoad
-from hybrid_ml_scheduler.execution.placement import Placement, Placer
+from hybrid_ml_scheduler.execution.placing.load import PlaceLoad
+from hybrid_ml_scheduler.execution.placing.placement import Placement, Placer
 from hybrid_ml_scheduler.execution.tasks import TaskFunction
 from hybrid_ml_scheduler.execution.work import Work
 

@@ -160,7 +160,7 @@ def warm_up(sizes: Sizes) -> None:
 
 @functools.cache
 def _compiled() -> dict[str, Callable[..., Any]]:
-    from hybrid_ml_scheduler.execution import numba_kinds
+    from hybrid_ml_scheduler.execution.runs import numba_kinds
 
     return {"stream": numba_kinds.streaming, "chain": numba_kinds.chain, "parse": numba_kinds.parse,
             "perceptron": numba_kinds.perceptron, "sort": numba_kinds.sort}  # fmt: skip

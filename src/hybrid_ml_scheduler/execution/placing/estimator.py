@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.tasks import Task
 from hybrid_ml_scheduler.execution.devices import CPU, Place
-from hybrid_ml_scheduler.execution.durations import LearnedDurations
+from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
 from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TaskSeconds
 from hybrid_ml_scheduler.physics.node import Gpu, MemoryRule, Node
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from hybrid_ml_scheduler.execution.devices import Place
-from hybrid_ml_scheduler.execution.endings import Endings
 from hybrid_ml_scheduler.execution.errors import ExecutionError, KeptResultLost, NotTransferable
 from hybrid_ml_scheduler.execution.ledger import Ledger
-from hybrid_ml_scheduler.execution.payloads import code_of
 from hybrid_ml_scheduler.execution.work import Work
-from hybrid_ml_scheduler.execution.worker_process import Item, WorkerProcess
+from hybrid_ml_scheduler.execution.workers.endings import Endings
+from hybrid_ml_scheduler.execution.workers.payloads import code_of
+from hybrid_ml_scheduler.execution.workers.worker_process import Item, WorkerProcess
 
 __all__ = ["WaitingTasks"]
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hybrid_ml_scheduler.core.errors import ProfileError
-from hybrid_ml_scheduler.execution.calibration import Calibration
-from hybrid_ml_scheduler.execution.modelled_run import modelled
-from hybrid_ml_scheduler.execution.streams import RealStream
-from hybrid_ml_scheduler.execution.study import Bench, made, stream_of_length
+from hybrid_ml_scheduler.execution.runs.calibration import Calibration
+from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
+from hybrid_ml_scheduler.execution.runs.streams import RealStream
+from hybrid_ml_scheduler.execution.runs.study import Bench, made, stream_of_length
 
 __all__ = ["Comparison", "RealCase", "compared", "fidelity", "measured_cases", "predicted", "read_cases"]
 

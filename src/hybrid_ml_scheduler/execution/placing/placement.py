@@ -13,9 +13,9 @@ from hybrid_ml_scheduler.core.learners import train_if_due
 from hybrid_ml_scheduler.core.protocols import Explains, Learns, Prepares, RaceContext, Scheduler
 from hybrid_ml_scheduler.core.tasks import Task
 from hybrid_ml_scheduler.execution.devices import CPU, Place
-from hybrid_ml_scheduler.execution.durations import LearnedDurations
-from hybrid_ml_scheduler.execution.estimator import MeasuredEstimator
-from hybrid_ml_scheduler.execution.load import PlaceLoad, backlogs_s
+from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
+from hybrid_ml_scheduler.execution.placing.estimator import MeasuredEstimator
+from hybrid_ml_scheduler.execution.placing.load import PlaceLoad, backlogs_s
 from hybrid_ml_scheduler.execution.tasks import TaskFunction
 from hybrid_ml_scheduler.execution.work import Work
 from hybrid_ml_scheduler.schedulers.own_code import accused
