@@ -25,6 +25,7 @@ from hybrid_ml_scheduler.live.reasons import ReasonMemory
 from hybrid_ml_scheduler.live.records import Activation, Level, Notice
 from hybrid_ml_scheduler.live.sinks import Keeper, StoreState, Viewers
 from hybrid_ml_scheduler.live.worker import TrainingWorker
+from hybrid_ml_scheduler.physics.truth import Drift
 from hybrid_ml_scheduler.workload import WorkloadParameters
 
 __all__ = ["Arena", "HaltedError"]
@@ -155,6 +156,14 @@ class Arena:
         self.refuse_if_halted()
         if self.race is not None:
             mark = self.race.shift(preset, laws, time.time())
+            key = f"shift-{self.race.next_sequence}"
+            self.tell("info", mark.message, key=key, event="workload_shifted", data=asdict(mark))
+
+    def drift(self, drift: Drift) -> None:
+        """Let real durations of some kinds change from the next task on (in the arena's thread)."""
+        self.refuse_if_halted()
+        if self.race is not None:
+            mark = self.race.drift(drift, time.time())
             key = f"shift-{self.race.next_sequence}"
             self.tell("info", mark.message, key=key, event="workload_shifted", data=asdict(mark))
 

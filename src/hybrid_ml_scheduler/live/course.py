@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from hybrid_ml_scheduler.core.knowledge import EXACT, Level
 from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.physics.truth import Truth
 from hybrid_ml_scheduler.workload import WorkloadParameters
 
 __all__ = ["Course", "Retraining"]
@@ -26,3 +28,5 @@ class Course:
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     retrain_interval: int = 50
     retraining: Retraining = "background"
+    knowledge: Level = EXACT
+    truth: Truth = field(default_factory=Truth)

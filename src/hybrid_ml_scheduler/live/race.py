@@ -14,19 +14,31 @@ from typing import Any
 from hybrid_ml_scheduler.cluster import BacklogView, RunColumns
 from hybrid_ml_scheduler.core import HmsError, Task
 from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.knowledge import at_level, level_of, split_level
 from hybrid_ml_scheduler.live.course import Course
 from hybrid_ml_scheduler.live.frames import Mark
+from hybrid_ml_scheduler.live.hidden import HiddenTruth
 from hybrid_ml_scheduler.live.learners import Learners, TrainedModel, TrainingJob
 from hybrid_ml_scheduler.live.numbering import Numbering
 from hybrid_ml_scheduler.live.proof import Proof
 from hybrid_ml_scheduler.live.racer import Racer
-from hybrid_ml_scheduler.live.records import Activation, EventKind, Label, RacedStretch, RaceEvent, Rows
+from hybrid_ml_scheduler.live.records import (
+    Activation,
+    EventKind,
+    Label,
+    RacedStretch,
+    RaceEvent,
+    Rows,
+    shift_words,
+)
 from hybrid_ml_scheduler.live.stretch import Stretch
 from hybrid_ml_scheduler.live.windows import Windows
 from hybrid_ml_scheduler.physics import PhysicsEstimator
+from hybrid_ml_scheduler.physics.truth import Drift
 from hybrid_ml_scheduler.schedulers import blamed, create, find, options_for
 from hybrid_ml_scheduler.schedulers.rules.oracle import Oracle
 from hybrid_ml_scheduler.workload import TaskStream, WorkloadParameters
+from hybrid_ml_scheduler.workload.draws import kind_names
 
 __all__ = ["Race"]
 
@@ -51,6 +63,7 @@ class Race:
         self.windows = Windows(first_task_id)
         self.proof = Proof(course.node)
         self.stream = TaskStream(course.workload, course.seed, first_task_id=first_task_id)
+        self.hidden = HiddenTruth(course.truth, course.seed, course.node)
         self.racers = [self._racer(spec) for spec in course.schedulers]
         self.learners = Learners(self.racers, course)
         self.next_sequence = 0
@@ -65,10 +78,17 @@ class Race:
     def _racer(self, spec: str) -> Racer:
         """Make a strategy with a cluster of its own; when it is trained, `learners` says."""
         course = self.course
-        scheduler, summary = create(spec, options_for(spec, course.options)), find(spec).summary
+        scheduler, entry, asked = create(spec, options_for(spec, course.options)), find(spec), split_level(spec)[1]
         with blamed(spec, "prepared"):
-            interval = course.retrain_interval
-            return Racer(course.node, scheduler, seed=course.seed, retrain_interval=interval, summary=summary)
+            return Racer(
+                course.node,
+                scheduler,
+                seed=course.seed,
+                retrain_interval=course.retrain_interval,
+                summary=entry.summary,
+                name=at_level(scheduler.name, asked),
+                level=level_of(scheduler, asked, course.knowledge),
+            )
 
     def take_place(self, run_id: int, first_task_id: int) -> None:
         """Give a race that has not begun its place after all that was run before."""
@@ -146,7 +166,7 @@ class Race:
     def _may_stretch(self) -> bool:
         """Whether every strategy would decide the next tasks as they arrive, with nothing to be done in between."""
         laws = self.workload
-        is_plain = laws.dependency_probability == 0.0 and laws.noise_sigma == 0.0
+        is_plain = laws.dependency_probability == 0.0 and laws.noise_sigma == 0.0 and not self.hidden.hides
         return is_plain and not self.learners.is_synchronous and all(r.simulation.is_clear for r in self.racers)
 
     def foreign(self, task: Task) -> Task:
@@ -177,6 +197,19 @@ class Race:
         }
         event = self._note("shift", facts, at)
         return self._shifted(event)
+
+    def drift(self, drift: Drift, at: float) -> Mark:
+        """Let real durations of some kinds change from the next task on; it is marked like a shift."""
+        laws = self.workload.to_mapping()
+        facts = {
+            "preset": self.preset,
+            "workload": laws,
+            "arrival_rate": self.workload.arrival_rate,
+            "tasks_processed": self.tasks_processed,
+            "simulated_time_s": self.now_s,
+            "drift": drift.to_mapping(),
+        }
+        return self._shifted(self._note("shift", facts, at))
 
     def set_stride(self, stride: int, at: float) -> None:
         """Let the agent update once every `stride` tasks from the next task on."""
@@ -211,6 +244,8 @@ class Race:
         facts = event.payload
         self.preset = facts["preset"]
         self.stream.shift(WorkloadParameters().with_values(facts["workload"]))
+        if "drift" in facts:
+            self.hidden.drift(Drift(**facts["drift"]), kind_names(self.workload)[1:] or ("",))
         mark = Mark(
             task_id=event.boundary,
             tasks_processed=self.tasks_processed,
@@ -218,7 +253,7 @@ class Race:
             at=event.at,
             workload=facts["preset"],
             arrival_rate=facts["arrival_rate"],
-            message=f"Workload: {facts['preset']}, {facts['arrival_rate']:g} tasks/s from task {event.boundary} on.",
+            message=shift_words(facts, event.boundary),
         )
         self.marks.append(mark)
         self.windows.shift(event.boundary, self.now_s)
@@ -241,9 +276,10 @@ class Race:
 
     def _enter(self, task: Task, luck: float, *, until_s: float, explain: bool) -> None:
         """The way of a single task into the race: the oracle labels it, and every strategy meets it."""
-        seconds, rows = self._estimator.seconds(task), self.rows
+        truth, rows = self.hidden.of(task, self._estimator.seconds(task), luck), self.rows
+        self._estimator.remember(task, truth.true)  # the oracle is told the truth
         label = self._label(task)
-        met = [racer.step(task, luck, seconds, until_s=until_s, explain=explain) for racer in self.racers]
+        met = [racer.step(task, *truth.told(racer.level), until_s=until_s, explain=explain) for racer in self.racers]
         # Only what all have met counts: where one breaks, the totals are those of the rows that are kept.
         rows.tasks.append(task)
         rows.labels.append(label)
@@ -253,7 +289,7 @@ class Race:
             racer.count(outcomes)
             for outcome in outcomes:
                 rows.outcomes.append((name, outcome))
-        self.proof.add(task, luck)
+        self.proof.add(self.hidden.proven(task, truth), luck)
         self.recent.append(task)
         self.now_s, self.next_task_id = until_s, task.task_id + 1
 
@@ -297,6 +333,7 @@ class Race:
             "racers": {racer.name: _captured(racer) for racer in self.racers},
             "learners": self.learners.capture(),
             "proof": self.proof.capture(),
+            "hidden": self.hidden.capture(),
             "marks": list(self.marks),
             "recent": list(self.recent),
         }
@@ -313,6 +350,8 @@ class Race:
                 racer.restore(state["racers"][racer.name])
         self.learners.restore(state["learners"])
         self.proof.restore(state["proof"])
+        if "hidden" in state:  # an older checkpoint hides nothing
+            self.hidden.restore(state["hidden"])
         self.marks.extend(state["marks"])
         self.recent.extend(state["recent"])
 

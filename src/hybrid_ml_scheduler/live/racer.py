@@ -11,6 +11,7 @@ from copy import deepcopy
 from typing import Any
 
 from hybrid_ml_scheduler.cluster import RunColumns, Simulation
+from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
 from hybrid_ml_scheduler.core import (
     ClusterView,
     Decision,
@@ -24,12 +25,14 @@ from hybrid_ml_scheduler.core import (
 )
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.holding import soonest_device
+from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
 from hybrid_ml_scheduler.core.text import plain_text
 from hybrid_ml_scheduler.live.frames import DeviceState
 from hybrid_ml_scheduler.live.reasons import plain_reasons
 from hybrid_ml_scheduler.live.stretch import Stretch
 from hybrid_ml_scheduler.live.tally import Tally
 from hybrid_ml_scheduler.physics import Node, TaskSeconds
+from hybrid_ml_scheduler.physics.estimator import TruthFactor
 from hybrid_ml_scheduler.schedulers import accused
 
 __all__ = ["DECISION_BUCKETS_S", "Racer"]
@@ -42,9 +45,18 @@ class Racer:
     """A strategy with its own simulated cluster."""
 
     def __init__(
-        self, node: Node, scheduler: Scheduler, *, seed: int, retrain_interval: int = 50, summary: str = ""
+        self,
+        node: Node,
+        scheduler: Scheduler,
+        *,
+        seed: int,
+        retrain_interval: int = 50,
+        summary: str = "",
+        name: str | None = None,
+        level: Level = EXACT,
     ) -> None:
-        self.name = scheduler.name
+        self.name = scheduler.name if name is None else name
+        self.level = level
         self.summary = plain_text(summary)
         self.scheduler = scheduler
         self.tally = Tally()
@@ -55,11 +67,19 @@ class Racer:
         self.decision_counts = [0] * len(DECISION_BUCKETS_S)
         self.decision_s = 0.0
         self.simulation = Simulation(
-            node, scheduler, seed=seed, retrain_interval=retrain_interval, trains=False, recall=_PARENTS_RECALLED
+            node,
+            scheduler,
+            seed=seed,
+            retrain_interval=retrain_interval,
+            trains=False,
+            recall=_PARENTS_RECALLED,
+            learned=LearnedEstimator(node) if level == LEARNED else None,
         )
         self._tariff = self.simulation.cluster.estimator.tariff
 
-    def step(self, task: Task, luck: float, seconds: TaskSeconds, *, until_s: float, explain: bool) -> list[Outcome]:
+    def step(
+        self, task: Task, luck: TruthFactor, seconds: TaskSeconds, *, until_s: float, explain: bool
+    ) -> list[Outcome]:
         """Let a task arrive and take every decision that is due by `until_s`; `count` is for when all have met it."""
         simulation = self.simulation
         begin = time.perf_counter()
@@ -139,7 +159,7 @@ class Racer:
             return []
         outcomes = self.simulation.advance(task.arrival_time)
         view = self.simulation.cluster.view(task.arrival_time)
-        self.reasons, self.reasons_of = plain_reasons(self.scheduler.explain(task, view)), task.task_id
+        self.reasons, self.reasons_of = self._reasons(self.scheduler, task, view), task.task_id
         return outcomes
 
     def preview(self, task: Task) -> tuple[Decision, Mapping[str, Any]]:
@@ -175,7 +195,14 @@ class Racer:
             return {}
         view = self.simulation.cluster.foreseen_view(max(task.arrival_time, self.simulation.now_s))
         with self._blamed(f"task {task.task_id}"):
-            return plain_reasons(self.scheduler.explain(task, view))
+            return self._reasons(self.scheduler, task, view)
+
+    def _reasons(self, scheduler: Explains, task: Task, view: ClusterView) -> Mapping[str, Any]:
+        """What the strategy says, and what was believed of the task's durations where these are learned."""
+        learned, said = self.simulation.learned, dict(scheduler.explain(task, view))
+        if learned is not None:
+            said["belief"] = learned.belief_words(task)
+        return plain_reasons(said)
 
     def devices(self, now_s: float) -> dict[str, DeviceState]:
         """Return how busy each device is."""

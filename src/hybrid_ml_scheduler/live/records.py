@@ -20,6 +20,7 @@ __all__ = [
     "RaceEvent",
     "RacedStretch",
     "Rows",
+    "shift_words",
 ]
 
 Level = Literal["info", "success", "warning", "error"]
@@ -138,3 +139,15 @@ class Rows:
         facts += sum(len(one) * (2 + len(one.runs)) for one in self.stretches)
         news = len(self.activations) + len(self.notices) + len(self.events)
         return facts + news + (self.checkpoint is not None)
+
+
+def shift_words(facts: Mapping[str, Any], boundary: int) -> str:
+    """What changed at a boundary, in one sentence: the workload, or what tasks really take."""
+    if "drift" not in facts:
+        return f"Workload: {facts['preset']}, {facts['arrival_rate']:g} tasks/s from task {boundary} on."
+    drift = facts["drift"]
+    where = "every device" if drift["device"] == "all" else f"the {drift['device'].upper()}"
+    return (
+        f"Drift: {drift['share']:.0%} of the kinds of work take {drift['factor']:g} times as long, or that much less, "
+        f"on {where} from task {boundary} on."
+    )

@@ -73,13 +73,16 @@ def course_of(plan: Plan, retraining: Retraining) -> Course:
         },
         retrain_interval=plan.retrain_interval,
         retraining=retraining,
+        knowledge=plan.knowledge,
+        truth=plan.hidden,
     )
 
 
 def shifted(preset_now: str, laws: WorkloadParameters, patch: SimulationPatch) -> tuple[str, WorkloadParameters]:
     """Return the preset and the laws after a patch."""
     if patch.workload is not None:
-        preset_now, laws = patch.workload, preset(patch.workload)
+        kept = {"kinds": laws.kinds, "noise_sigma": laws.noise_sigma}  # what is hidden of tasks stays hidden
+        preset_now, laws = patch.workload, preset(patch.workload).with_values(kept if laws.kinds else {})
     if patch.arrival_rate is not None:
         laws = laws.with_values({"arrival_rate": patch.arrival_rate})
     return preset_now, laws

@@ -17,6 +17,7 @@ from hybrid_ml_scheduler.live.arena import Arena, HaltedError
 from hybrid_ml_scheduler.live.frames import RaceState
 from hybrid_ml_scheduler.live.framing import Framer
 from hybrid_ml_scheduler.live.race import Race
+from hybrid_ml_scheduler.physics.truth import Drift
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.service.control.asking import asked
 from hybrid_ml_scheduler.service.control.courses import RunDefaults, course_of, plan_for, shifted
@@ -265,23 +266,28 @@ class RaceDesk:
     async def _apply(self, patch: SimulationPatch) -> None:
         """Change all of it or, where a part is refused, nothing."""
         race, laws = self._arena.race, None
-        if patch.arrival_rate is not None or patch.workload is not None:
+        changes = (patch.arrival_rate, patch.workload, patch.drift)
+        if any(one is not None for one in changes):
             await self._in_arena(self._arena.refuse_if_halted)
             if race is None:
                 raise Conflict("There is no run yet whose workload could be changed; start one first.")
             laws = shifted(race.preset, race.workload, patch)
             laws = None if laws == (race.preset, race.workload) else laws
 
+        drift = None if patch.drift is None else Drift(at_task=0, **patch.drift.model_dump())
+
         def change() -> None:
             if laws is not None:
                 self._arena.shift(*laws)
+            if drift is not None:
+                self._arena.drift(drift)
             if patch.speed is not None:
                 self._arena.set_speed(patch.speed)
 
         await self._in_arena(change)
         if patch.speed is not None:
             self._defaults = replace(self._defaults, speed=None)
-        if laws is not None:
+        if laws is not None or drift is not None:
             await self._durable()
 
     async def _in_arena(self, command: Callable[[], T]) -> T:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, cast, get_args
 
 from hybrid_ml_scheduler.live.activations import MODEL_EVENTS, model_key
-from hybrid_ml_scheduler.live.records import Level, ModelOutcome
+from hybrid_ml_scheduler.live.records import Level, ModelOutcome, shift_words
 from hybrid_ml_scheduler.plans.metrics import TASK_METRICS
 from hybrid_ml_scheduler.service.marks import mark_of, written_mark
 from hybrid_ml_scheduler.service.ports import LedgerQuery
@@ -138,7 +138,7 @@ def stored_shift(row: EventRow) -> Shift:
         at=moment(row.created_at),
         workload=preset,
         arrival_rate=rate,
-        message=f"Workload: {preset}, {rate:g} tasks/s from task {row.boundary} on.",
+        message=shift_words(facts, row.boundary),
     )
 
 

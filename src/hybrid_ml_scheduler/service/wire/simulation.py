@@ -46,12 +46,21 @@ class StartRequest(Demand):
     )
 
 
+class DriftDemand(Demand):
+    """A change of the hidden truth: a share of the kinds takes `factor` times as long from now on, or as much less."""
+
+    share: Annotated[float, Field(gt=0.0, le=1.0)] = 0.5
+    factor: Annotated[float, Field(gt=1.0, le=1000.0)] = 2.0
+    device: Literal["cpu", "gpu", "all"] = "gpu"
+
+
 class SimulationPatch(Demand):
     """Changes while running; what is left out stays."""
 
     speed: Speed | None = None
     arrival_rate: ArrivalRate | None = None
     workload: Preset | None = None
+    drift: DriftDemand | None = Field(default=None, description="Let what some kinds of work really take change now.")
 
 
 class WorkloadState(Answer):

@@ -1,0 +1,72 @@
+"""The hidden truth of a live race: what a task really takes, and what each racer is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.core.knowledge import EXACT, Level
+from hybrid_ml_scheduler.physics import Node, TaskSeconds
+from hybrid_ml_scheduler.physics.durations import gpu_kinds
+from hybrid_ml_scheduler.physics.estimator import TruthFactor
+from hybrid_ml_scheduler.physics.truth import Drift, HiddenFactors, Truth, device_types
+
+__all__ = ["HiddenTruth", "TrueTask"]
+
+
+class TrueTask(NamedTuple):
+    """A task's nominal and true seconds, and how many times the nominal ones it takes, luck included."""
+
+    nominal: TaskSeconds
+    true: TaskSeconds
+    luck: float
+    factors: TruthFactor
+
+    def told(self, level: Level) -> tuple[TruthFactor, TaskSeconds]:
+        """What a racer of this level meets: a factor, and the seconds that it multiplies."""
+        return (self.luck, self.true) if level == EXACT else (self.factors, self.nominal)
+
+
+class HiddenTruth:
+    """The factors of one race; until something is hidden, tasks take what the formula says."""
+
+    def __init__(self, truth: Truth, seed: int, node: Node) -> None:
+        self._factors = HiddenFactors(truth, seed, device_types(node))
+        self._speeds = [node.gpus[index].speed for index in gpu_kinds(node)[0]]
+        self._cpu_speed = node.cpu.speed
+        self.hides = not truth.is_the_formula
+
+    def of(self, task: Task, nominal: TaskSeconds, luck: float) -> TrueTask:
+        """The truth about a task."""
+        if not self.hides:
+            return TrueTask(nominal, nominal, luck, luck)
+        cpu, *gpus = self._factors.row(task.kind)
+        true = TaskSeconds(
+            nominal.cpu_s * cpu,
+            tuple(seconds * factor for seconds, factor in zip(nominal.gpu_s, gpus, strict=True)),
+            tuple(seconds * factor for seconds, factor in zip(nominal.paged_s, gpus, strict=False)),
+        )
+        return TrueTask(nominal, true, luck, (cpu * luck, *(factor * luck for factor in gpus)))
+
+    def proven(self, task: Task, truth: TrueTask) -> Task:
+        """The task as the bounds take it: with its true seconds as measured ones (of several types the least)."""
+        if not self.hides:
+            return task
+        seconds = truth.true
+        on_gpu = min(one * speed for one, speed in zip(seconds.gpu_s, self._speeds, strict=True))
+        return task._replace(cpu_time=seconds.cpu_s * self._cpu_speed, gpu_time=on_gpu, gpu_times=())
+
+    def drift(self, drift: Drift, kinds: Sequence[str]) -> tuple[str, ...]:
+        """Let some factors change for the tasks to come; returns the kinds that changed."""
+        self.hides = True
+        return self._factors.drifted(drift, kinds)
+
+    def capture(self) -> Mapping[str, Any]:
+        """What has drifted, and whether anything is hidden."""
+        return {"hides": self.hides, **self._factors.capture()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from a captured state of the same course."""
+        self.hides = state["hides"]
+        self._factors.restore(state)
