@@ -1065,6 +1065,28 @@ export interface components {
             utilization: number;
         };
         /**
+         * DriftDemand
+         * @description A change of the hidden truth: a share of the kinds takes `factor` times as long from now on, or as much less.
+         */
+        DriftDemand: {
+            /**
+             * Device
+             * @default gpu
+             * @enum {string}
+             */
+            device: "cpu" | "gpu" | "all";
+            /**
+             * Factor
+             * @default 2
+             */
+            factor: number;
+            /**
+             * Share
+             * @default 0.5
+             */
+            share: number;
+        };
+        /**
          * Events
          * @description Shifts and notifications, newest first.
          */
@@ -1975,6 +1997,8 @@ export interface components {
         SimulationPatch: {
             /** Arrival Rate */
             arrival_rate?: number | null;
+            /** @description Let what some kinds of work really take change now. */
+            drift?: components["schemas"]["DriftDemand"] | null;
             /** Speed */
             speed?: number | null;
             /** Workload */
@@ -5382,6 +5406,7 @@ export const pathsApiHistoryLedgerGetParametersQuerySortValues: ReadonlyArray<Fl
 export const pathsApiStandingsGetParametersQueryWindowValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/standings"]["get"]["parameters"]["query"]["window"]> = ["run", "shift", "latest"];
 export const pathsApiStatsGetParametersQueryWindowAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<paths>["/api/stats"]["get"]["parameters"]["query"]["window"]> = ["shift", "run"];
 export const componentStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Component"]["status"]> = ["ok", "degraded", "down"];
+export const driftDemandDeviceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DriftDemand"]["device"]> = ["cpu", "gpu", "all"];
 export const healthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Health"]["status"]> = ["ok", "degraded", "down"];
 export const learningStateKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LearningState"]["kind"]> = ["forest", "agent", "other"];
 export const ledgerPageOrderValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LedgerPage"]["order"]> = ["asc", "desc"];

@@ -151,20 +151,12 @@ class Arena:
         self._speedometer.reset()
         self._set_stride()
 
-    def shift(self, preset: str, laws: WorkloadParameters) -> None:
-        """Let the stream follow other laws from the next task on (in the arena's thread)."""
+    def shift(self, preset: str, laws: WorkloadParameters, drift: Drift | None = None) -> None:
+        """Let the stream follow other laws, or the truth drift, from the next task on (in the arena's thread)."""
         self.refuse_if_halted()
-        if self.race is not None:
-            mark = self.race.shift(preset, laws, time.time())
-            key = f"shift-{self.race.next_sequence}"
-            self.tell("info", mark.message, key=key, event="workload_shifted", data=asdict(mark))
-
-    def drift(self, drift: Drift) -> None:
-        """Let real durations of some kinds change from the next task on (in the arena's thread)."""
-        self.refuse_if_halted()
-        if self.race is not None:
-            mark = self.race.drift(drift, time.time())
-            key = f"shift-{self.race.next_sequence}"
+        if (race := self.race) is not None:
+            mark = race.shift(preset, laws, time.time()) if drift is None else race.drift(drift, time.time())
+            key = f"shift-{race.next_sequence}"
             self.tell("info", mark.message, key=key, event="workload_shifted", data=asdict(mark))
 
     def call_back(self, scheduler: str) -> tuple[int, Activation]:

@@ -279,8 +279,8 @@ class RaceDesk:
         def change() -> None:
             if laws is not None:
                 self._arena.shift(*laws)
-            if drift is not None:
-                self._arena.drift(drift)
+            if drift is not None and race is not None:
+                self._arena.shift(race.preset, race.workload, drift)
             if patch.speed is not None:
                 self._arena.set_speed(patch.speed)
 
