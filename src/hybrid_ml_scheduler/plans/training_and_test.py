@@ -9,8 +9,9 @@ from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.plan import WorkloadChoice
 from hybrid_ml_scheduler.workload import Part
 
-__all__ = ["TRAINING_SEEDS_FROM", "Separation", "separation"]
+__all__ = ["BY_SEED", "TRAINING_SEEDS_FROM", "Separation", "separation"]
 
+BY_SEED = "Training used seeds that the test does not use."
 # Seeds of evaluations lie below, those of training from here on.
 TRAINING_SEEDS_FROM = 1_000_000
 # Fewer tasks than these leave nothing to learn from, or nothing to judge by.
@@ -51,7 +52,7 @@ def separation(workload: WorkloadChoice, node: Node) -> Separation:
             test=workload,
             is_apart=True,
             by_time=False,
-            sentence="Training used seeds that the test does not use.",
+            sentence=BY_SEED,
             judged_on="other tasks of one seed",
         )
     whole = replace(workload, num_tasks=None).tasks(0, node)

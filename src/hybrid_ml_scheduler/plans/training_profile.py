@@ -13,8 +13,8 @@ import numpy as np
 
 from hybrid_ml_scheduler.core import FloatColumn, TaskBatch
 from hybrid_ml_scheduler.physics import Node, durations
+from hybrid_ml_scheduler.plans.file_tasks import TaskSource, tasks_of
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import task_habits
-from hybrid_ml_scheduler.workload import WorkloadParameters, generate
 
 __all__ = ["AGENT_TOLERANCES", "SPLIT_TOLERANCES", "home_of"]
 
@@ -24,14 +24,12 @@ AGENT_TOLERANCES = (0.3, 0.3, 0.3, ANY)  # size, intensity, memory, work
 SPLIT_TOLERANCES = (0.3, ANY, ANY, 0.6)
 
 
-def home_of(
-    laws: Sequence[WorkloadParameters], node: Node, seed: int, tolerances: Sequence[float], knee: float
-) -> FloatColumn:
+def home_of(laws: Sequence[TaskSource], node: Node, seed: int, tolerances: Sequence[float], knee: float) -> FloatColumn:
     """Means and tolerances of the tasks of the training workloads, and the load from which on training counts.
 
     With several workloads the home lies in the middle and reaches to all of them: each is as familiar as alone.
     """
-    tasks = [generate(law.with_values({"num_tasks": HOME_TASKS}), seed + index) for index, law in enumerate(laws)]
+    tasks = [tasks_of(law, seed + index, HOME_TASKS) for index, law in enumerate(laws)]
     habits = [_habits(one, node) for one in tasks]
     means = np.array([one.mean(axis=0) for one in habits])
     spreads = np.array([one.std(axis=0) for one in habits])

@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from hybrid_ml_scheduler.core import FloatColumn
 from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.plans.file_tasks import TaskSource
 from hybrid_ml_scheduler.training.judging import FrozenAgent, agent_ratio
 from hybrid_ml_scheduler.training.training_log import TrainingLog
-from hybrid_ml_scheduler.workload import WorkloadParameters
 
 __all__ = ["CHECKED_LOADS", "AgentCheck"]
 
@@ -21,7 +21,7 @@ MOST_TASKS = 5_000
 class AgentCheck:
     """Always the same tasks, so that only the weights make a difference; no test seed is touched."""
 
-    def __init__(self, law: WorkloadParameters, node: Node, home: FloatColumn, seed: int, tasks: int) -> None:
+    def __init__(self, law: TaskSource, node: Node, home: FloatColumn, seed: int, tasks: int) -> None:
         self._law, self._node, self._home = law, node, home
         self._seeds, self._tasks = range(seed, seed + SEEDS), min(tasks, MOST_TASKS)
 

@@ -21,6 +21,7 @@ from hybrid_ml_scheduler.cluster import Simulation
 from hybrid_ml_scheduler.core import FloatColumn, stream
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
 from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.plans.file_tasks import TaskSource
 from hybrid_ml_scheduler.plans.loads import LoadedTasks, at_load
 from hybrid_ml_scheduler.plans.training_profile import AGENT_TOLERANCES, home_of
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_pace
@@ -32,7 +33,6 @@ from hybrid_ml_scheduler.training.counterfactuals import returns_of_actions, who
 from hybrid_ml_scheduler.training.rollouts import task_columns
 from hybrid_ml_scheduler.training.split_search import SearchBudget, search_split
 from hybrid_ml_scheduler.training.training_log import TrainingLog
-from hybrid_ml_scheduler.workload import WorkloadParameters
 
 __all__ = ["AgentBudget", "Experience", "TrainedAgent", "fit_returns", "gather", "train_agent"]
 
@@ -96,7 +96,7 @@ class TrainedAgent(NamedTuple):
 
 
 def train_agent(
-    laws: Sequence[WorkloadParameters], node: Node, budget: AgentBudget, log: TrainingLog | None = None
+    laws: Sequence[TaskSource], node: Node, budget: AgentBudget, log: TrainingLog | None = None
 ) -> TrainedAgent:
     """Train a network for these workloads, above all the first, and this node."""
     log = log or TrainingLog()
@@ -118,7 +118,7 @@ def train_agent(
 
 
 def _demonstrator(
-    index: int, law: WorkloadParameters, node: Node, budget: AgentBudget, log: TrainingLog, count: int
+    index: int, law: TaskSource, node: Node, budget: AgentBudget, log: TrainingLog, count: int
 ) -> FloatColumn:
     """Search the whole-device rule that shows how it is done on one workload."""
     search = SearchBudget(
@@ -138,7 +138,7 @@ def _demonstrator(
 
 
 def gather(
-    laws: Sequence[WorkloadParameters],
+    laws: Sequence[TaskSource],
     node: Node,
     demonstrators: Sequence[FloatColumn],
     budget: AgentBudget,
@@ -223,7 +223,7 @@ def fit_returns(
 
 def _learn_online(
     dqn: DoubleDqn,
-    law: WorkloadParameters,
+    law: TaskSource,
     node: Node,
     load: float,
     energy_weight: float,

@@ -12,9 +12,9 @@ from hybrid_ml_scheduler.learning import FEATURES, ForestModel, fit_forest
 from hybrid_ml_scheduler.learning.features import FeatureMatrix
 from hybrid_ml_scheduler.learning.forest import ForestKind
 from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.plans.file_tasks import TaskSource
 from hybrid_ml_scheduler.training.judging import forest_ratio
 from hybrid_ml_scheduler.training.labelling import labelled
-from hybrid_ml_scheduler.workload import WorkloadParameters
 
 __all__ = ["ForestTraining", "sizes_up_to", "train_forest"]
 
@@ -53,7 +53,7 @@ def sizes_up_to(tasks: int) -> list[int]:
 
 
 def train_forest(
-    law: WorkloadParameters,
+    law: TaskSource,
     node: Node,
     seed: int,
     tasks: int,

@@ -17,6 +17,7 @@ from hybrid_ml_scheduler.learning.features import feature_matrix
 from hybrid_ml_scheduler.learning.forest import ForestModel
 from hybrid_ml_scheduler.physics import Node, durations
 from hybrid_ml_scheduler.physics.optimum import best_execution_s
+from hybrid_ml_scheduler.plans.file_tasks import TaskSource, tasks_of
 from hybrid_ml_scheduler.plans.intervals import ratio_interval
 from hybrid_ml_scheduler.plans.loads import LoadedTasks, at_load, at_once
 from hybrid_ml_scheduler.schedulers.agents.inputs import cluster_inputs
@@ -78,7 +79,7 @@ def _split_finish(tasks: LoadedTasks, node: Node, model: SplitModel) -> FloatCol
 
 
 def agent_ratio(
-    agent: FrozenAgent, law: WorkloadParameters, node: Node, load: float, seeds: Sequence[int], count: int
+    agent: FrozenAgent, law: TaskSource, node: Node, load: float, seeds: Sequence[int], count: int
 ) -> list[float]:
     """Mean latency of the frozen agent (w = 0) over that of `earliest_device`, one number a seed."""
     ratios = []
@@ -92,7 +93,7 @@ def agent_ratio(
 
 def agent_energy(
     agent: FrozenAgent,
-    law: WorkloadParameters,
+    law: TaskSource,
     node: Node,
     energy_weights: Sequence[float],
     seeds: Sequence[int],
@@ -101,14 +102,14 @@ def agent_energy(
     """Mean energy of a task at each energy weight, a list for each seed, at the workload's own rate."""
     found = []
     for seed in seeds:
-        batch = generate(law.with_values({"num_tasks": count}), seed)
+        batch = tasks_of(law, seed, count)
         tasks = LoadedTasks(batch=batch, seconds=durations(batch, node), load=0.0)
         found.append([float(_agent_run(tasks, node, agent, w).energy_j.mean()) for w in energy_weights])
     return found
 
 
 def agent_makespan_ratio(
-    agent: FrozenAgent, law: WorkloadParameters, node: Node, rival: BatchRule, seeds: Sequence[int], count: int
+    agent: FrozenAgent, law: TaskSource, node: Node, rival: BatchRule, seeds: Sequence[int], count: int
 ) -> list[float]:
     """Makespan of the agent over that of a rival when all tasks come at once."""
     ratios = []
@@ -120,7 +121,7 @@ def agent_makespan_ratio(
 
 
 def split_ratios(
-    model: SplitModel, law: WorkloadParameters, node: Node, load: float, seeds: Sequence[int], count: int
+    model: SplitModel, law: TaskSource, node: Node, load: float, seeds: Sequence[int], count: int
 ) -> tuple[list[float], list[float]]:
     """Mean latency of `rl_split` over that of `earliest_finish`, and over that of `frugal_finish`."""
     plain, frugal = [], []
@@ -132,9 +133,7 @@ def split_ratios(
     return plain, frugal
 
 
-def split_bound_ratio(
-    model: SplitModel, law: WorkloadParameters, node: Node, seeds: Sequence[int], count: int
-) -> list[float]:
+def split_bound_ratio(model: SplitModel, law: TaskSource, node: Node, seeds: Sequence[int], count: int) -> list[float]:
     """Makespan of `rl_split` over the proven bound when all tasks come at once."""
     ratios = []
     for seed in seeds:
@@ -152,13 +151,11 @@ def trained_forest(law: WorkloadParameters, node: Node, seed: int, count: int) -
     return strategy.model
 
 
-def forest_ratio(
-    model: ForestModel, law: WorkloadParameters, node: Node, seeds: Sequence[int], count: int
-) -> list[float]:
+def forest_ratio(model: ForestModel, law: TaskSource, node: Node, seeds: Sequence[int], count: int) -> list[float]:
     """Mean execution time of the frozen forest's shares over the continuous optimum, luck included in both."""
     ratios = []
     for seed in seeds:
-        batch = generate(law.with_values({"num_tasks": count}), seed)
+        batch = tasks_of(law, seed, count)
         seconds = durations(batch, node)
         shares = model.predict(feature_matrix(batch.size, batch.compute_intensity, batch.memory_required))
         rule = BatchRule(kind=RuleKind.PRESCRIBED, fractions=np.clip(shares, 0.0, 1.0))

@@ -18,6 +18,7 @@ from hybrid_ml_scheduler.cluster import run_batch
 from hybrid_ml_scheduler.cluster.bounds import area_bound_s
 from hybrid_ml_scheduler.core import BatchRule, FloatColumn, RuleKind, stream
 from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.plans.file_tasks import TaskSource
 from hybrid_ml_scheduler.plans.loads import LoadedTasks, at_load, at_once
 from hybrid_ml_scheduler.plans.training_profile import SPLIT_TOLERANCES, home_of
 from hybrid_ml_scheduler.schedulers.agents.split_model import SplitModel
@@ -25,7 +26,6 @@ from hybrid_ml_scheduler.schedulers.agents.value_charge import DEVICE_WEIGHTS, F
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, split_grid
 from hybrid_ml_scheduler.training.rollouts import mean_latency, run_value_charge
 from hybrid_ml_scheduler.training.training_log import TrainingLog
-from hybrid_ml_scheduler.workload import WorkloadParameters
 
 __all__ = ["SearchBudget", "search_split", "train_split"]
 
@@ -74,7 +74,7 @@ CURVES = {
 }
 
 
-def train_split(law: WorkloadParameters, node: Node, budget: SearchBudget, log: TrainingLog) -> SplitModel:
+def train_split(law: TaskSource, node: Node, budget: SearchBudget, log: TrainingLog) -> SplitModel:
     """Search, and tell the log of every round."""
     rounds = {"latency": budget.stream_rounds, "makespan": budget.flood_rounds}
 
@@ -87,7 +87,7 @@ def train_split(law: WorkloadParameters, node: Node, budget: SearchBudget, log: 
 
 
 def search_split(
-    law: WorkloadParameters,
+    law: TaskSource,
     node: Node,
     budget: SearchBudget,
     progress: Progress | None = None,
@@ -121,7 +121,7 @@ def search_split(
 class _Search:
     """The workloads of a search: every call draws fresh ones from the next training seeds."""
 
-    def __init__(self, law: WorkloadParameters, node: Node, budget: SearchBudget, grid: FloatColumn) -> None:
+    def __init__(self, law: TaskSource, node: Node, budget: SearchBudget, grid: FloatColumn) -> None:
         self._law, self._node, self._budget, self._grid = law, node, budget, grid
         self._seeds = iter(range(budget.seed, budget.seed + 10_000_000))
         self.rng = stream(budget.seed, "training", "rl_split")

@@ -14,13 +14,13 @@ from hybrid_ml_scheduler.core.errors import ModelError
 from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.learning.files import load_agent, load_forest
 from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.plans.file_tasks import TaskSource
 from hybrid_ml_scheduler.plans.model_names import strategy_of
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import HOME, is_pace
 from hybrid_ml_scheduler.schedulers.agents.inputs import cluster_inputs
 from hybrid_ml_scheduler.schedulers.agents.rl_agent import shipped_home, shipped_weights
 from hybrid_ml_scheduler.schedulers.agents.split_model import load_split
 from hybrid_ml_scheduler.training import judging
-from hybrid_ml_scheduler.workload import WorkloadParameters
 
 __all__ = ["Judgement", "Verdict", "judged"]
 
@@ -54,7 +54,7 @@ class Verdict:
 class Judgement:
     """What a model is judged on: workload, node, loads, test seeds, and tasks of each."""
 
-    law: WorkloadParameters
+    law: TaskSource
     node: Node
     loads: tuple[float, ...]
     seeds: Sequence[int]

@@ -11,6 +11,9 @@ import pytest
 
 from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.cli.output.model_output import FIRST_TRAINING_SEED, LAST_TEST_START, MOST_TEST_SEEDS
+from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.plans.file_tasks import FileTasks
+from hybrid_ml_scheduler.plans.plan import WorkloadChoice
 from hybrid_ml_scheduler.studies.pipeline import TRAINING_SEEDS_FROM
 
 
@@ -204,3 +207,61 @@ def test_learners_are_judged_on_equally_many_seeds_at_most(
 ) -> None:
     assert run([*words, "--seeds", str(MOST_TEST_SEEDS + 1)]) == 2
     assert f"--seeds = '{MOST_TEST_SEEDS + 1}'" in capsys.readouterr().err
+
+
+TRACE = ["size,compute_intensity,memory_required,arrival_time,cpu_time,gpu_time"]
+TRACE += [
+    f"{100 + 7 * (n % 50)},{(n % 10) / 10},{10 + n % 90},{0.5 * n},{1 + n % 7},{0.3 + (n % 5) / 3}" for n in range(400)
+]
+
+
+def test_a_forest_learns_from_the_earlier_part_of_a_file_and_is_judged_on_the_later(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, place = tmp_path / "jobs.csv", str(tmp_path / "forest.joblib")
+    file.write_text("\n".join(TRACE))
+    trained = _asked(["train", "forest", "--workload", str(file), "--out", place, "--gpus", "2"], capsys)
+    assert trained["samples"] == 200  # the earlier half, however many were asked for
+    assert "the first 50% train" in str(trained["separation"])
+    judged = _asked(["evaluate", place, "--workload", str(file), "--seeds", "2", "--tasks", "100"], capsys)
+    assert judged["separation"] == trained["separation"]
+    ratio = judged["execution_time_vs_optimum"]
+    assert isinstance(ratio, float)
+    assert ratio >= 1.0
+
+
+def test_training_never_sees_a_task_of_the_later_part(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.csv"
+    file.write_text("\n".join(TRACE))
+    source = FileTasks(WorkloadChoice(source=str(file)), Node.uniform(2))
+    seen = {task for seed in range(TRAINING_SEEDS_FROM, TRAINING_SEEDS_FROM + 20) for task in _ids(source, seed)}
+    judged = {task for seed in range(20) for task in _ids(source, seed)}
+    assert len(seen) > 50  # seeds take different stretches
+    assert max(seen) < 200 <= 240 <= min(judged)
+    assert source.tasks(3, 50).arrival_time[0] == 0.0
+
+
+def _ids(source: FileTasks, seed: int) -> list[int]:
+    ids: list[int] = source.tasks(seed, 50).task_id.tolist()
+    return ids
+
+
+def test_an_agent_learns_from_a_file_on_the_node_of_a_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, plan = tmp_path / "jobs.csv", tmp_path / "plan.toml"
+    file.write_text("\n".join(TRACE))
+    plan.write_text(f'[simulation]\nnum_gpus = 2\n[workload]\nfile = "{file}"\n')
+    words = ["train", "agent", "--strategy", "rl_split", "--effort", "0.001", "--out", str(tmp_path / "split.json")]
+    trained = _asked([*words, "--plan", str(plan)], capsys)
+    assert trained["workloads"] == [str(file)]
+    words = ["evaluate", str(trained["model"]), "--seeds", "2", "--tasks", "100", "--load", "0.5", "--plan", str(plan)]
+    assert "apart in time" in str(_asked(words, capsys)["separation"])
+
+
+def test_a_file_that_cannot_be_cut_is_refused_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "jobs.csv"
+    file.write_text("\n".join(TRACE[:20]))
+    assert run(["train", "forest", "--workload", str(file), "--out", str(tmp_path / "f.joblib")]) == 2
+    assert "19 tasks" in capsys.readouterr().err
+    assert not (tmp_path / "f.joblib").exists()

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hybrid_ml_scheduler.cli.output.formats import Format
-from hybrid_ml_scheduler.cli.output.model_output import LAST_TEST_START, MOST_TEST_SEEDS, Gpus, Output, Plot
+from hybrid_ml_scheduler.cli.output.model_output import (
+    LAST_TEST_START,
+    MOST_TEST_SEEDS,
+    Gpus,
+    Hardware,
+    Output,
+    PlanFile,
+    Plot,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +29,12 @@ __all__ = ["evaluate"]
 
 def evaluate(
     model: Annotated[str, typer.Argument(help="A model file (.joblib, .pth, .npy, .json) or rl_agent, rl_split.")],
-    workload: Annotated[str, typer.Option(metavar="PRESET", help="The workload to be judged on.")] = "mixed",
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PRESET|FILE", help="The workload to be judged on (default mixed); of a file its later part."
+        ),
+    ] = None,
     load: Annotated[
         list[float] | None, typer.Option(min=0.001, max=100, help="Load of the node; repeat for more.")
     ] = None,
@@ -30,7 +43,9 @@ def evaluate(
     tasks: Annotated[
         int, typer.Option(min=100, max=100_000_000, help="Tasks of each seed; the first tenth is discarded.")
     ] = 20_000,
-    gpus: Gpus = 4,
+    gpus: Gpus = None,
+    hardware: Hardware = None,
+    plan: PlanFile = None,
     plot: Plot = None,
     format: Output = Format.TABLE,
 ) -> None:
@@ -40,31 +55,31 @@ def evaluate(
     `earliest_device`, `rl_split` by latency against `earliest_finish` and `frugal_finish` and by makespan against the
     proven bound. Below 1 the model is the better one; nothing can be below the optimum or the bound.
     """
-    from hybrid_ml_scheduler.cli.output.model_output import check_plot, show, write_plot
+    from hybrid_ml_scheduler.cli.output.model_output import check_plot, learning_inputs, show, write_plot
     from hybrid_ml_scheduler.cli.output.progress import stages
     from hybrid_ml_scheduler.plans.model_names import strategy_of
 
     check_plot(plot)
     strategy = strategy_of(model)
     from hybrid_ml_scheduler.core.text import counted
-    from hybrid_ml_scheduler.physics import Node
     from hybrid_ml_scheduler.training.verdicts import Judgement, judged
-    from hybrid_ml_scheduler.workload import preset
 
+    inputs = learning_inputs([workload] if workload else [], gpus, hardware, plan)
+    name = inputs.names[0]
     task = Judgement(
-        law=preset(workload),
-        node=Node.uniform(gpus),
+        law=inputs.sources[0],
+        node=inputs.node,
         loads=tuple(dict.fromkeys(load or (0.5, 0.8, 0.95))),
         seeds=range(seed, seed + seeds),
         tasks=tasks,
     )
     with stages() as tell:
         verdicts = judged(model, task, lambda done, total: tell(f"judging {model}", done, total))
-    title = f"{model} on {workload}: {counted(seeds, 'unseen seed')} of {counted(tasks, 'task')}, frozen"
+    title = f"{model} on {name}: {counted(seeds, 'unseen seed')} of {counted(tasks, 'task')}, frozen"
     write_plot("model_judged", {"verdicts": _frame(verdicts, strategy, title)}, plot)
     result: dict[str, Any] = {"model": model, "plot": None if plot is None else str(plot), "strategy": strategy}
-    result |= {"workload": workload, "seeds": seeds, "tasks": tasks, **_figures(verdicts)}
-    show(result, _table(title, verdicts, plot), format)
+    result |= {"workload": name, "seeds": seeds, "tasks": tasks, "separation": inputs.separation, **_figures(verdicts)}
+    show(result, _table(f"{title}\n{inputs.separation}", verdicts, plot), format)
 
 
 def _figures(verdicts: Sequence[Verdict]) -> dict[str, Any]:

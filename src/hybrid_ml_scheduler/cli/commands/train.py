@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hybrid_ml_scheduler.cli.output.formats import Format
-from hybrid_ml_scheduler.cli.output.model_output import FIRST_TRAINING_SEED, Gpus, Output, Plot
+from hybrid_ml_scheduler.cli.output.model_output import FIRST_TRAINING_SEED, Gpus, Hardware, Output, PlanFile, Plot
 
 if TYPE_CHECKING:
-    from hybrid_ml_scheduler.physics import Node
+    from hybrid_ml_scheduler.cli.output.model_output import LearningInputs
     from hybrid_ml_scheduler.training.training_log import TrainingLog
 
     Work = tuple[Mapping[str, float], Callable[[TrainingLog], None]]
@@ -51,13 +51,18 @@ train = typer.Typer(
 )
 def forest(
     out: Annotated[Path, typer.Option(help="The model file to write (.joblib).")] = Path("forest.joblib"),
-    workload: Annotated[str, typer.Option(metavar="PRESET", help="The workload to learn on.")] = "mixed",
+    workload: Annotated[
+        str | None,
+        typer.Option(metavar="PRESET|FILE", help="What to learn on (default mixed); of a file its earlier half."),
+    ] = None,
     tasks: Annotated[int, typer.Option(min=50, max=100_000_000, help="How many labelled tasks to learn from.")] = 1_000,
     seed: Annotated[
         int, typer.Option(min=FIRST_TRAINING_SEED, max=2**62, help="Seed of the training tasks.")
     ] = 4_000_000,
     kind: Annotated[Kind, typer.Option(help="Random forest, or extra trees.")] = Kind.RANDOM_FOREST,
-    gpus: Gpus = 4,
+    gpus: Gpus = None,
+    hardware: Hardware = None,
+    plan: PlanFile = None,
     plot: Plot = None,
     format: Output = Format.TABLE,
 ) -> None:
@@ -66,16 +71,24 @@ def forest(
     The plot shows predicted beside best shares of unseen tasks, how the execution time comes down with the number of
     labels, and what each feature is worth.
     """
-    from hybrid_ml_scheduler.cli.output.model_output import check_plot, check_writable, show, write_plot
+    from hybrid_ml_scheduler.cli.output.model_output import (
+        check_plot,
+        check_writable,
+        learning_inputs,
+        show,
+        write_plot,
+    )
     from hybrid_ml_scheduler.cli.output.progress import stages
     from hybrid_ml_scheduler.cli.output.training_report import forest_frames, forest_result, forest_table
     from hybrid_ml_scheduler.learning import save_forest
-    from hybrid_ml_scheduler.physics import Node
+    from hybrid_ml_scheduler.plans.file_tasks import FileTasks
     from hybrid_ml_scheduler.training.forest_training import sizes_up_to, train_forest
-    from hybrid_ml_scheduler.workload import preset
 
     check_writable("--out", out, (".joblib",))
     check_plot(plot)
+    inputs = learning_inputs([workload] if workload else [], gpus, hardware, plan)
+    name, source, node = inputs.names[0], inputs.sources[0], inputs.node
+    tasks = min(tasks, source.training_count) if isinstance(source, FileTasks) else tasks
     total, done = len(sizes_up_to(tasks)) + 1, 0
     with stages() as tell:
 
@@ -84,11 +97,11 @@ def forest(
             done += 1
             tell("growing and judging forests", done, total)
 
-        trained = train_forest(preset(workload), Node.uniform(gpus), seed, tasks, kind.value, step)
-    save_forest(trained.model, out, {"workload": workload, "seed": seed, "tasks": tasks, "num_gpus": gpus})
-    write_plot("forest_training", forest_frames(trained, workload), plot)
-    result = {"model": str(out), "plot": None if plot is None else str(plot), **forest_result(trained)}
-    show(result, forest_table(trained, workload, out, plot), format)
+        trained = train_forest(source, node, seed, tasks, kind.value, step)
+    save_forest(trained.model, out, {"workload": name, "seed": seed, "tasks": tasks, "num_gpus": node.num_gpus})
+    write_plot("forest_training", forest_frames(trained, name), plot)
+    result = {"model": str(out), "plot": None if plot is None else str(plot), "separation": inputs.separation}
+    show(result | forest_result(trained), forest_table(trained, inputs, out, plot), format)
 
 
 @train.command(
@@ -100,7 +113,7 @@ def agent(
     workload: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="PRESET",
+            metavar="PRESET|FILE",
             help="Workload to learn on (default mixed); rl_agent takes several, the first above all.",
         ),
     ] = None,
@@ -109,7 +122,9 @@ def agent(
         typer.Option(min=FIRST_TRAINING_SEED, max=2**62, help="First training seed (default: that of the product)."),
     ] = None,
     effort: Annotated[float, typer.Option(min=0.001, max=10, help="Share of the full training budget.")] = 1.0,
-    gpus: Gpus = 4,
+    gpus: Gpus = None,
+    hardware: Hardware = None,
+    plan: PlanFile = None,
     tensorboard: Annotated[
         str | None, typer.Option(metavar="DIR", help="Write the curves for TensorBoard into this folder.")
     ] = None,
@@ -123,60 +138,65 @@ def agent(
     ten minutes). `--effort 0.1` is for trying out. A name ending in `.npy` keeps the bare weights only.
     The plot shows the learning curves: search, loss, and latency on training seeds.
     """
-    from hybrid_ml_scheduler.cli.output.model_output import check_plot, check_writable, show, write_plot
+    from hybrid_ml_scheduler.cli.output.model_output import (
+        check_plot,
+        check_writable,
+        learning_inputs,
+        show,
+        write_plot,
+    )
     from hybrid_ml_scheduler.cli.output.progress import stages
     from hybrid_ml_scheduler.cli.output.training_report import agent_table, curve_frames
-    from hybrid_ml_scheduler.physics import Node
     from hybrid_ml_scheduler.training.training_log import TrainingLog
 
-    names = workload or ["mixed"]
     place = out or Path(f"{strategy.value}{ENDINGS[strategy][0]}")
     check_writable("--out", place, ENDINGS[strategy])
     check_plot(plot)
     prepare = _agent_work if strategy is Agent.RL_AGENT else _split_work
     # All that can be refused is refused here: the log begins its folder as soon as it is opened.
-    budget, work = prepare(names, Node.uniform(gpus), seed, effort, place)
+    inputs = learning_inputs(workload or [], gpus, hardware, plan)
+    budget, work = prepare(inputs, seed, effort, place)
     with stages() as tell, TrainingLog(tell, tensorboard, strategy.value) as log:
         work(log)
-    write_plot(f"{strategy.value}_training", curve_frames(strategy.value, log.curves, names), plot)
+    write_plot(f"{strategy.value}_training", curve_frames(strategy.value, log.curves, inputs.names), plot)
     result = {
         "model": str(place),
         "plot": None if plot is None else str(plot),
         "tensorboard": tensorboard,
         "strategy": strategy.value,
-        "workloads": names,
+        "workloads": inputs.names,
+        "separation": inputs.separation,
         "budget": budget,
         "curves": log.curves,
     }
     show(result, agent_table(result), format)
 
 
-def _agent_work(names: list[str], node: Node, seed: int | None, effort: float, place: Path) -> Work:
+def _agent_work(inputs: LearningInputs, seed: int | None, effort: float, place: Path) -> Work:
     """How to train `rl_agent` and save it, and what that costs."""
     from hybrid_ml_scheduler.training.agent_training import AgentBudget, train_agent
     from hybrid_ml_scheduler.training.training_files import save_trained_agent
-    from hybrid_ml_scheduler.workload import preset
 
-    budget, laws = AgentBudget().scaled(effort, seed), [preset(name) for name in names]
+    budget, node = AgentBudget().scaled(effort, seed), inputs.node
 
     def work(log: TrainingLog) -> None:
-        save_trained_agent(train_agent(laws, node, budget, log), node, place)
+        save_trained_agent(train_agent(inputs.sources, node, budget, log), node, place)
 
     return budget.record(), work
 
 
-def _split_work(names: list[str], node: Node, seed: int | None, effort: float, place: Path) -> Work:
+def _split_work(inputs: LearningInputs, seed: int | None, effort: float, place: Path) -> Work:
     """How to train `rl_split` and save it, and what that costs."""
     from hybrid_ml_scheduler.core.errors import PlanError
     from hybrid_ml_scheduler.training.split_search import SearchBudget, train_split
     from hybrid_ml_scheduler.training.training_files import save_trained_split
-    from hybrid_ml_scheduler.workload import preset
 
+    names = inputs.names
     if len(names) > 1:
         raise PlanError(f"rl_split learns on one workload, not on {len(names)} ({', '.join(names)}).")
-    budget, law = SearchBudget().scaled(effort, seed), preset(names[0])
+    budget = SearchBudget().scaled(effort, seed)
 
     def work(log: TrainingLog) -> None:
-        save_trained_split(train_split(law, node, budget, log), names, place)
+        save_trained_split(train_split(inputs.sources[0], inputs.node, budget, log), names, place)
 
     return budget.record(), work

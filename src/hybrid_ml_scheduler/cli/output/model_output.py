@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,16 +16,23 @@ from hybrid_ml_scheduler.cli.output.places import check_place
 if TYPE_CHECKING:
     import pandas as pd
 
+    from hybrid_ml_scheduler.physics import Node
+    from hybrid_ml_scheduler.plans.file_tasks import TaskSource
+
 __all__ = [
     "FIRST_TRAINING_SEED",
     "LAST_TEST_START",
     "MOST_TEST_SEEDS",
     "Gpus",
+    "Hardware",
+    "LearningInputs",
     "Output",
+    "PlanFile",
     "Plot",
     "aligned",
     "check_plot",
     "check_writable",
+    "learning_inputs",
     "show",
     "write_plot",
 ]
@@ -38,7 +46,11 @@ PICTURES = (".png", ".svg")
 
 
 Output = Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")]
-Gpus = Annotated[int, typer.Option(help="Number of GPUs of the node, 1 to 1,024.")]
+Gpus = Annotated[
+    int | None, typer.Option(help="Number of GPUs, 1 to 1,024 (default 4, or as the plan or profile says).")
+]
+Hardware = Annotated[Path | None, typer.Option(help="A hardware profile made by `hms profile`.")]
+PlanFile = Annotated[Path | None, typer.Option("--plan", help="A plan file: its node and workload; flags win.")]
 Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the result as well: a .png or .svg file.")]
 
 
@@ -81,3 +93,33 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
         right = [word.rjust(width) for word, width in zip(others, widths[1:], strict=True)]
         lines.append("  ".join([first.ljust(widths[0]), *right]).rstrip())
     return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LearningInputs:
+    """Where tasks to learn from or to be judged on come from, by what name, and on which node they run."""
+
+    names: list[str]
+    sources: list[TaskSource]
+    node: Node
+
+    @property
+    def separation(self) -> str:
+        """How training and test lie apart, in words: once where all sources are cut in one way."""
+        from hybrid_ml_scheduler.plans.file_tasks import separation_of
+
+        return " ".join(dict.fromkeys(separation_of(one) for one in self.sources))
+
+
+def learning_inputs(
+    workloads: Sequence[str], gpus: int | None, hardware: Path | None, plan: Path | None
+) -> LearningInputs:
+    """The node and the workloads of the flags, else of the plan, else the defaults; flags win."""
+    from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
+    from hybrid_ml_scheduler.plans.file_tasks import FileTasks
+
+    plans = [plan_of(Flags(workload=name, gpus=gpus, hardware=hardware, plan=plan)) for name in workloads or (None,)]
+    node = plans[0].node
+    choices = [one.workload for one in plans]
+    sources = [one.parameters() if one.is_preset else FileTasks(one, node) for one in choices]
+    return LearningInputs(names=[one.source for one in choices], sources=sources, node=node)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid_ml_scheduler.cli.output.model_output import aligned
+from hybrid_ml_scheduler.cli.output.model_output import LearningInputs, aligned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ def forest_result(trained: ForestTraining) -> dict[str, Any]:
     }
 
 
-def forest_table(trained: ForestTraining, workload: str, out: Path, plot: Path | None) -> str:
+def forest_table(trained: ForestTraining, inputs: LearningInputs, out: Path, plot: Path | None) -> str:
     """The figures of a forest for people, and where everything is."""
     from hybrid_ml_scheduler.plans.metrics import fixed
     from hybrid_ml_scheduler.training.judging import summary
@@ -46,7 +46,8 @@ def forest_table(trained: ForestTraining, workload: str, out: Path, plot: Path |
         rows.append([f"{size:,}", f"{mean:.4f}", f"[{low:.4f}, {high:.4f}]"])
     weights = sorted(trained.importance.items(), key=lambda item: -item[1])
     lines = [
-        f"{trained.model.kind} on {workload}, judged on unseen tasks",
+        f"{trained.model.kind} on {inputs.names[0]}, judged on unseen tasks",
+        inputs.separation,
         "",
         aligned(rows),
         "",
@@ -84,7 +85,7 @@ def agent_table(result: Mapping[str, Any]) -> str:
         rows.append([name.replace("_", " "), *ends, f"{len(points)}"])
     budget = ", ".join(f"{name} {value:,}" for name, value in result["budget"].items())
     lines = [f"{result['strategy']} on {', '.join(result['workloads'])} ({budget})", "", aligned(rows), ""]
-    lines.append(f"The model is {result['model']}.")
+    lines += [result["separation"], f"The model is {result['model']}."]
     for what, key in (("plot", "plot"), ("log for TensorBoard", "tensorboard")):
         if result[key] is not None:
             lines.append(f"The {what} is {result[key]}.")
