@@ -9,6 +9,7 @@ from hybrid_ml_scheduler.execution.devices import Place
 from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.placing.estimator import NEVER_S
 from hybrid_ml_scheduler.execution.placing.placement import Placer, Snapshot
+from hybrid_ml_scheduler.execution.placing.trials import trial_sentence
 from hybrid_ml_scheduler.execution.work import Work
 
 __all__ = ["explained"]
@@ -40,6 +41,9 @@ def explained(future: HybridFuture, work: Work, placer: Placer, places: tuple[Pl
         found["gpu_fraction"] = snapshot.decision.gpu_fraction
     found["reasons"] = dict(placer.explain(work))
     found["reason"] = found["reasons"].get("reason", f"{placer.strategy.name} decided so")
+    if snapshot.trial is not None:
+        found["trial"] = trial_sentence(snapshot.trial, places[work.place].name)
+        found["reason"] = f"{found['trial']}; {found['reason']}"
     return found
 
 

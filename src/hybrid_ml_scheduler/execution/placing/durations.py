@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from hybrid_ml_scheduler.execution.placing.trials import Trials
 from hybrid_ml_scheduler.learning.duration_model import Belief, DurationModel
 
 __all__ = ["Estimate", "LearnedDurations"]
@@ -48,6 +49,7 @@ class LearnedDurations:
         self._types = {name: number for number, name in enumerate(dict.fromkeys(devices))}
         self._model = DurationModel.of_measured(max(len(self._types), 1))
         self._cells: dict[tuple[str, str], _Cell] = {}
+        self.trials = Trials(self.belief)
 
     def estimate(self, kind: str, device: str, size: float) -> Estimate | None:
         """What is believed about a task; None if this kind was never measured on this device."""
@@ -90,6 +92,7 @@ class LearnedDurations:
         """Know nothing again."""
         self._model = DurationModel.of_measured(max(len(self._types), 1))
         self._cells.clear()
+        self.trials.forget()
 
     def belief(self, kind: str, device: str, size: float) -> Belief:
         """Seconds, spread and 90 % interval."""

@@ -9,6 +9,7 @@ import numpy as np
 from hybrid_ml_scheduler.core.tasks import Task
 from hybrid_ml_scheduler.execution.devices import CPU, Place
 from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
+from hybrid_ml_scheduler.execution.placing.trials import Trial
 from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TaskSeconds
 from hybrid_ml_scheduler.physics.node import Gpu, MemoryRule, Node
 
@@ -34,14 +35,19 @@ class MeasuredEstimator(PhysicsEstimator):
         self._kind_list = self.gpu_kind.tolist()
         self._durations = durations
         self._kind, self._available = "", frozenset({CPU})
+        self._hopeful = True
+        self.trials: dict[str, Trial] = {}
 
     def column(self, gpu: int) -> int:
         """Which of the columns of seconds belongs to a device."""
         return int(self._kind_list[gpu])
 
-    def describe(self, kind: str, available: frozenset[str]) -> None:
-        """Say what the next task is and where it has an implementation."""
-        self._kind, self._available, self._task = kind, available, None
+    def describe(self, kind: str, available: frozenset[str], hopeful: bool = True) -> None:
+        """Say what the next task is and where it has an implementation.
+
+        When it is `hopeful`, a device whose further try is due looks as if it had never been tried.
+        """
+        self._kind, self._available, self._hopeful, self._task = kind, available, hopeful, None
 
     def _computed(self, task: Task) -> TaskSeconds:
         believed = {}
@@ -50,7 +56,15 @@ class MeasuredEstimator(PhysicsEstimator):
                 found = self._durations.estimate(self._kind, device, task.size)
                 believed[device] = None if found is None else found.seconds
         known = [seconds for seconds in believed.values() if seconds is not None]
-        unknown = HOPE * min(known) if known else UNKNOWN_S
+        least = min(known, default=UNKNOWN_S / HOPE)
+        unknown = HOPE * least
+        self.trials = {}
+        for device, value in believed.items() if self._hopeful else ():
+            if value is not None and value > least:
+                trial = self._durations.trials.due(self._kind, device, task.size)
+                if trial is not None:
+                    self.trials[device] = trial
+                    believed[device] = unknown
         seconds = {device: unknown if value is None else value for device, value in believed.items()}
         return TaskSeconds(
             seconds.get(CPU, NEVER_S), tuple(seconds.get(device, NEVER_S) for device in self._devices), ()

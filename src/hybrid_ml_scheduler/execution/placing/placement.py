@@ -16,6 +16,7 @@ from hybrid_ml_scheduler.execution.devices import CPU, Place
 from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
 from hybrid_ml_scheduler.execution.placing.estimator import MeasuredEstimator
 from hybrid_ml_scheduler.execution.placing.load import PlaceLoad, backlogs_s
+from hybrid_ml_scheduler.execution.placing.trials import Trial
 from hybrid_ml_scheduler.execution.tasks import TaskFunction
 from hybrid_ml_scheduler.execution.work import Work
 from hybrid_ml_scheduler.schedulers.own_code import accused
@@ -39,6 +40,7 @@ class Snapshot(NamedTuple):
     backlogs_s: tuple[float, ...]
     seconds: tuple[float, ...]
     decision: Decision | None
+    trial: Trial | None
 
 
 def strategy_of(strategy: str | type | Scheduler) -> Scheduler:
@@ -78,16 +80,21 @@ class Placer:
             return _ONLY_CPU
         return frozenset(function.implementations.keys() & self._devices)
 
-    def believed_s(self, work: Work) -> dict[int, float]:
+    def believed_s(self, work: Work, hopeful: bool = False) -> dict[int, float]:
         """Believed seconds of a task on every place that can run it."""
         available = self._available(work)
-        self._estimator.describe(work.kind, available)
+        self._estimator.describe(work.kind, available, hopeful)
         seconds = self._estimator.seconds(self._task(work, work.submitted_s))
         return {
             place.index: seconds.cpu_s if place.index == 0 else seconds.gpu_s[self._estimator.column(place.index - 1)]
             for place in self._places
             if place.device in available
         }
+
+    def is_worth_a_try(self, work: Work, place: int) -> bool:
+        """Whether a device never had a task of this kind, or is due for another one."""
+        trials, device = self._durations.trials, self._places[place].device
+        return not trials.was_placed(work.kind, device) or trials.due(work.kind, device, work.size) is not None
 
     def place(self, work: Work, now_s: float, waiting_s: Sequence[float] | None = None) -> Placement:
         """Decide; a task that can run in one place only is not asked about.
@@ -115,9 +122,13 @@ class Placer:
         decision = soonest_device(task, view) if answer is None else answer
         seconds = self._estimator.seconds(task)
         each = (seconds.cpu_s, *(self._estimator.gpu_s(task, gpu) for gpu in range(len(self._places) - 1)))
-        work.task, work.snapshot = task, Snapshot(tuple(backlogs), each, decision)
+        trials = dict(self._estimator.trials)
         chosen = self._carried_out(work, task, decision, available, view)
-        work.predicted_s = each[chosen.place]
+        device = self._places[chosen.place].device
+        trial = trials.get(device)
+        work.task, work.snapshot = task, Snapshot(tuple(backlogs), each, decision, trial)
+        work.predicted_s = each[chosen.place] if trial is None else trial.believed_s
+        self._durations.trials.placed(work.kind, device, trial)
         return chosen
 
     def _carried_out(
@@ -150,6 +161,8 @@ class Placer:
         """A task ended well after this many seconds; says whether the time was used."""
         device = self._places[work.place].device
         used = self._durations.observe(work.kind, device, work.size, seconds, cold)
+        if work.snapshot is not None and work.fraction >= 1.0:
+            self._durations.trials.measured(work.kind, device, seconds)
         if self._learner is not None and work.task is not None and work.fraction >= 1.0:
             with accused(f"The strategy {self.strategy.name!r} cannot learn about {work.kind}"):
                 self._learner.observe(work.task, _outcome(work, seconds, finished_s))

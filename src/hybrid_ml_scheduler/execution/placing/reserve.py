@@ -7,6 +7,7 @@ once, as about any task. The backlogs it is shown hold what waits here for other
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 from hybrid_ml_scheduler.execution.placing.load import PlaceLoad
@@ -74,10 +75,12 @@ class Reserve:
         """Of the first task of each kind the one that is faster here by most, compared with its best other device."""
         best: tuple[float, str] | None = None
         for kind, queue in self._kinds.items():
-            believed = self._placer.believed_s(queue[0])
+            believed = self._placer.believed_s(queue[0], hopeful=True)
             if place in believed:
                 elsewhere = min(seconds for other, seconds in believed.items() if other != place)
                 gain = elsewhere / believed[place]
+                if gain > 1.0 and self._placer.is_worth_a_try(queue[0], place):
+                    gain = math.inf  # otherwise kinds that gain more would keep it from ever being tried
                 if best is None or gain > best[0]:
                     best = (gain, kind)
         if best is None:
