@@ -16,7 +16,7 @@ import numpy as np
 from hybrid_ml_scheduler.core import BatchRule, RaceContext, RuleKind
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.plans.loads import at_once
-from hybrid_ml_scheduler.schedulers.agents.rl_agent import shipped_home, shipped_weights
+from hybrid_ml_scheduler.schedulers.agents.rl_agent import shipped_training_profile, shipped_weights
 from hybrid_ml_scheduler.schedulers.agents.split_model import load_split
 from hybrid_ml_scheduler.schedulers.rules.round_robin import RoundRobin
 from hybrid_ml_scheduler.studies.shift import ShiftBudget, run_shift, shift_result
@@ -72,10 +72,10 @@ def _forest(result: dict[str, Any], law: WorkloadParameters, node: Node, effort:
 
 
 def _agent(result: dict[str, Any], law: WorkloadParameters, node: Node, effort: Effort) -> None:
-    weights, home = shipped_weights(node.num_gpus), shipped_home()
+    weights, training_profile = shipped_weights(node.num_gpus), shipped_training_profile()
     if weights is None:
         raise SystemExit("the shipped weights of rl_agent are missing")
-    agent = judging.FrozenAgent(weights, home)
+    agent = judging.FrozenAgent(weights, training_profile)
     result["rl_agent_vs_earliest_device"] = {}
     for load in LOADS:
         _tell(f"rl_agent at {load:.0%}")

@@ -17,7 +17,7 @@ import pytest
 from hybrid_ml_scheduler.api.services import Services
 from hybrid_ml_scheduler.service.control import opening
 from hybrid_ml_scheduler.service.control import run_control as race
-from hybrid_ml_scheduler.service.control.run_control import RaceDesk
+from hybrid_ml_scheduler.service.control.run_control import RunControl
 from hybrid_ml_scheduler.storage import Integrity, StoreUnavailableError, integrity, open_store
 from tests.api.conftest import Opener
 
@@ -111,9 +111,9 @@ def services_of(client: httpx.AsyncClient) -> Services:
     return found
 
 
-def desk_of(client: httpx.AsyncClient) -> RaceDesk:
+def desk_of(client: httpx.AsyncClient) -> RunControl:
     found = services_of(client).race
-    assert isinstance(found, RaceDesk)
+    assert isinstance(found, RunControl)
     return found
 
 

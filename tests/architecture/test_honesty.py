@@ -1,4 +1,4 @@
-"""No hidden luck, no hidden clock, no swallowed failure, no test that cannot fail."""
+"""No hidden chance, no hidden clock, no swallowed failure, no test that cannot fail."""
 
 from __future__ import annotations
 

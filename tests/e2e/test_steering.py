@@ -14,7 +14,7 @@ from tests.e2e.browser import Tab, tab
 def test_pause_stops_the_counter_and_resume_lets_it_run(watcher: Tab, running: LiveService) -> None:
     page = watcher.open("/")
     page.get_by_role("region", name="Race controls").get_by_role("button", name="Pause").click()
-    expect(page.get_by_text("The race stands still")).to_be_visible()
+    expect(page.get_by_text("The race is stopped")).to_be_visible()
     running.wait(lambda status: status["is_paused"])
     expect(page.locator("[data-figure='tasks-processed']")).to_have_text(f"{running.status()['tasks_processed']:,}")
     before = watcher.tasks()

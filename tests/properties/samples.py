@@ -1,4 +1,4 @@
-"""Batches and nodes for Hypothesis: small, but with ties, odd ids, graphs, luck, measured times and odd GPUs."""
+"""Batches and nodes for Hypothesis: small, but with ties, odd ids, graphs, noise, measured times and odd GPUs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ intensities = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0, al
 memories = st.one_of(st.sampled_from([0.0, 500.0, 8000.0, 8001.0]), st.floats(0.0, 20_000.0))
 arrivals = st.one_of(st.sampled_from([0.0, 0.25, 1.0, 1.0625]), st.floats(0.0, 20.0))
 measured = st.one_of(st.just(math.nan), st.sampled_from([0.5, 1.0]), st.floats(0.001, 5.0))
-luck = st.one_of(st.just(1.0), st.floats(0.3, 3.0))
+duration_factor = st.one_of(st.just(1.0), st.floats(0.3, 3.0))
 
 gpus = st.builds(
     Gpu,
@@ -64,7 +64,7 @@ def batches(
         memories,
         measured if with_measured else st.just(math.nan),
         measured if with_measured else st.just(math.nan),
-        luck if noisy else st.just(1.0),
+        duration_factor if noisy else st.just(1.0),
         st.sampled_from([1.0, 0.8]),
         st.booleans() if draw(st.booleans()) else st.just(True),
     )

@@ -1,4 +1,4 @@
-"""The certificate is a floor: nothing that any strategy does, in any mode, with any luck, lies below it."""
+"""The certificate is a floor: nothing that any strategy does, in any mode, with any noise, lies below it."""
 
 from __future__ import annotations
 

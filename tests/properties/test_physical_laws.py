@@ -73,12 +73,12 @@ def test_a_task_fails_with_its_parents_and_for_no_other_reason(
 def test_the_shares_of_a_completed_task_add_up_to_the_whole(batch: TaskBatch, node: Node, name: str, seed: int) -> None:
     columns, seconds = kernel_columns(batch, node, name, seed), durations(batch, node)
     for row in np.flatnonzero(columns.completed):
-        luck, gpu = batch.duration_factor[row], int(columns.gpu[row])
-        share = columns.cpu_s[row] / (seconds.cpu_s[row] * luck)
+        duration_factor, gpu = batch.duration_factor[row], int(columns.gpu[row])
+        share = columns.cpu_s[row] / (seconds.cpu_s[row] * duration_factor)
         if gpu >= 0:
             fits = columns.status[row] == 0
             whole = seconds.on_gpu(gpu)[row] if fits else seconds.paged_s[row, seconds.gpu_kind[gpu]]
-            share += columns.gpu_s[row] / (whole * luck)
+            share += columns.gpu_s[row] / (whole * duration_factor)
         assert share == pytest.approx(1.0, abs=ROUNDING)
 
 

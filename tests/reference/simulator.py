@@ -16,7 +16,7 @@ class Record:
     """Everything that is known about one task at the end; NaN where it never happened."""
 
     task: Task
-    luck: float
+    duration_factor: float
     decided: int = -1
     fraction: float = 0.0
     gpu: int = -1
@@ -95,7 +95,8 @@ class Reference:
         self.node, self.strategy = node, strategy
         self.serial = node.co_execution == CoExecution.SERIAL
         self.records = {
-            task.task_id: Record(task=task, luck=float(batch.duration_factor[row])) for row, task in enumerate(batch)
+            task.task_id: Record(task=task, duration_factor=float(batch.duration_factor[row]))
+            for row, task in enumerate(batch)
         }
         self.devices = [Device() for _ in range(1 + node.num_gpus)]
         self.undecided = set(self.records)
@@ -184,7 +185,7 @@ class Reference:
 
     def enqueue(self, record: Record, part: formulas.Split, now: float) -> None:
         """Queue both parts at the decision; in serial mode the GPU part must let the CPU part go first."""
-        record.cpu_s, record.gpu_s = part.cpu_s * record.luck, part.gpu_s * record.luck
+        record.cpu_s, record.gpu_s = part.cpu_s * record.duration_factor, part.gpu_s * record.duration_factor
         gate = -math.inf
         if part.fraction < 1.0:
             record.parts_left, record.cpu_part_done = 1, False

@@ -47,7 +47,7 @@ def exponential_service(seed: int, mean_s: float) -> FloatColumn:
     return service
 
 
-def tasks(arrival_s: FloatColumn, service_s: FloatColumn, luck: FloatColumn | None = None) -> TaskBatch:
+def tasks(arrival_s: FloatColumn, service_s: FloatColumn, duration_factor: FloatColumn | None = None) -> TaskBatch:
     """Tasks whose measured time is the service time, on the CPU and on a GPU alike."""
     return TaskBatch.from_columns(
         size=np.full(TASKS, 100.0),
@@ -56,7 +56,7 @@ def tasks(arrival_s: FloatColumn, service_s: FloatColumn, luck: FloatColumn | No
         arrival_time=arrival_s,
         cpu_time=service_s,
         gpu_time=service_s,
-        duration_factor=luck,
+        duration_factor=duration_factor,
     )
 
 

@@ -51,7 +51,7 @@ def test_one_gpu_and_the_cpu_are_the_same_queue(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_service_that_comes_as_luck_waits_as_m_m_1_too(seed: int) -> None:
     known = run(tasks(arrivals(seed, RATE), exponential_service(seed, 1.0)), "cpu_only")
-    lucky = run(tasks(arrivals(seed, RATE), np.ones(TASKS), luck=exponential_service(seed, 1.0)), "cpu_only")
+    lucky = run(tasks(arrivals(seed, RATE), np.ones(TASKS), duration_factor=exponential_service(seed, 1.0)), "cpu_only")
     np.testing.assert_array_equal(lucky.finish_s, known.finish_s)
 
 

@@ -523,7 +523,7 @@ export interface paths {
         put?: never;
         /**
          * Pause
-         * @description Hold the race where it is. Harmless when repeated.
+         * @description Hold the race where it is. Repeating it changes nothing.
          */
         post: operations["pause_api_simulation_pause_post"];
         delete?: never;
@@ -543,7 +543,7 @@ export interface paths {
         put?: never;
         /**
          * Resume
-         * @description Go on after a pause. Harmless when repeated.
+         * @description Go on after a pause. Repeating it changes nothing.
          */
         post: operations["resume_api_simulation_resume_post"];
         delete?: never;
@@ -563,7 +563,7 @@ export interface paths {
         put?: never;
         /**
          * Start
-         * @description Start the race, or continue it after a stop; `new_run` begins a new one. Harmless when repeated.
+         * @description Start the race, or continue it after a stop; `new_run` begins a new one. Repeating it changes nothing.
          */
         post: operations["start_api_simulation_start_post"];
         delete?: never;
@@ -603,7 +603,7 @@ export interface paths {
         put?: never;
         /**
          * Stop
-         * @description Stop the race; nothing is lost and a later start continues it. Harmless when repeated.
+         * @description Stop the race; nothing is lost and a later start continues it. Repeating it changes nothing.
          */
         post: operations["stop_api_simulation_stop_post"];
         delete?: never;

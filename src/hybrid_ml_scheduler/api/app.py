@@ -21,17 +21,17 @@ from hybrid_ml_scheduler.live.hub import Hub
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
 from hybrid_ml_scheduler.schedulers import find
-from hybrid_ml_scheduler.service.archive import ArchiveDesk
+from hybrid_ml_scheduler.service.archive import StoredHistory
 from hybrid_ml_scheduler.service.background import going_on
-from hybrid_ml_scheduler.service.catalog import CatalogDesk
-from hybrid_ml_scheduler.service.control.casting import Casting
-from hybrid_ml_scheduler.service.control.opening import Backstage, open_stage
+from hybrid_ml_scheduler.service.catalog import ServiceCatalog
+from hybrid_ml_scheduler.service.control.opening import RunSetup, open_run
+from hybrid_ml_scheduler.service.control.strategy_choices import StrategyChoices
 from hybrid_ml_scheduler.service.devices import DeviceHistory
 from hybrid_ml_scheduler.service.followed_catalog import FollowedCatalog
 from hybrid_ml_scheduler.service.following import FollowedRace, follow
 from hybrid_ml_scheduler.service.stored_runs import StoredRuns
 from hybrid_ml_scheduler.service.telemetry import Telemetry
-from hybrid_ml_scheduler.service.viewers.board import Board
+from hybrid_ml_scheduler.service.viewers.latest_frame import LatestFrame
 from hybrid_ml_scheduler.service.viewers.mirror import Mirror
 from hybrid_ml_scheduler.service.viewers.relay import hand_out, relay_updates
 from hybrid_ml_scheduler.service.wire.catalog import About
@@ -103,23 +103,23 @@ async def _raced(
 ) -> AsyncIterator[Services]:
     """Open everything behind the routes, the race included."""
     hub = Hub(settings.max_viewers)
-    board = Board(hub)
-    async with open_stage(_backstage(settings, new_run), board) as stage:
-        arena, desk, store, writer = stage.arena, stage.desk, stage.store, stage.writer
+    latest_frame = LatestFrame(hub)
+    async with open_run(_setup(settings, new_run), latest_frame) as opened:
+        arena, control, store, writer = opened.arena, opened.control, opened.store, opened.writer
         cache.belong_to(await identity(store))
-        casting = Casting(settings.schedulers)
-        catalog = CatalogDesk(_about(settings), casting, arena, desk, store, cache, writer, telemetry)
-        telemetry.watch(desk, hub, board)
+        choices = StrategyChoices(settings.schedulers)
+        catalog = ServiceCatalog(_about(settings), choices, arena, control, store, cache, writer, telemetry)
+        telemetry.watch(control, hub, latest_frame)
         telemetry.watch_engine(arena, writer)
-        async with going_on(relay_updates(hub, board, cache), hand_out(board, catalog, cache)):
+        async with going_on(relay_updates(hub, latest_frame, cache), hand_out(latest_frame, catalog, cache)):
             yield Services(
-                race=desk,
-                archive=ArchiveDesk(store, cache, desk),
-                runs=StoredRuns(store, desk),
-                devices=DeviceHistory(store, cache, desk),
+                race=control,
+                archive=StoredHistory(store, cache, control),
+                runs=StoredRuns(store, control),
+                devices=DeviceHistory(store, cache, control),
                 catalog=catalog,
                 hub=hub,
-                screen=board,
+                screen=latest_frame,
                 telemetry=telemetry,
                 origins=frozenset(settings.origins),
             )
@@ -138,7 +138,7 @@ async def _followed(settings: Settings, telemetry: Telemetry, cache: Cache) -> A
         async with going_on(follow(mirror, cache)):
             yield Services(
                 race=race,
-                archive=ArchiveDesk(store, cache, race),
+                archive=StoredHistory(store, cache, race),
                 runs=StoredRuns(store, race, is_followed=True),
                 devices=DeviceHistory(store, cache, race),
                 catalog=FollowedCatalog(_about(settings), mirror, store, cache, telemetry),
@@ -151,7 +151,7 @@ async def _followed(settings: Settings, telemetry: Telemetry, cache: Cache) -> A
         await store.close()
 
 
-def _backstage(settings: Settings, new_run: bool) -> Backstage:
+def _setup(settings: Settings, new_run: bool) -> RunSetup:
     """Gather what the arena needs; a preset or strategy that does not exist is refused here, not at the first start."""
     preset(settings.workload)
     for spec in settings.schedulers:
@@ -163,7 +163,7 @@ def _backstage(settings: Settings, new_run: bool) -> Backstage:
         node=Node.uniform(settings.num_gpus),
         schedulers=settings.schedulers,
     )
-    return Backstage(
+    return RunSetup(
         database_url=settings.database.get_secret_value(),
         connect_timeout_s=settings.connect_timeout_s,
         plan=plan,

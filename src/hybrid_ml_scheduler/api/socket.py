@@ -10,7 +10,7 @@ from starlette.websockets import WebSocketState
 
 from hybrid_ml_scheduler.api.origins import is_welcome
 from hybrid_ml_scheduler.api.services import Services
-from hybrid_ml_scheduler.live.hub import Seat
+from hybrid_ml_scheduler.live.hub import Connection
 from hybrid_ml_scheduler.service.viewers.screen import DEFAULT_FOCUS, Screen
 from hybrid_ml_scheduler.service.wire.live import Focus
 
@@ -30,7 +30,7 @@ class _Flood(Exception):
 
 @router.websocket("/ws")
 async def watch(socket: WebSocket) -> None:
-    """Seat a viewer, unless its origin is foreign or the house is full."""
+    """Serve a viewer, unless its origin is foreign or there are too many."""
     services: Services = socket.app.state.services
     if not is_welcome(socket.headers, services.origins):
         services.telemetry.refused("origin")
@@ -40,15 +40,15 @@ async def watch(socket: WebSocket) -> None:
         services.telemetry.refused("capacity")
         await socket.close(_TRY_LATER)
         return
-    with services.hub.seat(DEFAULT_FOCUS) as seat:
+    with services.hub.connection(DEFAULT_FOCUS) as connection:
         await socket.accept()
-        await _attend(socket, seat, services)
+        await _attend(socket, connection, services)
 
 
-async def _attend(socket: WebSocket, seat: Seat, services: Services) -> None:
+async def _attend(socket: WebSocket, connection: Connection, services: Services) -> None:
     """Speak and listen until either ends; whatever happens to one socket stays with it."""
-    speaking = asyncio.create_task(_speak(socket, seat, services))
-    listening = asyncio.create_task(_listen(socket, seat, services.screen))
+    speaking = asyncio.create_task(_speak(socket, connection, services))
+    listening = asyncio.create_task(_listen(socket, connection, services.screen))
     done, rest = await asyncio.wait((speaking, listening), return_when=asyncio.FIRST_COMPLETED)
     for task in rest:
         task.cancel()
@@ -60,22 +60,22 @@ async def _attend(socket: WebSocket, seat: Seat, services: Services) -> None:
         await socket.close(_POLICY_VIOLATION if any(problems) else 1000)
 
 
-async def _speak(socket: WebSocket, seat: Seat, services: Services) -> None:
+async def _speak(socket: WebSocket, connection: Connection, services: Services) -> None:
     screen = services.screen
-    shown = (screen.seq, seat.focus)
-    await socket.send_text(screen.snapshot(seat.focus))
+    shown = (screen.seq, connection.focus)
+    await socket.send_text(screen.snapshot(connection.focus))
     while True:
-        lines, fresh = await seat.news()
+        lines, fresh = await connection.news()
         for line in lines:
             await socket.send_text(line)
             services.telemetry.sent()
-        if fresh and shown != (screen.seq, seat.focus):  # who was woken late has the newest update already
-            shown = (screen.seq, seat.focus)
-            await socket.send_text(screen.encoded_update(seat.focus))
+        if fresh and shown != (screen.seq, connection.focus):  # who was woken late has the newest update already
+            shown = (screen.seq, connection.focus)
+            await socket.send_text(screen.encoded_update(connection.focus))
             services.telemetry.sent()
 
 
-async def _listen(socket: WebSocket, seat: Seat, screen: Screen) -> None:
+async def _listen(socket: WebSocket, connection: Connection, screen: Screen) -> None:
     """Take wishes, also for what is not there; anything else, and more than ten a second, ends the connection."""
     allowance, last_s = _BURST, time.monotonic()
     while True:
@@ -87,5 +87,5 @@ async def _listen(socket: WebSocket, seat: Seat, screen: Screen) -> None:
             raise _Flood
         wish = Focus.model_validate_json(text)
         if wish.scheduler in screen.strategies:
-            seat.focus = wish.scheduler
-            seat.refresh()
+            connection.focus = wish.scheduler
+            connection.refresh()

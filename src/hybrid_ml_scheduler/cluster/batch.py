@@ -39,7 +39,7 @@ def run_batch(
     """Run every task of the batch by one rule.
 
     `truth` says how many times its seconds each task really takes on each type of device (CPU first), beside its
-    luck; with a `model` the rule believes what that learns from tasks as they finish (its kinds: those of the batch).
+    noise; with a `model` the rule believes what that learns from tasks as they finish (its kinds: those of the batch).
     `seconds` and `into` save repeated work over several strategies; `free_s` (one number a device,
     CPU first) lets independent, noise-free tasks be run chunk by chunk and is updated in place.
     """
@@ -48,7 +48,7 @@ def run_batch(
     columns = RunColumns.empty(batch, node) if into is None else into
     if batch.has_dependencies or batch.is_noisy or truth is not None or model is not None:
         if free_s is not None:
-            raise ValueError("free_s needs independent tasks without luck")
+            raise ValueError("free_s needs independent tasks without noise")
         _run_general(batch, node, rule, seconds, columns, truth, model)
         return columns
     free = np.zeros(node.num_gpus + 1) if free_s is None else free_s

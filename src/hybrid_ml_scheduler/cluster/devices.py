@@ -20,7 +20,7 @@ _UNSETTLED = 64
 
 
 class Device:
-    """The queue of one device and its recent past; `is_exact` as long as luck plays no part."""
+    """The queue of one device and its recent past; `is_exact` as long as noise plays no part."""
 
     __slots__ = ("_busy_s", "_queue", "_recent", "_window_s", "free_s", "is_exact")
 
@@ -75,7 +75,7 @@ class Device:
         self._busy_s += finish_s - start_s
 
     def extend(self, parts: Sequence[QueuedPart], now_s: float) -> None:
-        """Queue parts that were placed without luck and in order; `now_s` is when the last of them was decided."""
+        """Queue parts that were placed without noise and in order; `now_s` is when the last of them was decided."""
         if not parts:
             return
         self._queue.extend(parts)
@@ -99,7 +99,7 @@ class Device:
         late_s = _believed_end_s(head, now_s) - head[PROMISED]
         return max(self._queue[-1][PROMISED], not_before_s - late_s) + estimate_s
 
-    def expect_luck(self, now_s: float) -> None:
+    def expect_noise(self, now_s: float) -> None:
         """From now on promises are estimates; those given before were kept to the letter."""
         if self.is_exact:
             self.is_exact = False

@@ -21,7 +21,7 @@ class HeldTask:
     """A ready task that waits for its strategy."""
 
     task: Task
-    luck: TruthFactor
+    duration_factor: TruthFactor
     ready_s: float
     seconds: TaskSeconds | None
 
@@ -81,7 +81,7 @@ class ReadyTasks:
 
     def capture(self) -> Mapping[str, Any]:
         """The whole state as plain values."""
-        held = [(entry.task, entry.luck, entry.ready_s, entry.seconds) for entry in self._held.values()]
+        held = [(entry.task, entry.duration_factor, entry.ready_s, entry.seconds) for entry in self._held.values()]
         return {"held": held, "fresh": [task.task_id for task in self._fresh], "arrived": list(self._arrived)}
 
     def restore(self, state: Mapping[str, Any]) -> None:

@@ -23,7 +23,7 @@ class WaitingTask:
     """A task that has arrived and waits for parents."""
 
     task: Task
-    luck: TruthFactor
+    duration_factor: TruthFactor
     open_parents: int
     ready_s: float
     doomed: bool = False
@@ -55,12 +55,12 @@ class Precedence:
         self.active = True
         self._undecided.update(undecided)
 
-    def offer(self, task: Task, luck: TruthFactor, seconds: TaskSeconds | None = None) -> float | None:
+    def offer(self, task: Task, duration_factor: TruthFactor, seconds: TaskSeconds | None = None) -> float | None:
         """Return when an arriving task is ready, or None if a parent has not been placed yet."""
         if self.recall == 0:
             raise InternalError(f"task {task.task_id} has parents in a run that was to have none.")
         self._undecided.add(task.task_id)
-        entry = WaitingTask(task, luck, 0, task.arrival_time, seconds=seconds)
+        entry = WaitingTask(task, duration_factor, 0, task.arrival_time, seconds=seconds)
         for parent in task.dependencies:
             if parent in self._finish_s:
                 self._count(entry, self._finish_s[parent])
@@ -159,7 +159,9 @@ class Precedence:
 
     def capture(self) -> Mapping[str, Any]:
         """The whole state as plain values."""
-        waiting = [(e.task, e.luck, e.open_parents, e.ready_s, e.doomed, e.seconds) for e in self._waiting.values()]
+        waiting = [
+            (e.task, e.duration_factor, e.open_parents, e.ready_s, e.doomed, e.seconds) for e in self._waiting.values()
+        ]
         return {
             "finish_s": dict(self._finish_s),
             "waiting": waiting,

@@ -73,10 +73,10 @@ class Simulation:
             estimator = self.cluster.estimator
             scheduler.prepare(RaceContext(estimator=estimator, seed=seed, retrain_interval=retrain_interval))
 
-    def offer(self, task: Task, luck: TruthFactor = 1.0, seconds: TaskSeconds | None = None) -> None:
+    def offer(self, task: Task, duration_factor: TruthFactor = 1.0, seconds: TaskSeconds | None = None) -> None:
         """A task arrives; it is decided when time reaches the moment it is ready.
 
-        `luck` is how many times its durations it really takes (one number, or one for each type of device);
+        `duration_factor` is how many times its durations it really takes (one number, or one for each type of device);
         `seconds` hands over durations that were computed for a whole batch.
         """
         if task.arrival_time < self.now_s:
@@ -87,12 +87,12 @@ class Simulation:
         if task.dependencies or self._precedence.active:
             if not self._precedence.active:
                 self._precedence.begin(entry[1] for entry in self._ready)
-            ready_s = self._precedence.offer(task, luck, seconds)
+            ready_s = self._precedence.offer(task, duration_factor, seconds)
             if ready_s is None:
                 return
         else:
             ready_s = task.arrival_time
-        heapq.heappush(self._ready, (ready_s, task.task_id, task, luck, seconds))
+        heapq.heappush(self._ready, (ready_s, task.task_id, task, duration_factor, seconds))
 
     def foreseen_s(self, task: Task) -> float:
         """When a task would be ready if it came now: infinite while a parent is not decided, NaN if one has failed."""
@@ -122,7 +122,7 @@ class Simulation:
         return self._holder is None and not waits and self.cluster.is_exact
 
     def run_stretch(self, batch: TaskBatch, seconds: Durations) -> RunColumns | None:
-        """Decide independent tasks without luck at once, if the strategy can; as if offered one by one (when clear)."""
+        """Decide independent tasks without noise at once, if the strategy can, as if offered one by one."""
         cluster = self.cluster
         rule = None if self._foreseer is None else self._foreseer.rule_ahead(batch)
         if rule is None:
@@ -150,11 +150,11 @@ class Simulation:
         return outcomes
 
     def run(self, tasks: Iterable[tuple[Task, float]]) -> list[Outcome]:
-        """Offer all tasks with their luck, in order, and return the outcomes in order of decision."""
+        """Offer all tasks with their duration factors, in order, and return the outcomes in order of decision."""
         outcomes: list[Outcome] = []
-        for task, luck in tasks:
+        for task, duration_factor in tasks:
             outcomes += self.advance(task.arrival_time)
-            self.offer(task, luck)
+            self.offer(task, duration_factor)
         return outcomes + self.drain()
 
     def _observe(self) -> None:
@@ -166,7 +166,7 @@ class Simulation:
             self._learner.observe(task, outcome)
 
     def _decide(self) -> list[Outcome]:
-        ready_s, _, task, luck, seconds = heapq.heappop(self._ready)
+        ready_s, _, task, duration_factor, seconds = heapq.heappop(self._ready)
         self.now_s = ready_s
         if seconds is not None:
             self.cluster.estimator.remember(task, seconds)
@@ -178,22 +178,22 @@ class Simulation:
         decision: Decision | None = self.scheduler.decide(task, view)
         if decision is None:  # from now on it is one that holds; for this wake it said "not yet"
             self._holder = AsksAgain(self.scheduler)
-            self._held.hold(HeldTask(task, luck, ready_s, seconds))
+            self._held.hold(HeldTask(task, duration_factor, ready_s, seconds))
             self._held.woken()
             return []
         try:
-            outcome = self.cluster.place(task, decision, view, luck)
+            outcome = self.cluster.place(task, decision, view, duration_factor)
         except SchedulerError as error:
             raise SchedulerError(f"{self.scheduler.name}: {error}") from None
         return [self._placed(task, outcome)]
 
     def _hold(self) -> list[Outcome]:
         """Keep a task that is ready for its strategy; one whose parent failed is written off."""
-        ready_s, _, task, luck, seconds = heapq.heappop(self._ready)
+        ready_s, _, task, duration_factor, seconds = heapq.heappop(self._ready)
         self.now_s = ready_s
         if self._is_doomed(task):
             return [self._placed(task, self.cluster.failed(task, ready_s, by_parent=True))]
-        self._held.hold(HeldTask(task, luck, ready_s, seconds))
+        self._held.hold(HeldTask(task, duration_factor, ready_s, seconds))
         return []
 
     def _wake_s(self) -> float:
@@ -232,7 +232,7 @@ class Simulation:
     def _commit(self, entry: HeldTask, decision: Decision) -> Outcome:
         if entry.seconds is not None:
             self.cluster.estimator.remember(entry.task, entry.seconds)
-        outcome = self.cluster.place(entry.task, decision, self.cluster.view(self.now_s), entry.luck)
+        outcome = self.cluster.place(entry.task, decision, self.cluster.view(self.now_s), entry.duration_factor)
         placed = self._placed(entry.task, outcome)._replace(ready_s=entry.ready_s)
         self._held_view()  # the strategy's view moves on with what was placed
         return placed
@@ -249,7 +249,9 @@ class Simulation:
             heapq.heappush(self._finishes, (outcome.finish_s, self._decided, task, outcome, lesson))
         if precedence.recall != 0:
             for freed in precedence.placed(outcome):
-                heapq.heappush(self._ready, (freed.ready_s, freed.task.task_id, freed.task, freed.luck, freed.seconds))
+                heapq.heappush(
+                    self._ready, (freed.ready_s, freed.task.task_id, freed.task, freed.duration_factor, freed.seconds)
+                )
         return outcome
 
     def capture(self) -> Mapping[str, Any]:

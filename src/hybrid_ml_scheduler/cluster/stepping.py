@@ -42,14 +42,14 @@ class Cluster:
         self._learns = isinstance(estimator, LearnedEstimator)
         if self._learns:
             for device in self.devices:  # what is learned is never quite the truth
-                device.expect_luck(0.0)
+                device.expect_noise(0.0)
         self._serial = self.estimator.serial
         self._tariff = self.estimator.tariff
         self._view = BacklogView(self.estimator)
 
     def view(self, now_s: float) -> BacklogView:
         """The backlogs at this moment; the same object is refreshed and returned each time."""
-        if self.devices[0].is_exact:  # then they all are: luck is met by all of them at once
+        if self.devices[0].is_exact:  # then they all are: noise is met by all of them at once
             gpus = [free_s - now_s if (free_s := device.free_s) > now_s else 0.0 for device in self.devices]
         else:
             gpus = [device.estimated_end_s(now_s) - now_s for device in self.devices]
@@ -76,7 +76,7 @@ class Cluster:
         if cpu_factor != 1.0 or gpu_factor != 1.0:
             # Noise on one device moves parts on others too (serial co-execution), so none stays exact.
             for device in self.devices:
-                device.expect_luck(now)
+                device.expect_noise(now)
         cpu_device, gpu_device, serial = self.devices[0], self.devices[gpu + 1], self._serial
         cpu_true, gpu_true = cpu_part, gpu_part
         if self._learns:
@@ -102,7 +102,7 @@ class Cluster:
 
     @property
     def is_exact(self) -> bool:
-        """Whether luck has played no part, so that what is promised is what will be."""
+        """Whether noise has played no part, so that what is promised is what will be."""
         return all(device.is_exact for device in self.devices)
 
     def free_s(self) -> FloatColumn:
@@ -110,7 +110,7 @@ class Cluster:
         return np.array([device.free_s for device in self.devices])
 
     def queue(self, task_ids: IntColumn, placed: RunColumns) -> None:
-        """Queue the parts of tasks that were placed elsewhere on these devices, without luck and in order."""
+        """Queue the parts of tasks that were placed elsewhere on these devices, without noise and in order."""
         serial = self._serial
         parts: list[list[QueuedPart]] = [[] for _ in self.devices]
         columns = (placed.gpu, placed.cpu_start_s, placed.cpu_s, placed.gpu_start_s, placed.gpu_s)

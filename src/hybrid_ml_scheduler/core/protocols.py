@@ -37,7 +37,7 @@ __all__ = [
 
 @runtime_checkable
 class Estimator(Protocol):
-    """What is believed about a task before it runs: never its luck."""
+    """What is believed about a task before it runs: never how long it will really take."""
 
     @property
     def num_gpus(self) -> int:

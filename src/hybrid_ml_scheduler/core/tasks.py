@@ -22,7 +22,7 @@ IntColumn = npt.NDArray[np.int64]
 
 
 class Task(NamedTuple):
-    """One unit of work as a strategy may see it: nothing of the future, nothing of its luck.
+    """One unit of work as a strategy may see it: nothing of the future, nothing of its duration factor.
 
     `kind` says what sort of work it is ("" = not known); `deadline` is in seconds after arrival. A task that is not
     `divisible` runs whole on one device; one that needs several GPUs holds them all at once. `gpu_times` are measured
@@ -110,7 +110,7 @@ class TaskBatch:
     `parent_ids[parent_offsets[i]:parent_offsets[i + 1]]`. The kind of row i is `kind_names[kind[i]]`; seconds on the
     GPU type `gpu_types[k]` are `gpu_times[:, k]`.
     `requested_time` is what the user asked for beforehand, in CPU seconds (NaN: nothing); it decides nothing by itself.
-    `duration_factor` is the luck of each task (1 = as estimated); strategies never see it.
+    `duration_factor` says how many times its seconds a task takes (1 = as estimated); strategies never see it.
     `assumptions` names every guess that was needed to make the tasks, in words.
     """
 

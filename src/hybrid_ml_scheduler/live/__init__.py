@@ -5,7 +5,7 @@ from __future__ import annotations
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.course import Course
 from hybrid_ml_scheduler.live.frames import Frame, Status
-from hybrid_ml_scheduler.live.hub import Hub, Seat
+from hybrid_ml_scheduler.live.hub import Connection, Hub
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Notice, RaceEvent, Rows
 from hybrid_ml_scheduler.live.replay import replay
@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.live.sinks import Keeper, Viewers
 
 __all__ = [
     "Arena",
+    "Connection",
     "Course",
     "Frame",
     "Hub",
@@ -21,7 +22,6 @@ __all__ = [
     "Race",
     "RaceEvent",
     "Rows",
-    "Seat",
     "Status",
     "Viewers",
     "replay",

@@ -16,12 +16,12 @@ from hybrid_ml_scheduler.core import HmsError, Task
 from hybrid_ml_scheduler.core.errors import InternalError, PlanError, StorageError
 from hybrid_ml_scheduler.core.text import plain_text
 from hybrid_ml_scheduler.live.activations import activation_words, model_key
-from hybrid_ml_scheduler.live.clerk import Clerk
 from hybrid_ml_scheduler.live.frames import RaceState, Status, idle_frame
 from hybrid_ml_scheduler.live.framing import Framer
 from hybrid_ml_scheduler.live.pace import TURN_S, Pace, Speedometer
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.reasons import ReasonMemory
+from hybrid_ml_scheduler.live.recorder import Recorder
 from hybrid_ml_scheduler.live.records import Activation, Level, Notice
 from hybrid_ml_scheduler.live.sinks import Keeper, StoreState, Viewers
 from hybrid_ml_scheduler.live.worker import TrainingWorker
@@ -58,7 +58,7 @@ class Arena:
         self.problem: str | None = None
         self.pace = Pace(speed)
         self.reasons = ReasonMemory()
-        self.clerk = Clerk(keeper)
+        self.recorder = Recorder(keeper)
         self._viewers = viewers
         self._frame_every_s = frame_every_s
         self._next_frame_s = 0.0
@@ -83,7 +83,7 @@ class Arena:
                 self._end(within_s)
         finally:
             self._worker.close()
-            self.clerk.close()
+            self.recorder.close()
 
     def _end(self, within_s: float) -> None:
         answer = self.ask(self._finish)
@@ -113,7 +113,7 @@ class Arena:
         self.race, self.state, self.problem = race, state, None
         self._framer = Framer(race)
         self.reasons.clear()
-        self.clerk.open(race)
+        self.recorder.open(race)
         self._speedometer.reset()
         self.pace.rest()
         if race.learners.pending is not None:
@@ -188,7 +188,7 @@ class Arena:
         if self.race is None:
             return True
         self._announce_new(self.race)
-        return self.clerk.hand_over(self.race, time.time(), checkpoint=checkpoint)
+        return self.recorder.hand_over(self.race, time.time(), checkpoint=checkpoint)
 
     def tell(self, level: Level, message: str, *, key: str, event: str, data: dict[str, Any] | None = None) -> None:
         """Notify people, and keep the notice with the run (in the arena's thread)."""
@@ -265,7 +265,7 @@ class Arena:
 
     def _tend_store(self, race: Race) -> bool:
         try:
-            return self.clerk.tend(race, time.time())
+            return self.recorder.tend(race, time.time())
         except StorageError:
             if self.problem is None:
                 raise
@@ -305,7 +305,7 @@ class Arena:
         self._announce_new(race)
 
     def _announce_new(self, race: Race) -> None:
-        for activation in self.clerk.new_activations(race):
+        for activation in self.recorder.new_activations(race):
             self._announce(activation)
 
     def _announce(self, activation: Activation) -> None:
@@ -324,11 +324,11 @@ class Arena:
 
     def _tell_if_store_changed(self) -> None:
         """Tell when the store goes away or comes back; what it refuses does not wait for it and halts the race."""
-        if (refusal := self.clerk.refusal) is not None:
+        if (refusal := self.recorder.refusal) is not None:
             if self.problem is None:
                 raise StorageError(refusal)
             return
-        is_down = self.clerk.store_state == "down"
+        is_down = self.recorder.store_state == "down"
         if is_down != self._store_was_down:
             self._store_was_down = is_down
             message = "The store is away; rows wait for it." if is_down else "The store is back and takes the rows."
@@ -342,7 +342,7 @@ class Arena:
         _log.error("the race was halted: %s", sentence, exc_info=cause)
         self.state, self.problem = "stopped", sentence
         if self.race is not None:
-            self.clerk.abandon(self.race)
+            self.recorder.abandon(self.race)
         self.tell("error", sentence, key=f"halt-{time.time_ns()}", event="race_halted")
 
     def _obey(self, wait_s: float) -> None:
@@ -374,7 +374,7 @@ class Arena:
     def status(self) -> Status:
         """Say where the race stands; may be called from any thread."""
         race = self.race
-        storage: StoreState = self.clerk.store_state
+        storage: StoreState = self.recorder.store_state
         course = None if race is None else race.course
         return Status(
             state=self.state,
@@ -392,7 +392,7 @@ class Arena:
             retrain_interval=0 if course is None else course.retrain_interval,
             retraining="background" if course is None else course.retraining,
             storage=storage,
-            backlog_rows=self.clerk.backlog + (0 if race is None or self.state == "running" else len(race.rows)),
+            backlog_rows=self.recorder.backlog + (0 if race is None or self.state == "running" else len(race.rows)),
             learning={} if race is None else race.learners.states(race.tasks_processed),
             problem=self.problem,
         )

@@ -16,16 +16,16 @@ __all__ = ["HiddenTruth", "TrueTask"]
 
 
 class TrueTask(NamedTuple):
-    """A task's nominal and true seconds, and how many times the nominal ones it takes, luck included."""
+    """A task's nominal and true seconds, and how many times the nominal ones it takes, noise included."""
 
     nominal: TaskSeconds
     true: TaskSeconds
-    luck: float
+    duration_factor: float
     factors: TruthFactor
 
     def told(self, level: Level) -> tuple[TruthFactor, TaskSeconds]:
         """What a racer of this level meets: a factor, and the seconds that it multiplies."""
-        return (self.luck, self.true) if level == EXACT else (self.factors, self.nominal)
+        return (self.duration_factor, self.true) if level == EXACT else (self.factors, self.nominal)
 
 
 class HiddenTruth:
@@ -37,17 +37,18 @@ class HiddenTruth:
         self._cpu_speed = node.cpu.speed
         self.hides = not truth.is_the_formula
 
-    def of(self, task: Task, nominal: TaskSeconds, luck: float) -> TrueTask:
+    def of(self, task: Task, nominal: TaskSeconds, duration_factor: float) -> TrueTask:
         """The truth about a task."""
         if not self.hides:
-            return TrueTask(nominal, nominal, luck, luck)
+            return TrueTask(nominal, nominal, duration_factor, duration_factor)
         cpu, *gpus = self._factors.row(task.kind)
         true = TaskSeconds(
             nominal.cpu_s * cpu,
             tuple(seconds * factor for seconds, factor in zip(nominal.gpu_s, gpus, strict=True)),
             tuple(seconds * factor for seconds, factor in zip(nominal.paged_s, gpus, strict=False)),
         )
-        return TrueTask(nominal, true, luck, (cpu * luck, *(factor * luck for factor in gpus)))
+        factors = (cpu * duration_factor, *(factor * duration_factor for factor in gpus))
+        return TrueTask(nominal, true, duration_factor, factors)
 
     def proven(self, task: Task, truth: TrueTask) -> Task:
         """The task as the bounds take it: with its true seconds as measured ones (of several types the least)."""

@@ -7,13 +7,13 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["Hub", "Seat"]
+__all__ = ["Connection", "Hub"]
 
 _SLICE = 64
 _LINES = 64
 
 
-class Seat:
+class Connection:
     """One viewer's place: the newest update and the latest few lines it has not seen."""
 
     def __init__(self, focus: str, *, is_viewer: bool = True) -> None:
@@ -51,12 +51,12 @@ class Hub:
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._seats: set[Seat] = set()
+        self._connections: set[Connection] = set()
         self._waking: asyncio.Task[None] | None = None
         self._is_newer = False
 
     def __len__(self) -> int:
-        return sum(seat.is_viewer for seat in self._seats)
+        return sum(connection.is_viewer for connection in self._connections)
 
     @property
     def is_full(self) -> bool:
@@ -64,14 +64,14 @@ class Hub:
         return len(self) >= self._capacity
 
     @contextmanager
-    def seat(self, focus: str, *, is_viewer: bool = True) -> Iterator[Seat]:
+    def connection(self, focus: str, *, is_viewer: bool = True) -> Iterator[Connection]:
         """Give a viewer (or the house's own listener, which does not count) a place for as long as it stays."""
-        taken = Seat(focus, is_viewer=is_viewer)
-        self._seats.add(taken)
+        taken = Connection(focus, is_viewer=is_viewer)
+        self._connections.add(taken)
         try:
             yield taken
         finally:
-            self._seats.discard(taken)
+            self._connections.discard(taken)
 
     def refresh(self) -> None:
         """Wake all viewers for a newer update, in slices, so that other work on the loop gets its turn."""
@@ -82,12 +82,12 @@ class Hub:
     async def _wake_all(self) -> None:
         while self._is_newer:
             self._is_newer = False
-            for place, seat in enumerate(list(self._seats), start=1):
-                seat.refresh()
+            for place, connection in enumerate(list(self._connections), start=1):
+                connection.refresh()
                 if place % _SLICE == 0:
                     await asyncio.sleep(0.005)
 
     def line(self, message: str) -> None:
         """Send a short message to everyone."""
-        for seat in self._seats:
-            seat.line(message)
+        for connection in self._connections:
+            connection.line(message)

@@ -25,7 +25,7 @@ from hybrid_ml_scheduler.live.course import Course
 from hybrid_ml_scheduler.live.frames import Learning
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.live.records import Activation, ModelOutcome
-from hybrid_ml_scheduler.schedulers import blamed
+from hybrid_ml_scheduler.schedulers import strategy_errors_at
 
 __all__ = ["Learners", "TrainedModel", "TrainingJob"]
 
@@ -59,7 +59,7 @@ class TrainingJob:
     def run(self) -> TrainedModel:
         """Train; may run in any thread. Whatever the strategy's own code raises is an `HmsError` that says so."""
         begin = time.perf_counter()
-        with blamed(self.scheduler, "trained"):
+        with strategy_errors_at(self.scheduler, "trained"):
             model = self.strategy.fit(self.data)
             seconds = time.perf_counter() - begin
             facts = model_facts(self.strategy, model, self.data)
@@ -96,7 +96,7 @@ class Learners:
         done: list[Activation] = []
         if self.is_synchronous:
             for name, strategy in self._apart.items():
-                with blamed(name, "trained"):
+                with strategy_errors_at(name, "trained"):
                     if strategy.training_due():
                         trained = self.job(name, boundary).run()
                         done.append(self.take_over(name, trained, boundary, time.time()))

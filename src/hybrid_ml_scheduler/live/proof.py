@@ -35,10 +35,10 @@ class Proof:
         self._tasks = 0
         self._state = BoundState()
 
-    def add(self, task: Task, luck: float) -> None:
+    def add(self, task: Task, duration_factor: float) -> None:
         """Note a task of the race."""
-        self._window.append((task, luck))
-        self._unsummed.append((task, luck))
+        self._window.append((task, duration_factor))
+        self._unsummed.append((task, duration_factor))
         if len(self._unsummed) >= _WINDOW:
             self._sum_up()
 

@@ -35,7 +35,7 @@ from hybrid_ml_scheduler.live.stretch import Stretch
 from hybrid_ml_scheduler.live.windows import Windows
 from hybrid_ml_scheduler.physics import PhysicsEstimator
 from hybrid_ml_scheduler.physics.truth import Drift
-from hybrid_ml_scheduler.schedulers import blamed, create, find, options_for
+from hybrid_ml_scheduler.schedulers import create, find, options_for, strategy_errors_at
 from hybrid_ml_scheduler.schedulers.rules.oracle import Oracle
 from hybrid_ml_scheduler.workload import TaskStream, WorkloadParameters
 from hybrid_ml_scheduler.workload.draws import kind_names
@@ -79,7 +79,7 @@ class Race:
         """Make a strategy with a cluster of its own; when it is trained, `learners` says."""
         course = self.course
         scheduler, entry, asked = create(spec, options_for(spec, course.options)), find(spec), split_level(spec)[1]
-        with blamed(spec, "prepared"):
+        with strategy_errors_at(spec, "prepared"):
             return Racer(
                 course.node,
                 scheduler,
@@ -109,16 +109,16 @@ class Race:
 
     def step(self, *, explain: bool = False) -> Task:
         """Take the next task of the stream through every strategy."""
-        drawn, luck = self.stream.next_task_and_luck()
+        drawn, duration_factor = self.stream.next_task_and_factor()
         task = self._numbering.renumbered(drawn)
-        self._enter(task, luck, until_s=task.arrival_time, explain=explain)
+        self._enter(task, duration_factor, until_s=task.arrival_time, explain=explain)
         self.rows.activations += self.learners.after_task(self.next_task_id)
         return task
 
     def advance(self, most: int) -> int:
         """Take up to `most` tasks of the stream through every strategy, the rows being those of single steps.
 
-        Independent tasks without luck go through each strategy together; everything else is taken step by step.
+        Independent tasks without noise go through each strategy together; everything else is taken step by step.
         Where a strategy breaks, the tasks before that one have been taken, and no other.
         """
         if most < _LEAST_STRETCH or not self._may_stretch():
@@ -274,22 +274,22 @@ class Race:
         self.rows.events.append(event)
         return event
 
-    def _enter(self, task: Task, luck: float, *, until_s: float, explain: bool) -> None:
+    def _enter(self, task: Task, duration_factor: float, *, until_s: float, explain: bool) -> None:
         """The way of a single task into the race: the oracle labels it, and every strategy meets it."""
-        truth, rows = self.hidden.of(task, self._estimator.seconds(task), luck), self.rows
+        truth, rows = self.hidden.of(task, self._estimator.seconds(task), duration_factor), self.rows
         self._estimator.remember(task, truth.true)  # the oracle is told the truth
         label = self._label(task)
         met = [racer.step(task, *truth.told(racer.level), until_s=until_s, explain=explain) for racer in self.racers]
         # Only what all have met counts: where one breaks, the totals are those of the rows that are kept.
         rows.tasks.append(task)
         rows.labels.append(label)
-        self.windows.enter(task.task_id, task.arrival_time, label.execution_s * luck, until_s)
+        self.windows.enter(task.task_id, task.arrival_time, label.execution_s * duration_factor, until_s)
         for racer, outcomes in zip(self.racers, met, strict=True):
             name = racer.name
             racer.count(outcomes)
             for outcome in outcomes:
                 rows.outcomes.append((name, outcome))
-        self.proof.add(self.hidden.proven(task, truth), luck)
+        self.proof.add(self.hidden.proven(task, truth), duration_factor)
         self.recent.append(task)
         self.now_s, self.next_task_id = until_s, task.task_id + 1
 
@@ -346,7 +346,7 @@ class Race:
         self.stream.restore(state["stream"])
         self._numbering.restore(state["numbering"])
         for racer in self.racers:
-            with blamed(racer.name, "brought back"):
+            with strategy_errors_at(racer.name, "brought back"):
                 racer.restore(state["racers"][racer.name])
         self.learners.restore(state["learners"])
         self.proof.restore(state["proof"])
@@ -357,5 +357,5 @@ class Race:
 
 
 def _captured(racer: Racer) -> Mapping[str, Any]:
-    with blamed(racer.name, "captured"):
+    with strategy_errors_at(racer.name, "captured"):
         return racer.capture()

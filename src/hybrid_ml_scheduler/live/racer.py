@@ -33,7 +33,7 @@ from hybrid_ml_scheduler.live.stretch import Stretch
 from hybrid_ml_scheduler.live.tally import Tally
 from hybrid_ml_scheduler.physics import Node, TaskSeconds
 from hybrid_ml_scheduler.physics.estimator import TruthFactor
-from hybrid_ml_scheduler.schedulers import accused
+from hybrid_ml_scheduler.schedulers import strategy_errors
 
 __all__ = ["DECISION_BUCKETS_S", "Racer"]
 
@@ -78,14 +78,14 @@ class Racer:
         self._tariff = self.simulation.cluster.estimator.tariff
 
     def step(
-        self, task: Task, luck: TruthFactor, seconds: TaskSeconds, *, until_s: float, explain: bool
+        self, task: Task, duration_factor: TruthFactor, seconds: TaskSeconds, *, until_s: float, explain: bool
     ) -> list[Outcome]:
         """Let a task arrive and take every decision that is due by `until_s`; `count` is for when all have met it."""
         simulation = self.simulation
         begin = time.perf_counter()
         with self._blamed(f"task {task.task_id}"):
             outcomes = self._explain(task) if explain else []
-            simulation.offer(task, luck, seconds)
+            simulation.offer(task, duration_factor, seconds)
             outcomes += simulation.advance(math.nextafter(until_s, math.inf))
         self._took(time.perf_counter() - begin, 1)
         return outcomes
@@ -147,7 +147,7 @@ class Racer:
 
     def _blamed(self, what: str) -> AbstractContextManager[None]:
         """Say whose fault it is when a strategy's own code fails."""
-        return accused(f"The strategy {self.name} failed at {what}")
+        return strategy_errors(f"The strategy {self.name} failed at {what}")
 
     def _took(self, elapsed_s: float, decisions: int) -> None:
         self.decision_s += elapsed_s

@@ -16,7 +16,7 @@ __all__ = ["Stretch"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """Independent tasks without luck, with their durations, as columns and one by one."""
+    """Independent tasks without noise, with their durations, as columns and one by one."""
 
     batch: TaskBatch
     tasks: list[Task]

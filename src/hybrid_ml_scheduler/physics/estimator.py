@@ -1,4 +1,4 @@
-"""What strategies may believe about a task: exact physics or the trace's times, never its luck."""
+"""What strategies may believe about a task: exact physics or the trace's times, never how long it will really take."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ __all__ = ["best_execution_s", "fitting_share"]
 
 
 def best_execution_s(batch: TaskBatch, node: Node, seconds: Durations) -> FloatColumn:
-    """Least execution time of every task (before its luck) over all GPUs and all splits that it allows."""
+    """Least execution time of every task (before its duration factor) over all GPUs and all splits that it allows."""
     best = np.empty(len(batch))
     _fill(batch_terms(batch, node, seconds), best)
     return best

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hybrid_ml_scheduler.schedulers.conformance import check_scheduler
-from hybrid_ml_scheduler.schedulers.own_code import accused, blamed, contained, printing_apart
+from hybrid_ml_scheduler.schedulers.own_code import contained, printing_apart, strategy_errors, strategy_errors_at
 from hybrid_ml_scheduler.schedulers.registry import (
     DEFAULT_RACE,
     SchedulerEntry,
@@ -17,9 +17,7 @@ from hybrid_ml_scheduler.schedulers.registry import (
 __all__ = [
     "DEFAULT_RACE",
     "SchedulerEntry",
-    "accused",
     "available",
-    "blamed",
     "check_scheduler",
     "contained",
     "create",
@@ -27,4 +25,6 @@ __all__ = [
     "located",
     "options_for",
     "printing_apart",
+    "strategy_errors",
+    "strategy_errors_at",
 ]

@@ -33,7 +33,7 @@ from hybrid_ml_scheduler.core import (
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.naming import require_name
-from hybrid_ml_scheduler.schedulers.own_code import blamed, printing_apart
+from hybrid_ml_scheduler.schedulers.own_code import printing_apart, strategy_errors_at
 from hybrid_ml_scheduler.schedulers.rules.rule_choice import rule_choice
 
 __all__ = ["check_scheduler"]
@@ -96,7 +96,7 @@ def _careful(make: Callable[[], Scheduler]) -> Callable[[], Scheduler]:
         raise SchedulerError(f"check_scheduler takes the class {called} itself, not a strategy made of it.")
 
     def made() -> Scheduler:
-        with blamed(called, "made without arguments"):
+        with strategy_errors_at(called, "made without arguments"):
             scheduler = make()
         if not callable(getattr(scheduler, "decide", None)):
             raise SchedulerError(f"{called} is no strategy: it needs a `name` and a method `decide(task, cluster)`.")
@@ -107,7 +107,7 @@ def _careful(make: Callable[[], Scheduler]) -> Callable[[], Scheduler]:
 
 
 def _decide(scheduler: Scheduler, task: Task, view: _View) -> Decision:
-    with blamed(scheduler.name, f"asked about task {task.task_id}"):
+    with strategy_errors_at(scheduler.name, f"asked about task {task.task_id}"):
         return scheduler.decide(task, view)
 
 
@@ -124,12 +124,12 @@ def _decisions(
             scheduler = again()
             _prepare(scheduler, estimator)
             if isinstance(scheduler, Remembers):
-                with blamed(scheduler.name, "restored"):
+                with strategy_errors_at(scheduler.name, "restored"):
                     scheduler.restore(state)
         decision = _checked(scheduler, task, view, num_gpus)
         decisions.append((decision.gpu_fraction, decision.gpu))
         if isinstance(scheduler, Learns):
-            with blamed(scheduler.name, f"told the outcome of task {task.task_id}"):
+            with strategy_errors_at(scheduler.name, f"told the outcome of task {task.task_id}"):
                 scheduler.observe(task, _outcome(task, decision, view))
     return decisions
 
@@ -138,7 +138,7 @@ def _copied(scheduler: Remembers) -> Mapping[str, Any]:
     """The captured state, through bytes and back, as a checkpoint would have it."""
     name = getattr(scheduler, "name", "strategy")
     try:
-        with blamed(name, "captured", pickle.PickleError, AttributeError, TypeError, ValueError):
+        with strategy_errors_at(name, "captured", pickle.PickleError, AttributeError, TypeError, ValueError):
             state: Mapping[str, Any] = pickle.loads(pickle.dumps(dict(scheduler.capture())))
     except (pickle.PickleError, AttributeError, TypeError, ValueError) as error:
         raise SchedulerError(f"{name}: the captured state cannot be stored: {error}.") from error
@@ -148,7 +148,7 @@ def _copied(scheduler: Remembers) -> Mapping[str, Any]:
 def _check_rule(ruled: HasRule, deciding: Scheduler, num_gpus: int) -> None:
     """Compare what the compiled form decides with what `decide` decides, task by task."""
     moments = _prepared(num_gpus, cast(Scheduler, ruled), deciding)
-    with blamed(deciding.name, "asked for its rule"):
+    with strategy_errors_at(deciding.name, "asked for its rule"):
         rule = ruled.rule(_batch(moments))
     _compare("rule", rule, deciding, moments)
 
@@ -160,7 +160,7 @@ def _check_ahead(ahead: Foresees, deciding: Scheduler, num_gpus: int) -> None:
     third = _TASKS // 3
     for begin in range(0, _TASKS, third):
         part = moments[begin : begin + third]
-        with blamed(deciding.name, "asked for its rule ahead"):
+        with strategy_errors_at(deciding.name, "asked for its rule ahead"):
             rule = None if begin == third else ahead.rule_ahead(_batch(part))
         if rule is not None:
             _compare("rule_ahead", rule, deciding, part)
@@ -213,7 +213,7 @@ def _plain(value: Any) -> Any:
 
 def _prepare(scheduler: Scheduler, estimator: PhysicsEstimator) -> None:
     if isinstance(scheduler, Prepares):
-        with blamed(scheduler.name, "prepared"):
+        with strategy_errors_at(scheduler.name, "prepared"):
             scheduler.prepare(RaceContext(estimator=estimator, seed=_SEED))
 
 

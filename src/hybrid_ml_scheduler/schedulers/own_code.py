@@ -11,16 +11,16 @@ from pathlib import Path
 
 from hybrid_ml_scheduler.core.errors import HmsError, SchedulerError
 
-__all__ = ["accused", "blamed", "contained", "printing_apart"]
+__all__ = ["contained", "printing_apart", "strategy_errors", "strategy_errors_at"]
 
 
-def blamed(spec: str, what: str, *expected: type[Exception]) -> AbstractContextManager[None]:
+def strategy_errors_at(spec: str, what: str, *expected: type[Exception]) -> AbstractContextManager[None]:
     """Say of which strategy's code it is the fault that something cannot be done with it."""
-    return accused(f"The strategy {spec!r} cannot be {what}", *expected)
+    return strategy_errors(f"The strategy {spec!r} cannot be {what}", *expected)
 
 
 @contextmanager
-def accused(sentence: str, *expected: type[Exception]) -> Iterator[None]:
+def strategy_errors(sentence: str, *expected: type[Exception]) -> Iterator[None]:
     """Begin with this sentence when a strategy's own code, which may raise anything, does raise or exits."""
     known: tuple[type[Exception], ...] = (HmsError, *expected)
     try:

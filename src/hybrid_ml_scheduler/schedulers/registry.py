@@ -26,7 +26,7 @@ from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.core.text import plain_text
 from hybrid_ml_scheduler.schedulers.naming import is_name, require_name, spoken
-from hybrid_ml_scheduler.schedulers.own_code import accused, blamed
+from hybrid_ml_scheduler.schedulers.own_code import strategy_errors, strategy_errors_at
 
 __all__ = [
     "DEFAULT_RACE",
@@ -183,14 +183,14 @@ def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
     """Make a strategy from its name or file, with keyword options for its constructor; a level makes no difference."""
     entry = _find(split_level(spec)[0])
     try:
-        with blamed(spec, "loaded", ImportError, AttributeError):
+        with strategy_errors_at(spec, "loaded", ImportError, AttributeError):
             factory = entry.load()
     except (ImportError, AttributeError) as error:
         raise SchedulerError(f"The strategy {spec!r} cannot be loaded: {error}.") from error
     factory, wanted = _in_mode(entry, factory, dict(options or {}))
     _check_options(entry, factory, wanted)
     try:
-        with blamed(spec, "made", TypeError, ValueError):
+        with strategy_errors_at(spec, "made", TypeError, ValueError):
             scheduler = factory(**wanted)
     except (TypeError, ValueError) as error:
         raise SchedulerError(f"The strategy {spec!r} cannot be made: {error}.") from error
@@ -275,7 +275,7 @@ def _load_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with accused(f"{path} cannot be imported"):
+        with strategy_errors(f"{path} cannot be imported"):
             spec.loader.exec_module(module)
     except HmsError:
         del sys.modules[name]

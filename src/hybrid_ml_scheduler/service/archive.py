@@ -40,7 +40,7 @@ from hybrid_ml_scheduler.service.wire.tasks import LedgerPage, TaskAudit
 from hybrid_ml_scheduler.storage import Cache, Store
 from hybrid_ml_scheduler.storage import LedgerQuery as StoredQuery
 
-__all__ = ["ArchiveDesk", "RecordedRace"]
+__all__ = ["RecordedRace", "StoredHistory"]
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ class RecordedRace(Protocol):
         """Have the stored rows removed and begin a new run."""
 
 
-class ArchiveDesk:
+class StoredHistory:
     """Reads the store; keeps expensive answers in the cache for a second."""
 
     def __init__(self, store: Store, cache: Cache, race: RecordedRace) -> None:

@@ -18,15 +18,15 @@ from hybrid_ml_scheduler.service.checkup import (
     taken_together,
 )
 from hybrid_ml_scheduler.service.control.asking import Pulse
-from hybrid_ml_scheduler.service.control.casting import Casting
-from hybrid_ml_scheduler.service.control.run_control import RaceDesk
+from hybrid_ml_scheduler.service.control.run_control import RunControl
+from hybrid_ml_scheduler.service.control.strategy_choices import StrategyChoices
 from hybrid_ml_scheduler.service.telemetry import Telemetry
 from hybrid_ml_scheduler.service.views.workloads import workload_words
 from hybrid_ml_scheduler.service.wire.catalog import About, Component, Health, Preset, StrategyCard
 from hybrid_ml_scheduler.storage import Cache, Store, StoreWriter
 from hybrid_ml_scheduler.workload import PRESETS
 
-__all__ = ["CatalogDesk", "preset_cards"]
+__all__ = ["ServiceCatalog", "preset_cards"]
 
 
 def preset_cards() -> list[Preset]:
@@ -44,25 +44,25 @@ def preset_cards() -> list[Preset]:
     ]
 
 
-class CatalogDesk:
+class ServiceCatalog:
     """Answers about the service itself."""
 
     def __init__(
         self,
         about: About,
-        casting: Casting,
+        choices: StrategyChoices,
         arena: Arena,
-        desk: RaceDesk,
+        control: RunControl,
         store: Store,
         cache: Cache,
         writer: StoreWriter,
         telemetry: Telemetry,
     ) -> None:
         self._about = about
-        self._casting = casting
+        self._choices = choices
         self._arena = arena
         self._pulse = Pulse(arena)
-        self._desk = desk
+        self._control = control
         self._store = store
         self._cache = cache
         self._writer = writer
@@ -72,18 +72,18 @@ class CatalogDesk:
     def strategies(self) -> list[StrategyCard]:
         """List every strategy that may be asked for; those of the race first, plugins included."""
         self._learn()
-        racing = self._casting.entries(self._desk.plan.schedulers)
-        others = [entry for name, entry in self._casting.all_entries().items() if name not in racing]
+        racing = self._choices.entries(self._control.plan.schedulers)
+        others = [entry for name, entry in self._choices.all_entries().items() if name not in racing]
         cards = [self._card(entry, in_race=True) for entry in racing.values()]
         return cards + [self._card(entry, in_race=False) for entry in others]
 
     def chosen(self, asked: Sequence[str]) -> list[str]:
         """Return the strategies a client asked for as a plan names them; files that nobody here named are refused."""
         self._learn()
-        return self._casting.chosen(asked)
+        return self._choices.chosen(asked)
 
     def _learn(self) -> None:
-        self._casting.learn((*self._desk.named, *self._desk.plan.schedulers))
+        self._choices.learn((*self._control.named, *self._control.plan.schedulers))
 
     def _card(self, entry: SchedulerEntry, *, in_race: bool) -> StrategyCard:
         racers = [] if self._arena.race is None else self._arena.race.racers
@@ -105,7 +105,7 @@ class CatalogDesk:
 
     def card(self) -> About:
         """Say what a client should know."""
-        plan = self._desk.plan
+        plan = self._control.plan
         changed = {"num_gpus": plan.node.num_gpus, "retrain_interval": plan.retrain_interval}
         return self._about.model_copy(update=changed)
 

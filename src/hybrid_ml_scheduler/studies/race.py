@@ -218,12 +218,14 @@ def _stepped(
 ) -> RunColumns:
     outcomes = []
     told = 0
-    lucks: Iterable[TruthFactor] = batch.duration_factor.tolist()
+    duration_factors: Iterable[TruthFactor] = batch.duration_factor.tolist()
     if truth is not None:
-        lucks = map(tuple, (truth * batch.duration_factor[:, None]).tolist())
-    for row, (task, luck, one) in enumerate(zip(batch, lucks, task_seconds(seconds), strict=True)):
+        duration_factors = map(tuple, (truth * batch.duration_factor[:, None]).tolist())
+    for row, (task, duration_factor, one) in enumerate(
+        zip(batch, duration_factors, task_seconds(seconds), strict=True)
+    ):
         outcomes += simulation.advance(task.arrival_time)
-        simulation.offer(task, luck, one)
+        simulation.offer(task, duration_factor, one)
         if progress is not None and row - told >= _REPORT_EVERY:
             progress(row - told)
             told = row

@@ -18,7 +18,7 @@ __all__ = ["SAME_TASKS", "race_mapping"]
 
 SAME_TASKS = (
     "same_tasks: every seed gives the same tasks, so these are repeats of one observation; an interval shows only how "
-    "much the strategies' own luck matters, and no winner is named."
+    "much the strategies' own randomness matters, and no winner is named."
 )
 
 

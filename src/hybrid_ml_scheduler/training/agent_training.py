@@ -23,8 +23,8 @@ from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.file_tasks import TaskSource
 from hybrid_ml_scheduler.plans.loads import LoadedTasks, at_load
-from hybrid_ml_scheduler.plans.training_profile import AGENT_TOLERANCES, home_of
-from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_pace
+from hybrid_ml_scheduler.plans.training_profile import AGENT_TOLERANCES, training_profile_of
+from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_arrival_stats
 from hybrid_ml_scheduler.schedulers.agents.inputs import cluster_inputs
 from hybrid_ml_scheduler.schedulers.agents.options import AgentOptions
 from hybrid_ml_scheduler.schedulers.agents.rl_agent import VALUE_UNIT, RlAgent
@@ -89,10 +89,10 @@ class Experience(NamedTuple):
 
 
 class TrainedAgent(NamedTuple):
-    """A network, and the home in which it can be trusted."""
+    """A network, and the training profile in which it can be trusted."""
 
     dqn: DoubleDqn
-    home: FloatColumn
+    training_profile: FloatColumn
 
 
 def train_agent(
@@ -108,13 +108,15 @@ def train_agent(
         stream(budget.seed, "training", "rl_agent"),
         DqnSettings(value_unit=VALUE_UNIT),
     )
-    home = home_of(laws, node, budget.seed, AGENT_TOLERANCES, KNEE_LOAD)
-    fit_returns(dqn, experience, budget, log, AgentCheck(laws[0], node, home, budget.seed + 900_000, budget.tasks))
+    training_profile = training_profile_of(laws, node, budget.seed, AGENT_TOLERANCES, KNEE_LOAD)
+    fit_returns(
+        dqn, experience, budget, log, AgentCheck(laws[0], node, training_profile, budget.seed + 900_000, budget.tasks)
+    )
     for index, (load, energy_weight) in enumerate(ONLINE):
         if budget.online_tasks:
             _learn_online(dqn, laws[0], node, load, energy_weight, budget, budget.seed + 500_000 + index)
             log.stage("online", index + 1, len(ONLINE))
-    return TrainedAgent(dqn, home)
+    return TrainedAgent(dqn, training_profile)
 
 
 def _demonstrator(
@@ -189,7 +191,7 @@ def _returns(
         sampled,
         wander,
         reward,
-        fresh_pace(),
+        fresh_arrival_stats(),
         experience.states,
         experience.scales,
         experience.futures,

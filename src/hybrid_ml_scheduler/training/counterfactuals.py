@@ -2,7 +2,7 @@
 
 A demonstrator (the whole-device form of `rl_split`'s rule) runs a workload. At sampled tasks every action is
 tried in turn; after it the demonstrator goes on with the same later tasks, and the rewards of those are
-added up with the agent's discount. Differences between actions are then free of the luck of the arrivals.
+added up with the agent's discount. Differences between actions are then free of the chance of the arrivals.
 
 A short task changes the future less than the routing of later tasks makes it flicker. It is therefore tried as
 if it were longer (`PROBE_S`), and the difference it makes is scaled back: a price for each second it takes.
@@ -127,7 +127,7 @@ def returns_of_actions(
     sampled: npt.NDArray[np.bool_],
     wander: FloatColumn,
     reward: Reward,
-    pace: FloatColumn,
+    arrival_stats: FloatColumn,
     states: Singles,
     scales: Singles,
     futures: Singles,
@@ -150,7 +150,7 @@ def returns_of_actions(
             free[index] = max(free[index], now)
             backlog[index] = free[index] - now
         size, intensity, memory = task_columns[row, 0], task_columns[row, 1], task_columns[row, 2]
-        load = notice(now, seconds[row].min(), size, intensity, memory, actions, pace)[0]
+        load = notice(now, seconds[row].min(), size, intensity, memory, actions, arrival_stats)[0]
         if sampled[row]:
             scales[filled] = view(
                 size, intensity, memory, energy_weight, load, joule_unit, False, seconds[row], device[row], backlog,

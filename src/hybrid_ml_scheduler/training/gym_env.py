@@ -20,7 +20,7 @@ from gymnasium import spaces
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.loads import at_load
-from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_pace, notice
+from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_arrival_stats, notice
 from hybrid_ml_scheduler.schedulers.agents.inputs import cluster_inputs, view
 from hybrid_ml_scheduler.schedulers.agents.options import AgentOptions
 from hybrid_ml_scheduler.training.counterfactuals import whole_columns
@@ -58,7 +58,7 @@ class HybridSchedulerEnv(gymnasium.Env[Observation, np.int64]):
         self.observation_space = spaces.Box(0.0, FAR, (cluster_inputs(num_gpus),), np.float32)
         self._state = np.zeros(cluster_inputs(num_gpus), dtype=np.float32)
         self._prior, self._order = np.zeros(actions, dtype=np.float32), np.zeros(actions, dtype=np.int64)
-        self._backlog, self._free, self._pace = np.zeros(actions), np.zeros(actions), fresh_pace()
+        self._backlog, self._free, self._arrival_stats = np.zeros(actions), np.zeros(actions), fresh_arrival_stats()
         self._row = 0
 
     def reset(
@@ -71,7 +71,7 @@ class HybridSchedulerEnv(gymnasium.Env[Observation, np.int64]):
         self._arrival, self._columns = tasks.batch.arrival_time, task_columns(tasks)
         self._seconds, self._device = whole_columns(tasks, self._node)
         self._free[:] = 0.0
-        self._pace[:] = fresh_pace()
+        self._arrival_stats[:] = fresh_arrival_stats()
         self._row = 0
         return self._look(), {"workload_seed": drawn}
 
@@ -94,7 +94,9 @@ class HybridSchedulerEnv(gymnasium.Env[Observation, np.int64]):
         now = self._arrival[row]
         np.maximum(self._free - now, 0.0, out=self._backlog)
         size, intensity, memory = self._columns[row]
-        load, _, _ = notice(now, self._seconds[row].min(), size, intensity, memory, len(self._free), self._pace)
+        load, _, _ = notice(
+            now, self._seconds[row].min(), size, intensity, memory, len(self._free), self._arrival_stats
+        )
         view(
             size, intensity, memory, self._options.energy_weight, load, self._options.joule_unit, False,
             self._seconds[row], self._device[row], self._backlog, self._power_w, self._state, self._prior, self._order,

@@ -61,21 +61,21 @@ def _charge_rule(step: float, price: float = 0.0) -> BatchRule:
 
 
 class FrozenAgent(NamedTuple):
-    """The weights of `rl_agent`, and the home in which they are trusted (everywhere where it is unknown)."""
+    """The weights of `rl_agent`, and the tasks on which they are trusted (all where unknown)."""
 
     weights: Singles
-    home: FloatColumn | None = None
+    training_profile: FloatColumn | None = None
 
 
 def _agent_run(tasks: LoadedTasks, node: Node, agent: FrozenAgent, energy_weight: float = 0.0) -> AgentRun:
     shape = (cluster_inputs(node.num_gpus), HIDDEN, node.num_gpus + 1)
     unit = AgentOptions().joule_unit
-    return run_agent(tasks, node, agent.weights, shape, VALUE_UNIT, energy_weight, unit, agent.home)
+    return run_agent(tasks, node, agent.weights, shape, VALUE_UNIT, energy_weight, unit, agent.training_profile)
 
 
 def _split_finish(tasks: LoadedTasks, node: Node, model: SplitModel) -> FloatColumn:
     grid = np.array(split_grid(DEFAULT_STEP))
-    return run_value_charge(tasks, node, grid, model.weights, model.home_on(node.num_gpus))[0]
+    return run_value_charge(tasks, node, grid, model.weights, model.training_profile_on(node.num_gpus))[0]
 
 
 def agent_ratio(
@@ -152,7 +152,7 @@ def trained_forest(law: WorkloadParameters, node: Node, seed: int, count: int) -
 
 
 def forest_ratio(model: ForestModel, law: TaskSource, node: Node, seeds: Sequence[int], count: int) -> list[float]:
-    """Mean execution time of the frozen forest's shares over the continuous optimum, luck included in both."""
+    """Mean execution time of the frozen forest's shares over the continuous optimum, noise included in both."""
     ratios = []
     for seed in seeds:
         batch = tasks_of(law, seed, count)

@@ -20,7 +20,7 @@ from hybrid_ml_scheduler.physics.choices import row_terms, split_on
 from hybrid_ml_scheduler.physics.durations import batch_terms
 from hybrid_ml_scheduler.physics.placement import place_parts, place_whole
 from hybrid_ml_scheduler.plans.loads import LoadedTasks
-from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_pace, notice
+from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_arrival_stats, notice
 from hybrid_ml_scheduler.schedulers.agents.inputs import best_action, view
 from hybrid_ml_scheduler.schedulers.agents.value_charge import chosen_split
 from hybrid_ml_scheduler.training.counterfactuals import whole_columns
@@ -37,7 +37,7 @@ def _value_charge_run(
     tasks: BatchTerms,
     grid: FloatColumn,
     weights: FloatColumn,
-    pace: FloatColumn,
+    arrival_stats: FloatColumn,
     free: FloatColumn,
     finish: FloatColumn,
 ) -> None:
@@ -48,7 +48,7 @@ def _value_charge_run(
             backlog[gpu] = max(free[gpu + 1] - now, 0.0)
         terms = row_terms(tasks, row)
         fraction, gpu = chosen_split(
-            now, columns[row, 0], columns[row, 1], terms, max(free[0] - now, 0.0), backlog, grid, pace, weights
+            now, columns[row, 0], columns[row, 1], terms, max(free[0] - now, 0.0), backlog, grid, arrival_stats, weights
         )
         gpu = max(gpu, 0)
         _, cpu_part, gpu_part, _ = split_on(gpu, fraction, terms)
@@ -56,12 +56,21 @@ def _value_charge_run(
 
 
 def run_value_charge(
-    tasks: LoadedTasks, node: Node, grid: FloatColumn, weights: FloatColumn, home: FloatColumn | None = None
+    tasks: LoadedTasks, node: Node, grid: FloatColumn, weights: FloatColumn, training_profile: FloatColumn | None = None
 ) -> tuple[FloatColumn, FloatColumn]:
-    """Finish times of all tasks, and when each device is free, under `rl_split`; without a home all is trusted."""
+    """Finish times of all tasks, and when each device is free, under `rl_split`; without a profile all is trusted."""
     batch, free, finish = tasks.batch, np.zeros(node.num_gpus + 1), np.empty(len(tasks.batch))
     terms = batch_terms(batch, node, tasks.seconds)
-    _value_charge_run(batch.arrival_time, task_columns(tasks), terms, grid, weights, fresh_pace(home), free, finish)
+    _value_charge_run(
+        batch.arrival_time,
+        task_columns(tasks),
+        terms,
+        grid,
+        weights,
+        fresh_arrival_stats(training_profile),
+        free,
+        finish,
+    )
     return finish, free
 
 
@@ -82,7 +91,7 @@ def _agent_run(
     energy_weight: float,
     joule_unit: float,
     power_w: FloatColumn,
-    pace: FloatColumn,
+    arrival_stats: FloatColumn,
     weights: npt.NDArray[np.float32],
     inputs: int,
     hidden: int,
@@ -100,7 +109,7 @@ def _agent_run(
         for index in range(actions):
             backlog[index] = max(free[index] - now, 0.0)
         size, intensity, memory = columns[row, 0], columns[row, 1], columns[row, 2]
-        load, busy, familiar = notice(now, seconds[row].min(), size, intensity, memory, actions, pace)
+        load, busy, familiar = notice(now, seconds[row].min(), size, intensity, memory, actions, arrival_stats)
         scale = busy * familiar * view(
             size, intensity, memory, energy_weight, load, joule_unit,
             False, seconds[row], device[row], backlog, power_w, state, prior, order,
@@ -130,7 +139,7 @@ def run_agent(
     value_unit: float,
     energy_weight: float,
     joule_unit: float,
-    home: FloatColumn | None = None,
+    training_profile: FloatColumn | None = None,
 ) -> AgentRun:
     """Run the frozen agent (state with the cluster, time = latency) over all tasks."""
     count = len(tasks.batch)
@@ -145,7 +154,7 @@ def run_agent(
         energy_weight,
         joule_unit,
         power,
-        fresh_pace(home),
+        fresh_arrival_stats(training_profile),
         weights,
         shape[0],
         shape[1],

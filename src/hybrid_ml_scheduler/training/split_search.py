@@ -20,7 +20,7 @@ from hybrid_ml_scheduler.core import BatchRule, FloatColumn, RuleKind, stream
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.file_tasks import TaskSource
 from hybrid_ml_scheduler.plans.loads import LoadedTasks, at_load, at_once
-from hybrid_ml_scheduler.plans.training_profile import SPLIT_TOLERANCES, home_of
+from hybrid_ml_scheduler.plans.training_profile import SPLIT_TOLERANCES, training_profile_of
 from hybrid_ml_scheduler.schedulers.agents.split_model import SplitModel
 from hybrid_ml_scheduler.schedulers.agents.value_charge import DEVICE_WEIGHTS, FLOOD_WEIGHTS, STREAM_WEIGHTS
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, split_grid
@@ -109,13 +109,15 @@ def search_split(
         second, spread, best = _round(second, spread, score, search.rng, budget.population, least_spread=0.01)
         tell("makespan", done, 1.0 + best)
     found = np.concatenate([first, np.exp(second)])
-    home = home_of([law], node, budget.seed, SPLIT_TOLERANCES, 0.0)
+    training_profile = training_profile_of([law], node, budget.seed, SPLIT_TOLERANCES, 0.0)
     if budget.calm:
-        scores = search.knee_scores(found, home)
+        scores = search.knee_scores(found, training_profile)
         for knee, score_there in zip(KNEES, scores, strict=True):
             tell("knee", round(100 * knee), math.exp(score_there))
-        home[-1] = KNEES[int(np.argmin(scores))]
-    return SplitModel(weights=found, home=home, num_gpus=node.num_gpus, record={"budget": budget.record()})
+        training_profile[-1] = KNEES[int(np.argmin(scores))]
+    return SplitModel(
+        weights=found, training_profile=training_profile, num_gpus=node.num_gpus, record={"budget": budget.record()}
+    )
 
 
 class _Search:
@@ -145,12 +147,12 @@ class _Search:
         bounds = [area_bound_s(one.batch, self._node, one.seconds) for one in tasks]
         return lambda part: _flood_score(np.concatenate([streams, np.exp(part)]), tasks, bounds, self._node, self._grid)
 
-    def knee_scores(self, weights: FloatColumn, home: FloatColumn) -> list[float]:
+    def knee_scores(self, weights: FloatColumn, training_profile: FloatColumn) -> list[float]:
         """The score of every knee over workloads from calm to busy."""
         calm = [self._at(load) for load in KNEE_LOADS for _ in range(self._budget.calm)]
         plain = self._plain(calm)
-        homes = [np.append(home[:-1], knee) for knee in KNEES]
-        return [_stream_score(weights, one, calm, plain, self._node, self._grid) for one in homes]
+        profiles = [np.append(training_profile[:-1], knee) for knee in KNEES]
+        return [_stream_score(weights, one, calm, plain, self._node, self._grid) for one in profiles]
 
 
 def _initial_weights() -> FloatColumn:
@@ -192,14 +194,14 @@ def _earliest_finish_latency(tasks: LoadedTasks, node: Node, grid: FloatColumn) 
 
 def _stream_score(
     weights: FloatColumn,
-    home: FloatColumn | None,
+    training_profile: FloatColumn | None,
     tasks: list[LoadedTasks],
     plain: list[float],
     node: Node,
     grid: FloatColumn,
 ) -> float:
     """Mean logarithm of the latency relative to earliest finish."""
-    latencies = [mean_latency(run_value_charge(one, node, grid, weights, home)[0], one) for one in tasks]
+    latencies = [mean_latency(run_value_charge(one, node, grid, weights, training_profile)[0], one) for one in tasks]
     return float(np.mean(np.log(np.array(latencies) / np.array(plain))))
 
 

@@ -20,13 +20,13 @@ __all__ = ["save_trained_agent", "save_trained_split"]
 
 
 def save_trained_agent(trained: TrainedAgent, node: Node, place: Path) -> None:
-    """Write a whole agent with its home (`.pth`) or its bare weights (`.npy`)."""
+    """Write a whole agent with its training profile (`.pth`) or its bare weights (`.npy`)."""
     if place.suffix == ".npy":
         write_model(place, lambda beside: _save_array(beside, trained))
         return
     agent = RlAgent(model=None)
     agent.prepare(RaceContext(estimator=PhysicsEstimator(node), seed=0))
-    agent.adopt(trained.dqn.weights, trained.home)
+    agent.adopt(trained.dqn.weights, trained.training_profile)
     agent.save_model(place)
 
 

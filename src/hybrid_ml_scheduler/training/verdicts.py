@@ -16,9 +16,9 @@ from hybrid_ml_scheduler.learning.files import load_agent, load_forest
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.file_tasks import TaskSource
 from hybrid_ml_scheduler.plans.model_names import strategy_of
-from hybrid_ml_scheduler.schedulers.agents.arrival_stats import HOME, is_pace
+from hybrid_ml_scheduler.schedulers.agents.arrival_stats import PROFILE_LENGTH, is_arrival_stats
 from hybrid_ml_scheduler.schedulers.agents.inputs import cluster_inputs
-from hybrid_ml_scheduler.schedulers.agents.rl_agent import shipped_home, shipped_weights
+from hybrid_ml_scheduler.schedulers.agents.rl_agent import shipped_training_profile, shipped_weights
 from hybrid_ml_scheduler.schedulers.agents.split_model import load_split
 from hybrid_ml_scheduler.training import judging
 
@@ -131,20 +131,20 @@ def _split(model: str, task: Judgement) -> list[_Part]:
 
 
 def _agent_weights(model: str, node: Node) -> judging.FrozenAgent:
-    """The weights of an agent, and the home that it knows of."""
+    """The weights of an agent, and the training profile that it knows of."""
     weights: Singles | None
-    home: FloatColumn | None = None
+    training_profile: FloatColumn | None = None
     if model == "rl_agent":
-        weights, home = shipped_weights(node.num_gpus), shipped_home()
+        weights, training_profile = shipped_weights(node.num_gpus), shipped_training_profile()
     elif model.endswith(".npy"):
         weights = _bare(model)
     else:
-        weights, home = _stored(load_agent(model))
+        weights, training_profile = _stored(load_agent(model))
     inputs, actions = cluster_inputs(node.num_gpus), node.num_gpus + 1
     expected = (inputs + 1) * judging.HIDDEN + (judging.HIDDEN + 1) * (judging.HIDDEN + actions + 1)
     if weights is None or weights.shape != (expected,) or weights.dtype != np.float32:
         raise ModelError(f"{model} holds no weights for a node of {counted(node.num_gpus, 'GPU')}.")
-    return judging.FrozenAgent(weights, home)
+    return judging.FrozenAgent(weights, training_profile)
 
 
 def _bare(model: str) -> Singles:
@@ -159,5 +159,7 @@ def _bare(model: str) -> Singles:
 def _stored(state: dict[str, Any]) -> tuple[Singles, FloatColumn | None]:
     dqn = state.get("dqn")
     weights = np.asarray(dqn.get("weights", ()) if isinstance(dqn, dict) else (), dtype=np.float32)
-    pace = np.asarray(state.get("pace", ()), dtype=np.float64)
-    return weights, pace[-HOME:] if is_pace(pace) and len(pace) > HOME else None
+    arrival_stats = np.asarray(state.get("pace", ()), dtype=np.float64)
+    return weights, arrival_stats[-PROFILE_LENGTH:] if is_arrival_stats(arrival_stats) and len(
+        arrival_stats
+    ) > PROFILE_LENGTH else None

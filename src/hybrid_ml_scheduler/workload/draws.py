@@ -128,7 +128,7 @@ def arrivals(rng: Streams, law: WorkloadParameters, count: int, clock_s: float) 
 
 
 def factors(rng: Streams, law: WorkloadParameters, count: int) -> FloatColumn:
-    """The luck of each task: log-normal with mean 1, or exactly 1."""
+    """The duration factor of each task: log-normal with mean 1, or exactly 1."""
     sigma = law.noise_sigma
     if sigma == 0.0:
         return np.ones(count)

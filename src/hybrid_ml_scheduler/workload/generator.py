@@ -60,12 +60,12 @@ class TaskStream:
         return self._first_id + self._drawn - waiting
 
     def next_chunk(self, count: int) -> TaskBatch:
-        """Return the next `count` tasks, luck included."""
+        """Return the next `count` tasks, duration factors included."""
         self._settle()
         return self._draw(count)
 
     def next_task(self) -> Task:
-        """Return the next task as a strategy may see it (its luck is only in chunks)."""
+        """Return the next task as a strategy may see it (its duration factor is only in chunks)."""
         ahead = self._look_ahead()
         self._used += 1
         return ahead.task(self._used - 1)
@@ -77,14 +77,14 @@ class TaskStream:
             self._ahead, self._used = self._draw(_AHEAD), 0
         return self._ahead
 
-    def next_task_and_luck(self) -> tuple[Task, float]:
-        """Return the next task, and beside it the luck that no strategy may see."""
+    def next_task_and_factor(self) -> tuple[Task, float]:
+        """Return the next task, and beside it the duration factor, which no strategy may see."""
         task = self.next_task()
-        luck = 1.0 if self._ahead is None else float(self._ahead.duration_factor[self._used - 1])
-        return task, luck
+        duration_factor = 1.0 if self._ahead is None else float(self._ahead.duration_factor[self._used - 1])
+        return task, duration_factor
 
     def next_stretch(self, most: int) -> TaskBatch:
-        """Return the next tasks, luck included: `most` of them, or fewer where the tasks drawn ahead end."""
+        """Return the next tasks, noise included: `most` of them, or fewer where the tasks drawn ahead end."""
         ahead = self._look_ahead()
         begin = self._used
         self._used = min(begin + most, len(ahead))

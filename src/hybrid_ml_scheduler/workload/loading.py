@@ -151,7 +151,7 @@ def resolve(
 
 
 def _with_noise(batch: TaskBatch, seed: int, sigma: float) -> TaskBatch:
-    """Draw the luck of tasks that came without any."""
+    """Draw the duration factors of tasks that came without any."""
     law = WorkloadParameters(noise_sigma=sigma)
     if sigma == 0.0:
         return batch

@@ -1,4 +1,4 @@
-"""What a generated workload is made from: laws, ranges, rate, dependencies and luck."""
+"""What a generated workload is made from: laws, ranges, rate, dependencies and noise."""
 
 from __future__ import annotations
 

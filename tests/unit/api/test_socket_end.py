@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.api import socket as sockets
 from hybrid_ml_scheduler.api.services import Services
 from hybrid_ml_scheduler.live.hub import Hub
 from hybrid_ml_scheduler.service.telemetry import Telemetry
-from hybrid_ml_scheduler.service.viewers.board import Board
+from hybrid_ml_scheduler.service.viewers.latest_frame import LatestFrame
 
 
 async def test_a_viewer_who_leaves_in_the_middle_of_a_message_leaves_no_complaint() -> None:
@@ -35,14 +35,14 @@ async def test_a_viewer_who_leaves_in_the_middle_of_a_message_leaves_no_complain
         devices=nothing,
         catalog=nothing,
         hub=hub,
-        screen=Board(hub),
+        screen=LatestFrame(hub),
         telemetry=Telemetry(),
         origins=frozenset(),
     )
-    connection = WebSocket({"type": "websocket", "headers": []}, receive, send)
-    await connection.accept()
-    with hub.seat("greedy") as seat:
-        await sockets._attend(connection, seat, services)
+    browser = WebSocket({"type": "websocket", "headers": []}, receive, send)
+    await browser.accept()
+    with hub.connection("greedy") as connection:
+        await sockets._attend(browser, connection, services)
     gc.collect()
     await asyncio.sleep(0)
     assert complaints == []

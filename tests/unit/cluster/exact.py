@@ -17,14 +17,14 @@ Part = tuple[int, float]
 """A device (0 is the CPU) and the seconds that it works."""
 
 
-def ways(task: Task, luck: float, node: Node, grid: list[float]) -> list[tuple[float, float, int]]:
+def ways(task: Task, duration_factor: float, node: Node, grid: list[float]) -> list[tuple[float, float, int]]:
     """All ways to do a task on a grid of splits: seconds on the CPU, seconds on a GPU, which GPU."""
     found = []
     for fraction in grid:
         for gpu in range(node.num_gpus if fraction > 0.0 else 1):
             part = formulas.split(node, task, fraction, gpu)
             if not part.failed:
-                found.append((part.cpu_s * luck, part.gpu_s * luck, gpu))
+                found.append((part.cpu_s * duration_factor, part.gpu_s * duration_factor, gpu))
     return found
 
 
@@ -88,15 +88,15 @@ def area_program_s(batch: TaskBatch, node: Node) -> float:
     """The least T such that shares of all tasks fit into T seconds of every device: a linear program."""
     columns: list[tuple[int, float, int, float]] = []
     for row, task in enumerate(batch):
-        luck = float(batch.duration_factor[row])
-        cpu = formulas.cpu_s(node, task) * luck
+        duration_factor = float(batch.duration_factor[row])
+        cpu = formulas.cpu_s(node, task) * duration_factor
         columns.append((row, cpu, 1, 0.0))
         for index, gpu in enumerate(node.gpus):
             fits = min(1.0, gpu.memory_mb / task.memory_required) if task.memory_required > 0 else 1.0
-            whole = formulas.gpu_s(node, task, gpu, paging=False) * luck
+            whole = formulas.gpu_s(node, task, gpu, paging=False) * duration_factor
             columns.append((row, (1.0 - fits) * cpu, 1 + index, fits * whole))
             if fits < 1.0 and node.memory_rule == MemoryRule.PAGE:
-                columns.append((row, 0.0, 1 + index, formulas.gpu_s(node, task, gpu, paging=True) * luck))
+                columns.append((row, 0.0, 1 + index, formulas.gpu_s(node, task, gpu, paging=True) * duration_factor))
     busy = np.zeros((1 + node.num_gpus, len(columns) + 1))
     once = np.zeros((len(batch), len(columns) + 1))
     for place, (row, cpu, device, seconds) in enumerate(columns):

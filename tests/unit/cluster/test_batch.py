@@ -51,10 +51,10 @@ def shares(*fractions: float, gpus: list[int] | None = None) -> BatchRule:
         (BatchRule(kind=RuleKind.LEAST_CHARGE, grid=(0.0, 0.9, 0.5)), "grid"),
     ],
 )
-@pytest.mark.parametrize("luck", [1.0, 2.0])
-def test_a_rule_that_would_leave_its_columns_is_refused(rule: BatchRule, sentence: str, luck: float) -> None:
+@pytest.mark.parametrize("duration_factor", [1.0, 2.0])
+def test_a_rule_that_would_leave_its_columns_is_refused(rule: BatchRule, sentence: str, duration_factor: float) -> None:
     with pytest.raises(SchedulerError, match=sentence):
-        run_batch(seconds_long(0.0, 0.0, duration_factor=[luck, 1.0]), Node(), rule)
+        run_batch(seconds_long(0.0, 0.0, duration_factor=[duration_factor, 1.0]), Node(), rule)
 
 
 @pytest.mark.parametrize("columns", [{"duration_factor": [2.0, 1.0]}, {"dependencies": [[], [0]]}])

@@ -100,9 +100,13 @@ def test_serial_co_execution_has_no_gain_from_a_split() -> None:
 
 
 def test_luck_belongs_to_the_bound_since_it_belongs_to_the_schedule() -> None:
-    def bound_s(luck: float) -> float:
+    def bound_s(duration_factor: float) -> float:
         batch = TaskBatch.from_columns(
-            size=[1000], compute_intensity=[0.5], memory_required=[0], arrival_time=[0], duration_factor=[luck]
+            size=[1000],
+            compute_intensity=[0.5],
+            memory_required=[0],
+            arrival_time=[0],
+            duration_factor=[duration_factor],
         )
         return certificate(batch, Node()).makespan_s
 

@@ -83,8 +83,8 @@ def test_the_recent_past_that_viewers_see() -> None:
 
 def test_beliefs_about_parts_that_run_late() -> None:
     simulation = Simulation(Node(), create("cpu_only"))
-    simulation.offer(SECOND, luck=4.0)
-    simulation.offer(SECOND._replace(task_id=1), luck=0.5)
+    simulation.offer(SECOND, duration_factor=4.0)
+    simulation.offer(SECOND._replace(task_id=1), duration_factor=0.5)
     simulation.advance(0.5)
     again = restored(simulation).cluster
     for moment, believed in ((0.5, 1.5), (2.0, 1.0), (4.25, 0.75), (4.5, 0.0)):

@@ -22,7 +22,7 @@ def added_up(parts: list[Part], now_s: float) -> float:
 
 def lucky_device() -> Device:
     device = Device(60.0)
-    device.expect_luck(0.0)
+    device.expect_noise(0.0)
     return device
 
 

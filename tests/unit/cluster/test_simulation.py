@@ -82,10 +82,10 @@ def test_simultaneous_tasks_are_decided_by_id() -> None:
 def test_luck_is_seen_only_when_a_part_has_ended() -> None:
     strategy = Says(Decision(gpu_fraction=0.0))
     arrivals = (0.0, 0.5, 1.5, 3.5)
-    lucks = (3.0, 1.0, 1.0, 1.0)
+    duration_factors = (3.0, 1.0, 1.0, 1.0)
     Simulation(Node(), strategy).run(
-        (SECOND._replace(task_id=number, arrival_time=arrival), luck)
-        for number, (arrival, luck) in enumerate(zip(arrivals, lucks, strict=True))
+        (SECOND._replace(task_id=number, arrival_time=arrival), duration_factor)
+        for number, (arrival, duration_factor) in enumerate(zip(arrivals, duration_factors, strict=True))
     )
     # Believed: half a second left; overdue, so any moment now, and one queued; after 3 s the truth is known.
     assert [cpu for _, cpu, _ in strategy.seen] == [0.0, 0.5, 1.0, 1.5]
@@ -191,9 +191,12 @@ class TestBelief:
     """What a strategy believes of a queue whose parts take other times than estimated."""
 
     @staticmethod
-    def backlogs(lucks: tuple[float, ...], *arrivals: float) -> list[float]:
+    def backlogs(duration_factors: tuple[float, ...], *arrivals: float) -> list[float]:
         strategy = Says(Decision(gpu_fraction=0.0))
-        stream = [(task, luck) for (task, _), luck in zip(tasks(*arrivals), lucks, strict=True)]
+        stream = [
+            (task, duration_factor)
+            for (task, _), duration_factor in zip(tasks(*arrivals), duration_factors, strict=True)
+        ]
         Simulation(Node.uniform(1), strategy).run(stream)
         return [cpu for _, cpu, _ in strategy.seen]
 

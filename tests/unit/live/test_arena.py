@@ -7,8 +7,8 @@ import time
 import pytest
 
 from hybrid_ml_scheduler.live.arena import HaltedError
-from hybrid_ml_scheduler.live.clerk import _TASKS_AT_ONCE
 from hybrid_ml_scheduler.live.frames import RaceState
+from hybrid_ml_scheduler.live.recorder import _TASKS_AT_ONCE
 from tests.unit.live.house import House, house
 
 

@@ -38,7 +38,7 @@ def test_of_a_race_that_broke_within_a_task_only_whole_tasks_are_kept(speed: flo
         place.arena.ask(lambda: setattr(race.racers[1].scheduler, "rule_ahead", lambda batch: 1 / 0)).result()
         place.wait(lambda: place.arena.problem is not None)
         kept_checkpoints = sum(rows.checkpoint is not None for rows in place.keeper.kept)
-        place.arena.ask(lambda: place.arena.clerk.hand_over(race, 0.0, checkpoint=True)).result()
+        place.arena.ask(lambda: place.arena.recorder.hand_over(race, 0.0, checkpoint=True)).result()
     assert sum(rows.checkpoint is not None for rows in place.keeper.kept) == kept_checkpoints
     assert any(notice.event == "race_halted" for notice in place.keeper.notices)
     ids = place.keeper.task_ids
@@ -295,7 +295,7 @@ def test_an_error_of_any_kind_on_the_way_in_halts_the_race_and_a_refused_task_do
         with pytest.raises(PlanError, match="more than an hour ahead"):
             arena.ask(lambda: arena.admit(task, 1.0)).result()
         assert arena.problem is None
-        arena.ask(lambda: setattr(race.proof, "add", lambda task, luck: 1 / 0)).result()
+        arena.ask(lambda: setattr(race.proof, "add", lambda task, duration_factor: 1 / 0)).result()
         with pytest.raises(HaltedError, match="ZeroDivisionError"):
             arena.ask(lambda: arena.admit(task._replace(arrival_time=0.0), 1.0)).result()
         assert "ZeroDivisionError" in str(arena.problem)

@@ -77,7 +77,7 @@ def test_numbering_moves_ids_and_parents_along() -> None:
 
 async def test_a_viewer_that_does_not_look_misses_updates_and_holds_nobody_up() -> None:
     hub = Hub(capacity=2)
-    with hub.seat("a") as sleeper, hub.seat("b") as watcher:
+    with hub.connection("a") as sleeper, hub.connection("b") as watcher:
         assert hub.is_full
         seen = 0
         for _ in range(50):
@@ -98,13 +98,13 @@ async def test_a_viewer_that_does_not_look_misses_updates_and_holds_nobody_up() 
 async def test_an_update_that_comes_while_viewers_are_woken_reaches_those_who_were_woken_before() -> None:
     hub = Hub(capacity=200)
     with contextlib.ExitStack() as stack:
-        seats = [stack.enter_context(hub.seat("greedy")) for _ in range(130)]  # more than are woken at once
+        connections = [stack.enter_context(hub.connection("greedy")) for _ in range(130)]  # more than are woken at once
         hub.refresh()
         await asyncio.sleep(0)
-        early = [seat for seat in seats if seat._fresh]
-        assert 0 < len(early) < len(seats)
-        for seat in early:
-            assert await seat.news() == ([], True)
+        early = [connection for connection in connections if connection._fresh]
+        assert 0 < len(early) < len(connections)
+        for connection in early:
+            assert await connection.news() == ([], True)
         hub.refresh()
-        for seat in seats:
-            assert await asyncio.wait_for(seat.news(), 10.0) == ([], True)
+        for connection in connections:
+            assert await asyncio.wait_for(connection.news(), 10.0) == ([], True)

@@ -137,8 +137,8 @@ def test_the_map_is_in_full_colour_only_where_a_lead_is_shown() -> None:
     tables = made({**RATE, **GPUS})
     sweep = tables["sweep"]
     # At the first point the seeds disagree about who is faster.
-    luck = (sweep["workload.arrival_rate"] == 1.0) & (sweep["scheduler"] == "greedy") & (sweep["seed"] == 1)
-    sweep.loc[luck, "mean_latency_s"] = 3.0
+    duration_factor = (sweep["workload.arrival_rate"] == 1.0) & (sweep["scheduler"] == "greedy") & (sweep["seed"] == 1)
+    sweep.loc[duration_factor, "mean_latency_s"] = 3.0
     figure = drawn(sweep_leaders, sweep_tables(sweep.to_dict("records")))  # type: ignore[arg-type]  # keys are texts
     colours = np.asarray(figure.axes[0].images[0].get_array())[0]
     assert figure.axes[0].get_title() == "Mean latency"

@@ -70,7 +70,7 @@ def test_a_checkpoint_goes_on_to_the_same_bits() -> None:
     tasks = unknown(tasks=600)
     told = tasks.told("learned")
     assert told.factors is not None
-    lucks = (told.factors * told.batch.duration_factor[:, None]).tolist()
+    duration_factors = (told.factors * told.batch.duration_factor[:, None]).tolist()
 
     def fresh() -> Simulation:
         return Simulation(tasks.node, HybridMl(), seed=1, recall=0, learned=tasks.estimator())
@@ -80,7 +80,7 @@ def test_a_checkpoint_goes_on_to_the_same_bits() -> None:
         for row in rows:
             task = told.batch.task(row)
             done += simulation.advance(task.arrival_time)
-            simulation.offer(task, tuple(lucks[row]))
+            simulation.offer(task, tuple(duration_factors[row]))
         return [outcome.finish_s for outcome in done]
 
     whole, begun, resumed = fresh(), fresh(), fresh()

@@ -53,7 +53,7 @@ def test_bad_weight_files_are_refused_with_one_sentence(tmp_path: Path) -> None:
         (json.dumps({**good, "version": 2}), "version 2; this program reads version 3"),
         (json.dumps({**good, "weights": [1.0]}), "finite weights"),
         (json.dumps({**good, "weights": ["a"] * 22}), "finite weights"),
-        (json.dumps({**good, "home": [1.0] * 8}), "numbers of a home"),
+        (json.dumps({**good, "home": [1.0] * 8}), "numbers of a training profile"),
         (json.dumps({**good, "home": [0.0] * 9}), "tolerance"),
         (json.dumps({**good, "num_gpus": 0}), "how many GPUs"),
     ]

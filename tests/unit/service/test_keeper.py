@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hybrid_ml_scheduler.core.errors import StorageError
-from hybrid_ml_scheduler.live.clerk import Clerk
+from hybrid_ml_scheduler.live.recorder import Recorder
 from hybrid_ml_scheduler.live.records import Rows
 from hybrid_ml_scheduler.service.control.keeper import StoreKeeper, stored_rows
 from hybrid_ml_scheduler.storage import RowBatch, StoreWriter
@@ -50,12 +50,12 @@ def test_the_comparison_above_meets_failures() -> None:
 def test_a_keeper_that_was_refused_says_so_at_once_however_much_it_holds() -> None:
     writer = StoreWriter("sqlite://", capacity_rows=10)
     keeper = StoreKeeper(writer)
-    clerk = Clerk(keeper)
+    recorder = Recorder(keeper)
     writer.put(raced("small memory, failing", 1))
-    assert (keeper.has_room(1), keeper.refusal, clerk.store_state) == (False, None, "ok")
+    assert (keeper.has_room(1), keeper.refusal, recorder.store_state) == (False, None, "ok")
     writer._fail("The store refused: no such table.")
     assert (keeper.has_room(1), keeper.is_up, keeper.refusal) == (True, False, "The store refused: no such table.")
-    assert clerk.store_state == "refused"
+    assert recorder.store_state == "refused"
     with pytest.raises(StorageError, match="no such table"):
         keeper.keep(Rows(run_id=1))
-    clerk.close()
+    recorder.close()

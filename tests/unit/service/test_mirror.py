@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.live.frames import Frame, idle_frame
 from hybrid_ml_scheduler.live.hub import Hub
 from hybrid_ml_scheduler.service.viewers import mirror as mirrors
-from hybrid_ml_scheduler.service.viewers.board import Board
+from hybrid_ml_scheduler.service.viewers.latest_frame import LatestFrame
 from hybrid_ml_scheduler.service.viewers.mirror import Mirror
 from hybrid_ml_scheduler.service.wire.live import SimulationUpdate
 from hybrid_ml_scheduler.service.wire.relay import Handout
@@ -33,15 +33,15 @@ class Speaker:
 
     def __init__(self, service: str) -> None:
         self.service = service
-        self.board = Board(Hub(capacity=1))
+        self.latest_frame = LatestFrame(Hub(capacity=1))
 
     def update(self, run_id: int = 1, tasks: Iterable[int] = ()) -> bytes:
         """Make a newer update and return it."""
-        self.board._take(frame(run_id, tasks))
-        return self.board.encoded_update("hybrid_ml").encode()
+        self.latest_frame._take(frame(run_id, tasks))
+        return self.latest_frame.encoded_update("hybrid_ml").encode()
 
     def handout(self) -> bytes:
-        whole = Handout(service=self.service, snapshot=self.board.whole("hybrid_ml"), strategies=[])
+        whole = Handout(service=self.service, snapshot=self.latest_frame.whole("hybrid_ml"), strategies=[])
         return whole.model_dump_json().encode()
 
 
@@ -73,13 +73,13 @@ async def test_a_service_that_begins_anew_never_turns_its_numbers_back() -> None
     first, mirror = Speaker("a"), Mirror(Hub(capacity=1))
     for _ in range(5):
         first.update()
-    first.board.log("of the first")
+    first.latest_frame.log("of the first")
     before = await heard(mirror, first.handout())
     second = Speaker("b")
     seen = await heard(mirror, second.update())
     assert seen["seq"] == before["seq"], "nothing is shown before it is known who speaks"
     assert not mirror.has_thread, "it must ask who this is"
-    second.board.log("of the second")
+    second.latest_frame.log("of the second")
     after = await heard(mirror, second.handout())
     assert after["seq"] > seen["seq"]
     assert [line["message"] for line in after["log"]] == ["of the second"]
@@ -103,11 +103,11 @@ async def test_the_latest_tasks_have_no_hole_and_none_twice_whatever_was_missed(
 
 async def test_lines_that_were_missed_come_with_the_next_handout_and_none_twice() -> None:
     speaker, mirror = Speaker("a"), Mirror(Hub(capacity=1))
-    speaker.board.log("one")
+    speaker.latest_frame.log("one")
     await heard(mirror, speaker.handout())
-    speaker.board.log("two")
+    speaker.latest_frame.log("two")
     mirror.miss()
-    speaker.board.log("three")
+    speaker.latest_frame.log("three")
     told = await heard(mirror, speaker.handout(), speaker.handout())
     assert [line["message"] for line in told["log"]] == ["one", "two", "three"]
 

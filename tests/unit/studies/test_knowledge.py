@@ -61,7 +61,7 @@ def test_the_compiled_form_and_the_stepping_form_agree_to_the_last_bit(node: Nod
 def naive_learned(tasks: KnownTasks) -> list[float]:
     """Latencies of earliest completion on whole devices at `learned`: every queue is walked, every time."""
     model = DurationModel.of_nominal(2, kinds=tasks.batch.kind_names)
-    lucks = tasks.hidden * tasks.batch.duration_factor[:, None]
+    duration_factors = tasks.hidden * tasks.batch.duration_factor[:, None]
     queues: list[list[list[float]]] = [[] for _ in range(tasks.node.num_gpus + 1)]
     running: list[tuple[float, int, str, int, float]] = []
     latencies = []
@@ -83,7 +83,7 @@ def naive_learned(tasks: KnownTasks) -> list[float]:
         device = totals.index(min(totals))
         place = int(device > 0)
         start = max(queues[device][-1][1] if queues[device] else now, now)
-        took = nominal[place] * float(lucks[row, place])
+        took = nominal[place] * float(duration_factors[row, place])
         behind = queues[device][-1][3] if queues[device] else now
         promised = behind + believed[place]
         queues[device].append([start, start + took, believed[place], promised])
@@ -102,7 +102,7 @@ def test_a_learning_run_goes_on_to_the_same_bits_from_a_checkpoint() -> None:
     tasks = known(graph=0.0)
     told = tasks.told("learned")
     assert told.factors is not None
-    lucks = (told.factors * told.batch.duration_factor[:, None]).tolist()
+    duration_factors = (told.factors * told.batch.duration_factor[:, None]).tolist()
 
     def fresh() -> Simulation:
         return Simulation(tasks.node, create("earliest_finish"), recall=0, learned=tasks.estimator())
@@ -112,7 +112,7 @@ def test_a_learning_run_goes_on_to_the_same_bits_from_a_checkpoint() -> None:
         for row in rows:
             task = told.batch.task(row)
             done += simulation.advance(task.arrival_time)
-            simulation.offer(task, tuple(lucks[row]))
+            simulation.offer(task, tuple(duration_factors[row]))
         return [outcome.finish_s for outcome in done]
 
     whole, begun = fresh(), fresh()

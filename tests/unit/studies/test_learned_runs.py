@@ -9,10 +9,15 @@ from hybrid_ml_scheduler.cluster import Simulation, capacity
 from hybrid_ml_scheduler.core import stream
 from hybrid_ml_scheduler.physics import Gpu, MemoryRule, Node, PhysicsEstimator
 from hybrid_ml_scheduler.plans.loads import LoadedTasks, at_load, at_once
-from hybrid_ml_scheduler.plans.training_profile import AGENT_TOLERANCES, home_of
-from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_pace, notice
+from hybrid_ml_scheduler.plans.training_profile import AGENT_TOLERANCES, training_profile_of
+from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_arrival_stats, notice
 from hybrid_ml_scheduler.schedulers.agents.inputs import cluster_inputs
-from hybrid_ml_scheduler.schedulers.agents.rl_agent import VALUE_UNIT, RlAgent, shipped_home, shipped_weights
+from hybrid_ml_scheduler.schedulers.agents.rl_agent import (
+    VALUE_UNIT,
+    RlAgent,
+    shipped_training_profile,
+    shipped_weights,
+)
 from hybrid_ml_scheduler.schedulers.agents.rl_split import RlSplit
 from hybrid_ml_scheduler.schedulers.agents.split_model import load_split
 from hybrid_ml_scheduler.schedulers.grid import split_grid
@@ -44,7 +49,7 @@ def _streams(node: Node) -> list[LoadedTasks]:
 def test_the_compiled_run_of_rl_split_is_the_stepping_form(node: Node) -> None:
     grid, model = np.array(split_grid(0.05)), load_split()
     for tasks in _streams(node):
-        finish, _ = run_value_charge(tasks, node, grid, model.weights, model.home_on(node.num_gpus))
+        finish, _ = run_value_charge(tasks, node, grid, model.weights, model.training_profile_on(node.num_gpus))
         outcomes = Simulation(node, RlSplit(), seed=1).run((task, 1.0) for task in tasks.batch)
         assert finish.tolist() == pytest.approx([outcome.finish_s for outcome in outcomes], rel=1e-12)
 
@@ -54,10 +59,10 @@ def test_the_compiled_run_of_the_agent_is_the_stepping_form(node: Node) -> None:
     weights = _agent_weights(node)
     shape = (cluster_inputs(node.num_gpus), 256, node.num_gpus + 1)
     for tasks in _streams(node):
-        run = run_agent(tasks, node, weights, shape, VALUE_UNIT, 0.3, 50.0, shipped_home())
+        run = run_agent(tasks, node, weights, shape, VALUE_UNIT, 0.3, 50.0, shipped_training_profile())
         agent = RlAgent(online=False, model=None, energy_weight=0.3)
         simulation = Simulation(node, agent, seed=1)
-        agent.adopt(weights, shipped_home())
+        agent.adopt(weights, shipped_training_profile())
         outcomes = simulation.run((task, 1.0) for task in tasks.batch)
         assert run.finish_s.tolist() == pytest.approx([outcome.finish_s for outcome in outcomes], rel=1e-12)
         assert run.energy_j.tolist() == pytest.approx([outcome.energy_j for outcome in outcomes], rel=1e-12)
@@ -67,7 +72,10 @@ def test_the_compiled_run_of_the_agent_is_the_stepping_form(node: Node) -> None:
 def test_among_strange_tasks_the_agent_is_no_worse_than_the_rule(name: str) -> None:
     weights = shipped_weights(4)
     assert weights is not None
-    assert agent_ratio(FrozenAgent(weights, shipped_home()), preset(name), Node(), 0.8, (41,), 5_000)[0] <= 1.02
+    assert (
+        agent_ratio(FrozenAgent(weights, shipped_training_profile()), preset(name), Node(), 0.8, (41,), 5_000)[0]
+        <= 1.02
+    )
 
 
 @pytest.mark.parametrize("name", ["light", "gpu_friendly", "cpu_friendly", "heavy"])
@@ -77,12 +85,14 @@ def test_among_strange_tasks_the_split_agent_is_no_worse_than_the_rule(name: str
 
 def test_a_home_of_several_workloads_holds_each_of_them() -> None:
     laws, node = [preset("mixed"), preset("light")], Node()
-    home = home_of(laws, node, 1_000_000, AGENT_TOLERANCES, 0.8)
+    training_profile = training_profile_of(laws, node, 1_000_000, AGENT_TOLERANCES, 0.8)
     for law in laws:
-        pace = fresh_pace(home)
+        arrival_stats = fresh_arrival_stats(training_profile)
         for task in generate(law.with_values({"num_tasks": 1_500}), 7):
             work_s = PhysicsEstimator(node).seconds(task).cpu_s
-            seen = notice(task.arrival_time, work_s, task.size, task.compute_intensity, task.memory_required, 5, pace)
+            seen = notice(
+                task.arrival_time, work_s, task.size, task.compute_intensity, task.memory_required, 5, arrival_stats
+            )
         assert seen.familiar == 1.0
 
 
@@ -96,7 +106,7 @@ def test_searching_twice_gives_the_same_weights() -> None:
     budget = SearchBudget(stream_rounds=1, flood_rounds=1, population=4, floods=1, tasks=200)
     first, second = (search_split(preset("mixed"), Node(), budget) for _ in range(2))
     assert np.array_equal(first.weights, second.weights)
-    assert np.array_equal(first.home, second.home)
+    assert np.array_equal(first.training_profile, second.training_profile)
 
 
 def test_training_an_agent_twice_gives_the_same_weights() -> None:
@@ -110,7 +120,7 @@ def test_the_shipped_agents_hold_what_is_promised() -> None:
     law, node, seeds = preset("mixed"), Node(), (31, 32)
     weights = shipped_weights(4)
     assert weights is not None
-    agent = FrozenAgent(weights, shipped_home())
+    agent = FrozenAgent(weights, shipped_training_profile())
     assert np.mean(agent_ratio(agent, law, node, 0.5, seeds, 10_000)) <= 1.02
     assert np.mean(agent_ratio(agent, law, node, 0.95, seeds, 10_000)) <= 0.85
     split = load_split()

@@ -68,8 +68,8 @@ def test_equal_strategies_tie_and_constant_differences_decide() -> None:
 
 def test_pairing_finds_what_two_separate_samples_hide() -> None:
     rng = stream(6, "pairs")
-    luck = rng.normal(100, 20, 10)
-    a, b = luck + rng.normal(0, 0.1, 10), luck + 1 + rng.normal(0, 0.1, 10)
+    duration_factor = rng.normal(100, 20, 10)
+    a, b = duration_factor + rng.normal(0, 0.1, 10), duration_factor + 1 + rng.normal(0, 0.1, 10)
     assert stats.ttest_ind(a, b).pvalue > 0.5
     (found,) = compare_all("latency", {"a": a, "b": b})
     assert found.winner == "a"

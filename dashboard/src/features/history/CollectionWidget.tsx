@@ -36,7 +36,7 @@ export function CollectionWidget() {
   const found = answer.data?.collection;
   const figures: [string, number | undefined, string][] = [
     ["Tasks", found?.tasks, "of all runs"],
-    ["Results", found?.results, "one a task and strategy"],
+    ["Results", found?.results, "one for each task and strategy"],
     ["Oracle labels", found?.training_records, "best share of a task"],
     ["Runs", found?.runs, "since the last clearing"],
     ["Retrainings", found?.model_versions, "versions of the forest"],

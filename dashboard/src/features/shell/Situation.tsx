@@ -132,7 +132,7 @@ export function Situation() {
         title="Paused"
         action={offered("Resume", () => steer("resume"))}
       >
-        The race stands still after {tasksText(tasks)}. Every view can still be explored.
+        The race is stopped after {tasksText(tasks)}. Every view can still be explored.
       </Banner>
     );
   if (state === "idle" || state === "stopped")

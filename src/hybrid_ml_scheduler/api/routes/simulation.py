@@ -31,7 +31,7 @@ _CHANGING: dict[str, Any] = {
 async def start(
     race: RaceDep, catalog: CatalogDep, request: Annotated[StartRequest | None, Body()] = None
 ) -> SimulationStatus:
-    """Start the race, or continue it after a stop; `new_run` begins a new one. Harmless when repeated."""
+    """Start the race, or continue it after a stop; `new_run` begins a new one. Repeating it changes nothing."""
     wanted = request or StartRequest()
     if wanted.schedulers is not None:
         wanted = wanted.model_copy(update={"schedulers": catalog.chosen(wanted.schedulers)})
@@ -40,19 +40,19 @@ async def start(
 
 @router.post("/simulation/stop", **_CHANGING)
 async def stop(race: RaceDep) -> SimulationStatus:
-    """Stop the race; nothing is lost and a later start continues it. Harmless when repeated."""
+    """Stop the race; nothing is lost and a later start continues it. Repeating it changes nothing."""
     return await race.stop()
 
 
 @router.post("/simulation/pause", **_CHANGING)
 async def pause(race: RaceDep) -> SimulationStatus:
-    """Hold the race where it is. Harmless when repeated."""
+    """Hold the race where it is. Repeating it changes nothing."""
     return await race.pause()
 
 
 @router.post("/simulation/resume", **_CHANGING)
 async def resume(race: RaceDep) -> SimulationStatus:
-    """Go on after a pause. Harmless when repeated."""
+    """Go on after a pause. Repeating it changes nothing."""
     return await race.resume()
 
 

@@ -54,7 +54,10 @@ Patience = Annotated[
 
 @app.command(epilog="Example: `hms db upgrade --database sqlite:///history.db`")
 def upgrade(database: Database = None, timeout: Patience = 5.0, format: Output = Format.TABLE) -> None:
-    """Bring the database to the schema of this version; creates the SQLite file and its folder. Harmless again."""
+    """Bring the database to the schema of this version; creates the SQLite file and its folder.
+
+    It may be run again at any time.
+    """
     from hybrid_ml_scheduler import storage
 
     _say(asyncio.run(storage.upgrade(_address(database), timeout_s=timeout)), None, format, database)

@@ -46,7 +46,8 @@ def serve(
     new_run: Annotated[
         bool,
         typer.Option(
-            "--new-run", help="Begin a new run, whatever the stored one was; with --no-start it waits. Ids go on."
+            "--new-run",
+            help="Begin a new run, whatever the stored one was; with --no-start it waits. Task ids go on counting.",
         ),
     ] = False,
     follow: Annotated[

@@ -53,7 +53,7 @@ def generate(
     dependencies: Annotated[
         float, typer.Option(metavar="P", help="Probability that a task waits for 1 to 3 earlier ones.")
     ] = 0.0,
-    noise: Annotated[float, typer.Option(help="Spread (sigma) of the hidden duration factor; 0 = no luck.")] = 0.0,
+    noise: Annotated[float, typer.Option(help="Spread (sigma) of the hidden duration factor; 0 = none.")] = 0.0,
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Draw tasks from a preset and write them as CSV."""

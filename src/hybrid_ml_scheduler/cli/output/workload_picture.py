@@ -27,7 +27,7 @@ _LABELS = {
     "memory_required": "memory MB",
     "cpu_time": "CPU time s",
     "gpu_time": "GPU time s",
-    "duration_factor": "luck ×",
+    "duration_factor": "factor ×",
 }
 _COLOURS = {"size": "cyan", "compute_intensity": "magenta", "memory_required": "green", "duration_factor": "yellow"}
 _FIGURES = ("min", "p50", "mean", "p95", "max")

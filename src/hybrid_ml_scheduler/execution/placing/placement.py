@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.execution.placing.load import PlaceLoad, backlogs_s
 from hybrid_ml_scheduler.execution.placing.trials import Trial
 from hybrid_ml_scheduler.execution.tasks import TaskFunction
 from hybrid_ml_scheduler.execution.work import Work
-from hybrid_ml_scheduler.schedulers.own_code import accused
+from hybrid_ml_scheduler.schedulers.own_code import strategy_errors
 from hybrid_ml_scheduler.schedulers.registry import create
 
 __all__ = ["Placement", "Placer", "Snapshot", "strategy_of"]
@@ -66,7 +66,7 @@ class Placer:
         self._learner = strategy if isinstance(strategy, Learns) else None
         self._devices = frozenset(place.device for place in places)
         if isinstance(strategy, Prepares) and len(places) > 1:
-            with accused(f"The strategy {strategy.name!r} cannot be prepared"):
+            with strategy_errors(f"The strategy {strategy.name!r} cannot be prepared"):
                 strategy.prepare(RaceContext(estimator=self._estimator, seed=seed))
 
     def places_of(self, work: Work) -> list[int]:
@@ -115,7 +115,7 @@ class Placer:
         task = self._task(work, now_s)
         self._estimator.describe(work.kind, available)
         view = BacklogView(self._estimator, now_s, backlogs[0], backlogs[1:])
-        with accused(f"The strategy {self.strategy.name!r} cannot decide about {work.kind}"):
+        with strategy_errors(f"The strategy {self.strategy.name!r} cannot decide about {work.kind}"):
             train_if_due(self.strategy)
             answer: Decision | None = self.strategy.decide(task, view)
         # Workers have queues of their own: "not yet" means the device that ends first.
@@ -164,7 +164,7 @@ class Placer:
         if work.snapshot is not None and work.fraction >= 1.0:
             self._durations.trials.measured(work.kind, device, seconds)
         if self._learner is not None and work.task is not None and work.fraction >= 1.0:
-            with accused(f"The strategy {self.strategy.name!r} cannot learn about {work.kind}"):
+            with strategy_errors(f"The strategy {self.strategy.name!r} cannot learn about {work.kind}"):
                 self._learner.observe(work.task, _outcome(work, seconds, finished_s))
         return used
 
@@ -176,7 +176,7 @@ class Placer:
         available = frozenset(work.function.implementations.keys() & self._devices)
         self._estimator.describe(work.kind, available)
         view = BacklogView(self._estimator, work.submitted_s, snapshot.backlogs_s[0], list(snapshot.backlogs_s[1:]))
-        with accused(f"The strategy {self.strategy.name!r} cannot explain {work.kind}"):
+        with strategy_errors(f"The strategy {self.strategy.name!r} cannot explain {work.kind}"):
             return dict(self.strategy.explain(work.task, view))
 
 

@@ -145,9 +145,9 @@ def glance(
     joule_unit: float,
     by_execution: bool,
     has_prior: bool,
-    desk: FloatColumn,
+    numbers: FloatColumn,
     places: IntColumn,
-    pace: FloatColumn,
+    arrival_stats: FloatColumn,
     state: Singles,
     worth: Singles,
     weights: Singles,
@@ -156,15 +156,15 @@ def glance(
 ) -> tuple[int, float]:
     """Everything from one task and one cluster to the best action, in a single call; also returns the scale.
 
-    Arrays travel together, because each one costs a call a tenth of a microsecond. Rows of `desk`: seconds,
+    Arrays travel together, because each one costs a call a tenth of a microsecond. Rows of `numbers`: seconds,
     backlog, power; of `places`: device, order; of `worth`: prior, Q.
     """
-    seconds, backlog, device, prior, memory_mb = desk[0], desk[1], places[0], worth[0], terms[4]
+    seconds, backlog, device, prior, memory_mb = numbers[0], numbers[1], places[0], worth[0], terms[4]
     whole_seconds(terms, seconds, device)
-    load, busy, familiar = notice(now, seconds.min(), size, intensity, memory_mb, seconds.shape[0], pace)
+    load, busy, familiar = notice(now, seconds.min(), size, intensity, memory_mb, seconds.shape[0], arrival_stats)
     scale = busy * familiar * view(
         size, intensity, memory_mb, energy_weight, load, joule_unit, by_execution,
-        seconds, device, backlog, desk[2], state, prior, places[1],
+        seconds, device, backlog, numbers[2], state, prior, places[1],
     )  # fmt: skip
     if not has_prior:
         prior[:] = 0.0

@@ -24,13 +24,13 @@ from hybrid_ml_scheduler.core.errors import ModelError, PlanError, SchedulerErro
 from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
 from hybrid_ml_scheduler.learning.files import load_agent, save_agent
-from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_pace, is_pace
+from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_arrival_stats, is_arrival_stats
 from hybrid_ml_scheduler.schedulers.agents.lessons import Demonstration, demonstrated_action
 from hybrid_ml_scheduler.schedulers.agents.memory import AgentMemory
 from hybrid_ml_scheduler.schedulers.agents.options import AgentOptions
 from hybrid_ml_scheduler.schedulers.agents.sight import AgentSight
 
-__all__ = ["VALUE_UNIT", "RlAgent", "shipped_home", "shipped_weights"]
+__all__ = ["VALUE_UNIT", "RlAgent", "shipped_training_profile", "shipped_weights"]
 
 VALUE_UNIT = 50.0
 SHIPPED = "default"
@@ -47,7 +47,7 @@ def shipped_weights(num_gpus: int) -> npt.NDArray[np.float32] | None:
     return weights
 
 
-def shipped_home() -> FloatColumn:
+def shipped_training_profile() -> FloatColumn:
     """The tasks that the shipped weights were trained on, and the load from which on they are trusted."""
     place = files("hybrid_ml_scheduler.schedulers") / "weights" / "rl_agent.json"
     return np.array(json.loads(place.read_text(encoding="utf-8"))["home"], dtype=np.float64)
@@ -99,17 +99,17 @@ class RlAgent:
         elif self._model == SHIPPED and options.has_prior and options.time == "latency":
             weights = shipped_weights(context.num_gpus)
             if weights is not None:
-                self.adopt(weights, shipped_home())
+                self.adopt(weights, shipped_training_profile())
 
-    def adopt(self, weights: npt.NDArray[np.float32], home: FloatColumn | None = None) -> None:
-        """Take over trained weights, and from then on learn gently; `home` says where they can be trusted.
+    def adopt(self, weights: npt.NDArray[np.float32], training_profile: FloatColumn | None = None) -> None:
+        """Take over trained weights, and from then on learn gently; `training_profile` says where they can be trusted.
 
-        Whatever the luck of the arrivals does to one return would otherwise pass into the far smaller
+        Whatever the chance of the arrivals does to one return would otherwise pass into the far smaller
         differences between devices: the hidden layers stay, the advantages move at a thousandth of the rate.
         """
         self.dqn.adopt(weights)
         self.dqn.settle(trunk=0.0, advantage=GENTLE)
-        self.sight.pace = fresh_pace(home)
+        self.sight.arrival_stats = fresh_arrival_stats(training_profile)
 
     @property
     def epsilon(self) -> float:
@@ -215,7 +215,7 @@ class RlAgent:
             "dqn": self.dqn.capture(),
             "explore": self._explore.bit_generator.state,
             "memory": self._memory.capture(),
-            "pace": self.sight.pace.copy(),
+            "pace": self.sight.arrival_stats.copy(),
             "decisions": self._decisions,
             "owed": self._owed,
             "exploring": self.exploring,
@@ -223,13 +223,13 @@ class RlAgent:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a captured state."""
-        pace = np.array(state["pace"], dtype=np.float64)
-        if not is_pace(pace):
-            raise ModelError("rl_agent: the stored pace of the arrivals is of another version.")
+        arrival_stats = np.array(state["pace"], dtype=np.float64)
+        if not is_arrival_stats(arrival_stats):
+            raise ModelError("rl_agent: the stored arrival statistics are of another version.")
         self.dqn.restore(state["dqn"])
         self._explore.bit_generator.state = state["explore"]
         self._memory.restore(state["memory"])
-        self.sight.pace = pace
+        self.sight.arrival_stats = arrival_stats
         self._decisions, self._owed = int(state["decisions"]), float(state["owed"])
         self.exploring = bool(state["exploring"])
 

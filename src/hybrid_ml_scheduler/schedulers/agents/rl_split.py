@@ -16,7 +16,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core import ClusterView, Decision, FloatColumn, RaceContext, Task
 from hybrid_ml_scheduler.core.errors import SchedulerError
-from hybrid_ml_scheduler.schedulers.agents.arrival_stats import Notice, fresh_pace, is_pace, notice
+from hybrid_ml_scheduler.schedulers.agents.arrival_stats import Notice, fresh_arrival_stats, is_arrival_stats, notice
 from hybrid_ml_scheduler.schedulers.agents.split_model import load_split
 from hybrid_ml_scheduler.schedulers.agents.value_charge import chosen_split, value_charge
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid, task_terms
@@ -32,36 +32,36 @@ class RlSplit:
     def __init__(self, step: float = DEFAULT_STEP, model: str | None = None) -> None:
         self._points = as_column(split_grid(step))
         self.model = load_split(model)
-        self._pace = fresh_pace(self.model.home)
+        self._arrival_stats = fresh_arrival_stats(self.model.training_profile)
 
     def prepare(self, context: RaceContext) -> None:
         """Forget the arrivals of another race."""
-        self._pace = fresh_pace(self.model.home_on(context.num_gpus))
+        self._arrival_stats = fresh_arrival_stats(self.model.training_profile_on(context.num_gpus))
 
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
         """Charge every split on every GPU and take the cheapest."""
-        return self._decide(task, cluster, self._pace)
+        return self._decide(task, cluster, self._arrival_stats)
 
     def preview(self, task: Task, cluster: ClusterView) -> Decision:
         """The decision that `decide` would take now; nothing is remembered."""
-        return self._decide(task, cluster, self._pace.copy())
+        return self._decide(task, cluster, self._arrival_stats.copy())
 
     def capture(self) -> Mapping[str, Any]:
-        """The pace of the arrivals."""
-        return {"pace": self._pace.tolist()}
+        """The statistics of the arrivals."""
+        return {"pace": self._arrival_stats.tolist()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Continue from a captured pace."""
-        pace = np.array(state["pace"], dtype=np.float64)
-        if not is_pace(pace):
-            raise SchedulerError("rl_split: the stored pace of the arrivals is of another version.")
-        self._pace = pace
+        """Continue from captured arrival statistics."""
+        arrival_stats = np.array(state["pace"], dtype=np.float64)
+        if not is_arrival_stats(arrival_stats):
+            raise SchedulerError("rl_split: the stored arrival statistics are of another version.")
+        self._arrival_stats = arrival_stats
 
-    def _decide(self, task: Task, cluster: ClusterView, pace: FloatColumn) -> Decision:
+    def _decide(self, task: Task, cluster: ClusterView, arrival_stats: FloatColumn) -> Decision:
         backlogs = as_column(cluster.gpu_backlogs_s)
         fraction, gpu = chosen_split(
             cluster.now_s, task.size, task.compute_intensity, task_terms(task, cluster),
-            cluster.cpu_backlog_s, backlogs, self._points, pace, self.model.weights,
+            cluster.cpu_backlog_s, backlogs, self._points, arrival_stats, self.model.weights,
         )  # fmt: skip
         return Decision(gpu_fraction=fraction, gpu=max(gpu, 0))
 
@@ -71,7 +71,13 @@ class RlSplit:
         work = min(terms.cpu_s, float(terms.gpu_s.min()))
         devices = len(cluster.gpu_backlogs_s) + 1
         seen: Notice = notice(
-            cluster.now_s, work, task.size, task.compute_intensity, task.memory_required, devices, self._pace.copy()
+            cluster.now_s,
+            work,
+            task.size,
+            task.compute_intensity,
+            task.memory_required,
+            devices,
+            self._arrival_stats.copy(),
         )
         return seen
 

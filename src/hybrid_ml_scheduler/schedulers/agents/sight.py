@@ -6,7 +6,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core import ClusterView, Estimator, FloatColumn, Outcome, Task
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn
-from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_pace
+from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_arrival_stats
 from hybrid_ml_scheduler.schedulers.agents.inputs import (
     bare_view,
     best_action,
@@ -28,19 +28,19 @@ class AgentSight:
         self.inputs = cluster_inputs(estimator.num_gpus) if options.state == "cluster" else 3
         self._by_execution, self._has_prior = options.time == "execution", options.has_prior
         actions = self.actions
-        self._desk, self._places = np.zeros((3, actions)), np.zeros((2, actions), dtype=np.int64)
-        self._desk[2] = estimator.power_w
+        self._numbers, self._places = np.zeros((3, actions)), np.zeros((2, actions), dtype=np.int64)
+        self._numbers[2] = estimator.power_w
         self._worth = np.zeros((2, actions), dtype=np.float32)
         self.state = np.zeros(self.inputs, dtype=np.float32)
-        self._backlog, self.order = self._desk[1], self._places[1]
+        self._backlog, self.order = self._numbers[1], self._places[1]
         self.prior, self.q = self._worth[0], self._worth[1]
-        self.pace = fresh_pace()
+        self.arrival_stats = fresh_arrival_stats()
         self.scale = 1.0
 
     def look(self, task: Task, cluster: ClusterView, dqn: DoubleDqn, *, remember: bool = True) -> int:
-        """See the task and the cluster; returns the best action. Without `remember` the pace stays as it was."""
+        """See the task and the cluster; returns the best action. Without `remember` the arrival statistics stay."""
         if self._options.state == "cluster":
-            return self._glance(task, cluster, dqn, self.pace if remember else self.pace.copy())
+            return self._glance(task, cluster, dqn, self.arrival_stats if remember else self.arrival_stats.copy())
         self.scale = bare_view(
             task.size, task.compute_intensity, task.memory_required, self.state, self.prior, self.order
         )
@@ -57,13 +57,13 @@ class AgentSight:
         energy = outcome.energy_j / options.joule_unit
         return -((1.0 - options.energy_weight) * time_s + options.energy_weight * energy)
 
-    def _glance(self, task: Task, cluster: ClusterView, dqn: DoubleDqn, pace: FloatColumn) -> int:
+    def _glance(self, task: Task, cluster: ClusterView, dqn: DoubleDqn, arrival_stats: FloatColumn) -> int:
         options, settings = self._options, dqn.settings
         self._backlog[0] = cluster.cpu_backlog_s
         self._backlog[1:] = cluster.gpu_backlogs_s
         action, self.scale = glance(
             task.size, task.compute_intensity, cluster.now_s, task_terms(task, cluster), options.energy_weight,
-            options.joule_unit, self._by_execution, self._has_prior, self._desk, self._places, pace, self.state,
-            self._worth, dqn.weights, settings.value_unit, settings.hidden,
+            options.joule_unit, self._by_execution, self._has_prior, self._numbers, self._places, arrival_stats,
+            self.state, self._worth, dqn.weights, settings.value_unit, settings.hidden,
         )  # fmt: skip
         return action

@@ -1,4 +1,4 @@
-"""What `rl_split` has learned, and its file: weights, the home they were found in, and how they were found."""
+"""What `rl_split` has learned, and its file: weights, training profile, and how they were found."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.errors import ModelError
 from hybrid_ml_scheduler.core.tasks import FloatColumn
-from hybrid_ml_scheduler.schedulers.agents.arrival_stats import HOME
+from hybrid_ml_scheduler.schedulers.agents.arrival_stats import PROFILE_LENGTH
 from hybrid_ml_scheduler.schedulers.agents.value_charge import ALL_WEIGHTS
 
 __all__ = ["SplitModel", "load_split", "split_document"]
@@ -25,22 +25,22 @@ VERSION = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SplitModel:
-    """Weights of both regimes, the tasks and the load that they know (`pace`), and the node's number of GPUs."""
+    """Weights of both regimes, the tasks and the load that they know (`arrival_stats`), and the node's number of GPUs."""
 
     weights: FloatColumn
-    home: FloatColumn
+    training_profile: FloatColumn
     num_gpus: int
     record: Mapping[str, Any] = field(default_factory=dict)
 
-    def home_on(self, num_gpus: int) -> FloatColumn:
-        """The home as a node of so many GPUs sees it: on a larger node than its own, no load counts as busy.
+    def training_profile_on(self, num_gpus: int) -> FloatColumn:
+        """The profile as a node of so many GPUs sees it: on a larger node than its own, no load counts as busy.
 
         With eight GPUs the weights of four were up to 2.7 times slower than `earliest_finish`; with one or two they
-        are as good as at home.
+        are as good as on the node of their training.
         """
         if num_gpus <= self.num_gpus:
-            return self.home
-        return np.append(self.home[:-1], math.inf)
+            return self.training_profile
+        return np.append(self.training_profile[:-1], math.inf)
 
 
 def split_document(model: SplitModel) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def split_document(model: SplitModel) -> dict[str, Any]:
         "version": VERSION,
         "record": dict(model.record),
         "num_gpus": model.num_gpus,
-        "home": model.home.tolist(),
+        "home": model.training_profile.tolist(),
         "weights": model.weights.tolist(),
     }
 
@@ -72,10 +72,10 @@ def load_split(path: str | None = None) -> SplitModel:
     if isinstance(gpus, bool) or not isinstance(gpus, int) or gpus < 1 or not isinstance(record, dict):
         raise ModelError(f"{place} does not say for how many GPUs it was trained, and how.")
     weights = _column(place, document.get("weights"), ALL_WEIGHTS, "weights")
-    home = _column(place, document.get("home"), HOME, "numbers of a home")
-    if not np.all(home[HOME // 2 : -1] > 0.0):
+    training_profile = _column(place, document.get("home"), PROFILE_LENGTH, "numbers of a training profile")
+    if not np.all(training_profile[PROFILE_LENGTH // 2 : -1] > 0.0):
         raise ModelError(f"{place} holds a tolerance that is not above 0.")
-    return SplitModel(weights=weights, home=home, num_gpus=gpus, record=record)
+    return SplitModel(weights=weights, training_profile=training_profile, num_gpus=gpus, record=record)
 
 
 def _column(place: Any, values: Any, count: int, what: str) -> FloatColumn:

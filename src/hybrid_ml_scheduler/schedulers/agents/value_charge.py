@@ -6,7 +6,7 @@ The saturating terms make it cheap to burden a device that is busy anyway and de
 long tasks gather and short ones pass. *Flood*: when even the idlest device has much to do, waiting is the same
 for all and only efficient, even use of the devices counts: weighted device-seconds, corrected by imbalance.
 
-What was learned counts as far as it can be trusted (`pace`): at no trust, both regimes are the bare completion time.
+What was learned counts as far as it can be trusted (`arrival_stats`): at no trust, both regimes are the bare completion time.
 """
 
 from __future__ import annotations
@@ -193,12 +193,12 @@ def chosen_split(
     cpu_backlog: float,
     gpu_backlog: FloatColumn,
     grid: FloatColumn,
-    pace: FloatColumn,
+    arrival_stats: FloatColumn,
     weights: FloatColumn,
 ) -> tuple[float, int]:
     """Remember that the task came, see how far to trust, and choose: one call for a whole decision."""
     work = min(terms[0], terms[1].min())
-    _, busy, familiar = notice(now, work, size, intensity, terms[4], gpu_backlog.shape[0] + 1, pace)
+    _, busy, familiar = notice(now, work, size, intensity, terms[4], gpu_backlog.shape[0] + 1, arrival_stats)
     return least_value_charge(terms, cpu_backlog, gpu_backlog, grid, busy * familiar, familiar, weights)
 
 

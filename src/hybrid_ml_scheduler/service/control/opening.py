@@ -16,9 +16,9 @@ from hybrid_ml_scheduler.service.background import going_on
 from hybrid_ml_scheduler.service.control.courses import RunDefaults
 from hybrid_ml_scheduler.service.control.keeper import StoreKeeper
 from hybrid_ml_scheduler.service.control.recovery import LostRunError, recover
-from hybrid_ml_scheduler.service.control.run_control import RaceDesk
+from hybrid_ml_scheduler.service.control.run_control import RunControl
 from hybrid_ml_scheduler.service.logs import get_logger
-from hybrid_ml_scheduler.service.viewers.board import Board
+from hybrid_ml_scheduler.service.viewers.latest_frame import LatestFrame
 from hybrid_ml_scheduler.service.wire.simulation import StartRequest
 from hybrid_ml_scheduler.storage import (
     Store,
@@ -30,7 +30,7 @@ from hybrid_ml_scheduler.storage import (
     owned,
 )
 
-__all__ = ["Backstage", "Stage", "open_stage"]
+__all__ = ["OpenedRun", "RunSetup", "open_run"]
 
 _log = get_logger("hms.service")
 
@@ -40,7 +40,7 @@ _RETENTION_EVERY_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backstage:
+class RunSetup:
     """Where and how the arena runs."""
 
     database_url: str
@@ -56,30 +56,30 @@ class Backstage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class OpenedRun:
     """An arena that runs and a store that is open."""
 
     arena: Arena
     store: Store
     writer: StoreWriter
-    desk: RaceDesk
+    control: RunControl
 
 
 @contextlib.asynccontextmanager
-async def open_stage(backstage: Backstage, board: Board) -> AsyncIterator[Stage]:
+async def open_run(setup: RunSetup, latest_frame: LatestFrame) -> AsyncIterator[OpenedRun]:
     """Own the database and open everything on it; a second service is refused before it has touched anything."""
-    mine = owned(backstage.database_url, timeout_s=backstage.connect_timeout_s)
-    async with mine as owner, _staged(backstage, board, owner) as stage:
-        yield stage
+    mine = owned(setup.database_url, timeout_s=setup.connect_timeout_s)
+    async with mine as owner, _opened(setup, latest_frame, owner) as opened:
+        yield opened
 
 
 @contextlib.asynccontextmanager
-async def _staged(backstage: Backstage, board: Board, owner: str) -> AsyncIterator[Stage]:
+async def _opened(setup: RunSetup, latest_frame: LatestFrame, owner: str) -> AsyncIterator[OpenedRun]:
     """Open the store, start the arena and bring the race back; at the end store everything and close.
 
     Each part is closed in its turn, the last one opened first, whatever happened while others were.
     """
-    url, patience_s = backstage.database_url, backstage.connect_timeout_s
+    url, patience_s = setup.database_url, setup.connect_timeout_s
     async with contextlib.AsyncExitStack() as ends:
         store = await open_store(url, timeout_s=patience_s, owner=owner)
         ends.push_async_callback(store.close)
@@ -87,14 +87,14 @@ async def _staged(backstage: Backstage, board: Board, owner: str) -> AsyncIterat
         ends.push_async_callback(_end_writing, writer)
         writer.start()
         keeper = StoreKeeper(writer)
-        arena = Arena(keeper, board, speed=backstage.speed, frame_every_s=backstage.update_interval_s)
+        arena = Arena(keeper, latest_frame, speed=setup.speed, frame_every_s=setup.update_interval_s)
         ends.push_async_callback(asyncio.to_thread, arena.close)
         arena.start()
-        defaults = RunDefaults(plan=backstage.plan, retraining=backstage.retraining, speed=backstage.speed)
-        desk = RaceDesk(defaults, arena, store, writer)
-        await ends.enter_async_context(going_on(_keep_house(store, backstage.retention_tasks)))
-        await _come_back(backstage, arena, desk, store, keeper)
-        yield Stage(arena=arena, store=store, writer=writer, desk=desk)
+        defaults = RunDefaults(plan=setup.plan, retraining=setup.retraining, speed=setup.speed)
+        control = RunControl(defaults, arena, store, writer)
+        await ends.enter_async_context(going_on(_keep_house(store, setup.retention_tasks)))
+        await _come_back(setup, arena, control, store, keeper)
+        yield OpenedRun(arena=arena, store=store, writer=writer, control=control)
 
 
 async def _end_writing(writer: StoreWriter) -> None:
@@ -102,21 +102,21 @@ async def _end_writing(writer: StoreWriter) -> None:
         _log.error("not everything could be stored; the run continues from its last checkpoint")
 
 
-async def _come_back(backstage: Backstage, arena: Arena, desk: RaceDesk, store: Store, keeper: StoreKeeper) -> None:
+async def _come_back(setup: RunSetup, arena: Arena, control: RunControl, store: Store, keeper: StoreKeeper) -> None:
     """Bring back the newest run in the state it was in; begin one if there is none and that is wanted."""
-    if backstage.new_run:
-        await desk.begin_anew("running" if backstage.autostart else "stopped")
+    if setup.new_run:
+        await control.begin_anew("running" if setup.autostart else "stopped")
         return
     try:
         found = await recover(store, keeper)
     except LostRunError as problem:
         cause = problem.__cause__
         _log.error(str(problem), exc_info=None if isinstance(cause, HmsError) else cause)
-        desk.named, sentence, ids = backstage.named_schedulers, str(problem), await next_task_id(store)
+        control.named, sentence, ids = setup.named_schedulers, str(problem), await next_task_id(store)
         await asyncio.wrap_future(arena.ask(lambda: arena.stand(sentence, ids)))
         return
     if found is not None:
-        desk.plan, desk.named = found.plan, backstage.named_schedulers
+        control.plan, control.named = found.plan, setup.named_schedulers
 
         def enter() -> None:
             arena.pace.change(found.speed)
@@ -124,8 +124,8 @@ async def _come_back(backstage: Backstage, arena: Arena, desk: RaceDesk, store: 
 
         await asyncio.wrap_future(arena.ask(enter))
         _log.info("run continued", run_id=found.race.run_id, state=found.state, replayed_tasks=found.replayed)
-    elif backstage.autostart:
-        await desk.start(StartRequest())
+    elif setup.autostart:
+        await control.start(StartRequest())
 
 
 async def _keep_house(store: Store, keep_tasks: int) -> None:

@@ -40,7 +40,7 @@ from hybrid_ml_scheduler.storage import (
     set_run_state,
 )
 
-__all__ = ["RaceDesk"]
+__all__ = ["RunControl"]
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ _RETRY_S = 1.0
 _LOOK_AGAIN_S = 0.01
 
 
-class RaceDesk:
+class RunControl:
     """One command at a time; the arena carries it out between two tasks."""
 
     def __init__(self, defaults: RunDefaults, arena: Arena, store: Store, writer: StoreWriter) -> None:

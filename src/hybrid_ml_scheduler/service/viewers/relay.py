@@ -21,10 +21,10 @@ _BETWEEN_HANDOUTS_S = 0.1
 
 async def relay_updates(hub: Hub, screen: Screen, cache: Cache) -> None:
     """Publish every update and line; the cache never waits for whoever listens."""
-    with hub.seat(DEFAULT_FOCUS, is_viewer=False) as seat:
+    with hub.connection(DEFAULT_FOCUS, is_viewer=False) as connection:
         while True:
-            lines, fresh = await seat.news()
-            for message in [*lines, screen.encoded_update(seat.focus)] if fresh else lines:
+            lines, fresh = await connection.news()
+            for message in [*lines, screen.encoded_update(connection.focus)] if fresh else lines:
                 await cache.publish(UPDATES, message.encode())
 
 

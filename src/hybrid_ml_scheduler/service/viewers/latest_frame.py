@@ -14,10 +14,10 @@ from hybrid_ml_scheduler.service.viewers.screen import Screen
 from hybrid_ml_scheduler.service.views.live import notice_view, task_view, update_view
 from hybrid_ml_scheduler.service.wire.live import LogLine, SimulationUpdate
 
-__all__ = ["Board"]
+__all__ = ["LatestFrame"]
 
 
-class Board(Screen):
+class LatestFrame(Screen):
     """Takes frames from the arena's thread; everything else happens on the event loop."""
 
     def __init__(self, hub: Hub) -> None:

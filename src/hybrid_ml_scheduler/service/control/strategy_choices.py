@@ -8,10 +8,10 @@ from pathlib import Path
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.schedulers import SchedulerEntry, available, find
 
-__all__ = ["Casting"]
+__all__ = ["StrategyChoices"]
 
 
-class Casting:
+class StrategyChoices:
     """Knows the strategies named when the service started and those of stored runs; asking for others runs no file."""
 
     def __init__(self, named: Iterable[str]) -> None:

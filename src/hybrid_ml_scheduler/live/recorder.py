@@ -11,7 +11,7 @@ from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Activation, Checkpoint
 from hybrid_ml_scheduler.live.sinks import Keeper, StoreState
 
-__all__ = ["Clerk"]
+__all__ = ["Recorder"]
 
 _TASKS_AT_ONCE = 256
 _LONGEST_WAIT_S = 0.1
@@ -19,7 +19,7 @@ _CHECKPOINT_EVERY_S = 5.0
 _CHECKPOINT_REST = 30.0
 
 
-class Clerk:
+class Recorder:
     """Stands between the race and the keeper."""
 
     def __init__(self, keeper: Keeper) -> None:
