@@ -15,8 +15,7 @@ import httpx
 import pytest
 
 from hybrid_ml_scheduler.api.services import Services
-from hybrid_ml_scheduler.service.control import opening
-from hybrid_ml_scheduler.service.control import run_control as race
+from hybrid_ml_scheduler.service.control import opening, run_storing
 from hybrid_ml_scheduler.service.control.run_control import RunControl
 from hybrid_ml_scheduler.storage import Integrity, StoreUnavailableError, integrity, open_store
 from tests.api.conftest import Opener
@@ -133,7 +132,7 @@ async def test_a_new_run_waits_for_the_rows_of_the_present_one_or_is_refused(
     application: Opener, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(opening, "_BACKLOG_ROWS", 2000)
-    monkeypatch.setattr(race, "_STORED_WITHIN_S", 0.3)
+    monkeypatch.setattr(run_storing, "_STORED_WITHIN_S", 0.3)
     async with application() as client:
         before = await post(client, "/api/simulation/start", {"speed": 0})
         await until(client, lambda now: now["tasks_processed"] > 100)
@@ -143,7 +142,7 @@ async def test_a_new_run_waits_for_the_rows_of_the_present_one_or_is_refused(
             assert "rows of the present run are not stored yet" in refused["detail"]
             now = await status_of(client)
             assert (now["state"], now["run_id"]) == ("running", before["run_id"])
-        monkeypatch.setattr(race, "_STORED_WITHIN_S", PATIENCE_S)
+        monkeypatch.setattr(run_storing, "_STORED_WITHIN_S", PATIENCE_S)
         after = await post(client, "/api/simulation/start", {"new_run": True, "speed": 500})
         assert after["run_id"] == before["run_id"] + 1, "the refused one has left no run behind"
         await until(client, lambda now: now["tasks_processed"] > 10)

@@ -21,7 +21,8 @@ CATCHES_ALL = (
     "execution/errors.py",
     "api/*socket*.py",
     "schedulers/own_code.py",
-    "live/arena.py",
+    "live/commands.py",
+    "live/run_state.py",
     "storage/write/writer.py",
 )
 BROAD = {"Exception", "BaseException"}

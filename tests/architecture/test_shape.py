@@ -6,6 +6,7 @@ import ast
 import importlib
 import re
 import statistics
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -23,6 +24,23 @@ from tests.architecture.source import (
 LONGEST_FILE = 400
 MEDIAN_FILE = 130
 BODY_P95 = 25
+LARGEST_ROOM = 30
+MOST_METHODS = 20
+MOST_PARAMETERS, MOST_COMPILED_PARAMETERS = 8, 16
+# Classes that are to be divided yet, and along which line.
+CROWDED = {
+    "execution/executor.py:HybridExecutor": "opening and closing of its engines apart from the work",
+    "execution/ledger.py:Ledger": "counting apart from what is read from it",
+    "execution/threads.py:ThreadEngine": "the threads apart from the contract of an engine",
+    "execution/worker_process.py:WorkerProcess": "the pipe apart from the process",
+    "live/race.py:Race": "events apart from the steps",
+    "schedulers/forest/hybrid_ml.py:HybridMl": "the window of labels apart from the strategy",
+    "studies/folder.py:ResultsFolder": "tables apart from the phases",
+}
+# Rooms that are to be ordered into folders yet, as schedulers, storage, service and cli are.
+OVERFULL = {"execution": "engines, calibration and streams apart from the executor"}
+# Functions whose arguments are to be gathered into a record yet.
+MANY_PARAMETERS = {"cluster/interference.py rescale": "the state of the devices as one record"}
 VAGUE_WORDS = {"Manager", "Helper", "Util", "Utils", "Service", "Handler", "Base", "Info"}
 VAGUE_FILES = {"utils", "util", "helpers", "helper", "legacy", "tmp"}
 
@@ -57,6 +75,47 @@ def unannotated(function: Function) -> list[str]:
 def test_no_file_is_longer_than_400_lines() -> None:
     long = {file.path: file.lines for file in (*package_files(), *test_files()) if file.lines > LONGEST_FILE}
     assert long == {}
+
+
+def test_no_room_and_no_folder_of_one_holds_more_than_thirty_files() -> None:
+    folders = Counter(file.path.rpartition("/")[0] for file in package_files())
+    assert {folder: count for folder, count in folders.items() if count > LARGEST_ROOM}.keys() <= OVERFULL.keys()
+
+
+def own_methods(node: ast.ClassDef) -> int:
+    return sum(isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) for item in node.body)
+
+
+def test_no_class_has_more_than_twenty_methods() -> None:
+    crowded = {
+        f"{file.path}:{node.name}": own_methods(node)
+        for file in package_files()
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.ClassDef) and own_methods(node) > MOST_METHODS
+    }
+    assert crowded.keys() <= CROWDED.keys()
+
+
+def parameters(function: Function) -> int:
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return sum(item.arg not in ("self", "cls") for item in named)
+
+
+def test_no_public_function_takes_more_than_eight_parameters() -> None:
+    long = {
+        f"{file.path} {node.name}"
+        for file in package_files()
+        for node in public(file)
+        if not isinstance(node, ast.ClassDef)
+        and not file.path.startswith("cli/commands/")  # a parameter there is an option of the command
+        and parameters(node) > (MOST_COMPILED_PARAMETERS if is_compiled(node) else MOST_PARAMETERS)
+    }
+    assert long <= MANY_PARAMETERS.keys()
+
+
+def is_compiled(function: Function) -> bool:
+    return any(ast.unparse(decorator).startswith("compiled(") for decorator in function.decorator_list)
 
 
 def test_half_of_all_files_have_at_most_130_lines() -> None:

@@ -23,7 +23,7 @@ from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
 from hybrid_ml_scheduler.schedulers import find
 from hybrid_ml_scheduler.service.archive import StoredHistory
 from hybrid_ml_scheduler.service.background import going_on
-from hybrid_ml_scheduler.service.catalog import ServiceCatalog
+from hybrid_ml_scheduler.service.catalog import LiveCatalog
 from hybrid_ml_scheduler.service.control.opening import RunSetup, open_run
 from hybrid_ml_scheduler.service.control.strategy_choices import StrategyChoices
 from hybrid_ml_scheduler.service.devices import DeviceHistory
@@ -108,7 +108,7 @@ async def _raced(
         arena, control, store, writer = opened.arena, opened.control, opened.store, opened.writer
         cache.belong_to(await identity(store))
         choices = StrategyChoices(settings.schedulers)
-        catalog = ServiceCatalog(_about(settings), choices, arena, control, store, cache, writer, telemetry)
+        catalog = LiveCatalog(_about(settings), choices, arena, control, store, cache, writer, telemetry)
         telemetry.watch(control, hub, latest_frame)
         telemetry.watch_engine(arena, writer)
         async with going_on(relay_updates(hub, latest_frame, cache), hand_out(latest_frame, catalog, cache)):

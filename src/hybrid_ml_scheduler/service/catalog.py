@@ -26,7 +26,7 @@ from hybrid_ml_scheduler.service.wire.catalog import About, Component, Health, P
 from hybrid_ml_scheduler.storage import Cache, Store, StoreWriter
 from hybrid_ml_scheduler.workload import PRESETS
 
-__all__ = ["ServiceCatalog", "preset_cards"]
+__all__ = ["LiveCatalog", "preset_cards"]
 
 
 def preset_cards() -> list[Preset]:
@@ -44,7 +44,7 @@ def preset_cards() -> list[Preset]:
     ]
 
 
-class ServiceCatalog:
+class LiveCatalog:
     """Answers about the service itself."""
 
     def __init__(

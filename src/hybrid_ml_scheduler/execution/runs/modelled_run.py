@@ -86,8 +86,8 @@ class _Clock:
             )
             for column, table in zip(columns, tables, strict=True):
                 if kind in table:
-                    deviation = 0.0 if self._rng is None else table[kind].spread * self._rng.standard_normal()
-                    column[code] = max(table[kind].value * math.exp(deviation), 1.0)
+                    noise = 0.0 if self._rng is None else table[kind].spread * self._rng.standard_normal()
+                    column[code] = max(table[kind].value * math.exp(noise), 1.0)
         return columns[0], columns[1], columns[2]
 
     def run(self) -> RunResult:

@@ -25,7 +25,7 @@ VERSION = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SplitModel:
-    """Weights of both regimes, the tasks and the load that they know (`arrival_stats`), and the node's number of GPUs."""
+    """Weights of both regimes, the tasks and the load that they know, and the node's number of GPUs."""
 
     weights: FloatColumn
     training_profile: FloatColumn

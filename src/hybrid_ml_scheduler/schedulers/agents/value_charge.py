@@ -6,7 +6,7 @@ The saturating terms make it cheap to burden a device that is busy anyway and de
 long tasks gather and short ones pass. *Flood*: when even the idlest device has much to do, waiting is the same
 for all and only efficient, even use of the devices counts: weighted device-seconds, corrected by imbalance.
 
-What was learned counts as far as it can be trusted (`arrival_stats`): at no trust, both regimes are the bare completion time.
+What was learned counts as far as it can be trusted (`arrival_stats`): at no trust both are the bare completion time.
 """
 
 from __future__ import annotations

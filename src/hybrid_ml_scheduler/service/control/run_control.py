@@ -5,69 +5,51 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import platform
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from hybrid_ml_scheduler import __version__
-from hybrid_ml_scheduler.core import HmsError, Task
+from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.core.errors import PlanError, StorageError
-from hybrid_ml_scheduler.live.arena import Arena, HaltedError
+from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.frames import RaceState
-from hybrid_ml_scheduler.live.framing import Framer
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.physics.truth import Drift
 from hybrid_ml_scheduler.plans.plan import Plan
-from hybrid_ml_scheduler.service.control.asking import asked
 from hybrid_ml_scheduler.service.control.courses import RunDefaults, course_of, plan_for, shifted
 from hybrid_ml_scheduler.service.control.keeper import model_row
+from hybrid_ml_scheduler.service.control.run_storing import RunStoring
 from hybrid_ml_scheduler.service.explain.advice import advice
 from hybrid_ml_scheduler.service.explain.audits import Reasons, reasons_of
-from hybrid_ml_scheduler.service.problems import Conflict, Unavailable
-from hybrid_ml_scheduler.service.views.live import snapshot_view, status_view
+from hybrid_ml_scheduler.service.problems import Conflict
 from hybrid_ml_scheduler.service.views.stored import model_version
 from hybrid_ml_scheduler.service.wire.history import ModelVersion
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
 from hybrid_ml_scheduler.service.wire.tasks import NewTask, TaskAdvice
 from hybrid_ml_scheduler.storage import (
     Store,
-    StoreUnavailableError,
     StoreWriter,
     create_run,
-    keep_picture,
     next_task_id,
-    set_run_state,
 )
 
 __all__ = ["RunControl"]
 
 T = TypeVar("T")
 
-_DURABLE_WITHIN_S = 2.0
-_STORED_WITHIN_S = 10.0
-_RETRY_S = 1.0
-_LOOK_AGAIN_S = 0.01
 
-
-class RunControl:
+class RunControl(RunStoring):
     """One command at a time; the arena carries it out between two tasks."""
 
     def __init__(self, defaults: RunDefaults, arena: Arena, store: Store, writer: StoreWriter) -> None:
+        super().__init__(arena, store, writer)
         self.plan = defaults.plan
         # Strategies that were named when the service started, for the next run; the stored one goes on with its own.
         self.named: tuple[str, ...] = ()
         self._defaults = defaults
-        self._arena = arena
-        self._store = store
-        self._writer = writer
         self._lock = asyncio.Lock()
         self._gate = asyncio.Lock()  # shut while a run is replaced: a task that came in then would belong to none
-        self._unsaved: asyncio.Task[None] | None = None
-
-    def status(self) -> SimulationStatus:
-        """Say where the race stands."""
-        return status_view(self._arena.status())
 
     async def reasons(self, task: Task) -> Reasons:
         """Say why the strategies decided a task as they did."""
@@ -161,10 +143,6 @@ class RunControl:
                 await self._keep_picture_if_up()
             return await self._saved()
 
-    async def _keep_picture_if_up(self) -> None:
-        with contextlib.suppress(HmsError):  # a store that is away is told elsewhere
-            await self._keep_picture()
-
     async def _begin(self, request: StartRequest, state: RaceState = "running") -> None:
         race, plan = await self._made(request)
         async with self._held():
@@ -194,41 +172,6 @@ class RunControl:
                 yield state
             finally:
                 await self._in_arena(go_on)
-
-    async def _keep_picture(self) -> None:
-        """Keep what the run showed last: once another one has begun, nobody could show it again."""
-        race = self._arena.race
-        if race is None or race.tasks_processed == 0:
-            return
-        status = replace(self._arena.status(), state="stopped", achieved_speed=0.0, backlog_rows=0)
-        frame = await self._in_arena(lambda: Framer(race).frame(status, time.time()))
-        picture = snapshot_view(frame, race.recent)
-        await keep_picture(self._store, race.run_id, picture.model_dump_json())
-
-    async def _settled(self) -> None:
-        """Stop and have every row stored; refuse if the store takes too long, since a new race would drop the rest."""
-
-        def settle() -> bool:
-            self._arena.change_state("stopped")
-            self._give_up_refused()
-            return self._arena.hand_over()
-
-        deadline_s = time.monotonic() + _STORED_WITHIN_S
-        while True:
-            is_handed_over = await self._in_arena(settle)
-            left_s = deadline_s - time.monotonic()
-            is_stored = await asyncio.to_thread(self._writer.flush, max(0.0, left_s))
-            if is_handed_over and is_stored:
-                return
-            if left_s <= 0.0:
-                rows = self._arena.status().backlog_rows
-                raise Unavailable(f"{rows} rows of the present run are not stored yet; try again when they are.")
-            await asyncio.sleep(_LOOK_AGAIN_S)
-
-    def _give_up_refused(self) -> None:
-        """Drop what a halted race has left behind a row that the store refused: stored now, it would leave a gap."""
-        if self._arena.problem is not None and self._writer.renew() and self._arena.race is not None:
-            self._arena.race.take_rows()
 
     async def _enter(self, race: Race, plan: Plan, request: StartRequest, state: RaceState) -> None:
         """Enter a new run whose ids follow those of everything that is stored."""
@@ -289,49 +232,6 @@ class RunControl:
             self._defaults = replace(self._defaults, speed=None)
         if laws is not None or drift is not None:
             await self._durable()
-
-    async def _in_arena(self, command: Callable[[], T]) -> T:
-        try:
-            return await asked(self._arena, command)
-        except HaltedError as problem:
-            reason = str(problem).rstrip(".")
-            raise Conflict(f"The race cannot go on ({reason}); begin a new one with new_run = true.") from problem
-
-    async def _durable(self) -> None:
-        """Wait a moment until what was handed over is stored; what a slow store has not taken by then, it will."""
-        if self._arena.problem is None:  # else the store may be what refuses; the arena goes on trying by itself
-            await self._in_arena(self._arena.hand_over)
-        await asyncio.to_thread(self._writer.flush, _DURABLE_WITHIN_S)
-
-    async def _saved(self) -> SimulationStatus:
-        """Note the state for a restart; while the store is away, it is noted as soon as it is back."""
-        if self._unsaved is not None and not self._unsaved.done():
-            self._unsaved.cancel()
-        try:
-            await self.save_state()
-        except StoreUnavailableError:
-            self._unsaved = asyncio.create_task(self._save_later())
-        return self.status()
-
-    async def save_state(self) -> None:
-        """Note the state and the pace with the run."""
-        race = self._arena.race
-        if race is not None:
-            controls: dict[str, Any] = {
-                "speed": self._arena.pace.speed,
-                "retraining": race.course.retraining,
-                "first_task_id": race.first_task_id,
-            }
-            await set_run_state(self._store, race.run_id, self._arena.state, controls)
-
-    async def _save_later(self) -> None:
-        while True:
-            await asyncio.sleep(_RETRY_S)
-            try:
-                await self.save_state()
-            except StoreUnavailableError:
-                continue
-            return
 
 
 def _versions() -> dict[str, str]:
