@@ -50,7 +50,8 @@ def test_speed_and_load_reach_the_service(watcher: Tab, running: LiveService) ->
 
 def test_a_shift_is_marked_on_every_chart_over_time(watcher: Tab, running: LiveService) -> None:
     page = watcher.open("/")
-    running.client.patch("/api/simulation", json={"speed": 100})
+    # A strategy's chart shows the last simulated minute: slowly, so that the shift is still in it when it is looked at.
+    running.client.patch("/api/simulation", json={"speed": 2})
     before = len(running.get("/api/history/trend")["shifts"])
     expect(page.locator("[data-markers]")).to_have_attribute("data-markers", str(before))
     page.get_by_role("button", name="CPU-friendly").click()
@@ -59,7 +60,15 @@ def test_a_shift_is_marked_on_every_chart_over_time(watcher: Tab, running: LiveS
     expect(page.get_by_text(re.compile("Workload: cpu_friendly")).first).to_be_visible()
     page.get_by_role("link", name="Strategies", exact=True).click()
     expect(page.get_by_role("navigation", name="Strategies")).to_be_visible()
-    expect(page.locator("[data-markers]")).to_be_visible()
+    load = page.get_by_role("img", name=re.compile("Load of the devices"))
+    expect(load).to_have_attribute("data-markers", re.compile(r"[1-9]"))
+    running.held("pause")
+    name = re.search(r"under (\w+) over", load.get_attribute("aria-label") or "")
+    assert name is not None
+    shifts = running.get("/api/history/load", scheduler=name[1], span_s=60)["shifts"]
+    assert shifts[-1]["workload"] == "cpu_friendly"
+    expect(load).to_have_attribute("data-markers", str(len(shifts)))
+    running.post("/api/simulation/resume")
     page.get_by_role("link", name="History").click()
     running.client.patch("/api/simulation", json={"speed": 20})
     trend = page.get_by_role("img", name=re.compile("Long-term trend"))

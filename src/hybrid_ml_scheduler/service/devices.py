@@ -9,7 +9,7 @@ from typing import Protocol
 
 from hybrid_ml_scheduler import storage
 from hybrid_ml_scheduler.service.control.courses import stored_plan
-from hybrid_ml_scheduler.service.explain.motion import node_motion
+from hybrid_ml_scheduler.service.explain.motion import STEPS, node_motion
 from hybrid_ml_scheduler.service.problems import NotFound
 from hybrid_ml_scheduler.service.shelf import Shelf
 from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus
@@ -51,7 +51,9 @@ class DeviceHistory:
         moment = "running" if status.state == "running" else str(status.tasks_total)
 
         async def made() -> bytes:
-            found = await storage.parts_around_now(self._store, run_id=run.run_id, schedulers=names, seconds=seconds)
+            found = await storage.parts_around_now(
+                self._store, run_id=run.run_id, schedulers=names, seconds=seconds, steps=STEPS
+            )
             motion = await asyncio.to_thread(node_motion, run, found, names, seconds)
             return motion.model_dump_json().encode()
 

@@ -27,7 +27,14 @@ from hybrid_ml_scheduler.storage.read.history import (
 from hybrid_ml_scheduler.storage.read.integrity import integrity
 from hybrid_ml_scheduler.storage.read.ledger import ledger
 from hybrid_ml_scheduler.storage.read.load import device_load
-from hybrid_ml_scheduler.storage.read.parts import PartRow, PartsAroundNow, QueueRow, parts_around_now, parts_in_order
+from hybrid_ml_scheduler.storage.read.parts import (
+    ChangeRow,
+    PartRow,
+    PartsAroundNow,
+    QueueRow,
+    parts_around_now,
+    parts_in_order,
+)
 from hybrid_ml_scheduler.storage.read.replay import verify_replay
 from hybrid_ml_scheduler.storage.read.runs import (
     create_run,
@@ -98,6 +105,7 @@ __all__ = [
     "STRETCH_TASKS",
     "Cache",
     "CacheHealth",
+    "ChangeRow",
     "CheckpointRow",
     "Cleared",
     "Count",

@@ -11,16 +11,16 @@ from hybrid_ml_scheduler.service.control.courses import stored_plan
 from hybrid_ml_scheduler.service.wire.motion import NodeMotion, Parts, StrategyMotion
 from hybrid_ml_scheduler.storage import PartRow, PartsAroundNow, QueueRow, RunRecord
 
-__all__ = ["node_motion"]
+__all__ = ["STEPS", "node_motion"]
 
-_POINTS = 61
+STEPS = 60
 _MOST_PARTS = 3000
 
 
 def node_motion(run: RunRecord, found: PartsAroundNow, schedulers: Sequence[str], seconds: float) -> NodeMotion:
     """Return the devices of each strategy from `seconds` before the last arrival to as long after it."""
     devices, now_s = list(stored_plan(run.plan).node.device_names), found.now_s
-    times = np.linspace(max(0.0, now_s - seconds), now_s, _POINTS)
+    times = np.linspace(max(0.0, now_s - seconds), now_s, STEPS + 1)
     return NodeMotion(
         run_id=run.run_id,
         now_s=now_s,
@@ -35,14 +35,17 @@ def node_motion(run: RunRecord, found: PartsAroundNow, schedulers: Sequence[str]
 
 def _strategy(name: str, found: PartsAroundNow, devices: int, times: FloatColumn, end_s: float) -> StrategyMotion:
     now_s = found.now_s
-    device, task_id, _, begin, end = _columns([row for row in found.rows if row.scheduler_name == name])
+    device, task_id, begin, end = _columns([row for row in found.rows if row.scheduler_name == name])
     inside = np.flatnonzero((end > times[0]) & (begin < end_s))
     kept = inside[np.argsort(np.abs(begin[inside] - now_s), kind="stable")[:_MOST_PARTS]]
     kept = kept[np.argsort(begin[kept], kind="stable")]
     waiting_now, free_in_s = _queues([row for row in found.queues if row.scheduler_name == name], devices, now_s)
-    _, _, ready, _, _ = _columns([row for row in found.ready if row.scheduler_name == name])
+    joined = np.zeros(len(times), dtype=np.int64)
+    for row in found.changes:
+        if row.scheduler_name == name:
+            joined[min(row.step, len(times) - 1)] += row.joined
     # Backwards from now: who became ready since did not wait yet, and who began since still did.
-    waiting = int(waiting_now.sum()) - _after(ready, times, now_s) + _after(begin, times, now_s)
+    waiting = int(waiting_now.sum()) - (joined.sum() - np.cumsum(joined))
     return StrategyMotion(
         scheduler=name,
         parts=Parts(
@@ -58,12 +61,6 @@ def _strategy(name: str, found: PartsAroundNow, devices: int, times: FloatColumn
     )
 
 
-def _after(moments: FloatColumn, times: FloatColumn, now_s: float) -> IntColumn:
-    """Return how many of the moments lie between each time and now."""
-    until_now = np.sort(moments[moments <= now_s])
-    return len(until_now) - np.searchsorted(until_now, times, side="right")
-
-
 def _queues(rows: Sequence[QueueRow], devices: int, now_s: float) -> tuple[IntColumn, FloatColumn]:
     """Return for each device how many parts wait, and in how many seconds it will be free."""
     waiting, end_s = np.zeros(devices, dtype=np.int64), np.full(devices, now_s)
@@ -76,13 +73,13 @@ def _queues(rows: Sequence[QueueRow], devices: int, now_s: float) -> tuple[IntCo
     return waiting, end_s - now_s
 
 
-def _columns(rows: Sequence[PartRow]) -> tuple[IntColumn, IntColumn, FloatColumn, FloatColumn, FloatColumn]:
-    """Return the parts of the rows: device, task, ready, begin and end; a device that is not used has none."""
+def _columns(rows: Sequence[PartRow]) -> tuple[IntColumn, IntColumn, FloatColumn, FloatColumn]:
+    """Return the parts of the rows: device, task, begin and end; a device that is not used has none."""
     parts = [
-        (place, row.task_id, row.ready_time, start, start + seconds)
+        (place, row.task_id, start, start + seconds)
         for row in rows
         for place, start, seconds in ((0, row.cpu_start, row.cpu_part), (row.gpu_id + 1, row.gpu_start, row.gpu_part))
         if start is not None and seconds > 0.0
     ]
-    table = np.array(parts, dtype=np.float64).reshape(len(parts), 5)
-    return table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2], table[:, 3], table[:, 4]
+    table = np.array(parts, dtype=np.float64).reshape(len(parts), 4)
+    return table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2], table[:, 3]

@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, tasks
 from hybrid_ml_scheduler.storage.read.history import end_tasks
 
-__all__ = ["PartRow", "PartsAroundNow", "QueueRow", "parts_around_now", "parts_in_order"]
+__all__ = ["ChangeRow", "PartRow", "PartsAroundNow", "QueueRow", "parts_around_now", "parts_in_order"]
 
 # Many rows at once would keep the event loop from everybody else.
 _TASKS_PER_READ = 500
@@ -50,13 +50,24 @@ class QueueRow(NamedTuple):
     gpu_end: float | None
 
 
+class ChangeRow(NamedTuple):
+    """How many parts joined the queues of a strategy between two moments before now, less those that left them.
+
+    Moments are equal steps that end with now; `step` is the number of the later one.
+    """
+
+    scheduler_name: str
+    step: int
+    joined: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartsAroundNow:
-    """Parts around the last arrival, those that became ready shortly before it, and the queues then."""
+    """Parts around the last arrival, how the queues changed shortly before it, and what they were then."""
 
     now_s: float
     rows: Sequence[PartRow] = ()
-    ready: Sequence[PartRow] = ()
+    changes: Sequence[ChangeRow] = ()
     queues: Sequence[QueueRow] = ()
     reaches_back: bool = True
 
@@ -67,8 +78,13 @@ def _wanted(schedulers: Sequence[str]) -> sa.Select[Any]:
     return sa.select(*columns).where(results.scheduler_name.in_(schedulers), results.finish_time.is_not(None))
 
 
-async def parts_around_now(store: Store, *, run_id: int, schedulers: Sequence[str], seconds: float) -> PartsAroundNow:
-    """Return what some strategies do from `seconds` before the last arrival of a run to as long after it."""
+async def parts_around_now(
+    store: Store, *, run_id: int, schedulers: Sequence[str], seconds: float, steps: int = 60
+) -> PartsAroundNow:
+    """Return what some strategies do from `seconds` before the last arrival of a run to as long after it.
+
+    The changes of the queues are counted in `steps` equal steps from then, or from the run's beginning, until now.
+    """
     results = scheduler_results.c
     async with store.reading() as connection:
         first, last = (await connection.execute(end_tasks(run_id))).one()
@@ -79,11 +95,12 @@ async def parts_around_now(store: Store, *, run_id: int, schedulers: Sequence[st
         oldest, reaches_back = await _reach(connection, schedulers, (first, last), now_s - seconds)
         wanted = _wanted(schedulers).where(results.task_id.between(oldest, last))
         seen = wanted.where(_overlaps(now_s - seconds, now_s + seconds)).limit(_MOST_ROWS * len(schedulers))
-        fresh = wanted.where(results.ready_time > now_s - seconds)
+        begin_s = max(0.0, now_s - seconds)
+        changed = _changes(store, wanted, (begin_s, now_s), steps)
         return PartsAroundNow(
             now_s=now_s,
             rows=[PartRow(*row) for row in await connection.execute(seen)],
-            ready=[PartRow(*row) for row in await connection.execute(fresh)],
+            changes=[ChangeRow(*row) for row in await connection.execute(changed)],
             queues=[QueueRow(*row) for row in await connection.execute(_queues(schedulers, (oldest, last), now_s))],
             reaches_back=reaches_back,
         )
@@ -95,6 +112,34 @@ def _overlaps(begin_s: float, end_s: float) -> sa.ColumnElement[bool]:
     on_cpu = sa.and_(results.cpu_start < end_s, results.cpu_start + results.cpu_part > begin_s)
     on_gpu = sa.and_(results.gpu_start < end_s, results.gpu_start + results.gpu_part > begin_s)
     return sa.or_(on_cpu, on_gpu)
+
+
+def _changes(store: Store, wanted: sa.Select[Any], ends_s: tuple[float, float], steps: int) -> sa.Select[Any]:
+    """Count who became ready and who began in each step, where the rows are: with long queues they are many."""
+    results, (begin_s, now_s) = scheduler_results.c, ends_s
+    width_s = max(now_s - begin_s, 1e-9) / steps
+
+    def step(moment: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+        place = (moment - begin_s) / width_s
+        whole = sa.cast(sa.func.floor(place) if store.is_postgres else place, sa.Integer)
+        return sa.case((sa.and_(moment > begin_s, moment <= now_s), whole + sa.case((place > whole, 1), else_=0)))
+
+    on_cpu = sa.and_(results.cpu_start.is_not(None), results.cpu_part > 0.0)
+    on_gpu = sa.and_(results.gpu_start.is_not(None), results.gpu_part > 0.0)
+    recent = wanted.with_only_columns(
+        results.scheduler_name,
+        step(results.ready_time).label("ready"),
+        (sa.case((on_cpu, 1), else_=0) + sa.case((on_gpu, 1), else_=0)).label("parts"),
+        sa.case((on_cpu, step(results.cpu_start))).label("cpu"),
+        sa.case((on_gpu, step(results.gpu_start))).label("gpu"),
+    )
+    moments = (results.ready_time, results.cpu_start, results.gpu_start)
+    seen = recent.where(sa.or_(*(moment.between(begin_s, now_s) for moment in moments))).cte("seen")
+    joined = sa.select(seen.c.scheduler_name, seen.c.ready.label("step"), seen.c.parts.label("joined"))
+    left = [sa.select(seen.c.scheduler_name, seen.c[device].label("step"), sa.literal(-1)) for device in ("cpu", "gpu")]
+    each = sa.union_all(joined, *left).subquery()
+    counted = sa.select(each.c.scheduler_name, each.c.step, sa.func.sum(each.c.joined)).where(each.c.step.is_not(None))
+    return counted.group_by(each.c.scheduler_name, each.c.step)
 
 
 async def _reach(
