@@ -17,7 +17,8 @@ import pandas as pd
 from hybrid_ml_scheduler.plans.metrics import figure, figure_with_interval
 from hybrid_ml_scheduler.schedulers import available
 from hybrid_ml_scheduler.studies.engines import LocalEngine
-from hybrid_ml_scheduler.studies.folder import ResultsFolder, write_whole
+from hybrid_ml_scheduler.studies.folder import ResultsFolder
+from hybrid_ml_scheduler.studies.folder_files import write_whole
 from hybrid_ml_scheduler.studies.statistics import compare_all
 from hybrid_ml_scheduler.studies.sweep import Sweep, run_sweep, sweep_from_mapping
 

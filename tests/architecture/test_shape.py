@@ -33,13 +33,7 @@ CROWDED = {
     "execution/ledger.py:Ledger": "counting apart from what is read from it",
     "execution/workers/threads.py:ThreadEngine": "the threads apart from the contract of an engine",
     "execution/workers/worker_process.py:WorkerProcess": "the pipe apart from the process",
-    "live/race.py:Race": "events apart from the steps",
-    "schedulers/forest/share_forest.py:ShareForest": "the window of labels apart from the strategy",
-    "schedulers/forest/hybrid_ml.py:HybridMl": "the window of labels apart from the strategy",
-    "studies/folder.py:ResultsFolder": "tables apart from the phases",
 }
-# Functions whose arguments are to be gathered into a record yet.
-MANY_PARAMETERS = {"cluster/interference.py rescale": "the state of the devices as one record"}
 VAGUE_WORDS = {"Manager", "Helper", "Util", "Utils", "Service", "Handler", "Base", "Info"}
 VAGUE_FILES = {"utils", "util", "helpers", "helper", "legacy", "tmp"}
 
@@ -110,7 +104,7 @@ def test_no_public_function_takes_more_than_eight_parameters() -> None:
         and not file.path.startswith("cli/commands/")  # a parameter there is an option of the command
         and parameters(node) > (MOST_COMPILED_PARAMETERS if is_compiled(node) else MOST_PARAMETERS)
     }
-    assert long <= MANY_PARAMETERS.keys()
+    assert long == set()
 
 
 def is_compiled(function: Function) -> bool:

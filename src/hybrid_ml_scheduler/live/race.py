@@ -6,168 +6,32 @@ a foreign task, a trained model taking over) is therefore an event with its boun
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hybrid_ml_scheduler.cluster import BacklogView, RunColumns
-from hybrid_ml_scheduler.core import HmsError, Task
+from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.knowledge import at_level, level_of, split_level
-from hybrid_ml_scheduler.live.course import Course
 from hybrid_ml_scheduler.live.frames import Mark
-from hybrid_ml_scheduler.live.hidden import HiddenTruth
-from hybrid_ml_scheduler.live.learners import Learners, TrainedModel, TrainingJob
-from hybrid_ml_scheduler.live.numbering import Numbering
-from hybrid_ml_scheduler.live.proof import Proof
-from hybrid_ml_scheduler.live.racer import Racer
+from hybrid_ml_scheduler.live.learners import TrainedModel, TrainingJob
+from hybrid_ml_scheduler.live.lockstep import Lockstep
 from hybrid_ml_scheduler.live.records import (
     Activation,
     EventKind,
-    Label,
-    RacedStretch,
     RaceEvent,
-    Rows,
     shift_words,
 )
-from hybrid_ml_scheduler.live.stretch import Stretch
-from hybrid_ml_scheduler.live.windows import Windows
-from hybrid_ml_scheduler.physics import PhysicsEstimator
 from hybrid_ml_scheduler.physics.truth import Drift
-from hybrid_ml_scheduler.schedulers import create, find, options_for, strategy_errors_at
-from hybrid_ml_scheduler.schedulers.rules.oracle import Oracle
-from hybrid_ml_scheduler.workload import TaskStream, WorkloadParameters
+from hybrid_ml_scheduler.workload import WorkloadParameters
 from hybrid_ml_scheduler.workload.draws import kind_names
 
 __all__ = ["Race"]
 
-_MARKS_KEPT = 50
-_RECENT_KEPT = 300
 _FARTHEST_S = 3600.0
-_LEAST_STRETCH = 8
 
 
-class Race:
-    """One run: the stream, the racers, and what has not been handed on yet."""
-
-    def __init__(self, course: Course, *, run_id: int, first_task_id: int) -> None:
-        self.course = course
-        self.run_id = run_id
-        self.first_task_id = self.next_task_id = first_task_id
-        self.now_s = 0.0
-        self.preset = course.preset
-        self.rows = Rows(run_id=run_id)
-        self.marks: deque[Mark] = deque(maxlen=_MARKS_KEPT)
-        self.recent: deque[Task] = deque(maxlen=_RECENT_KEPT)
-        self.windows = Windows(first_task_id)
-        self.proof = Proof(course.node)
-        self.stream = TaskStream(course.workload, course.seed, first_task_id=first_task_id)
-        self.hidden = HiddenTruth(course.truth, course.seed, course.node)
-        self.racers = [self._racer(spec) for spec in course.schedulers]
-        self.learners = Learners(self.racers, course)
-        self.next_sequence = 0
-        self._numbering = Numbering()
-        self._estimator = PhysicsEstimator(course.node)
-        self._oracle = Oracle()
-        self._empty = BacklogView(self._estimator)
-        names = [racer.name for racer in self.racers]
-        if len(set(names)) < len(names):
-            raise PlanError(f"schedulers: {', '.join(names)} names a strategy twice.")
-
-    def _racer(self, spec: str) -> Racer:
-        """Make a strategy with a cluster of its own; when it is trained, `learners` says."""
-        course = self.course
-        scheduler, entry, asked = create(spec, options_for(spec, course.options)), find(spec), split_level(spec)[1]
-        with strategy_errors_at(spec, "prepared"):
-            return Racer(
-                course.node,
-                scheduler,
-                seed=course.seed,
-                retrain_interval=course.retrain_interval,
-                summary=entry.summary,
-                name=at_level(scheduler.name, asked),
-                level=level_of(scheduler, asked, course.knowledge),
-            )
-
-    def take_place(self, run_id: int, first_task_id: int) -> None:
-        """Give a race that has not begun its place after all that was run before."""
-        self.run_id, self.rows = run_id, Rows(run_id=run_id)
-        self.first_task_id = self.next_task_id = first_task_id
-        self.windows = Windows(first_task_id)
-        self.stream = TaskStream(self.course.workload, self.course.seed, first_task_id=first_task_id)
-
-    @property
-    def tasks_processed(self) -> int:
-        """Tasks of this run."""
-        return self.next_task_id - self.first_task_id
-
-    @property
-    def workload(self) -> WorkloadParameters:
-        """The laws that the next task follows."""
-        return self.stream.parameters
-
-    def step(self, *, explain: bool = False) -> Task:
-        """Take the next task of the stream through every strategy."""
-        drawn, duration_factor = self.stream.next_task_and_factor()
-        task = self._numbering.renumbered(drawn)
-        self._enter(task, duration_factor, until_s=task.arrival_time, explain=explain)
-        self.rows.activations += self.learners.after_task(self.next_task_id)
-        return task
-
-    def advance(self, most: int) -> int:
-        """Take up to `most` tasks of the stream through every strategy, the rows being those of single steps.
-
-        Independent tasks without noise go through each strategy together; everything else is taken step by step.
-        Where a strategy breaks, the tasks before that one have been taken, and no other.
-        """
-        if most < _LEAST_STRETCH or not self._may_stretch():
-            self.step()
-            return 1
-        batch = self._numbering.renumbered_stretch(self.stream.next_stretch(most))
-        stretch = Stretch.of(batch, self._estimator)
-        runs, problem = self._met(stretch)
-        if problem is not None:
-            whole = min(map(len, runs.values()))
-            stretch, runs = stretch.first(whole), {name: columns.first(whole) for name, columns in runs.items()}
-        if stretch.tasks:
-            self._take(stretch, runs)
-        if problem is not None:
-            raise problem
-        return len(stretch.tasks)
-
-    def _met(self, stretch: Stretch) -> tuple[dict[str, RunColumns], HmsError | None]:
-        """Let every strategy meet the tasks; where one breaks, those behind it go no further than it came."""
-        runs: dict[str, RunColumns] = {}
-        problem: HmsError | None = None
-        for racer in self.racers:
-            columns, broken = racer.run(stretch)
-            runs[racer.name] = columns
-            if broken is not None:
-                problem, stretch = broken, stretch.first(len(columns))
-            if not stretch.tasks:
-                break
-        return runs, problem
-
-    def _take(self, stretch: Stretch, runs: Mapping[str, RunColumns]) -> None:
-        """Count and hand on tasks that every strategy has decided."""
-        for racer in self.racers:
-            racer.count_all(stretch.batch, runs[racer.name])
-        fractions, fastest_s = stretch.labels(self._estimator, self._oracle.points)
-        self.rows.stretches.append(
-            RacedStretch(batch=stretch.batch, label_fraction=fractions, label_s=fastest_s, runs=runs),
-        )
-        for task, seconds in zip(stretch.tasks, fastest_s.tolist(), strict=True):
-            self.windows.enter(task.task_id, task.arrival_time, seconds, task.arrival_time)
-            self.proof.add(task, 1.0)
-        self.recent += stretch.tasks
-        self.now_s, self.next_task_id = stretch.tasks[-1].arrival_time, stretch.tasks[-1].task_id + 1
-
-    def _may_stretch(self) -> bool:
-        """Whether every strategy would decide the next tasks as they arrive, with nothing to be done in between."""
-        laws = self.workload
-        is_plain = laws.dependency_probability == 0.0 and laws.noise_sigma == 0.0 and not self.hidden.hides
-        return is_plain and not self.learners.is_synchronous and all(r.simulation.is_clear for r in self.racers)
+class Race(Lockstep):
+    """One run: the strategies in lock-step, and what comes to them from outside."""
 
     def foreign(self, task: Task) -> Task:
         """Return a task from outside as the next one, with its id and its arrival; refuse one that cannot enter."""
@@ -188,28 +52,22 @@ class Race:
 
     def shift(self, preset: str, workload: WorkloadParameters, at: float) -> Mark:
         """Let the stream follow other laws from the next task on."""
-        facts = {
+        return self._shifted(self._note("shift", self._laws(preset, workload), at))
+
+    def drift(self, drift: Drift, at: float) -> Mark:
+        """Let real durations of some kinds change from the next task on; it is marked like a shift."""
+        facts = self._laws(self.preset, self.workload) | {"drift": drift.to_mapping()}
+        return self._shifted(self._note("shift", facts, at))
+
+    def _laws(self, preset: str, workload: WorkloadParameters) -> dict[str, Any]:
+        """What a shift changes, and where in the run."""
+        return {
             "preset": preset,
             "workload": workload.to_mapping(),
             "arrival_rate": workload.arrival_rate,
             "tasks_processed": self.tasks_processed,
             "simulated_time_s": self.now_s,
         }
-        event = self._note("shift", facts, at)
-        return self._shifted(event)
-
-    def drift(self, drift: Drift, at: float) -> Mark:
-        """Let real durations of some kinds change from the next task on; it is marked like a shift."""
-        laws = self.workload.to_mapping()
-        facts = {
-            "preset": self.preset,
-            "workload": laws,
-            "arrival_rate": self.workload.arrival_rate,
-            "tasks_processed": self.tasks_processed,
-            "simulated_time_s": self.now_s,
-            "drift": drift.to_mapping(),
-        }
-        return self._shifted(self._note("shift", facts, at))
 
     def set_stride(self, stride: int, at: float) -> None:
         """Let the agent update once every `stride` tasks from the next task on."""
@@ -239,6 +97,22 @@ class Race:
         done = self.learners.call_back(scheduler, event.boundary, at)
         self.rows.activations.append(done)
         return done
+
+    def apply(self, event: RaceEvent, model: TrainedModel | None = None) -> None:
+        """Do again what a stored event did; nothing is handed on, because it is stored."""
+        self.next_sequence = event.sequence + 1
+        facts = event.payload
+        if event.kind == "shift":
+            self._shifted(event)
+        elif event.kind == "stride":
+            self.learners.set_stride(facts["stride"])
+        elif event.kind == "recall":
+            self.learners.call_back(facts["scheduler"], event.boundary, event.at)
+        elif event.kind == "task":
+            self._admitted(Task.from_mapping(facts))
+        elif model is not None:
+            told = replace(model, duration_s=facts["duration_s"])
+            self.learners.take_over(facts["scheduler"], told, event.boundary, event.at)
 
     def _shifted(self, event: RaceEvent) -> Mark:
         facts = event.payload
@@ -273,89 +147,3 @@ class Race:
         self.next_sequence += 1
         self.rows.events.append(event)
         return event
-
-    def _enter(self, task: Task, duration_factor: float, *, until_s: float, explain: bool) -> None:
-        """The way of a single task into the race: the oracle labels it, and every strategy meets it."""
-        truth, rows = self.hidden.of(task, self._estimator.seconds(task), duration_factor), self.rows
-        self._estimator.remember(task, truth.true)  # the oracle is told the truth
-        label = self._label(task)
-        met = [racer.step(task, *truth.told(racer.level), until_s=until_s, explain=explain) for racer in self.racers]
-        # Only what all have met counts: where one breaks, the totals are those of the rows that are kept.
-        rows.tasks.append(task)
-        rows.labels.append(label)
-        self.windows.enter(task.task_id, task.arrival_time, label.execution_s * duration_factor, until_s)
-        for racer, outcomes in zip(self.racers, met, strict=True):
-            name = racer.name
-            racer.count(outcomes)
-            for outcome in outcomes:
-                rows.outcomes.append((name, outcome))
-        self.proof.add(self.hidden.proven(task, truth), duration_factor)
-        self.recent.append(task)
-        self.now_s, self.next_task_id = until_s, task.task_id + 1
-
-    def _label(self, task: Task) -> Label:
-        choice = self._oracle.decide(task, self._empty)
-        parts = self._estimator.parts(task, choice.gpu_fraction, choice.gpu or 0)
-        return Label(task, parts.gpu_fraction, self._estimator.execution_s(parts))
-
-    def take_rows(self) -> Rows:
-        """Hand over what happened since the last time."""
-        taken, self.rows = self.rows, Rows(run_id=self.run_id)
-        return taken
-
-    def apply(self, event: RaceEvent, model: TrainedModel | None = None) -> None:
-        """Do again what a stored event did; nothing is handed on, because it is stored."""
-        self.next_sequence = event.sequence + 1
-        facts = event.payload
-        if event.kind == "shift":
-            self._shifted(event)
-        elif event.kind == "stride":
-            self.learners.set_stride(facts["stride"])
-        elif event.kind == "recall":
-            self.learners.call_back(facts["scheduler"], event.boundary, event.at)
-        elif event.kind == "task":
-            self._admitted(Task.from_mapping(facts))
-        elif model is not None:
-            told = replace(model, duration_s=facts["duration_s"])
-            self.learners.take_over(facts["scheduler"], told, event.boundary, event.at)
-
-    def capture(self) -> Mapping[str, Any]:
-        """Return the whole state before the next task, picklable."""
-        return {
-            "first_task_id": self.first_task_id,
-            "next_task_id": self.next_task_id,
-            "next_sequence": self.next_sequence,
-            "now_s": self.now_s,
-            "windows": self.windows.capture(),
-            "preset": self.preset,
-            "stream": self.stream.capture(),
-            "numbering": self._numbering.capture(),
-            "racers": {racer.name: _captured(racer) for racer in self.racers},
-            "learners": self.learners.capture(),
-            "proof": self.proof.capture(),
-            "hidden": self.hidden.capture(),
-            "marks": list(self.marks),
-            "recent": list(self.recent),
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Continue exactly from a captured state of the same course."""
-        self.first_task_id, self.next_task_id = state["first_task_id"], state["next_task_id"]
-        self.next_sequence, self.now_s, self.preset = state["next_sequence"], state["now_s"], state["preset"]
-        self.windows.restore(state["windows"], self.first_task_id)
-        self.stream.restore(state["stream"])
-        self._numbering.restore(state["numbering"])
-        for racer in self.racers:
-            with strategy_errors_at(racer.name, "brought back"):
-                racer.restore(state["racers"][racer.name])
-        self.learners.restore(state["learners"])
-        self.proof.restore(state["proof"])
-        if "hidden" in state:  # an older checkpoint hides nothing
-            self.hidden.restore(state["hidden"])
-        self.marks.extend(state["marks"])
-        self.recent.extend(state["recent"])
-
-
-def _captured(racer: Racer) -> Mapping[str, Any]:
-    with strategy_errors_at(racer.name, "captured"):
-        return racer.capture()

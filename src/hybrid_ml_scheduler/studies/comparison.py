@@ -10,7 +10,8 @@ from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.plans.facts import computing_facts
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.studies.engines import Engine, Failure, LocalEngine
-from hybrid_ml_scheduler.studies.folder import ResultsFolder, write_whole
+from hybrid_ml_scheduler.studies.folder import ResultsFolder
+from hybrid_ml_scheduler.studies.folder_files import write_whole
 from hybrid_ml_scheduler.studies.race import Entrant
 from hybrid_ml_scheduler.studies.results import SAME_TASKS
 from hybrid_ml_scheduler.studies.tables import repeated, tables_of, wide_report

@@ -22,7 +22,8 @@ from hybrid_ml_scheduler.plans.inputs import inputs_of
 from hybrid_ml_scheduler.plans.plan import Plan, plan_from_mapping, read_plan_file
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
 from hybrid_ml_scheduler.studies.engines import Engine, Failure
-from hybrid_ml_scheduler.studies.folder import ResultsFolder, plan_digest, write_whole
+from hybrid_ml_scheduler.studies.folder import ResultsFolder, plan_digest
+from hybrid_ml_scheduler.studies.folder_files import write_whole
 from hybrid_ml_scheduler.studies.race import entrants, race_seed
 from hybrid_ml_scheduler.studies.sweep_tables import plain_value, sweep_tables
 

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError
-from hybrid_ml_scheduler.studies.folder import INCOMPLETE, ResultsFolder, write_whole
+from hybrid_ml_scheduler.studies.folder import INCOMPLETE, ResultsFolder
+from hybrid_ml_scheduler.studies.folder_files import write_whole
 
 PLAN = {"simulation": {"seed": 1}}
 

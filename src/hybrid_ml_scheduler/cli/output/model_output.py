@@ -73,7 +73,7 @@ def write_plot(name: str, tables: Mapping[str, pd.DataFrame], place: Path | None
     """Draw a plot from tables, where one is asked for; the file is there whole or not at all."""
     if place is not None:
         from hybrid_ml_scheduler.reports.plots import draw
-        from hybrid_ml_scheduler.studies.folder import write_whole
+        from hybrid_ml_scheduler.studies.folder_files import write_whole
 
         write_whole(place, draw(name, lambda table: tables[table])[place.suffix[1:]])
 

@@ -92,7 +92,7 @@ class HybridMl:
         terms = self._corrected(task, believed)
         decision = self._choice(task, cluster, terms, self._rehearsal)
         if self.online:
-            header, parts = self._rehearsal[0], self._difference(decision, believed, terms)
+            header, parts = self._rehearsal[0], _difference(decision, believed, terms)
             self._ahead_s[0] += parts[0]
             self._ahead_s[1 + (decision.gpu or 0)] += parts[1]
             self._lessons.expect(
@@ -129,15 +129,6 @@ class HybridMl:
             rehearsal,
         )
         return Decision(fraction, gpu)
-
-    @staticmethod
-    def _difference(decision: Decision, believed: Terms, corrected: Terms) -> tuple[float, float]:
-        """By how much both parts of a decided task differ from what the cluster promises for them."""
-        if believed is corrected:
-            return 0.0, 0.0
-        share, kind = decision.gpu_fraction, believed[3][decision.gpu or 0]
-        on_cpu = (1.0 - share) * (corrected[0] - believed[0])
-        return on_cpu, share * float(corrected[1][kind] - believed[1][kind])
 
     def _corrected(self, task: Task, terms: Terms) -> Terms:
         """The terms with seconds as the forest sees them."""
@@ -260,6 +251,15 @@ class HybridMl:
         self._ahead_s = np.array(state["ahead_s"])
         self.last_training = dict(state["last_training"])
         self._forest = None if state["forest"] is None else TimeForest.from_payload(state["forest"])
+
+
+def _difference(decision: Decision, believed: Terms, corrected: Terms) -> tuple[float, float]:
+    """By how much both parts of a decided task differ from what the cluster promises for them."""
+    if believed is corrected:
+        return 0.0, 0.0
+    share, kind = decision.gpu_fraction, believed[3][decision.gpu or 0]
+    on_cpu = (1.0 - share) * (corrected[0] - believed[0])
+    return on_cpu, share * float(corrected[1][kind] - believed[1][kind])
 
 
 def _error(model: TimeForest | None, data: TimeData) -> float:

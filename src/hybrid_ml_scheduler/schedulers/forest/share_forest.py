@@ -8,10 +8,7 @@ where it is no worse than the present one on the newest labels, which are then k
 
 from __future__ import annotations
 
-import math
-from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
@@ -21,7 +18,6 @@ from hybrid_ml_scheduler.core import (
     BatchRule,
     ClusterView,
     Decision,
-    FloatColumn,
     ModelFacts,
     RaceContext,
     RuleKind,
@@ -31,28 +27,14 @@ from hybrid_ml_scheduler.core import (
     stream,
 )
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.learning.features import FEATURES, FeatureMatrix, feature_matrix, feature_row
+from hybrid_ml_scheduler.learning.features import FEATURES, feature_matrix, feature_row
 from hybrid_ml_scheduler.learning.files import load_forest, save_forest
 from hybrid_ml_scheduler.learning.forest import Engine, ForestKind, ForestModel, fit_forest
-from hybrid_ml_scheduler.schedulers.forest.labels import fastest_fractions
+from hybrid_ml_scheduler.schedulers.forest.label_window import LabelWindow, TrainingData, synthetic_tasks
 
-__all__ = ["ShareForest", "TrainingData"]
+__all__ = ["ShareForest"]
 
 WARM_START = 600
-WARM_SIZE = (50.0, 10_000.0)
-WARM_MEMORY_MB = (1.0, 10_000.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TrainingData:
-    """What one training needs, apart from the strategy, so that it can run in another thread."""
-
-    features: FeatureMatrix
-    fractions: FloatColumn
-    generation: int
-    recent_error: float | None
-    held_features: FeatureMatrix = field(default_factory=lambda: np.empty((0, len(FEATURES))))
-    held_fractions: FloatColumn = field(default_factory=lambda: np.empty(0))
 
 
 class ShareForest:
@@ -88,18 +70,17 @@ class ShareForest:
     def prepare(self, context: RaceContext) -> None:
         """Start afresh, with a forest from labels of a synthetic sample (or the one given as a file)."""
         self._seed = context.seed
-        self._estimator = context.estimator
         self._alike = context.estimator.gpus_alike  # the least loaded one is then the best
         self._retrain_every = self._own_interval or context.retrain_interval
-        self._rows: deque[tuple[float, ...]] = deque(maxlen=self._window_size)
-        self._labels: deque[float] = deque(maxlen=self._window_size)
-        self._pending: list[tuple[Task, float]] = []
+        self._window = LabelWindow(self._window_size, context.estimator)
         self._seen = self._trained_at = self._generation = 0
-        self._error_sum, self._error_count = 0.0, 0
         self.last_training: dict[str, Any] = {}
         self._model = self._given
         if self._model is None:
-            self._warm_start()
+            rng = stream(self._seed, "scheduler", self.name, "warm start")
+            self._window.learn(synthetic_tasks(rng, min(WARM_START, self._window_size)))
+            data = self._window.data(generation=0, most_held=0)
+            self.activate(self.fit(data), data)
 
     @property
     def model(self) -> ForestModel:
@@ -111,7 +92,9 @@ class ShareForest:
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
         """Predict the share, take the GPU, and remember the task for the next training."""
         decision = self.preview(task, cluster)
-        self._remember([task], [decision.gpu_fraction])
+        if self.online:
+            self._seen += 1
+            self._window.remember([task], [decision.gpu_fraction])
         return decision
 
     def rule_ahead(self, batch: TaskBatch) -> BatchRule | None:
@@ -120,16 +103,10 @@ class ShareForest:
             return None
         features = feature_matrix(batch.size, batch.compute_intensity, batch.memory_required)
         fractions = np.clip(self.model.predict(features), 0.0, 1.0)
-        self._remember(list(batch), fractions.tolist())
-        return BatchRule(kind=RuleKind.PRESCRIBED, fractions=fractions)
-
-    def _remember(self, tasks: list[Task], fractions: list[float]) -> None:
-        """Keep decided tasks for the next training."""
         if self.online:
-            self._pending += zip(tasks, fractions, strict=True)
-            self._seen += len(tasks)
-            if len(self._pending) >= self._window_size:  # nobody trains: keep no more than a window
-                self._label_pending()
+            self._seen += len(batch)
+            self._window.remember(list(batch), fractions.tolist())
+        return BatchRule(kind=RuleKind.PRESCRIBED, fractions=fractions)
 
     def preview(self, task: Task, cluster: ClusterView) -> Decision:
         """The decision of the present forest; nothing is remembered."""
@@ -162,23 +139,9 @@ class ShareForest:
 
     def training_data(self) -> TrainingData:
         """Label what is new and hand out the window; the next training is due a full interval later."""
-        self._label_pending()
         self._trained_at = self._seen
         self._generation += 1
-        error = self._error_sum / self._error_count if self._error_count else None
-        self._error_sum, self._error_count = 0.0, 0
-        features, fractions = np.array(self._rows), np.array(self._labels)
-        # Neither forest may know what they are judged by; half of the window at least is for learning.
-        held = min(self._retrain_every, len(fractions) // 2) if self._guard else 0
-        known = len(fractions) - held
-        return TrainingData(
-            features=features[:known],
-            fractions=fractions[:known],
-            generation=self._generation,
-            recent_error=error,
-            held_features=features[known:],
-            held_fractions=fractions[known:],
-        )
+        return self._window.data(self._generation, self._retrain_every if self._guard else 0)
 
     def fit(self, data: TrainingData) -> ForestModel:
         """Train a forest on the data; touches nothing of the strategy."""
@@ -224,73 +187,33 @@ class ShareForest:
 
     def capture(self) -> Mapping[str, Any]:
         """The window, the forest and the counters."""
-        self._label_pending()
+        window, errors = self._window.capture()
         return {
-            "rows": list(self._rows),
-            "labels": list(self._labels),
-            "counters": (self._seen, self._trained_at, self._generation, self._error_sum, self._error_count),
+            **window,
+            "counters": (self._seen, self._trained_at, self._generation, *errors),
             "last_training": dict(self.last_training),
             "model": self.model.payload(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a captured state."""
-        self._rows.clear()
-        self._labels.clear()
-        self._rows.extend(state["rows"])
-        self._labels.extend(state["labels"])
-        self._pending.clear()
-        counters = state["counters"]
-        self._seen, self._trained_at, self._generation, self._error_sum, self._error_count = counters
+        self._seen, self._trained_at, self._generation, *errors = state["counters"]
+        self._window.restore(state, (errors[0], errors[1]))
         self.last_training = dict(state["last_training"])
         self._model = ForestModel.from_payload(state["model"])
 
-    def _label_pending(self) -> None:
-        if not self._pending:
-            return
-        batch = TaskBatch.from_tasks([task for task, _ in self._pending])
-        labels = self._learn_labels(batch)
-        for (_, fraction), label in zip(self._pending, labels, strict=True):
-            self._error_sum += abs(fraction - label)
-        self._error_count += len(labels)
-        self._pending.clear()
-
-    def _learn_labels(self, batch: TaskBatch) -> list[float]:
-        """Put the tasks into the window with their best shares, and return these."""
-        labels: list[float] = fastest_fractions(self._estimator.batch_terms(batch)).tolist()
-        self._rows += map(tuple, feature_matrix(batch.size, batch.compute_intensity, batch.memory_required).tolist())
-        self._labels += labels
-        return labels
-
     def _gpu(self, task: Task, fraction: float, cluster: ClusterView) -> int:
         """The GPU for a share: among equal ones the least loaded, otherwise the best by time and energy."""
-        return cluster.least_loaded_gpu if self._alike else self._best_gpu(task, fraction, cluster)
+        return cluster.least_loaded_gpu if self._alike else _best_gpu(task, fraction, cluster, self._energy_weight)
 
-    def _best_gpu(self, task: Task, fraction: float, cluster: ClusterView) -> int:
-        """The GPU with the least weighted sum of completion and energy, each relative to the best GPU."""
-        estimator = cluster.estimator
-        gpus = range(estimator.num_gpus)
-        times = [cluster.completion_s(task, fraction, gpu) for gpu in gpus]
-        joules = [estimator.energy_j(estimator.parts(task, fraction, gpu), gpu) for gpu in gpus]
-        least_s, least_j = max(min(times), 1e-12), max(min(joules), 1e-12)
-        weight = self._energy_weight
-        scores = [(1.0 - weight) * t / least_s + weight * j / least_j for t, j in zip(times, joules, strict=True)]
-        return scores.index(min(scores))
 
-    def _warm_start(self) -> None:
-        rng = stream(self._seed, "scheduler", self.name, "warm start")
-        count = min(WARM_START, self._window_size)
-        sizes = np.exp(rng.uniform(math.log(WARM_SIZE[0]), math.log(WARM_SIZE[1]), count))
-        memories = np.exp(rng.uniform(math.log(WARM_MEMORY_MB[0]), math.log(WARM_MEMORY_MB[1]), count))
-        self._learn_labels(
-            TaskBatch.from_columns(
-                size=sizes,
-                compute_intensity=rng.random(count),
-                memory_required=memories,
-                arrival_time=np.zeros(count),
-            )
-        )
-        data = TrainingData(
-            features=np.array(self._rows), fractions=np.array(self._labels), generation=0, recent_error=None
-        )
-        self.activate(self.fit(data), data)
+def _best_gpu(task: Task, fraction: float, cluster: ClusterView, energy_weight: float) -> int:
+    """The GPU with the least weighted sum of completion and energy, each relative to the best GPU."""
+    estimator = cluster.estimator
+    gpus = range(estimator.num_gpus)
+    times = [cluster.completion_s(task, fraction, gpu) for gpu in gpus]
+    joules = [estimator.energy_j(estimator.parts(task, fraction, gpu), gpu) for gpu in gpus]
+    least_s, least_j = max(min(times), 1e-12), max(min(joules), 1e-12)
+    weight = energy_weight
+    scores = [(1.0 - weight) * t / least_s + weight * j / least_j for t, j in zip(times, joules, strict=True)]
+    return scores.index(min(scores))
