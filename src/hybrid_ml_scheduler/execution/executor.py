@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
+from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.protocols import Scheduler
-from hybrid_ml_scheduler.execution.devices import Device, node_devices, places
+from hybrid_ml_scheduler.execution.devices import Device, places
 from hybrid_ml_scheduler.execution.errors import ExecutionError, tried
 from hybrid_ml_scheduler.execution.explaining import explained
 from hybrid_ml_scheduler.execution.futures import HeldHere, HybridFuture, Kept
@@ -29,7 +29,7 @@ from hybrid_ml_scheduler.execution.program_report import write_report
 from hybrid_ml_scheduler.execution.splitting import Halves
 from hybrid_ml_scheduler.execution.tasks import TaskFunction, array_bytes, kind_of, size_of
 from hybrid_ml_scheduler.execution.work import TaskRecord, Work
-from hybrid_ml_scheduler.execution.workers.engines import Engine, made_engine
+from hybrid_ml_scheduler.execution.workers.engines import Engine, joined_cluster
 from hybrid_ml_scheduler.execution.workers.worker import fetch_kept, importing_main
 
 __all__ = ["HybridExecutor"]
@@ -42,7 +42,8 @@ class HybridExecutor(Executor):
     """Runs functions on the CPU and on every further device that has an implementation of them.
 
     `max_workers` CPU workers and `devices` beside them: names or `Device`; by default every CUDA GPU. `strategy` is
-    the name of a registered strategy, its class or an instance. `workers` is `processes` or `threads`.
+    the name of a registered strategy, its class or an instance. `workers` is `processes` or `threads`. With
+    `engine="ray"` the workers are those of the Ray cluster at `address`.
     """
 
     def __init__(
@@ -62,14 +63,14 @@ class HybridExecutor(Executor):
                 'while it is imported: put that part under `if __name__ == "__main__":`.'
             )
         self._options = options or ExecutorOptions()
-        if engine != "local" or address is not None:
-            raise PlanError(f"engine = {engine!r} must be 'local': no other engine is built yet.")
-        self._devices = node_devices(max_workers, devices)
+        chosen = strategy_of(strategy)
+        cluster = joined_cluster(engine, address, workers)
+        self._devices = cluster.devices(max_workers, devices)
         self._places = places(self._devices)
         self._durations = LearnedDurations([place.device for place in self._places])
-        self._placer = Placer(strategy_of(strategy), self._places, self._durations, self._options.seed)
+        self._placer = Placer(chosen, self._places, self._durations, self._options.seed)
         self._ledger = Ledger(self._placer, self._options)
-        self._engine: Engine = made_engine(workers, self._places, self._ledger, self._options)
+        self._engine: Engine = cluster.engine(workers, self._places, self._ledger, self._options)
         self._engine.connect(self._fetched, self._decide_more)
         self._store = self._opened_store()
         self._next_id = 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from hybrid_ml_scheduler.core.errors import ConfigurationError
+from hybrid_ml_scheduler.execution.workers.ray_cluster import check_answer
 from hybrid_ml_scheduler.studies.engines import Failure
 
 __all__ = ["RayEngine"]
@@ -34,7 +34,7 @@ class RayEngine:
 
     def _connected(self) -> Any:
         if self._address is not None:
-            _check_answer(self._address)
+            check_answer(self._address)
         else:
             # A cluster of our own stays on the loopback interface.
             os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
@@ -72,17 +72,6 @@ class RayEngine:
                 else:
                     self.nodes.add(node)
                     yield index, result
-
-
-def _check_answer(address: str) -> None:
-    """Knock first: Ray ends the whole process where nobody answers."""
-    host, separator, port = address.removeprefix("ray://").rpartition(":")
-    if not separator or not port.isdigit():
-        raise ConfigurationError(f"--address {address} must have the form host:port.")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
-    except (OSError, OverflowError) as error:
-        raise ConfigurationError(f"No Ray cluster answers at {address}: {error}.") from error
 
 
 def _with_node(function: Callable[[Job], Result], job: Job) -> tuple[str, Result]:

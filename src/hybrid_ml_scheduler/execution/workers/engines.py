@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.execution.devices import Place
+from hybrid_ml_scheduler.execution.devices import Device, Place, node_devices
 from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.work import Work
 from hybrid_ml_scheduler.execution.workers.endings import Fetch
+from hybrid_ml_scheduler.execution.workers.ray_cluster import cluster_devices, joined
 
-__all__ = ["Engine", "made_engine"]
+__all__ = ["Engine", "RayCluster", "ThisMachine", "joined_cluster"]
 
 
 class Engine(Protocol):
@@ -56,7 +57,49 @@ class Engine(Protocol):
         """Free what an engine holds that never started."""
 
 
-def made_engine(name: str, places: tuple[Place, ...], ledger: Ledger, options: ExecutorOptions) -> Any:
+class ThisMachine:
+    """The machine of the program itself: worker processes or threads."""
+
+    def devices(self, max_workers: int | None, devices: Sequence[Device | str] | None) -> tuple[Device, ...]:
+        """The CPU and what was asked for beside it."""
+        return node_devices(max_workers, devices)
+
+    def engine(self, workers: str, places: tuple[Place, ...], ledger: Ledger, options: ExecutorOptions) -> Engine:
+        """The engine for a sort of workers."""
+        return _local_engine(workers, places, ledger, options)
+
+
+class RayCluster:
+    """A Ray cluster that runs already; its workers are always processes."""
+
+    def __init__(self, address: str | None) -> None:
+        self._ray, self._leaves = joined(address)
+
+    def devices(self, max_workers: int | None, devices: Sequence[Device | str] | None) -> tuple[Device, ...]:
+        """All CPUs and GPUs of the cluster, or what was asked for."""
+        return cluster_devices(max_workers, devices, self._ray.cluster_resources())
+
+    def engine(self, workers: str, places: tuple[Place, ...], ledger: Ledger, options: ExecutorOptions) -> Engine:
+        """The engine of actors."""
+        from hybrid_ml_scheduler.execution.workers.ray_engine import RayEngine
+
+        return RayEngine(places, ledger, options, self._ray, self._leaves)
+
+
+def joined_cluster(engine: str, address: str | None, workers: str) -> ThisMachine | RayCluster:
+    """Where the workers will be."""
+    if engine == "ray":
+        if workers != "processes":
+            raise PlanError(f"workers = {workers!r} must be 'processes' on a Ray cluster.")
+        return RayCluster(address)
+    if engine != "local":
+        raise PlanError(f"engine = {engine!r} must be 'local' or 'ray'.")
+    if address is not None:
+        raise PlanError(f"address = {address!r} needs engine = 'ray'.")
+    return ThisMachine()
+
+
+def _local_engine(name: str, places: tuple[Place, ...], ledger: Ledger, options: ExecutorOptions) -> Engine:
     """The engine with this name."""
     if name == "processes":
         from hybrid_ml_scheduler.execution.workers.processes import ProcessEngine

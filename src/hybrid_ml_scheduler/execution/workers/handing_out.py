@@ -6,8 +6,8 @@ import contextlib
 import itertools
 import weakref
 from collections import deque
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from hybrid_ml_scheduler.execution.devices import Place
 from hybrid_ml_scheduler.execution.errors import ExecutionError, KeptResultLost, NotTransferable
@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.work import Work
 from hybrid_ml_scheduler.execution.workers.endings import Endings
 from hybrid_ml_scheduler.execution.workers.payloads import code_of
-from hybrid_ml_scheduler.execution.workers.worker_process import Item, WorkerProcess
+from hybrid_ml_scheduler.execution.workers.worker_process import Item
 
 __all__ = ["WaitingTasks"]
 
@@ -27,10 +27,31 @@ _NEXT_S = 0.5
 _BLOCKS_AT_ONCE = 16
 
 
+class Server(Protocol):
+    """What the queues ask of a worker, wherever it runs."""
+
+    number: int
+    place: Place
+    in_flight: dict[int, Work]
+    own: deque[Work]
+    is_ready: bool
+    is_late: bool
+    promised_s: float
+
+    def knows(self, function: int) -> bool:
+        """Whether the worker has this function already; it will from now on."""
+
+    def send(self, works: list[Item]) -> None:
+        """Hand over tasks."""
+
+
 class WaitingTasks:
     """The queues; only the engine's thread takes from them."""
 
-    def __init__(self, places: tuple[Place, ...], ledger: Ledger) -> None:
+    def __init__(
+        self, places: tuple[Place, ...], ledger: Ledger, coded: Callable[[Any], tuple[bytes, bool]] = code_of
+    ) -> None:
+        self._code_of = coded
         self._queues: list[deque[Work]] = [deque() for _ in places]
         self._bound: deque[Work] = deque()  # tasks that must go to one worker, which keeps an argument of theirs
         self._ledger = ledger
@@ -56,12 +77,20 @@ class WaitingTasks:
             work.attempts -= 1
             self.put_first(work)
 
-    def cancel(self, workers: Sequence[WorkerProcess]) -> None:
+    def cancel(self, workers: Sequence[Server]) -> None:
         """Cancel every task that has not been handed to a worker."""
         for queue in (*self._queues, self._bound, *(worker.own for worker in workers)):
             with contextlib.suppress(IndexError):
                 while True:
                     self.ends.cancelled(queue.popleft())
+
+    def taken(self, place: int) -> list[Work]:
+        """Everything that waits for a place, taken out."""
+        found = []
+        with contextlib.suppress(IndexError):
+            while True:
+                found.append(self._queues[place].popleft())
+        return found
 
     def fail(self, place: int, error: ExecutionError) -> None:
         """Nobody serves this place: its tasks end."""
@@ -72,7 +101,7 @@ class WaitingTasks:
         while queue:
             self.ends.failed(queue.popleft(), error, "died")
 
-    def hand_out(self, workers: Sequence[WorkerProcess]) -> None:
+    def hand_out(self, workers: Sequence[Server]) -> None:
         """Give every worker what it may have now, the idle ones first."""
         while self._bound:
             self._bind(self._bound.popleft())
@@ -89,7 +118,7 @@ class WaitingTasks:
         else:
             work.affinity.own.append(work)
 
-    def _batch(self, worker: WorkerProcess, queue: deque[Work]) -> list[Item]:
+    def _batch(self, worker: Server, queue: deque[Work]) -> list[Item]:
         """The next tasks for a worker: one, or as many as take a moment together."""
         batch: list[Item] = []
         ahead_s, ahead, blocks = worker.promised_s, len(worker.in_flight), 0
@@ -107,7 +136,7 @@ class WaitingTasks:
             blocks += 1 if item[3].buffers else 0
         return batch
 
-    def _made_ready(self, worker: WorkerProcess, work: Work) -> Item | None:
+    def _made_ready(self, worker: Server, work: Work) -> Item | None:
         if not work.announced:
             if not work.future.set_running_or_notify_cancel():
                 self._ledger.ended(work, "cancelled")
@@ -123,22 +152,22 @@ class WaitingTasks:
         assert work.parcel is not None
         return work, number, code, work.parcel
 
-    def _coded(self, worker: WorkerProcess, function: Any) -> tuple[int, bytes | None]:
+    def _coded(self, worker: Server, function: Any) -> tuple[int, bytes | None]:
         """The number of a function and, for a worker that does not have it, its code."""
         function = getattr(function, "origin", function)
         try:
             known = self._codes.get(function)
         except TypeError:  # it can be neither hashed nor referred to weakly
-            return 0, code_of(function)[0]
+            return 0, self._code_of(function)[0]
         if known is None:
-            code, lasting = code_of(function)
+            code, lasting = self._code_of(function)
             if not lasting:
                 return 0, code
             known = self._codes[function] = (next(self._numbers), code)
         return known[0], None if worker.knows(known[0]) else known[1]
 
 
-def _may_wait_there(worker: WorkerProcess, queued: int, ahead: int, believed_s: float, ahead_s: float) -> bool:
+def _may_wait_there(worker: Server, queued: int, ahead: int, believed_s: float, ahead_s: float) -> bool:
     """Whether a task may be sent to a worker that is busy: a short one, or the very next where all are busy anyway.
 
     Of a kind that was never measured none may, and none that could still be cancelled for long.
@@ -154,5 +183,5 @@ def _may_wait_there(worker: WorkerProcess, queued: int, ahead: int, believed_s: 
     return believed_s <= AHEAD_S - ahead_s
 
 
-def _occupied(worker: WorkerProcess) -> int:
+def _occupied(worker: Server) -> int:
     return len(worker.in_flight)

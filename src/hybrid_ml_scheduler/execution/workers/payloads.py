@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,19 @@ import numpy as np
 from hybrid_ml_scheduler.execution.errors import NotTransferable, tried
 from hybrid_ml_scheduler.execution.workers.blocks import BlockMaps, BlockPool
 
-__all__ = ["PLAIN", "Packed", "Parcel", "call_encoded", "code_of", "decoded", "encoded", "packed", "unpacked"]
+__all__ = [
+    "PLAIN",
+    "Packed",
+    "Parcel",
+    "call_encoded",
+    "call_encoded_by_value",
+    "code_by_value",
+    "code_of",
+    "decoded",
+    "encoded",
+    "packed",
+    "unpacked",
+]
 
 # Below this a buffer travels inside the message: a block would cost more than the copy.
 LEAST_BUFFER = 1 << 18
@@ -59,13 +72,20 @@ def call_encoded(args: tuple[Any, ...], kwargs: Any, kind: str) -> Parcel:
     return Parcel(pickle.dumps((args, kwargs), protocol=5))
 
 
+def call_encoded_by_value(args: tuple[Any, ...], kwargs: Any, kind: str) -> Parcel:
+    """The arguments of a call for another machine, which has no copy of the main program to take classes from."""
+    if not kwargs and all(type(value) in PLAIN for value in args):
+        return Parcel(pickle.dumps((args, kwargs), protocol=5))
+    return _by_value((args, kwargs), f"An argument of {kind}", TypeError("it cannot be pickled"))
+
+
 def _by_value(value: Any, what: str, first: BaseException) -> Parcel:
     from numba import cloudpickle
 
     second = tried(_pickled, value, cloudpickle.dumps)
     if second.error is not None:
         reason = f"{type(first).__name__}: {first}"
-        raise NotTransferable(f"{what} cannot be sent to another process: {reason}.") from first
+        raise NotTransferable(f"{what} cannot be sent to another process: {reason}.") from second.error
     parcel: Parcel = second.value
     return parcel
 
@@ -97,6 +117,15 @@ def code_of(function: Any) -> tuple[bytes, bool]:
             return named.value, True
     parcel = _by_value(function, "The function", TypeError("it has no name that a worker could import"))
     return b"".join(bytes(buffer) for buffer in parcel.buffers) or parcel.payload, False
+
+
+def code_by_value(function: Any) -> tuple[bytes, bool]:
+    """A function for another machine: by name where that can be imported, by value where it is of the main program."""
+    implementations = getattr(function, "implementations", None)
+    if getattr(function, "__module__", "") == "__main__" and isinstance(implementations, dict):
+        function = SimpleNamespace(implementations=implementations)
+    parcel = _by_value(function, "The function", TypeError("it cannot be pickled"))
+    return b"".join(bytes(buffer) for buffer in parcel.buffers) or parcel.payload, True
 
 
 def _lives_in_console(function: Any) -> bool:

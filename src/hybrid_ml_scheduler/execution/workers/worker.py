@@ -27,7 +27,16 @@ from hybrid_ml_scheduler.execution.workers.payloads import PLAIN, Packed, decode
 from hybrid_ml_scheduler.execution.workers.ring import Ring
 from hybrid_ml_scheduler.execution.workers.wire import PatientLink
 
-__all__ = ["fetch_kept", "importing_main", "kept_value", "main"]
+__all__ = [
+    "KEPT_RESULTS",
+    "callable_on",
+    "exception_bytes",
+    "fetch_kept",
+    "finish_device",
+    "importing_main",
+    "kept_value",
+    "main",
+]
 
 _RECALL = b"recall"
 # The parent is told of results at the latest after so many; it looks for itself when it becomes impatient.
@@ -35,7 +44,7 @@ _HEARD_AFTER = 32
 _NOTHING = (pickle.dumps(None), 0, (), False)
 
 # Results that stay here for later tasks, by number.
-_KEPT: dict[int, Any] = {}
+KEPT_RESULTS: dict[int, Any] = {}
 _importing_main = False
 
 
@@ -47,7 +56,7 @@ def importing_main() -> bool:
 def kept_value(number: int) -> Any:
     """The value that an earlier task left in this worker."""
     try:
-        return _KEPT[number]
+        return KEPT_RESULTS[number]
     except KeyError:
         raise KeptResultLost(f"Result {number} is not kept in this worker any more.") from None
 
@@ -107,7 +116,7 @@ class _Worker:
         """Take in one message: tasks, and what became of blocks and kept results."""
         items, back, closed, dropped = pickle.loads(body)
         for number in dropped:
-            _KEPT.pop(number, None)
+            KEPT_RESULTS.pop(number, None)
         fresh = iter(descriptors)
         for _, _, _, parcel, _ in items:
             if parcel[3]:
@@ -148,7 +157,7 @@ class _Worker:
             found: tuple[tuple[Any, ...], int | None] = answer
             return found
         text = "".join(traceback.format_exception(error))
-        return (False, (_exception_bytes(error), 0, (), False), text), None
+        return (False, (exception_bytes(error), 0, (), False), text), None
 
     def _answer(
         self, number: int, function: int, code: bytes | None, parcel: Packed, keep: bool
@@ -157,9 +166,9 @@ class _Worker:
         args, kwargs = decoded(unpacked(parcel, self._maps)) if parcel.spans else pickle.loads(parcel.payload)
         value = call(*args, **kwargs)
         del args, kwargs
-        self._finish_device()
+        finish_device(self._device)
         if keep:
-            _KEPT[number] = value
+            KEPT_RESULTS[number] = value
             return (True, _NOTHING, ""), None
         if type(value) in PLAIN:
             return (True, (pickle.dumps(value, protocol=5), 0, (), False), ""), None
@@ -169,18 +178,10 @@ class _Worker:
     def _function(self, number: int, code: bytes | None) -> Callable[..., Any]:
         if code is None:
             return self._functions[number]
-        found = pickle.loads(code)
-        implementations = getattr(found, "implementations", None)
-        call: Callable[..., Any] = implementations[self._device] if isinstance(implementations, dict) else found
+        call = callable_on(self._device, code)
         if number:
             self._functions[number] = call
         return call
-
-    def _finish_device(self) -> None:
-        """A GPU works on after the call returns; its time ends when it is done."""
-        torch = sys.modules.get("torch")
-        if self._device == "cuda" and torch is not None:
-            torch.cuda.synchronize()
 
     def _listen(self) -> None:
         """Give back what has not begun when the parent asks; end with the parent."""
@@ -214,11 +215,26 @@ class _Worker:
         self._link.connection.close()
 
 
+def callable_on(device: str, code: bytes) -> Callable[..., Any]:
+    """A function from its code; of a task, the implementation for a device."""
+    found = pickle.loads(code)
+    implementations = getattr(found, "implementations", None)
+    call: Callable[..., Any] = implementations[device] if isinstance(implementations, dict) else found
+    return call
+
+
+def finish_device(device: str) -> None:
+    """A GPU works on after the call returns; its time ends when it is done."""
+    torch = sys.modules.get("torch")
+    if device == "cuda" and torch is not None:
+        torch.cuda.synchronize()
+
+
 def _framed(body: bytes) -> bytes:
     return struct.pack("!Q", len(body)) + body
 
 
-def _exception_bytes(error: BaseException) -> bytes:
+def exception_bytes(error: BaseException) -> bytes:
     """The exception as a pickle that is known to come back; what does not becomes a sentence."""
     body: bytes | None = tried(pickle.dumps, error).value
     if body is not None and isinstance(tried(pickle.loads, body).value, BaseException):
