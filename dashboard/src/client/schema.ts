@@ -244,6 +244,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/learning/adaptation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Adaptation
+         * @description Return a run around a change: what it cost each strategy, and how soon each was settled again.
+         */
+        get: operations["adaptation_api_learning_adaptation_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/learning/beliefs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Beliefs
+         * @description Return what a strategy believed of durations against what happened, by kind of work and type of device.
+         */
+        get: operations["beliefs_api_learning_beliefs_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/metrics": {
         parameters: {
             query?: never;
@@ -773,6 +813,85 @@ export interface components {
             version: string;
         };
         /**
+         * Adaptation
+         * @description A run around one change: how far each strategy's latency lay above the fastest execution of the same tasks.
+         */
+        Adaptation: {
+            /** Last Task Id */
+            last_task_id: number | null;
+            /**
+             * Regret
+             * @description Seconds above the fastest execution in each step.
+             */
+            regret: {
+                [key: string]: (number | null)[];
+            };
+            /** Run Id */
+            run_id: number | null;
+            /** @description The change that is looked at; null where there was none. */
+            shift: components["schemas"]["Shift"] | null;
+            /**
+             * Shifts
+             * @description All changes of the run, oldest first.
+             */
+            shifts: components["schemas"]["Shift"][];
+            /**
+             * Since S
+             * @description Simulated seconds from the change to the end of each step.
+             */
+            since_s: number[];
+            /**
+             * Since Tasks
+             * @description The first task of each step, counted from the change.
+             */
+            since_tasks: number[];
+            /**
+             * Strategies
+             * @description The one that lost least since the change first.
+             */
+            strategies: components["schemas"]["AdaptedStrategy"][];
+            /** Tasks Per Point */
+            tasks_per_point: number;
+        };
+        /**
+         * AdaptedStrategy
+         * @description What a change cost one strategy; seconds are means for a task above its fastest execution.
+         */
+        AdaptedStrategy: {
+            /**
+             * After S
+             * @description Since the change.
+             */
+            after_s: number | null;
+            /**
+             * Before S
+             * @description Before the change.
+             */
+            before_s: number | null;
+            /** Name */
+            name: string;
+            /**
+             * Recovery S
+             * @description Simulated seconds from the change until it was settled.
+             */
+            recovery_s: number | null;
+            /**
+             * Recovery Tasks
+             * @description Tasks from the change until it was settled.
+             */
+            recovery_tasks: number | null;
+            /**
+             * Settled S
+             * @description Since it was settled; null where it is not, or it is too early.
+             */
+            settled_s: number | null;
+            /**
+             * Worst S
+             * @description In its worst step since the change.
+             */
+            worst_s: number | null;
+        };
+        /**
          * Advice
          * @description What one strategy would do with a task now, why, and what it expects of it.
          */
@@ -810,6 +929,70 @@ export interface components {
             reason_text: string;
             /** Scheduler */
             scheduler: string;
+        };
+        /**
+         * Beliefs
+         * @description What one strategy believed of durations against what happened.
+         */
+        Beliefs: {
+            /** Cells */
+            cells: components["schemas"]["BelievedCell"][];
+            /**
+             * Devices
+             * @description Types of device, the CPU first.
+             */
+            devices: string[];
+            /**
+             * Drifts
+             * @description How often a kind on a device was found to have changed.
+             */
+            drifts: number;
+            /**
+             * Level
+             * @description `exact`, `nominal` or `learned`; only the last one has cells.
+             */
+            level: string;
+            /** Scheduler */
+            scheduler: string;
+        };
+        /**
+         * BelievedCell
+         * @description A kind of work on a type of device; factors are times the nominal seconds, over its latest runs.
+         */
+        BelievedCell: {
+            /**
+             * Believed
+             * @description What was believed when the tasks were decided.
+             */
+            believed: number;
+            /** Device */
+            device: string;
+            /**
+             * Error
+             * @description Mean relative distance of the two, task by task.
+             */
+            error: number;
+            /** Happened */
+            happened: number;
+            /** High */
+            high: number;
+            /** Kind */
+            kind: string;
+            /**
+             * Low
+             * @description The lower end of the 90 % interval of what is believed now.
+             */
+            low: number;
+            /**
+             * Now
+             * @description What is believed now.
+             */
+            now: number;
+            /**
+             * Runs
+             * @description Runs in this race; the latest fifty or so count.
+             */
+            runs: number;
         };
         /**
          * Bound
@@ -3289,6 +3472,165 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Trend"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    adaptation_api_learning_adaptation_get: {
+        parameters: {
+            query?: {
+                /** @description The first task of the change; the last one if left out. */
+                change?: number | null;
+                /** @description The present run where it is left out. */
+                run_id?: number | null;
+                /** @description At most so many tasks since the change. */
+                tasks?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Adaptation"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    beliefs_api_learning_beliefs_get: {
+        parameters: {
+            query?: {
+                /** @description The present run where it is left out. */
+                run_id?: number | null;
+                scheduler?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Beliefs"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Request Entity Too Large: The body is too large. */

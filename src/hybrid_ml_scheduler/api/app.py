@@ -29,6 +29,7 @@ from hybrid_ml_scheduler.service.control.strategy_choices import StrategyChoices
 from hybrid_ml_scheduler.service.devices import DeviceHistory
 from hybrid_ml_scheduler.service.followed_catalog import FollowedCatalog
 from hybrid_ml_scheduler.service.following import FollowedRace, follow
+from hybrid_ml_scheduler.service.learning_history import LearningHistory
 from hybrid_ml_scheduler.service.stored_runs import StoredRuns
 from hybrid_ml_scheduler.service.telemetry import Telemetry
 from hybrid_ml_scheduler.service.viewers.latest_frame import LatestFrame
@@ -117,6 +118,7 @@ async def _raced(
                 archive=StoredHistory(store, cache, control),
                 runs=StoredRuns(store, control),
                 devices=DeviceHistory(store, cache, control),
+                learning=LearningHistory(store, cache, control, arena),
                 catalog=catalog,
                 hub=hub,
                 screen=latest_frame,
@@ -141,6 +143,7 @@ async def _followed(settings: Settings, telemetry: Telemetry, cache: Cache) -> A
                 archive=StoredHistory(store, cache, race),
                 runs=StoredRuns(store, race, is_followed=True),
                 devices=DeviceHistory(store, cache, race),
+                learning=LearningHistory(store, cache, race),
                 catalog=FollowedCatalog(_about(settings), mirror, store, cache, telemetry),
                 hub=hub,
                 screen=mirror,

@@ -8,10 +8,11 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from hybrid_ml_scheduler.service.devices import DeviceHistory
+from hybrid_ml_scheduler.service.learning_history import LearningHistory
 from hybrid_ml_scheduler.service.ports import Archive, Catalog, Race, Runs
 from hybrid_ml_scheduler.service.viewers.screen import Screen
 
-__all__ = ["ArchiveDep", "CatalogDep", "DevicesDep", "RaceDep", "RunsDep", "ScreenDep"]
+__all__ = ["ArchiveDep", "CatalogDep", "DevicesDep", "LearningDep", "RaceDep", "RunsDep", "ScreenDep"]
 
 
 async def _race(connection: HTTPConnection) -> Race:
@@ -30,6 +31,10 @@ async def _devices(connection: HTTPConnection) -> DeviceHistory:
     return cast("DeviceHistory", connection.app.state.services.devices)
 
 
+async def _learning(connection: HTTPConnection) -> LearningHistory:
+    return cast("LearningHistory", connection.app.state.services.learning)
+
+
 async def _catalog(connection: HTTPConnection) -> Catalog:
     return cast("Catalog", connection.app.state.services.catalog)
 
@@ -42,5 +47,6 @@ RaceDep = Annotated[Race, Depends(_race)]
 ArchiveDep = Annotated[Archive, Depends(_archive)]
 RunsDep = Annotated[Runs, Depends(_runs)]
 DevicesDep = Annotated[DeviceHistory, Depends(_devices)]
+LearningDep = Annotated[LearningHistory, Depends(_learning)]
 CatalogDep = Annotated[Catalog, Depends(_catalog)]
 ScreenDep = Annotated[Screen, Depends(_screen)]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hybrid_ml_scheduler.live.hub import Hub
 from hybrid_ml_scheduler.service.devices import DeviceHistory
+from hybrid_ml_scheduler.service.learning_history import LearningHistory
 from hybrid_ml_scheduler.service.ports import Archive, Catalog, Race, Runs
 from hybrid_ml_scheduler.service.telemetry import Telemetry
 from hybrid_ml_scheduler.service.viewers.screen import Screen
@@ -21,6 +22,7 @@ class Services:
     archive: Archive
     runs: Runs
     devices: DeviceHistory
+    learning: LearningHistory
     catalog: Catalog
     hub: Hub
     screen: Screen

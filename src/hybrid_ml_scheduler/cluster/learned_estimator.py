@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hybrid_ml_scheduler.cluster.belief_record import BeliefRecord
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Outcome, Parts
 from hybrid_ml_scheduler.core.tasks import Task
 from hybrid_ml_scheduler.learning.duration_model import Belief, DurationModel, belief_sentence
@@ -18,12 +19,14 @@ __all__ = ["LearnedEstimator", "Lesson"]
 
 
 class Lesson(NamedTuple):
-    """How many times its nominal seconds each part of a task took; 0 for a part that there was not."""
+    """How many times its nominal seconds each part of a task took and was believed to; 0 for one that there was not."""
 
     kind: str
     cpu_ratio: float
     gpu_ratio: float
     gpu_type: int
+    cpu_believed: float = 0.0
+    gpu_believed: float = 0.0
 
 
 class LearnedEstimator(PhysicsEstimator):
@@ -35,6 +38,7 @@ class LearnedEstimator(PhysicsEstimator):
         self.model = DurationModel.of_nominal(len(self.types), kinds=kinds, forgets=forgets)
         self._nominal = TaskSeconds(0.0, ())
         self._factors = np.ones(len(self.types))
+        self.record = BeliefRecord()
 
     def seconds(self, task: Task) -> TaskSeconds:
         """The believed durations of one task."""
@@ -58,18 +62,23 @@ class LearnedEstimator(PhysicsEstimator):
     def lesson(self, task: Task, outcome: Outcome) -> Lesson:
         """What a placed task will have taught when it has finished."""
         parts = self.true_parts(task, outcome.gpu_fraction, outcome.gpu)
+        gpu_type = 0 if outcome.gpu == NO_GPU else 1 + self._kind_list[outcome.gpu]
         return Lesson(
             task.kind,
             outcome.cpu_s / parts.cpu_s if parts.cpu_s > 0.0 else 0.0,
             outcome.gpu_s / parts.gpu_s if parts.gpu_s > 0.0 else 0.0,
-            0 if outcome.gpu == NO_GPU else 1 + self._kind_list[outcome.gpu],
+            gpu_type,
+            float(self._factors[0]),
+            float(self._factors[gpu_type]),
         )
 
     def learn(self, lesson: Lesson) -> None:
         """A task has finished: believe what it teaches."""
         if lesson.cpu_ratio > 0.0:
+            self.record.add(lesson.kind, 0, lesson.cpu_believed, lesson.cpu_ratio)
             self.model.observe(lesson.kind, 0, lesson.cpu_ratio)
         if lesson.gpu_ratio > 0.0:
+            self.record.add(lesson.kind, lesson.gpu_type, lesson.gpu_believed, lesson.gpu_ratio)
             self.model.observe(lesson.kind, lesson.gpu_type, lesson.gpu_ratio)
         self._task = None
 
@@ -91,9 +100,10 @@ class LearnedEstimator(PhysicsEstimator):
 
     def capture(self) -> Mapping[str, Any]:
         """What was learned, as plain values."""
-        return self.model.capture()
+        return {**self.model.capture(), "record": self.record.capture()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
         self.model.restore(state)
+        self.record.restore(state)
         self._task = None

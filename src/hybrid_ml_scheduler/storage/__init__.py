@@ -11,6 +11,7 @@ from hybrid_ml_scheduler.storage.connect.ownership import owned
 from hybrid_ml_scheduler.storage.connect.schema import SchemaState, check, upgrade
 from hybrid_ml_scheduler.storage.connect.store import Store, open_store, ping
 from hybrid_ml_scheduler.storage.errors import NotOwnerError, ReplayError, StorageError, StoreUnavailableError
+from hybrid_ml_scheduler.storage.read.adaptation import AroundChange, RegretRow, around_change
 from hybrid_ml_scheduler.storage.read.comparison import paired_stretches, run_totals
 from hybrid_ml_scheduler.storage.read.export import EXPORT_TABLES, ExportFormat, ExportTable, export_bytes, export_file
 from hybrid_ml_scheduler.storage.read.history import (
@@ -103,6 +104,7 @@ __all__ = [
     "METRICS",
     "NUMBERS",
     "STRETCH_TASKS",
+    "AroundChange",
     "Cache",
     "CacheHealth",
     "ChangeRow",
@@ -129,6 +131,7 @@ __all__ = [
     "PartRow",
     "PartsAroundNow",
     "QueueRow",
+    "RegretRow",
     "ReplayError",
     "ResultColumns",
     "ResultRow",
@@ -153,6 +156,7 @@ __all__ = [
     "WriteReport",
     "WriterHealth",
     "apply_retention",
+    "around_change",
     "check",
     "clear_history",
     "comparative_history",

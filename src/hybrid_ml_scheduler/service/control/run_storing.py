@@ -13,8 +13,10 @@ from hybrid_ml_scheduler.core import HmsError
 from hybrid_ml_scheduler.live.arena import Arena, HaltedError
 from hybrid_ml_scheduler.live.framing import Framer
 from hybrid_ml_scheduler.service.control.asking import asked
+from hybrid_ml_scheduler.service.explain.believing import all_beliefs
 from hybrid_ml_scheduler.service.problems import Conflict, Unavailable
 from hybrid_ml_scheduler.service.views.live import snapshot_view, status_view
+from hybrid_ml_scheduler.service.wire.learning import KeptPicture
 from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus
 from hybrid_ml_scheduler.storage import Store, StoreUnavailableError, StoreWriter, keep_picture, set_run_state
 
@@ -86,8 +88,8 @@ class RunStoring:
         if race is None or race.tasks_processed == 0:
             return
         status = replace(self._arena.status(), state="stopped", achieved_speed=0.0, backlog_rows=0)
-        frame = await self._in_arena(lambda: Framer(race).frame(status, time.time()))
-        picture = snapshot_view(frame, race.recent)
+        frame, beliefs = await self._in_arena(lambda: (Framer(race).frame(status, time.time()), all_beliefs(race)))
+        picture = KeptPicture.model_construct(**dict(snapshot_view(frame, race.recent)), beliefs=beliefs)
         await keep_picture(self._store, race.run_id, picture.model_dump_json())
 
     async def _keep_picture_if_up(self) -> None:
