@@ -33,6 +33,7 @@ async def test_a_viewer_who_leaves_in_the_middle_of_a_message_leaves_no_complain
         archive=nothing,
         runs=nothing,
         devices=nothing,
+        learning=nothing,
         catalog=nothing,
         hub=hub,
         screen=LatestFrame(hub),
