@@ -472,6 +472,26 @@ export interface paths {
         patch: operations["describe_api_runs__run_id__patch"];
         trace?: never;
     };
+    "/api/runs/{run_id}/costliest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Costliest
+         * @description Return the decisions that cost most in the latest part of a run: what the best alternative would have saved.
+         */
+        get: operations["costliest_api_runs__run_id__costliest_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{run_id}/snapshot": {
         parameters: {
             query?: never;
@@ -484,6 +504,26 @@ export interface paths {
          * @description Return the last that was shown of a run, in the shape of the socket's first message.
          */
         get: operations["snapshot_api_runs__run_id__snapshot_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_id}/what_if": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What If
+         * @description Return what every other decision for a task would have done to it and to all tasks after it.
+         */
+        get: operations["what_if_api_runs__run_id__what_if_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1181,6 +1221,32 @@ export interface components {
             values: (number | null)[][];
         };
         /**
+         * Costliest
+         * @description The decisions that cost most among the tasks with the longest latency.
+         */
+        Costliest: {
+            /** Explanation */
+            explanation: string;
+            /** First Task */
+            first_task: number;
+            /** Last Task */
+            last_task: number;
+            /**
+             * Later Decisions
+             * @description `anew`: the strategy decided all later tasks again; `kept`: they stay as they were recorded.
+             * @enum {string}
+             */
+            later_decisions: "anew" | "kept";
+            /** Looked At */
+            looked_at: number;
+            /** Run Id */
+            run_id: number;
+            /** Scheduler */
+            scheduler: string;
+            /** Tasks */
+            tasks: components["schemas"]["WhatIfTask"][];
+        };
+        /**
          * DecisionAudit
          * @description Why a strategy decided a task as it did: the latest one whose reasons were recorded.
          */
@@ -1843,6 +1909,35 @@ export interface components {
             gpu_fraction: number;
             /** Time */
             time: number;
+        };
+        /**
+         * OtherDecision
+         * @description One other decision and its effect; numbers are null where the task would fail.
+         */
+        OtherDecision: {
+            /** Device */
+            device: string;
+            /** Gpu Fraction */
+            gpu_fraction: number;
+            /**
+             * Latency Change S
+             * @description Below 0 the task itself would have been done sooner.
+             */
+            latency_change_s: number | null;
+            /** Latency S */
+            latency_s: number | null;
+            /** Makespan S */
+            makespan_s: number | null;
+            /**
+             * Others Change S
+             * @description Change of the summed latency of all other tasks.
+             */
+            others_change_s: number | null;
+            /**
+             * Total Change S
+             * @description Change of the summed latency of all tasks.
+             */
+            total_change_s: number | null;
         };
         /**
          * PairedRuns
@@ -2644,6 +2739,50 @@ export interface components {
             simulated_time_s: number;
             /** Tasks */
             tasks: number;
+        };
+        /**
+         * WhatIfAnswer
+         * @description One task with its alternatives.
+         */
+        WhatIfAnswer: {
+            /** Explanation */
+            explanation: string;
+            /** First Task */
+            first_task: number;
+            /** Last Task */
+            last_task: number;
+            /**
+             * Later Decisions
+             * @description `anew`: the strategy decided all later tasks again; `kept`: they stay as they were recorded.
+             * @enum {string}
+             */
+            later_decisions: "anew" | "kept";
+            /** Run Id */
+            run_id: number;
+            /** Scheduler */
+            scheduler: string;
+            task: components["schemas"]["WhatIfTask"];
+        };
+        /**
+         * WhatIfTask
+         * @description A task, what was decided for it, and the effect of every alternative, the best for all tasks first.
+         */
+        WhatIfTask: {
+            /** Alternatives */
+            alternatives: components["schemas"]["OtherDecision"][];
+            /** Device */
+            device: string;
+            /** Gpu Fraction */
+            gpu_fraction: number;
+            /** Latency S */
+            latency_s: number | null;
+            /**
+             * Regret S
+             * @description By how much the best alternative would have shortened all latencies; 0: none.
+             */
+            regret_s: number;
+            /** Task Id */
+            task_id: number;
         };
         /**
          * Window
@@ -4583,6 +4722,97 @@ export interface operations {
             };
         };
     };
+    costliest_api_runs__run_id__costliest_get: {
+        parameters: {
+            query: {
+                /** @description How many decisions. */
+                count?: number;
+                /** @description Among so many tasks with the longest latency. */
+                looked_at?: number;
+                scheduler: string;
+            };
+            header?: never;
+            path: {
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Costliest"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: The present state of the race does not allow this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     snapshot_api_runs__run_id__snapshot_get: {
         parameters: {
             query?: never;
@@ -4605,6 +4835,95 @@ export interface operations {
             };
             /** @description Not Found: There is nothing under this name. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    what_if_api_runs__run_id__what_if_get: {
+        parameters: {
+            query: {
+                scheduler: string;
+                /** @description The task whose decision is changed. */
+                task_id: number;
+            };
+            header?: never;
+            path: {
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhatIfAnswer"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: The present state of the race does not allow this. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5748,6 +6067,7 @@ export const pathsApiHistoryLedgerGetParametersQuerySortValues: ReadonlyArray<Fl
 export const pathsApiStandingsGetParametersQueryWindowValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/standings"]["get"]["parameters"]["query"]["window"]> = ["run", "shift", "latest"];
 export const pathsApiStatsGetParametersQueryWindowAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<paths>["/api/stats"]["get"]["parameters"]["query"]["window"]> = ["shift", "run"];
 export const componentStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Component"]["status"]> = ["ok", "degraded", "down"];
+export const costliestLater_decisionsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Costliest"]["later_decisions"]> = ["anew", "kept"];
 export const driftDemandDeviceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DriftDemand"]["device"]> = ["cpu", "gpu", "all"];
 export const healthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Health"]["status"]> = ["ok", "degraded", "down"];
 export const learningStateKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LearningState"]["kind"]> = ["forest", "agent", "other"];
@@ -5767,4 +6087,5 @@ export const simulationUpdateTypeValues: ReadonlyArray<FlattenedDeepRequired<com
 export const snapshotTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Snapshot"]["type"]> = ["snapshot"];
 export const statsCoversValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Stats"]["covers"]> = ["run", "shift", "latest"];
 export const strategyAuditReason_originValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["StrategyAudit"]["reason_origin"]> = ["at_decision", "now", "none"];
+export const whatIfAnswerLater_decisionsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WhatIfAnswer"]["later_decisions"]> = ["anew", "kept"];
 export const windowNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Window"]["name"]> = ["run", "shift", "latest"];

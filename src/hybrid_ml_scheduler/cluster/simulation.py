@@ -66,6 +66,7 @@ class Simulation:
         self._foreseer = None if self._trains else with_foresight(scheduler)
         self._holder: Holds | None = scheduler if isinstance(scheduler, Holds) else None
         self._held = ReadyTasks()
+        self._woken_s = -math.inf
         self._most_open = math.inf if most_open is None else most_open
         self._newest_id = -1
         self._decided = 0
@@ -180,6 +181,7 @@ class Simulation:
             self._holder = AsksAgain(self.scheduler)
             self._held.hold(HeldTask(task, duration_factor, ready_s, seconds))
             self._held.woken()
+            self._woken_s = ready_s
             return []
         try:
             outcome = self.cluster.place(task, decision, view, duration_factor)
@@ -197,14 +199,20 @@ class Simulation:
         return []
 
     def _wake_s(self) -> float:
-        """When the strategy is to be woken: now if tasks became ready, else when a device comes free."""
+        """When the strategy is to be woken: now if tasks became ready, else when a device comes free.
+
+        That is counted from the last wake, not from now: a task that finishes is observed first, at the very instant
+        at which its device comes free.
+        """
         if self._held.fresh:
             return self.now_s
-        return min((device.free_s for device in self.cluster.devices if device.free_s > self.now_s), default=math.inf)
+        return min(
+            (device.free_s for device in self.cluster.devices if device.free_s > self._woken_s), default=math.inf
+        )
 
     def _dispatch(self, wake_s: float) -> list[Outcome]:
         """Wake the strategy, and place what it commits."""
-        self.now_s = wake_s
+        self.now_s = self._woken_s = wake_s
         if self._trains:
             train_if_due(self.scheduler)
         outcomes = []
@@ -265,6 +273,7 @@ class Simulation:
             "held": self._held.capture(),
             "asks_again": isinstance(self._holder, AsksAgain),
             "newest_id": self._newest_id,
+            "woken_s": self._woken_s,
             "precedence": self._precedence.capture(),
             "cluster": self.cluster.capture(self.now_s),
             "scheduler": memory,
@@ -281,6 +290,7 @@ class Simulation:
         if "held" in state:  # a state from before strategies could hold has none
             self._held.restore(state["held"])
             self._newest_id = state["newest_id"]
+            self._woken_s = state.get("woken_s", self.now_s)
             self._holder = AsksAgain(self.scheduler) if state["asks_again"] else self._holder
         self._precedence.restore(state["precedence"])
         self.cluster.restore(state["cluster"])

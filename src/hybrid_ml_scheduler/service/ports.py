@@ -21,6 +21,7 @@ from hybrid_ml_scheduler.service.wire.live import Snapshot
 from hybrid_ml_scheduler.service.wire.runs import RunCard, RunComparison, RunList, RunPatch, RunRemoved
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
 from hybrid_ml_scheduler.service.wire.tasks import LedgerPage, NewTask, TaskAdvice, TaskAudit
+from hybrid_ml_scheduler.service.wire.what_if import Costliest, WhatIfAnswer
 
 __all__ = [
     "Archive",
@@ -171,6 +172,12 @@ class Runs(Protocol):
 
     async def snapshot(self, run_id: int) -> Snapshot:
         """Return the last that was shown of a run."""
+
+    async def what_if(self, run_id: int, scheduler: str, task_id: int) -> WhatIfAnswer:
+        """Return what every other decision for a task would have done."""
+
+    async def costliest(self, run_id: int, scheduler: str, count: int, looked_at: int) -> Costliest:
+        """Return the decisions of a strategy that cost most."""
 
 
 class Catalog(Protocol):

@@ -8,12 +8,14 @@ from typing import Protocol
 from pydantic import ValidationError
 
 from hybrid_ml_scheduler import storage
+from hybrid_ml_scheduler.service.explain.what_if import costliest_of, what_if_of
 from hybrid_ml_scheduler.service.problems import Conflict, NotFound
 from hybrid_ml_scheduler.service.views.runs import paired_view, run_card
 from hybrid_ml_scheduler.service.views.stored import stored_notifications
 from hybrid_ml_scheduler.service.wire.live import Snapshot
 from hybrid_ml_scheduler.service.wire.runs import RunCard, RunComparison, RunList, RunPatch, RunRemoved
 from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus
+from hybrid_ml_scheduler.service.wire.what_if import Costliest, WhatIfAnswer
 from hybrid_ml_scheduler.storage import RunRecord, Store
 
 __all__ = ["StoredRuns"]
@@ -81,6 +83,14 @@ class StoredRuns:
             raise NotFound(f"What run {run_id} showed last is not kept; its rows are in the ledger and in the trend.")
         rows = await storage.notification_history(self._store, run_id=run_id, limit=_NOTICES)
         return snapshot.model_copy(update={"notifications": stored_notifications(rows[::-1], [], [])})
+
+    async def what_if(self, run_id: int, scheduler: str, task_id: int) -> WhatIfAnswer:
+        """Return what every other decision for a task would have done."""
+        return await what_if_of(self._store, await self._known(run_id), scheduler, task_id)
+
+    async def costliest(self, run_id: int, scheduler: str, count: int, looked_at: int) -> Costliest:
+        """Return the decisions of a strategy that cost most."""
+        return await costliest_of(self._store, await self._known(run_id), scheduler, count, looked_at)
 
     async def _known(self, run_id: int) -> RunRecord:
         run = await storage.get_run(self._store, run_id)

@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.storage.connect.store import Store, open_store, ping
 from hybrid_ml_scheduler.storage.errors import NotOwnerError, ReplayError, StorageError, StoreUnavailableError
 from hybrid_ml_scheduler.storage.read.adaptation import AroundChange, RegretRow, around_change
 from hybrid_ml_scheduler.storage.read.comparison import paired_stretches, run_totals
+from hybrid_ml_scheduler.storage.read.decided import DecidedTask, decided_tasks, devices_free
 from hybrid_ml_scheduler.storage.read.export import EXPORT_TABLES, ExportFormat, ExportTable, export_bytes, export_file
 from hybrid_ml_scheduler.storage.read.history import (
     comparative_history,
@@ -112,6 +113,7 @@ __all__ = [
     "Cleared",
     "Count",
     "DataCounts",
+    "DecidedTask",
     "EventRow",
     "ExportFormat",
     "ExportTable",
@@ -162,8 +164,10 @@ __all__ = [
     "comparative_history",
     "create_run",
     "data_counts",
+    "decided_tasks",
     "describe_run",
     "device_load",
+    "devices_free",
     "event_history",
     "events_since",
     "export_bytes",

@@ -7,8 +7,9 @@ everything else step by step with a strategy that really takes the other decisio
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -24,13 +25,26 @@ from hybrid_ml_scheduler.core import (
     with_rule,
 )
 from hybrid_ml_scheduler.core.decisions import NO_GPU, device_name
-from hybrid_ml_scheduler.core.errors import WorkloadError
+from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
+from hybrid_ml_scheduler.core.holding import Commitment, HeldTasks, HeldView, Holds
+from hybrid_ml_scheduler.core.knowledge import EXACT, Level
 from hybrid_ml_scheduler.core.protocols import BatchRule, Prepares, RuleKind
 from hybrid_ml_scheduler.core.tasks import FloatColumn, Task
-from hybrid_ml_scheduler.physics import Node, PhysicsEstimator, durations
-from hybrid_ml_scheduler.studies.race import run_scheduler
+from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
+from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
+from hybrid_ml_scheduler.studies.race import run_known
 
-__all__ = ["Alternative", "WhatIf", "alternatives_of", "changed_run", "costliest", "row_of", "what_if"]
+__all__ = [
+    "Alternative",
+    "RunToChange",
+    "Runs",
+    "WhatIf",
+    "alternatives_of",
+    "changed_run",
+    "costliest",
+    "row_of",
+    "what_if",
+]
 
 Make = Callable[[], Scheduler]
 Progress = Callable[[int], None]
@@ -61,6 +75,22 @@ class Alternative:
         """The device or the split, in words."""
         return device_name(self.gpu, self.gpu_fraction)
 
+    def to_mapping(self) -> dict[str, Any]:
+        """Plain values; what would fail has no latency."""
+        return {
+            "device": self.device,
+            "gpu_fraction": self.gpu_fraction,
+            "latency_s": _known(self.latency_s),
+            "latency_change_s": _known(self.latency_change_s),
+            "others_change_s": _known(self.others_s),
+            "total_change_s": _known(self.total_change_s),
+            "makespan_s": _known(self.makespan_s),
+        }
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
@@ -82,24 +112,41 @@ class WhatIf:
         """By how much the best alternative would have shortened the summed latency of all tasks; 0 if none would."""
         return max(0.0, -min((one.total_change_s for one in self.alternatives), default=0.0))
 
+    def to_mapping(self) -> dict[str, Any]:
+        """Plain values, as JSON has them."""
+        return {
+            "task_id": self.task_id,
+            "device": self.device,
+            "gpu_fraction": self.gpu_fraction,
+            "latency_s": _known(self.latency_s),
+            "regret_s": self.regret_s,
+            "alternatives": [one.to_mapping() for one in self.alternatives],
+        }
 
-def what_if(
-    make: Make, batch: TaskBatch, node: Node, seed: int, task_id: int, progress: Progress | None = None
-) -> WhatIf:
-    """Every alternative for one task of a run; `make` gives the strategy anew for every simulation."""
-    row = row_of(batch, task_id)
-    runs = _Runs(make, batch, node, seed)
-    return _compared(runs, row, progress)
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RunToChange:
+    """A run that can be simulated again: `make` gives the strategy anew, `free_s` when its devices come free at first.
+
+    Only a compiled run may begin on busy devices.
+    """
+
+    make: Make
+    known: KnownTasks
+    level: Level = EXACT
+    retrain_interval: int = 50
+    free_s: FloatColumn | None = None
 
 
-def costliest(
-    make: Make, batch: TaskBatch, node: Node, seed: int, count: int, looked_at: int, progress: Progress | None = None
-) -> list[WhatIf]:
+def what_if(run: RunToChange, task_id: int, progress: Progress | None = None) -> WhatIf:
+    """Every alternative for one task of a run."""
+    row = row_of(run.known.batch, task_id)
+    return _compared(Runs(run), row, progress)
+
+
+def costliest(run: RunToChange, count: int, looked_at: int, progress: Progress | None = None) -> list[WhatIf]:
     """The decisions that cost most among the tasks with the longest latency; so many of them are looked at."""
-    runs = _Runs(make, batch, node, seed)
-    longest = np.argsort(-np.nan_to_num(runs.base.latency_s, nan=-1.0), kind="stable")[:looked_at]
-    found = [_compared(runs, int(row), progress) for row in longest]
-    return sorted(found, key=lambda one: -one.regret_s)[:count]
+    return Runs(run).costliest(count, looked_at, progress)
 
 
 def row_of(batch: TaskBatch, task_id: int) -> int:
@@ -118,7 +165,7 @@ def alternatives_of(task: Task, node: Node) -> list[Decision]:
     return [Decision(gpu_fraction=0.0, gpu=0), *found]
 
 
-def _compared(runs: _Runs, row: int, progress: Progress | None) -> WhatIf:
+def _compared(runs: Runs, row: int, progress: Progress | None) -> WhatIf:
     base = runs.base
     taken = (float(base.gpu_fraction[row]), int(base.gpu[row]))
     found = []
@@ -152,25 +199,41 @@ def _effect(base: RunColumns, other: RunColumns, row: int, share: float, gpu: in
     )
 
 
-class _Runs:
+class Runs:
     """The run as it was, and the same run with one decision changed, compiled where that is possible."""
 
-    def __init__(self, make: Make, batch: TaskBatch, node: Node, seed: int) -> None:
-        self.batch, self.node = batch, node
-        self._make, self._seed = make, seed
-        self._seconds = durations(batch, node)
-        self._rule = _compiled_rule(make(), batch, node, seed)
+    def __init__(self, run: RunToChange) -> None:
+        self.batch, self.node = run.known.batch, run.known.node
+        self._run = run
+        self._seconds = run.known.told(run.level).seconds
+        self._rule = _compiled_rule(run)
         if self._rule is None:
-            self.base = run_scheduler(make(), batch, node, seed=seed, seconds=self._seconds)
+            if run.free_s is not None:
+                raise PlanError("A run that begins on busy devices can be changed for strategies with a compiled form.")
+            self.base = run_known(run.make(), run.known, run.level, retrain_interval=run.retrain_interval)
         else:
-            self.base = run_batch(batch, node, self._rule, seconds=self._seconds)
+            self.base = run_batch(self.batch, self.node, self._rule, seconds=self._seconds, free_s=self._free_s())
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether changed runs are run in compiled pieces."""
+        return self._rule is not None
+
+    def costliest(self, count: int, looked_at: int, progress: Progress | None = None) -> list[WhatIf]:
+        """The decisions that cost most among so many tasks with the longest latency."""
+        longest = np.argsort(-np.nan_to_num(self.base.latency_s, nan=-1.0), kind="stable")[:looked_at]
+        found = [_compared(self, int(row), progress) for row in longest]
+        return sorted(found, key=lambda one: -one.regret_s)[:count]
+
+    def what_if(self, task_id: int) -> WhatIf:
+        """Every alternative for one task."""
+        return _compared(self, row_of(self.batch, task_id), None)
 
     def changed(self, row: int, decision: Decision) -> RunColumns:
         """The whole run with this decision for this row."""
         if self._rule is None:
-            task_id = int(self.batch.task_id[row])
-            return changed_run(self._make(), self.batch, self.node, self._seed, task_id, decision)
-        free = np.zeros(self.node.num_gpus + 1)
+            return changed_run(self._run, int(self.batch.task_id[row]), decision)
+        free = self._free_s()
         own = BatchRule(
             kind=RuleKind.PRESCRIBED,
             fractions=np.array([decision.gpu_fraction]),
@@ -182,6 +245,10 @@ class _Runs:
             self._piece(slice(row + 1, len(self.batch)), self._rule, free),
         ]
         return RunColumns.joined([piece for piece in pieces if piece is not None])
+
+    def _free_s(self) -> FloatColumn:
+        free_s = self._run.free_s
+        return np.zeros(self.node.num_gpus + 1) if free_s is None else free_s.copy()
 
     def _piece(self, rows: slice, rule: BatchRule, free: FloatColumn, *, sliced: bool = True) -> RunColumns | None:
         if rows.start == rows.stop:
@@ -205,22 +272,23 @@ def _cut(rule: BatchRule, rows: slice) -> BatchRule:
     )
 
 
-def _compiled_rule(scheduler: Scheduler, batch: TaskBatch, node: Node, seed: int) -> BatchRule | None:
+def _compiled_rule(run: RunToChange) -> BatchRule | None:
     """The strategy's rule where the run can be cut into pieces; None where it must be stepped."""
+    batch, scheduler = run.known.batch, run.make()
     ruled = with_rule(scheduler)
-    if ruled is None or batch.has_dependencies or batch.is_noisy:
+    if ruled is None or batch.has_dependencies or batch.is_noisy or run.level != EXACT:
         return None
     if isinstance(scheduler, Prepares):
-        scheduler.prepare(RaceContext(estimator=PhysicsEstimator(node), seed=seed))
+        scheduler.prepare(RaceContext(estimator=PhysicsEstimator(run.known.node), seed=run.known.seed))
     return ruled.rule(batch)
 
 
-def changed_run(
-    scheduler: Scheduler, batch: TaskBatch, node: Node, seed: int, task_id: int, decision: Decision
-) -> RunColumns:
+def changed_run(run: RunToChange, task_id: int, decision: Decision) -> RunColumns:
     """Step a run in which the strategy really takes this decision for this task."""
-    kind = _LearningWith if isinstance(scheduler, Learns) else _With
-    return run_scheduler(kind(scheduler, task_id, decision), batch, node, seed=seed)
+    scheduler = run.make()
+    kind = _HoldingWith if isinstance(scheduler, Holds) else _LearningWith if isinstance(scheduler, Learns) else _With
+    changed = kind(scheduler, task_id, decision)
+    return run_known(changed, run.known, run.level, retrain_interval=run.retrain_interval)
 
 
 class _With:
@@ -248,3 +316,40 @@ class _LearningWith(_With):
         """Hand on what happened."""
         if isinstance(self._inner, Learns):
             self._inner.observe(task, outcome)
+
+
+class _HoldingWith(_LearningWith):
+    """The same for a strategy that holds: the one task is committed as soon as it is ready, the others as it likes."""
+
+    def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterator[Commitment]:
+        """The prescribed commitment first, then the strategy's own, which never sees the one task."""
+        if self._task_id in held:
+            yield Commitment(self._task_id, self._decision)
+        if isinstance(self._inner, Holds):
+            yield from self._inner.dispatch(_Others(held, self._task_id), cluster)
+
+
+class _Others:
+    """The held tasks without one."""
+
+    def __init__(self, held: HeldTasks, without: int) -> None:
+        self._held, self._without = held, without
+
+    @property
+    def fresh(self) -> Sequence[Task]:
+        """Those that became ready since the strategy was last woken."""
+        return [task for task in self._held.fresh if task.task_id != self._without]
+
+    @property
+    def arrived(self) -> Sequence[Task]:
+        """All tasks that arrived since then."""
+        return [task for task in self._held.arrived if task.task_id != self._without]
+
+    def __len__(self) -> int:
+        return len(self._held) - (self._without in self._held)
+
+    def __iter__(self) -> Iterator[Task]:
+        return (task for task in self._held if task.task_id != self._without)
+
+    def __contains__(self, task_id: object) -> bool:
+        return task_id != self._without and task_id in self._held

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from hybrid_ml_scheduler.cluster import Simulation
-from hybrid_ml_scheduler.core import ClusterView, Decision, Scheduler, Task
+from hybrid_ml_scheduler.core import ClusterView, Decision, Outcome, Scheduler, Task
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.holding import Commitment, HeldTasks, HeldView, MayHold
 from hybrid_ml_scheduler.physics import Node
@@ -106,3 +106,16 @@ def test_the_oldest_task_is_committed_when_too_many_came_after_it(strategy: Neve
         simulation.offer(one)
     outcomes += simulation.advance(0.5)
     assert {0, 1, 2} <= {outcome.task_id for outcome in outcomes}
+
+
+class Watcher(OneAtATime):
+    """The same, and told of every task that finishes."""
+
+    def observe(self, task: Task, outcome: Outcome) -> None:
+        self.seen = outcome.task_id
+
+
+def test_a_strategy_that_observes_is_woken_when_a_device_comes_free_all_the_same() -> None:
+    """The task that frees the device is observed first, at that very instant."""
+    tasks = [task(number, 0.1 * number) for number in range(4)]
+    assert run(simulation_of(Watcher()), tasks) == run(simulation_of(OneAtATime()), tasks)

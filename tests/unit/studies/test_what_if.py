@@ -14,17 +14,28 @@ from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.cluster import RunColumns
 from hybrid_ml_scheduler.core import Decision, TaskBatch
 from hybrid_ml_scheduler.core.errors import WorkloadError
+from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, NOMINAL, Level
 from hybrid_ml_scheduler.physics import Gpu, Node
+from hybrid_ml_scheduler.physics.truth import Truth
+from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.schedulers import create
-from hybrid_ml_scheduler.studies.what_if import _Runs, alternatives_of, changed_run, costliest, what_if
+from hybrid_ml_scheduler.studies.what_if import Runs, RunToChange, alternatives_of, changed_run, costliest, what_if
 from hybrid_ml_scheduler.workload import generate, preset
 
 COMPILED = ("round_robin", "random", "greedy", "oracle", "earliest_finish", "gpu_only")
+FORMULA = Truth()
 NODE = Node(gpus=(Gpu(), Gpu(speed=0.5)))
 
 
 def tasks(count: int = 40, **values: object) -> TaskBatch:
     return generate(preset("mixed").with_values({"num_tasks": count, **values}), 7)
+
+
+def to_change(
+    name: str, batch: TaskBatch, node: Node, seed: int, level: Level = EXACT, truth: Truth = FORMULA
+) -> RunToChange:
+    known = KnownTasks(batch=batch, node=node, truth=truth, seed=seed)
+    return RunToChange(make=lambda: create(name), known=known, level=level)
 
 
 def same(one: RunColumns, other: RunColumns) -> bool:
@@ -36,15 +47,17 @@ def same(one: RunColumns, other: RunColumns) -> bool:
 @pytest.mark.parametrize("row", [0, 39])
 def test_a_changed_run_equals_one_in_which_the_decision_was_really_taken(name: str, row: int) -> None:
     batch = tasks()
-    runs = _Runs(lambda: create(name), batch, NODE, 3)
+    run = to_change(name, batch, NODE, 3)
+    runs = Runs(run)
+    assert runs.is_compiled
     for decision in alternatives_of(batch.task(row), NODE)[::3]:
-        stepped = changed_run(create(name), batch, NODE, 3, int(batch.task_id[row]), decision)
+        stepped = changed_run(run, int(batch.task_id[row]), decision)
         assert same(runs.changed(row, decision), stepped)
 
 
 def test_the_decision_that_was_taken_changes_nothing() -> None:
     batch = tasks()
-    runs = _Runs(lambda: create("earliest_finish"), batch, NODE, 0)
+    runs = Runs(to_change("earliest_finish", batch, NODE, 0))
     taken = Decision(gpu_fraction=float(runs.base.gpu_fraction[5]), gpu=max(0, int(runs.base.gpu[5])))
     assert same(runs.changed(5, taken), runs.base)
 
@@ -59,7 +72,7 @@ def test_a_bad_decision_is_regretted_by_the_task_and_by_those_behind_it() -> Non
         gpu_time=[1.0] * 3,
         divisible=[False] * 3,
     )
-    found = what_if(lambda: create("cpu_only"), batch, Node(gpus=(Gpu(),)), 0, 0)
+    found = what_if(to_change("cpu_only", batch, Node(gpus=(Gpu(),)), 0), 0)
     (alternative,) = found.alternatives
     assert (alternative.device, alternative.latency_s) == ("gpu_0", 1.0)
     assert (alternative.latency_change_s, alternative.others_s) == (-9.0, -20.0)
@@ -68,32 +81,54 @@ def test_a_bad_decision_is_regretted_by_the_task_and_by_those_behind_it() -> Non
 
 def test_graphs_noise_and_learners_are_stepped() -> None:
     batch = tasks(25, dependency_probability=0.4, noise_sigma=0.2)
-    found = what_if(lambda: create("earliest_device"), batch, Node(), 1, int(batch.task_id[3]))
+    found = what_if(to_change("earliest_device", batch, Node(), 1), int(batch.task_id[3]))
     assert len(found.alternatives) >= 16
-    learner = what_if(lambda: create("hybrid_ml"), tasks(12), Node(gpus=(Gpu(),)), 1, 4)
+    learner = what_if(to_change("hybrid_ml", tasks(12), Node(gpus=(Gpu(),)), 1), 4)
     assert np.isfinite(learner.regret_s)
+
+
+@pytest.mark.parametrize("name", ["sjf", "min_min", "size_split"])
+def test_a_strategy_that_holds_goes_on_around_the_prescribed_task(name: str) -> None:
+    batch = tasks(30, arrival_rate=40.0)
+    run = to_change(name, batch, NODE, 0)
+    runs = Runs(run)
+    row = int(np.argmax(runs.base.latency_s))
+    found = what_if(run, int(batch.task_id[row]))
+    assert len(found.alternatives) >= 8
+    other = runs.changed(row, Decision(gpu_fraction=1.0, gpu=1))
+    assert (other.gpu[row], other.gpu_fraction[row]) == (1, 1.0)
+    assert np.isfinite(other.finish_s).all()
+
+
+@pytest.mark.parametrize("level", [NOMINAL, LEARNED])
+def test_a_strategy_that_is_not_told_the_truth_is_stepped_with_its_own_belief(level: Level) -> None:
+    batch = tasks(30, kinds=3, noise_sigma=0.1)
+    run = to_change("earliest_finish", batch, NODE, 0, level, Truth(kind_spread=0.5))
+    runs = Runs(run)
+    assert not runs.is_compiled
+    taken = Decision(gpu_fraction=float(runs.base.gpu_fraction[5]), gpu=max(0, int(runs.base.gpu[5])))
+    assert same(runs.changed(5, taken), runs.base)
 
 
 def test_the_costliest_decisions_come_first() -> None:
     batch = tasks(60)
-    found = costliest(lambda: create("random"), batch, NODE, 2, 5, 30)
+    found = costliest(to_change("random", batch, NODE, 2), 5, 30)
     assert [one.regret_s for one in found] == sorted((one.regret_s for one in found), reverse=True)
     assert found[0].regret_s > 0.0
 
 
 def test_all_alternatives_of_a_long_run_take_little_time() -> None:
     batch, node = tasks(10_000), Node()
-    make = lambda: create("earliest_device")  # noqa: E731
-    what_if(make, tasks(10), node, 0, 0)
+    what_if(to_change("earliest_device", tasks(10), node, 0), 0)
     began = time.perf_counter()
     whole = replace(batch, divisible=np.zeros(len(batch), dtype=np.bool_))
-    assert len(what_if(make, whole, node, 0, 5_000).alternatives) == 4
+    assert len(what_if(to_change("earliest_device", whole, node, 0), 5_000).alternatives) == 4
     assert time.perf_counter() - began < 5.0  # under a second on a quiet machine
 
 
 def test_a_task_that_is_not_there_is_refused() -> None:
     with pytest.raises(WorkloadError, match="no task 999 in this run; its tasks are numbered 0 to 39"):
-        what_if(lambda: create("greedy"), tasks(), NODE, 0, 999)
+        what_if(to_change("greedy", tasks(), NODE, 0), 999)
 
 
 def test_the_command_explains_a_plan_and_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

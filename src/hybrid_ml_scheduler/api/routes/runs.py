@@ -9,8 +9,10 @@ from fastapi import APIRouter, Depends, Path, Query
 from hybrid_ml_scheduler.api.dependencies import RunsDep
 from hybrid_ml_scheduler.api.security import require_api_key
 from hybrid_ml_scheduler.service.problems import problem_responses
+from hybrid_ml_scheduler.service.wire.common import StrategyName
 from hybrid_ml_scheduler.service.wire.live import Snapshot
 from hybrid_ml_scheduler.service.wire.runs import RunCard, RunComparison, RunList, RunPatch, RunRemoved
+from hybrid_ml_scheduler.service.wire.what_if import Costliest, WhatIfAnswer
 
 __all__ = ["router"]
 
@@ -51,6 +53,29 @@ async def get_run(runs: RunsDep, run_id: Id) -> RunCard:
 async def snapshot(runs: RunsDep, run_id: Id) -> Snapshot:
     """Return the last that was shown of a run, in the shape of the socket's first message."""
     return await runs.snapshot(run_id)
+
+
+@router.get("/{run_id}/what_if", responses=problem_responses(404, 409, 503))
+async def what_if(
+    runs: RunsDep,
+    run_id: Id,
+    scheduler: StrategyName,
+    task_id: Annotated[int, Query(ge=0, le=2**63 - 1, description="The task whose decision is changed.")],
+) -> WhatIfAnswer:
+    """Return what every other decision for a task would have done to it and to all tasks after it."""
+    return await runs.what_if(run_id, scheduler, task_id)
+
+
+@router.get("/{run_id}/costliest", responses=problem_responses(404, 409, 503))
+async def costliest(
+    runs: RunsDep,
+    run_id: Id,
+    scheduler: StrategyName,
+    count: Annotated[int, Query(ge=1, le=100, description="How many decisions.")] = 10,
+    looked_at: Annotated[int, Query(ge=1, le=500, description="Among so many tasks with the longest latency.")] = 50,
+) -> Costliest:
+    """Return the decisions that cost most in the latest part of a run: what the best alternative would have saved."""
+    return await runs.costliest(run_id, scheduler, count, looked_at)
 
 
 @router.patch("/{run_id}", **_CHANGING)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.core.errors import PlanError
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.plans.plan import Plan
     from hybrid_ml_scheduler.studies.race import Entrant
+    from hybrid_ml_scheduler.studies.what_if import WhatIf
 
 __all__ = ["explain"]
 
@@ -44,7 +45,7 @@ def explain(
     result = {
         "scheduler": entrant.name,
         "seed": chosen,
-        "tasks": [_mapping(one) for one in found],
+        "tasks": [one.to_mapping() for one in found],
         **({} if task is not None else {"looked_at": looked_at}),
     }
     if output is Format.JSON:
@@ -89,49 +90,22 @@ def _entrant(plan: Plan, name: str | None) -> Entrant:
     raise PlanError(f"There is no strategy {name!r} in this run; it has {', '.join(one.name for one in known)}.")
 
 
-def _found(plan: Plan, entrant: Entrant, seed: int, task: int | None, worst: int, looked_at: int) -> list[Any]:
+def _found(plan: Plan, entrant: Entrant, seed: int, task: int | None, worst: int, looked_at: int) -> list[WhatIf]:
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
     from hybrid_ml_scheduler.cli.output.progress import progress_bar
-    from hybrid_ml_scheduler.core.knowledge import EXACT
-    from hybrid_ml_scheduler.studies.what_if import alternatives_of, costliest, row_of, what_if
+    from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
+    from hybrid_ml_scheduler.studies.what_if import RunToChange, alternatives_of, costliest, row_of, what_if
 
-    if entrant.level != EXACT or not plan.hidden.is_the_formula:
-        raise PlanError(f"{entrant.name}: what-if needs a run in which the strategy is told exact durations.")
     batch = plan.tasks(seed)
     if task is not None:
         row_of(batch, task)  # refused before anything is compiled
     say_if_compiling()
     each = len(alternatives_of(batch.task(0)._replace(divisible=True), plan.node))
+    known = KnownTasks(batch=batch, node=plan.node, truth=plan.hidden, seed=seed)
+    interval = plan.retrain_interval
+    changed = RunToChange(make=entrant.make, known=known, level=entrant.level, retrain_interval=interval)
     rows = 1 if task is not None else min(looked_at, len(batch))
     with progress_bar("simulating again", each * rows, unit="runs") as advance:
         if task is not None:
-            return [what_if(entrant.make, batch, plan.node, seed, task, advance)]
-        return costliest(entrant.make, batch, plan.node, seed, worst, looked_at, advance)
-
-
-def _mapping(found: Any) -> dict[str, Any]:
-    """One task as plain values; what would fail has no latency."""
-    import math
-
-    def number(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
-    return {
-        "task_id": found.task_id,
-        "device": found.device,
-        "gpu_fraction": found.gpu_fraction,
-        "latency_s": number(found.latency_s),
-        "regret_s": found.regret_s,
-        "alternatives": [
-            {
-                "device": one.device,
-                "gpu_fraction": one.gpu_fraction,
-                "latency_s": number(one.latency_s),
-                "latency_change_s": number(one.latency_change_s),
-                "others_change_s": number(one.others_s),
-                "total_change_s": number(one.total_change_s),
-                "makespan_s": number(one.makespan_s),
-            }
-            for one in found.alternatives
-        ],
-    }
+            return [what_if(changed, task, advance)]
+        return costliest(changed, worst, looked_at, advance)
