@@ -113,11 +113,12 @@ class Settings(BaseSettings):
     log_dir: Path = Field(default=Path("logs"), alias=_own("LOG_DIR"))
     speed: Annotated[float, Field(ge=0, le=1e6)] = Field(default=10.0, alias=_own("SPEED"))
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] = Field(default=42, alias=_own("SEED"))
-    workload: str = Field(default="mixed", alias=_own("WORKLOAD"))
+    workload: str = Field(default="unknown", alias=_own("WORKLOAD"))
+    knowledge: Literal["exact", "nominal", "learned"] = Field(default="learned", alias=_own("KNOWLEDGE"))
     schedulers: Names = Field(
         default=(
             "round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "rl_split", "oracle",
-            "earliest_finish", "frugal_finish",
+            "earliest_finish", "frugal_finish", "earliest_finish@nominal", "earliest_finish@exact",
         ),
         alias=_own("SCHEDULERS"),
     )  # fmt: skip

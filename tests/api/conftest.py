@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.api.app import create_app
 from hybrid_ml_scheduler.settings import Settings, load_settings
 from tests.api.service import LiveService, service
 
+TOLD_SETTINGS = {"workload": "mixed", "knowledge": "exact"}
 Opener = Callable[..., contextlib.AbstractAsyncContextManager[httpx.AsyncClient]]
 
 
@@ -45,7 +46,7 @@ def application(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opener:
     async def opened(
         client_address: str = "127.0.0.1", new_run: bool = False, **settings: object
     ) -> AsyncIterator[httpx.AsyncClient]:
-        given = {"schedulers": ("greedy",), "autostart": False, **settings}
+        given = {"schedulers": ("greedy",), "autostart": False, **TOLD_SETTINGS, **settings}
         app = create_app(load_settings(tmp_path / "none.env", **given), new_run=new_run)
         async with app.router.lifespan_context(app):
             transport = httpx.ASGITransport(app=app, client=(client_address, 1), raise_app_exceptions=False)

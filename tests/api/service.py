@@ -19,6 +19,8 @@ from tests.services import free_port
 # How long a machine may take for what takes a second: it tells a slow answer from none, and measures nothing.
 PATIENCE_S = 300.0
 CHEAP = "round_robin,random,greedy,oracle"
+# Most tests are about a service, not about learning: nothing is hidden, so that figures can be computed again.
+TOLD = {"HMS_WORKLOAD": "mixed", "HMS_KNOWLEDGE": "exact"}
 _PROGRAM = "from hybrid_ml_scheduler.cli.main import main; main()"
 
 
@@ -30,7 +32,7 @@ class LiveService:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         # Tests begin their runs themselves.
-        usual = {"HMS_SCHEDULERS": CHEAP, "HMS_RATE_LIMIT": "1000000/second", "HMS_AUTOSTART": "false"}
+        usual = {"HMS_SCHEDULERS": CHEAP, "HMS_RATE_LIMIT": "1000000/second", "HMS_AUTOSTART": "false", **TOLD}
         self.environment = {**usual, **(environment or {})}
         self.client = httpx.Client(base_url=self.url, timeout=PATIENCE_S)
         self._process: subprocess.Popen[bytes] | None = None

@@ -164,6 +164,7 @@ def _setup(settings: Settings, new_run: bool) -> RunSetup:
         retrain_interval=settings.retrain_interval,
         workload=WorkloadChoice(source=settings.workload),
         node=Node.uniform(settings.num_gpus),
+        knowledge=settings.knowledge,
         schedulers=settings.schedulers,
     )
     return RunSetup(

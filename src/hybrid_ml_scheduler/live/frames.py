@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.core.knowledge import EXACT, Level
 from hybrid_ml_scheduler.live.windows import WindowName
 
 __all__ = [
@@ -78,6 +79,7 @@ class Status:
     backlog_rows: int
     learning: Mapping[str, Learning] = field(default_factory=dict)
     problem: str | None = None
+    knowledge: Level = EXACT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

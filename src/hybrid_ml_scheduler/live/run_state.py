@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from hybrid_ml_scheduler.core import HmsError, Task
 from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.knowledge import EXACT
 from hybrid_ml_scheduler.core.text import plain_text
 from hybrid_ml_scheduler.live.activations import activation_words, model_key
 from hybrid_ml_scheduler.live.frames import RaceState, Status, idle_frame
@@ -210,4 +211,5 @@ class RunState:
             backlog_rows=self.recorder.backlog + (0 if race is None or self.state == "running" else len(race.rows)),
             learning={} if race is None else race.learners.states(race.tasks_processed),
             problem=self.problem,
+            knowledge=EXACT if course is None else course.knowledge,
         )

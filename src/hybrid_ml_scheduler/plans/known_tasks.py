@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.physics.truth import HiddenFactors, Truth, device_types
 from hybrid_ml_scheduler.workload import WorkloadParameters, generate
 from hybrid_ml_scheduler.workload.nominal import known_beforehand, nominal_sentence
 
-__all__ = ["KnownTasks", "Told", "known_at_load"]
+__all__ = ["KnownTasks", "Told", "known_at_load", "rate_at_load"]
 
 
 class Told(NamedTuple):
@@ -111,11 +111,16 @@ class KnownTasks:
         return tuple(found)
 
 
+def rate_at_load(law: WorkloadParameters, node: Node, load: float, seed: int, *, truth: Truth) -> float:
+    """Tasks a second that are `load` times what the node could sustain of the tasks of this seed in truth."""
+    probe = KnownTasks(batch=generate(law, seed), node=node, truth=truth, seed=seed)
+    return load * capacity(probe.batch, node, probe.true)
+
+
 def known_at_load(
     law: WorkloadParameters, node: Node, load: float, seed: int, *, truth: Truth, forgets: bool = True
 ) -> KnownTasks:
     """Tasks that arrive at `load` times what the node could sustain of these very tasks in truth."""
-    probe = KnownTasks(batch=generate(law, seed), node=node, truth=truth, seed=seed)
-    rate = load * capacity(probe.batch, node, probe.true)
+    rate = rate_at_load(law, node, load, seed, truth=truth)
     batch = generate(law.with_values({"arrival_rate": rate}), seed)
     return KnownTasks(batch=batch, node=node, truth=truth, seed=seed, forgets=forgets)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from hybrid_ml_scheduler.core import Explains, Learns
+from hybrid_ml_scheduler.core.knowledge import EXACT, Level, split_level
 from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.plans.palette import style_of
@@ -26,7 +27,7 @@ from hybrid_ml_scheduler.service.wire.catalog import About, Component, Health, P
 from hybrid_ml_scheduler.storage import Cache, Store, StoreWriter
 from hybrid_ml_scheduler.workload import PRESETS
 
-__all__ = ["LiveCatalog", "preset_cards"]
+__all__ = ["LiveCatalog", "leveled", "preset_cards"]
 
 
 def preset_cards() -> list[Preset]:
@@ -42,6 +43,11 @@ def preset_cards() -> list[Preset]:
         )
         for name, laws in PRESETS.items()
     ]
+
+
+def leveled(label: str, name: str, level: Level) -> str:
+    """A racer's label with what it is told, unless that is the exact durations or stands in its name already."""
+    return label if level == EXACT or split_level(name)[1] else f"{label} ({level})"
 
 
 class LiveCatalog:
@@ -87,10 +93,11 @@ class LiveCatalog:
 
     def _card(self, entry: SchedulerEntry, *, in_race: bool) -> StrategyCard:
         racers = [] if self._arena.race is None else self._arena.race.racers
-        strategy = next((racer.scheduler for racer in racers if racer.name == entry.name), None)
+        racer = next((racer for racer in racers if racer.name == entry.name), None)
+        strategy = None if racer is None else racer.scheduler
         return StrategyCard(
             name=entry.name,
-            label=entry.label,
+            label=entry.label if racer is None else leveled(entry.label, racer.name, racer.level),
             color=style_of(entry.name).colour,
             kind=entry.kind,
             description=entry.summary,

@@ -142,6 +142,7 @@ class LedgerRow(NamedTuple):
     scheduler_name: str
     device: str
     gpu_fraction: float
+    kind: str
     size: float
     compute_intensity: float
     memory_required: float

@@ -25,7 +25,7 @@ __all__ = [
 
 
 class TaskRow(NamedTuple):
-    """One task; `dependencies` is a JSON array of parent ids."""
+    """One task; `dependencies` is a JSON array of parent ids, `kind` the sort of work ("" if unknown)."""
 
     task_id: int
     run_id: int
@@ -34,6 +34,7 @@ class TaskRow(NamedTuple):
     memory_required: float
     arrival_time: float
     dependencies: str = "[]"
+    kind: str = ""
 
 
 class ResultRow(NamedTuple):
@@ -139,6 +140,7 @@ def task_row(run_id: int, task: Task) -> TaskRow:
         task.memory_required,
         task.arrival_time,
         parents,
+        task.kind,
     )
 
 

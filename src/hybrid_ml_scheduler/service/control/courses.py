@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hybrid_ml_scheduler.core.knowledge import EXACT
 from hybrid_ml_scheduler.live.course import Course, Retraining
 from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.plans.known_tasks import rate_at_load
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, plan_from_mapping
 from hybrid_ml_scheduler.schedulers import find, located
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, StartRequest
@@ -15,9 +17,11 @@ from hybrid_ml_scheduler.workload import WorkloadParameters, preset
 
 __all__ = ["RunDefaults", "course_of", "plan_for", "shifted", "stored_plan"]
 
-# The live race tells every strategy the exact durations, so there is nothing about them to learn yet: where a plan does
-# not say otherwise, Hybrid ML shows the classic forest there, whose trees, features and retrainings can be looked at.
-_LIVE_OPTIONS: Mapping[str, Mapping[str, Any]] = {"hybrid_ml": {"mode": "share", "guard": True}}
+# Where strategies are told the exact durations there is nothing about them to learn: unless a plan says otherwise,
+# Hybrid ML shows the classic forest there, as every stored run did before there were levels of knowledge.
+_TOLD_OPTIONS: Mapping[str, Mapping[str, Any]] = {"hybrid_ml": {"mode": "share", "guard": True}}
+_USUAL_LOAD = 0.6  # of what the node could sustain in truth
+_PROBED_TASKS = 5000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +41,30 @@ def plan_for(plan: Plan, request: StartRequest) -> Plan:
         workload = WorkloadChoice(source=request.workload)
     if request.arrival_rate is not None:
         workload = replace(workload, values={**workload.values, "arrival_rate": request.arrival_rate})
+    return _loaded(_asked(plan, request, workload))
+
+
+def _asked(plan: Plan, request: StartRequest, workload: WorkloadChoice) -> Plan:
     schedulers = plan.schedulers if request.schedulers is None else tuple(request.schedulers)
     return plan.with_values(
         seed=request.seed,
         workload=workload,
+        knowledge=request.knowledge,
         node=None if request.num_gpus is None else _resized(plan.node, request.num_gpus),
         schedulers=tuple(map(located, schedulers)),  # the run is continued from whatever folder
         options={located(spec): values for spec, values in plan.options.items()},
     )
+
+
+def _loaded(plan: Plan) -> Plan:
+    """Where durations are hidden and no rate was asked for, tasks arrive at the usual share of the true capacity."""
+    workload = plan.workload
+    if plan.hidden.is_the_formula or not workload.is_preset or "arrival_rate" in workload.values:
+        return plan
+    laws = workload.parameters().with_values({"num_tasks": _PROBED_TASKS})
+    rate = rate_at_load(laws, plan.node, _USUAL_LOAD, plan.seed, truth=plan.hidden)
+    rounded = float(f"{rate:.3g}")
+    return replace(plan, workload=replace(workload, values={**workload.values, "arrival_rate": rounded}))
 
 
 def _resized(node: Node, num_gpus: int) -> Node:
@@ -67,15 +87,20 @@ def course_of(plan: Plan, retraining: Retraining) -> Course:
         preset=plan.workload.source,
         workload=plan.workload.parameters(),
         schedulers=plan.schedulers,
-        options={
-            **plan.options,
-            **{name: {**live, **plan.options.get(name, {})} for name, live in _LIVE_OPTIONS.items()},
-        },
+        options=_options(plan),
         retrain_interval=plan.retrain_interval,
         retraining=retraining,
         knowledge=plan.knowledge,
         truth=plan.hidden,
     )
+
+
+def _options(plan: Plan) -> Mapping[str, Mapping[str, Any]]:
+    """The options of the strategies, with those that are usual where all is told."""
+    if plan.knowledge != EXACT:
+        return plan.options
+    usual = {name: {**told, **plan.options.get(name, {})} for name, told in _TOLD_OPTIONS.items()}
+    return {**plan.options, **usual}
 
 
 def shifted(preset_now: str, laws: WorkloadParameters, patch: SimulationPatch) -> tuple[str, WorkloadParameters]:

@@ -60,8 +60,11 @@ class RunControl(RunStoring):
         async with self._lock:
             if request.new_run or (self._arena.race is None and self._arena.problem is None):
                 await self._begin(request)
-            elif (request.seed, request.schedulers, request.num_gpus) != (None, None, None):
-                raise Conflict("seed, schedulers and num_gpus belong to a new run; ask for it with new_run = true.")
+            elif any(
+                one is not None for one in (request.seed, request.schedulers, request.num_gpus, request.knowledge)
+            ):
+                names = "seed, schedulers, num_gpus and knowledge"
+                raise Conflict(f"{names} belong to a new run; ask for it with new_run = true.")
             else:
                 await self._in_arena(self._arena.refuse_if_halted)
                 patch = SimulationPatch(

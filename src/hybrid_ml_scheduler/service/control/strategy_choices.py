@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.core.knowledge import at_level, split_level
 from hybrid_ml_scheduler.schedulers import SchedulerEntry, available, find
 
 __all__ = ["StrategyChoices"]
@@ -38,8 +39,8 @@ class StrategyChoices:
         return self._registered | self.entries(self._named)
 
     def chosen(self, asked: Sequence[str]) -> list[str]:
-        """Return the strategies that a client asked for, by name or file, as a plan names them."""
-        return [self._spec(one) for one in asked]
+        """Return the strategies that a client asked for, by name or file and at any level, as a plan names them."""
+        return [at_level(self._spec(bare), level) for bare, level in map(split_level, asked)]
 
     def _spec(self, asked: str) -> str:
         if asked in self._registered or asked in self._named:

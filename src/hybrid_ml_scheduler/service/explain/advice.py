@@ -29,6 +29,7 @@ def advice(arena: Arena, asked: NewTask, *, run: bool) -> TaskAdvice:
             memory_required=asked.memory_required,
             arrival_time=race.now_s if asked.arrival_time is None else asked.arrival_time,
             dependencies=tuple(asked.dependencies),
+            kind=asked.kind,
         )
     )
     decisions = {racer.name: _advice(racer, task) for racer in race.racers}

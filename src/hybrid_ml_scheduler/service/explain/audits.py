@@ -65,6 +65,7 @@ def stored_task(found: TaskHistory) -> Task:
         memory_required=found.task.memory_required,
         arrival_time=found.task.arrival_time,
         dependencies=tuple(json.loads(found.task.dependencies)),
+        kind=found.task.kind,
     )
 
 

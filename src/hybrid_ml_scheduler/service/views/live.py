@@ -39,7 +39,11 @@ def moment(seconds: float) -> datetime:
 def task_view(task: Task) -> live.LatestTask:
     """Return a task as viewers see it."""
     return live.LatestTask(
-        id=task.task_id, size=task.size, intensity=task.compute_intensity, memory=task.memory_required
+        id=task.task_id,
+        size=task.size,
+        intensity=task.compute_intensity,
+        memory=task.memory_required,
+        kind=task.kind,
     )
 
 
@@ -84,6 +88,7 @@ def status_view(status: Status) -> SimulationStatus:
         achieved_speed=status.achieved_speed,
         workload=WorkloadState(preset=status.preset, arrival_rate=status.arrival_rate),
         schedulers=list(status.schedulers),
+        knowledge=status.knowledge,
         num_gpus=status.num_gpus,
         retrain_interval=status.retrain_interval,
         retraining=status.retraining,

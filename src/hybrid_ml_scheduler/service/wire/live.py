@@ -36,6 +36,7 @@ class LatestTask(Answer):
     size: float
     intensity: float
     memory: float
+    kind: str = Field(default="", description="The sort of work; empty if unknown.")
 
 
 class LatestResult(Answer):

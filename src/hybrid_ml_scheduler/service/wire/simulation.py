@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from hybrid_ml_scheduler.core.knowledge import EXACT, Level
 from hybrid_ml_scheduler.service.wire.common import Answer, Demand, StrategyChoice
 
 __all__ = ["LearningState", "Shift", "SimulationPatch", "SimulationStatus", "StartRequest", "WorkloadState"]
@@ -40,6 +41,10 @@ class StartRequest(Demand):
     speed: Speed | None = None
     schedulers: Annotated[list[StrategyChoice], Field(min_length=1, max_length=64)] | None = Field(
         default=None, description="The strategies of the new run, as `/api/strategies` names them; only with `new_run`."
+    )
+    knowledge: Level | None = Field(
+        default=None,
+        description="What strategies of the new run are told about durations; only with `new_run`.",
     )
     num_gpus: Annotated[int, Field(ge=1, le=_MOST_GPUS)] | None = Field(
         default=None, description="GPUs of the new run's node, further ones like its first; only with `new_run`."
@@ -114,6 +119,9 @@ class SimulationStatus(Answer):
     achieved_speed: float = Field(description="Tasks per wall second, measured over the last seconds.")
     workload: WorkloadState
     schedulers: list[str]
+    knowledge: Level = Field(
+        default=EXACT, description="What strategies are told about durations, unless their name asks for another level."
+    )
     num_gpus: int
     retrain_interval: int
     retraining: Literal["background", "synchronous"]

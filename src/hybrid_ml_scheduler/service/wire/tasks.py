@@ -35,6 +35,9 @@ class NewTask(Demand):
         default=None, description="Simulated seconds; now when left out, and never before now in the race."
     )
     dependencies: Annotated[list[TaskId], Field(max_length=64)] = Field(default_factory=list)
+    kind: Annotated[str, Field(max_length=120, pattern=r"^[^\x00-\x1f\x7f]*$")] = Field(
+        default="", description="The sort of work, such as the function or the program; empty if unknown."
+    )
 
 
 class TaskFacts(Answer):
@@ -47,6 +50,7 @@ class TaskFacts(Answer):
     memory_required: float
     arrival_time: float
     dependencies: list[int]
+    kind: str = Field(description="The sort of work; empty if unknown.")
 
 
 class Advice(Answer):
@@ -85,6 +89,7 @@ class LedgerRow(Answer):
     scheduler: str
     device: str
     gpu_fraction: float
+    kind: str
     size: float
     compute_intensity: float
     memory_required: float

@@ -38,6 +38,8 @@ __all__ = [
     "training_data",
 ]
 
+NAME_LENGTH = 80  # a name of 64 letters, the mark and a level
+KIND_LENGTH = 120
 # SQLite counts up by itself only for a column declared exactly INTEGER.
 _Id = BigInteger().with_variant(Integer, "sqlite")
 
@@ -75,6 +77,7 @@ tasks = Table(
     Column("memory_required", Double, nullable=False),
     Column("arrival_time", Double, nullable=False),
     Column("dependencies", sa.JSON, nullable=False),
+    Column("kind", String(KIND_LENGTH), nullable=False, server_default=""),
     Index(None, "run_id", "task_id"),
 )
 
@@ -83,7 +86,7 @@ scheduler_results = Table(
     metadata,
     Column("id", _Id, primary_key=True),
     Column("task_id", BigInteger, ForeignKey("tasks.task_id"), nullable=False),
-    Column("scheduler_name", String(64), nullable=False),
+    Column("scheduler_name", String(NAME_LENGTH), nullable=False),
     Column("gpu_fraction", Double, nullable=False),
     Column("device", String(32), nullable=False),
     Column("gpu_id", Integer, nullable=False),
@@ -120,7 +123,7 @@ model_versions = Table(
     "model_versions",
     metadata,
     Column("run_id", BigInteger, ForeignKey("runs.run_id"), primary_key=True),
-    Column("scheduler_name", String(64), primary_key=True),
+    Column("scheduler_name", String(NAME_LENGTH), primary_key=True),
     Column("version", BigInteger, primary_key=True, autoincrement=False),
     Column("boundary", BigInteger, nullable=False),
     Column("created_at", Double, nullable=False, index=True),
@@ -183,7 +186,7 @@ rollups = Table(
     metadata,
     Column("run_id", BigInteger, ForeignKey("runs.run_id"), primary_key=True),
     Column("bucket", BigInteger, primary_key=True, autoincrement=False),
-    Column("scheduler_name", String(64), primary_key=True),
+    Column("scheduler_name", String(NAME_LENGTH), primary_key=True),
     Column("results", BigInteger, nullable=False),
     Column("finished", BigInteger, nullable=False),
     Column("last_arrival", Double, nullable=False),
@@ -216,7 +219,7 @@ run_summaries = Table(
     "run_summaries",
     metadata,
     Column("run_id", BigInteger, ForeignKey("runs.run_id"), primary_key=True),
-    Column("scheduler_name", String(64), primary_key=True),
+    Column("scheduler_name", String(NAME_LENGTH), primary_key=True),
     *_totals_columns(),
 )
 
@@ -226,7 +229,7 @@ stretches = Table(
     "stretches",
     metadata,
     Column("run_id", BigInteger, ForeignKey("runs.run_id"), primary_key=True),
-    Column("scheduler_name", String(64), primary_key=True),
+    Column("scheduler_name", String(NAME_LENGTH), primary_key=True),
     Column("device", String(32), primary_key=True),
     Column("stretch", BigInteger, primary_key=True, autoincrement=False),
     *_totals_columns(),

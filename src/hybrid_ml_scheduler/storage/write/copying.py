@@ -119,7 +119,7 @@ def _template(kinds: tuple[str | tuple[str], ...]) -> tuple[npt.NDArray[Any], tu
 
 def _task_fields(block: TaskBlock) -> list[Field]:
     run_ids = np.full(len(block.task_id), block.run_id, dtype=np.int64)
-    known: dict[str, Field] = {"task_id": block.task_id, "run_id": run_ids, "dependencies": _NO_PARENTS}
+    known: dict[str, Field] = {"task_id": block.task_id, "run_id": run_ids, "dependencies": _NO_PARENTS, "kind": ""}
     return [known[name] if name in known else block.fact(name) for name in TaskRow._fields]
 
 
