@@ -1488,6 +1488,12 @@ export interface components {
             id: number;
             /** Intensity */
             intensity: number;
+            /**
+             * Kind
+             * @description The sort of work; empty if unknown.
+             * @default
+             */
+            kind: string;
             /** Memory */
             memory: number;
             /** Size */
@@ -1603,6 +1609,8 @@ export interface components {
             failed: boolean;
             /** Gpu Fraction */
             gpu_fraction: number;
+            /** Kind */
+            kind: string;
             /** Latency */
             latency: number | null;
             /** Memory Required */
@@ -1788,6 +1796,12 @@ export interface components {
             compute_intensity: number;
             /** Dependencies */
             dependencies?: number[];
+            /**
+             * Kind
+             * @description The sort of work, such as the function or the program; empty if unknown.
+             * @default
+             */
+            kind: string;
             /**
              * Memory Required
              * @description MB that must cross the bus.
@@ -2304,6 +2318,13 @@ export interface components {
              * @description Started and not stopped; also true while paused.
              */
             is_running: boolean;
+            /**
+             * Knowledge
+             * @description What strategies are told about durations, unless their name asks for another level.
+             * @default exact
+             * @enum {string}
+             */
+            knowledge: "exact" | "nominal" | "learned";
             /** Last Task Id */
             last_task_id: number | null;
             /** Learning */
@@ -2464,6 +2485,11 @@ export interface components {
         StartRequest: {
             /** Arrival Rate */
             arrival_rate?: number | null;
+            /**
+             * Knowledge
+             * @description What strategies of the new run are told about durations; only with `new_run`.
+             */
+            knowledge?: ("exact" | "nominal" | "learned") | null;
             /**
              * New Run
              * @description Begin a new run instead of continuing the present one.
@@ -2668,6 +2694,11 @@ export interface components {
             compute_intensity: number;
             /** Dependencies */
             dependencies: number[];
+            /**
+             * Kind
+             * @description The sort of work; empty if unknown.
+             */
+            kind: string;
             /** Memory Required */
             memory_required: number;
             /** Run Id */
@@ -6080,11 +6111,13 @@ export const modelVersionOutcomeValues: ReadonlyArray<FlattenedDeepRequired<comp
 export const notificationLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["level"]> = ["info", "success", "warning", "error"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["type"]> = ["notification"];
 export const pairedValueVerdictValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PairedValue"]["verdict"]> = ["first", "second", "none"];
+export const simulationStatusKnowledgeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["knowledge"]> = ["exact", "nominal", "learned"];
 export const simulationStatusRetrainingValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["retraining"]> = ["background", "synchronous"];
 export const simulationStatusStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["state"]> = ["idle", "running", "paused", "stopped"];
 export const simulationStatusStorageValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["storage"]> = ["ok", "waiting", "down", "refused"];
 export const simulationUpdateTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationUpdate"]["type"]> = ["simulation_update"];
 export const snapshotTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Snapshot"]["type"]> = ["snapshot"];
+export const startRequestKnowledgeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["StartRequest"]["knowledge"]> = ["exact", "nominal", "learned"];
 export const statsCoversValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Stats"]["covers"]> = ["run", "shift", "latest"];
 export const strategyAuditReason_originValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["StrategyAudit"]["reason_origin"]> = ["at_decision", "now", "none"];
 export const whatIfAnswerLater_decisionsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WhatIfAnswer"]["later_decisions"]> = ["anew", "kept"];
