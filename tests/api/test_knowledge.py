@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,14 @@ LEARNERS = "earliest_finish,hybrid_ml,oracle,earliest_finish@nominal,earliest_fi
 
 
 @pytest.fixture(scope="module")
-def unknown(tmp_path_factory: pytest.TempPathFactory) -> LiveService:
+def unknown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
     """A race on the defaults for workload and knowledge."""
     usual = {f"HMS_{name.upper()}": str(DEFAULTS[name].default) for name in ("workload", "knowledge")}
     environment = {**usual, "HMS_SCHEDULERS": LEARNERS, "HMS_SPEED": "0"}
     with service(tmp_path_factory.mktemp("unknown"), environment) as live:
         live.post("/api/simulation/start")
         live.wait(lambda status: status["tasks_processed"] > 300)
-        yield live  # type: ignore[misc]
+        yield live
 
 
 def test_the_default_race_hides_durations_and_names_the_level_of_every_racer(unknown: LiveService) -> None:

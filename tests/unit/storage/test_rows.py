@@ -58,9 +58,17 @@ def test_rows_of_several_strategies_keep_their_names() -> None:
     assert [row.scheduler_name for row in rows] == ["a", "b", "b"]
 
 
-def test_a_task_row_holds_its_parents_as_json() -> None:
-    task = Task(task_id=9, size=10.0, compute_intensity=0.5, memory_required=2.0, arrival_time=1.0, dependencies=(3, 4))
-    assert task_row(7, task) == (9, 7, 10.0, 0.5, 2.0, 1.0, "[3, 4]")
+def test_a_task_row_holds_its_kind_and_its_parents_as_json() -> None:
+    task = Task(
+        task_id=9,
+        size=10.0,
+        compute_intensity=0.5,
+        memory_required=2.0,
+        arrival_time=1.0,
+        dependencies=(3, 4),
+        kind="sort",
+    )
+    assert task_row(7, task) == (9, 7, 10.0, 0.5, 2.0, 1.0, "[3, 4]", "sort")
 
 
 def test_every_row_type_has_exactly_the_columns_of_its_table() -> None:
