@@ -51,17 +51,23 @@ def nodes(draw: st.DrawFn) -> Node:
 
 @st.composite
 def batches(
-    draw: st.DrawFn, *, graphs: bool | None = None, noisy: bool | None = None, max_tasks: int = 12
+    draw: st.DrawFn,
+    *,
+    graphs: bool | None = None,
+    noisy: bool | None = None,
+    max_tasks: int = 12,
+    arrival: st.SearchStrategy[float] = arrivals,
+    memory: st.SearchStrategy[float] = memories,
 ) -> TaskBatch:
     """Any valid batch: ids in no order, children that may arrive before their parents."""
     graphs = draw(st.booleans()) if graphs is None else graphs
     noisy = draw(st.booleans()) if noisy is None else noisy
     with_measured = draw(st.booleans())
     row = st.tuples(
-        arrivals,
+        arrival,
         sizes,
         intensities,
-        memories,
+        memory,
         measured if with_measured else st.just(math.nan),
         measured if with_measured else st.just(math.nan),
         duration_factor if noisy else st.just(1.0),

@@ -122,3 +122,55 @@ class HeldReference(Reference):
 def simulate_held(batch: TaskBatch, node: Node, order: HeldOrder) -> list[Record]:
     """Run the whole batch on the node; one record a task, in the order of the batch."""
     return HeldReference(batch, node, order).run()
+
+
+Orders = Callable[[Task, list[float]], list[float]]
+
+
+class PullReference(HeldReference):
+    """Idle devices take the held task that they like best: GPUs by number, then the CPU."""
+
+    def __init__(self, batch: TaskBatch, node: Node, orders: Orders) -> None:
+        super().__init__(batch, node, HeldOrder(key=lambda task, size_s: 0.0))
+        self.orders = orders
+
+    def dispatch(self, now: float) -> None:
+        idle = [not device.parts() for device in self.devices]
+        for device in [*range(1, len(self.devices)), 0]:
+            if not idle[device] or self.devices[device].parts():
+                continue
+            liked = [(self.liking(i)[device], i) for _, i in self.held if self.liking(i)[device] < math.inf]
+            if liked:
+                _, task_id = min(liked)
+                self.held = [entry for entry in self.held if entry[1] != task_id]
+                self.commit(task_id, 1.0 if device else 0.0, max(device - 1, 0), now)
+
+    def liking(self, task_id: int) -> list[float]:
+        task = self.records[task_id].task
+        on_gpus = [formulas.gpu_s(self.node, task, one, paging=False) for one in self.node.gpus]
+        fails = [formulas.split(self.node, task, 1.0, gpu).failed for gpu in range(len(on_gpus))]
+        seconds = [math.inf if fail else one for one, fail in zip(on_gpus, fails, strict=True)]
+        orders = self.orders(task, [formulas.cpu_s(self.node, task), *seconds])
+        return [orders[0], *(math.inf if fail else order for order, fail in zip(orders[1:], fails, strict=True))]
+
+
+class PlanReference(HeldReference):
+    """Tasks take their turns on the devices that a plan names: task id -> (turn, fraction, gpu)."""
+
+    def __init__(self, batch: TaskBatch, node: Node, plan: dict[int, tuple[int, float, int]]) -> None:
+        super().__init__(batch, node, HeldOrder(key=lambda task, size_s: 0.0))
+        self.plan = plan
+
+    def devices_of(self, task_id: int) -> set[int]:
+        _, fraction, gpu = self.plan[task_id]
+        return ({0} if fraction < 1.0 else set()) | ({gpu + 1} if fraction > 0.0 else set())
+
+    def is_next(self, task_id: int) -> bool:
+        waiting = [i for i in self.plan if self.records[i].decided < 0 and self.plan[i][0] < self.plan[task_id][0]]
+        return not any(self.devices_of(i) & self.devices_of(task_id) for i in waiting)
+
+    def dispatch(self, now: float) -> None:
+        while turn := sorted((self.plan[i][0], i) for _, i in self.held if self.is_next(i)):
+            task_id = turn[0][1]
+            self.held = [entry for entry in self.held if entry[1] != task_id]
+            self.commit(task_id, self.plan[task_id][1], self.plan[task_id][2], now)

@@ -9,9 +9,11 @@ from hybrid_ml_scheduler.cluster.general import Arrivals, Factors, run_general
 from hybrid_ml_scheduler.cluster.holding import HeldTerms, run_held
 from hybrid_ml_scheduler.cluster.kernel import RuleTerms, Written, run_independent, run_shares
 from hybrid_ml_scheduler.cluster.lessons import beliefs_of
+from hybrid_ml_scheduler.cluster.planned import run_planned
+from hybrid_ml_scheduler.cluster.pulling import run_pulled
 from hybrid_ml_scheduler.core.decisions import NO_GPU
 from hybrid_ml_scheduler.core.errors import SchedulerError
-from hybrid_ml_scheduler.core.holding import HeldRule
+from hybrid_ml_scheduler.core.holding import HeldRule, HoldingRule, PlanRule, PullRule
 from hybrid_ml_scheduler.core.protocols import BatchRule, RuleKind
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.validation import parent_rows
@@ -64,24 +66,48 @@ def run_batch(
 def run_held_batch(
     batch: TaskBatch,
     node: Node,
-    rule: HeldRule,
+    rule: HoldingRule,
     *,
     seconds: Durations | None = None,
     into: RunColumns | None = None,
     truth: FloatColumn | None = None,
 ) -> RunColumns:
     """Run every task of the batch by one holding rule; the rest is as for `run_batch`."""
-    _check_held_rule(rule, len(batch), node.num_gpus)
     seconds = durations(batch, node) if seconds is None else seconds
     columns = RunColumns.empty(batch, node) if into is None else into
     ready = columns.ready_s if batch.has_dependencies else np.empty(len(batch))
     arrivals = Arrivals(batch.task_id, batch.arrival_time, np.diff(batch.parent_offsets), *children(batch))
-    limits = np.array(rule.longest or (np.inf,) * (node.num_gpus + 1))
-    depth = max(1, min(rule.depth, len(batch)))
-    terms = HeldTerms(rule.order, rule.size_s, np.array(rule.grid), rule.price, limits, depth, int(rule.pick))
-    factors, noisy = _factors(batch, seconds, truth), batch.is_noisy or truth is not None
-    run_held(terms, arrivals, batch_terms(batch, node, seconds), factors, noisy, ready, _written(columns))
+    factors, tasks, out = _factors(batch, seconds, truth), batch_terms(batch, node, seconds), _written(columns)
+    if isinstance(rule, PlanRule):
+        _check_plan(rule, len(batch), node.num_gpus)
+        done = run_planned(rule.fractions, rule.gpus, np.argsort(rule.turns), arrivals, tasks, factors, ready, out)
+        if done != len(batch):
+            raise SchedulerError("a plan has a task before its parent, or one that does not fit where it is sent.")
+    elif isinstance(rule, PullRule):
+        if rule.orders.shape != (node.num_gpus + 1, len(batch)):
+            raise SchedulerError(f"a pulling rule needs an order of {len(batch)} tasks for each device.")
+        run_pulled(rule.orders, arrivals, tasks, factors, ready, out)
+    else:
+        _check_held_rule(rule, len(batch), node.num_gpus)
+        noisy = batch.is_noisy or truth is not None
+        run_held(_held_terms(rule, node.num_gpus, len(batch)), arrivals, tasks, factors, noisy, ready, out)
     return columns
+
+
+def _held_terms(rule: HeldRule, num_gpus: int, count: int) -> HeldTerms:
+    limits = np.array(rule.longest or (np.inf,) * (num_gpus + 1))
+    depth = max(1, min(rule.depth, count))
+    return HeldTerms(rule.order, rule.size_s, np.array(rule.grid), rule.price, limits, depth, int(rule.pick))
+
+
+def _check_plan(rule: PlanRule, count: int, num_gpus: int) -> None:
+    """Refuse a plan that would lead the compiled code outside its columns."""
+    if not len(rule.fractions) == len(rule.gpus) == len(rule.turns) == count:
+        raise SchedulerError(f"a plan needs a share, a GPU and a turn for each of {count} tasks.")
+    if count and not (rule.fractions.min() >= 0.0 and rule.fractions.max() <= 1.0):
+        raise SchedulerError("a plan has a share outside [0, 1].")
+    if count and not (rule.gpus.min() >= 0 and rule.gpus.max() < num_gpus):
+        raise SchedulerError(f"a plan names a GPU that does not exist on a node of {num_gpus}.")
 
 
 def _check_held_rule(rule: HeldRule, count: int, num_gpus: int) -> None:

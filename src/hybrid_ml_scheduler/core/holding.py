@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from hybrid_ml_scheduler.core.decisions import Decision
 from hybrid_ml_scheduler.core.protocols import ClusterView
-from hybrid_ml_scheduler.core.tasks import FloatColumn, Task, TaskBatch
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task, TaskBatch
 
 __all__ = [
     "MEAN_OVER",
@@ -28,9 +28,12 @@ __all__ = [
     "HeldRule",
     "HeldTasks",
     "HeldView",
+    "HoldingRule",
     "Holds",
     "MayHold",
     "Pick",
+    "PlanRule",
+    "PullRule",
     "soonest_device",
 ]
 
@@ -113,6 +116,10 @@ class BatchSeconds(Protocol):
     def gpu_s(self) -> FloatColumn:
         """On each kind of GPU."""
 
+    @property
+    def gpu_kind(self) -> IntColumn:
+        """The kind of each GPU: its column in `gpu_s`."""
+
 
 class Pick(IntEnum):
     """Which of the looked-at tasks plans next: the first in order, or one by what all of them would plan now."""
@@ -144,11 +151,39 @@ class HeldRule:
     pick: Pick = Pick.IN_ORDER
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PullRule:
+    """A rule by which an idle device takes the held task that it likes best, whole.
+
+    `orders` has one row a device (the CPU first) and one column a task: lower comes first (then the lower id), infinite
+    is never. At every wake the GPUs choose by rising number, then the CPU.
+    """
+
+    orders: FloatColumn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlanRule:
+    """A plan for a whole batch that is known at once: where every task goes, and in which order devices take them.
+
+    A task is committed when it is ready and every task with an earlier `turn` on its devices is committed. Parents have
+    earlier turns than their children.
+    """
+
+    fractions: FloatColumn
+    gpus: IntColumn
+    turns: IntColumn
+
+
+HoldingRule = HeldRule | PullRule | PlanRule
+"""The forms of holding that the compiled code knows."""
+
+
 @runtime_checkable
 class HasHeldRule(Protocol):
     """A holding strategy that has a compiled form."""
 
-    def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HeldRule | None:
+    def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HoldingRule | None:
         """Return the rule that commits the very tasks `dispatch` would commit, at the same moments.
 
         `None` where only `dispatch` can tell.

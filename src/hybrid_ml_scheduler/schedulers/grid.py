@@ -8,10 +8,10 @@ from typing import cast
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import ClusterView, FloatColumn, Task, Terms
+from hybrid_ml_scheduler.core import BatchTerms, ClusterView, FloatColumn, Task, TaskTerms, Terms
 from hybrid_ml_scheduler.core.errors import PlanError
 
-__all__ = ["DEFAULT_STEP", "as_column", "split_grid", "task_terms"]
+__all__ = ["DEFAULT_STEP", "as_batch", "as_column", "split_grid", "task_terms"]
 
 DEFAULT_STEP = 0.05
 
@@ -32,3 +32,18 @@ def task_terms(task: Task, cluster: ClusterView) -> Terms:
 def as_column(values: Sequence[float]) -> FloatColumn:
     """A sequence of numbers as a float column."""
     return np.array(values, dtype=np.float64)
+
+
+def as_batch(terms: Sequence[TaskTerms]) -> BatchTerms:
+    """The terms of several tasks of one node as columns."""
+    first = terms[0]
+    return BatchTerms(
+        np.array([one.cpu_s for one in terms]),
+        np.array([one.gpu_s for one in terms]),
+        np.array([one.paged_s for one in terms]),
+        first.gpu_kind,
+        np.array([one.memory_mb for one in terms]),
+        first.gpu_memory_mb,
+        np.array([one.memory_rule for one in terms], dtype=np.int64),
+        first.serial,
+    )

@@ -91,6 +91,22 @@ _BUILT_IN = (
     _built_in("min_min", "Min-Min", "heuristic", "holding.min_min:MinMin", "holds; what can be done soonest first"),
     _built_in("max_min", "Max-Min", "heuristic", "holding.min_min:MaxMin", "holds; what would be done last first"),
     _built_in("sufferage", "Sufferage", "heuristic", "holding.min_min:Sufferage", "holds; who loses most goes first"),
+    _built_in("c_mu", "c-mu", "heuristic", "holding.c_mu:CMu", "holds; a device takes what is shortest on it"),
+    _built_in(
+        "hetero_prio", "HeteroPrio", "heuristic", "holding.hetero_prio:HeteroPrio", "holds; GPUs take what gains most"
+    ),
+    _built_in(
+        "work_stealing", "Work stealing", "heuristic", "holding.work_stealing:WorkStealing", "holds; idle ones steal"
+    ),
+    _built_in(
+        "lp_classes", "LP classes", "heuristic", "holding.lp_classes:LpClasses", "plans; linear programme, then LPT"
+    ),
+    _built_in("heft", "HEFT", "heuristic", "holding.heft:Heft", "plans by upward rank, into gaps"),
+    _built_in("peft", "PEFT", "heuristic", "holding.peft:Peft", "plans by optimistic cost, into gaps"),
+    _built_in("best_of", "Best of", "heuristic", "holding.best_of:BestOf", "plans by every order, takes the best"),
+    _built_in(
+        "local_search", "Local search", "heuristic", "holding.local_search:LocalSearch", "betters a plan step by step"
+    ),
     _built_in("cpu_only", "CPU only", "baseline", "rules.fixed:CpuOnly", "everything on the CPU"),
     _built_in("gpu_only", "GPU only", "baseline", "rules.fixed:GpuOnly", "everything on the least loaded GPU"),
     _built_in(
