@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import itertools
 import os
 import sys
 import threading
@@ -73,7 +74,7 @@ class HybridExecutor(Executor):
         self._engine: Engine = cluster.engine(workers, self._places, self._ledger, self._options)
         self._engine.connect(self._fetched, self._decide_more)
         self._store = self._opened_store()
-        self._next_id = 0
+        self._ids, self._last_id = itertools.count(), -1
         self._lock = threading.Lock()
         self._started = self._closed = False
         self._pid = os.getpid()
@@ -94,7 +95,12 @@ class HybridExecutor(Executor):
         work = Work(future, fn, args, kwargs)
         future.work = work
         work.task_id = self._new_id()
-        parents = parents_of(args, kwargs) if _may_hold_futures(args, kwargs) else None
+        if _are_plain(args, kwargs):
+            self._described(work)
+            self._engine.prepare(work)
+            self._admit(work)
+            return future
+        parents = parents_of(args, kwargs)
         if not parents:
             self._described(work)
             self._go(work)
@@ -175,7 +181,7 @@ class HybridExecutor(Executor):
     @property
     def next_task_id(self) -> int:
         """The id that the next task will have."""
-        return self._next_id
+        return self._last_id + 1
 
     def now_s(self) -> float:
         """Seconds since the executor was made: the clock of its records."""
@@ -224,14 +230,14 @@ class HybridExecutor(Executor):
                     self._started = True
 
     def _new_id(self) -> int:
-        with self._lock:
-            number = self._next_id
-            self._next_id = number + 1
-            return number
+        number = next(self._ids)  # one step, so that no lock is needed
+        self._last_id = number
+        return number
 
     def _described(self, work: Work) -> None:
         function, args, kwargs = work.function, work.args, work.kwargs
-        work.nbytes = array_bytes(args, kwargs)
+        if args or kwargs:
+            work.nbytes = array_bytes(args, kwargs)
         if type(function) is TaskFunction:
             work.options = function.chosen
             work.kind = function.kind
@@ -262,7 +268,10 @@ class HybridExecutor(Executor):
         problem = tried(self._made_ready, work, entered).error
         if problem is not None:
             self._refused(work, problem, entered)
-            return
+        else:
+            self._admit(work, entered)
+
+    def _admit(self, work: Work, entered: bool = False) -> None:
         try:
             chosen = self._ledger.admit(work, not self._engine.is_own_thread(), entered)
         except SchedulerError as error:
@@ -351,11 +360,12 @@ class HybridExecutor(Executor):
             self._store.save()
 
 
-def _may_hold_futures(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+def _are_plain(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether arguments hold no futures, no arrays, no kept results, and nothing that is hostile to pickle."""
     for value in args:
         if type(value) not in _PLAIN_TYPES:
-            return True
-    return bool(kwargs)
+            return False
+    return not kwargs
 
 
 _PLAIN_TYPES = frozenset({int, float, str, bytes, bool, type(None), complex})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections import Counter, deque
@@ -29,7 +28,7 @@ class Ledger:
         self._ends: deque[tuple[Work, str, float | None, float, bool]] = deque()
         self.unfinished = 0
         self.reserve = Reserve(placer)
-        self.records: deque[TaskRecord] = deque(maxlen=options.history)
+        self._records: deque[tuple[Any, ...]] = deque(maxlen=options.history)
         self.states: Counter[str] = Counter()
         self.measured: Callable[[str, str, float, float], None] | None = None
         self.problem: SchedulerError | None = None
@@ -50,7 +49,8 @@ class Ledger:
             self._come_in(wait)
 
     def _come_in(self, wait: bool) -> None:
-        self._write_down()
+        if self._ends:
+            self._write_down()
         if wait and self.unfinished >= self.options.queue_limit:
             self._wait_for(lambda: self.unfinished < self.options.queue_limit)
         self.unfinished += 1
@@ -63,9 +63,11 @@ class Ledger:
         with self.lock:
             if not entered:
                 self._come_in(wait)
-                work.submitted_s = self.now_s()
+            now_s = time.perf_counter() - self._origin
+            if not entered:
+                work.submitted_s = now_s
             try:
-                chosen = self.reserve.offer(work, self.now_s())
+                chosen = self.reserve.offer(work, now_s)
             except SchedulerError:
                 self._leave()
                 raise
@@ -126,18 +128,18 @@ class Ledger:
             self._leave()
 
     def _write_down(self) -> None:
-        with contextlib.suppress(IndexError):
-            while True:
-                work, state, begun, end, cold = self._ends.popleft()
-                finished_s = end - self._origin
-                if begun is not None:
-                    work.started_s = begun - self._origin
-                self.placer.loads[work.place].remove(work)
-                self.states[state] += 1
-                self.records.append(work.record(self._names[work.place], finished_s, state, cold))
-                if state == "done" and begun is not None:
-                    self._learn(work, end - begun, finished_s, cold)
-                self._leave()
+        ends, origin, loads = self._ends, self._origin, self.placer.loads
+        while ends:  # whoever holds the lock is the only one who takes from it
+            work, state, begun, end, cold = ends.popleft()
+            finished_s = end - origin
+            if begun is not None:
+                work.started_s = begun - origin
+            loads[work.place].remove(work)
+            self.states[state] += 1
+            self._records.append(work.record(self._names[work.place], finished_s, state, cold))
+            if state == "done" and begun is not None:
+                self._learn(work, end - begun, finished_s, cold)
+            self._leave()
 
     def _leave(self) -> None:
         self.unfinished -= 1
@@ -179,4 +181,4 @@ class Ledger:
         """The records of the tasks that ended last, oldest first."""
         with self.lock:
             self._write_down()
-            return list(self.records)
+            return [TaskRecord._make(row) for row in self._records]

@@ -102,7 +102,7 @@ class Placer:
         `waiting_s` is believed work for each place that is not promised to it yet.
         """
         available = self._available(work)
-        if len(available) < 2:
+        if available is _ONLY_CPU or len(available) < 2:
             found = self._durations.estimate(work.kind, CPU, work.size)
             work.predicted_s = 0.0 if found is None else found.seconds
             return _CPU_PLACE
@@ -161,7 +161,9 @@ class Placer:
         """A task ended well after this many seconds; says whether the time was used."""
         device = self._places[work.place].device
         used = self._durations.observe(work.kind, device, work.size, seconds, cold)
-        if work.snapshot is not None and work.fraction >= 1.0:
+        if work.snapshot is None:
+            return used  # nobody was asked, and nobody needs to know
+        if work.fraction >= 1.0:
             self._durations.trials.measured(work.kind, device, seconds)
         if self._learner is not None and work.task is not None and work.fraction >= 1.0:
             with strategy_errors(f"The strategy {self.strategy.name!r} cannot learn about {work.kind}"):

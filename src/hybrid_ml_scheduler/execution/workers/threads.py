@@ -75,8 +75,10 @@ class ThreadEngine:
 
     def prepare(self, work: Work) -> None:
         """Nothing is packed: threads share their memory."""
-        if any(isinstance(value, HeldHere) for value in work.args):
-            work.args = tuple(value.fetch() if isinstance(value, HeldHere) else value for value in work.args)
+        for value in work.args:
+            if type(value) is HeldHere:
+                work.args = tuple(one.fetch() if type(one) is HeldHere else one for one in work.args)
+                return
 
     def wake(self) -> None:
         """Nothing has to be told."""
