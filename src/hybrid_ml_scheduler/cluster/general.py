@@ -60,7 +60,7 @@ def run_general(
     arrivals: Arrivals,
     tasks: BatchTerms,
     factors: Factors,
-    beliefs: Beliefs,
+    beliefs: Beliefs | None,
     noisy: bool,
     ready: FloatColumn,
     out: Written,
@@ -68,22 +68,23 @@ def run_general(
     """Run a whole batch from an idle cluster; `ready` is filled with the moment each task may be decided.
 
     With `beliefs` the strategy decides by what it has learned, which is then never quite the truth (so `noisy`).
+    Without them nothing of that is compiled: whether there are any is known from the type of the argument.
     """
     # Unpacked before the loop: within it, every use of a tuple of arrays would count references to all of them.
     kind, fractions, gpus, by_decision, grid, price = rule
     cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
     identity, arrival, open_parents, child_offsets, child_rows = arrivals
     cpu_factor, gpu_factor = factors
-    task_kind, cells, types, shared, prior = beliefs
     count, devices = ready.shape[0], gpu_kind.shape[0] + 1
     free, believed, backlog = np.zeros(devices), np.zeros(devices), np.zeros(devices - 1)
     heads, tails, chain, table = empty_queues(devices, 2 * count if noisy else 0)
     doomed, heap, decided = np.zeros(count, np.bool_), np.empty(count, np.int64), 0
-    learning = cells.shape[0] > 0
-    told, running, turns = np.ones(types.shape[0]), 0, np.empty(count if learning else 0, np.int64)
-    finishing, gpu_type = np.empty_like(turns), np.empty_like(turns)
-    finish, ratios = np.empty(turns.shape[0]), np.zeros((turns.shape[0], 2))
-    believed_gpu, believed_paged = np.empty(gpu_s.shape[1]), np.empty(paged_s.shape[1])
+    if beliefs is not None:
+        task_kind, cells, types, shared, prior = beliefs
+        told, running, turns = np.ones(types.shape[0]), 0, np.empty(count, np.int64)
+        finishing, gpu_type = np.empty_like(turns), np.empty_like(turns)
+        finish, ratios = np.empty(count), np.zeros((count, 2))
+        believed_gpu, believed_paged = np.empty(gpu_s.shape[1]), np.empty(paged_s.shape[1])
     length = first_ready(arrival, open_parents, identity, ready, heap)
     while length > 0:
         row = pop_ready(heap, length, ready, identity)
@@ -91,7 +92,7 @@ def run_general(
         now = ready[row]
         fraction, gpu, cpu_part, gpu_part, status = 0.0, NO_GPU, 0.0, 0.0, PARENT_FAILED
         cpu_true, gpu_true = 0.0, 0.0
-        if learning:
+        if beliefs is not None:
             running = learn_until(
                 now, finishing, running, finish, turns, task_kind, ratios, gpu_type, cells, types, shared, prior
             )
@@ -113,7 +114,7 @@ def run_general(
                 serial,
             )
             terms = nominal
-            if learning:
+            if beliefs is not None:
                 believe(
                     task_kind[row], cells, types, shared, prior, told, gpu_s[row], paged_s[row], believed_gpu,
                     believed_paged,
@@ -141,11 +142,11 @@ def run_general(
                 gpu = least_backlog(backlog)
             fraction, cpu_part, gpu_part, status = split_on(gpu, wanted, terms)
             cpu_true, gpu_true = cpu_part, gpu_part
-            if learning:
+            if beliefs is not None:
                 _, cpu_true, gpu_true, _ = split_on(gpu, wanted, nominal)
         slower = gpu_factor[row, gpu_kind[gpu]]
         placed = place_parts(now, gpu, cpu_true, gpu_true, cpu_factor[row], slower, serial, free)
-        if learning and status < FAILED:
+        if beliefs is not None and status < FAILED:
             ratios[row, 0] = placed[3] / cpu_true if cpu_true > 0.0 else 0.0
             ratios[row, 1] = placed[4] / gpu_true if gpu_true > 0.0 else 0.0
             finish[row], turns[row], gpu_type[row] = placed[2], decided, 1 + gpu_kind[gpu]

@@ -102,12 +102,14 @@ def run_shares(
     for row in range(arrival.shape[0]):
         now, fraction = arrival[row], fractions[row]
         cpu_part, gpu_part = (1.0 - fraction) * cpu_s[row], fraction * gpu_s[row]
-        device, least = 1, max(free[1] - now, 0.0)
+        device, gpu_free = 1, free[1]  # found with the device: to load it afterwards would wait for the search
+        least = max(gpu_free - now, 0.0)
         for other in range(2, free.shape[0]):
-            backlog = max(free[other] - now, 0.0)
+            other_free = free[other]
+            backlog = max(other_free - now, 0.0)
             if backlog < least:
-                device, least = other, backlog
-        placed = place(now, cpu_free, free[device], cpu_part, gpu_part, 1.0, 1.0, False)
+                device, least, gpu_free = other, backlog, other_free
+        placed = place(now, cpu_free, gpu_free, cpu_part, gpu_part, 1.0, 1.0, False)
         cpu_free = placed[5]
         if gpu_part > 0.0:  # not always: a store that need not be is what this loop would wait for
             free[device] = placed[6]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from hybrid_ml_scheduler.cluster.ready import pop_ready
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
@@ -16,7 +14,7 @@ __all__ = ["Beliefs", "beliefs_of", "believe", "learn_until"]
 
 
 class Beliefs(NamedTuple):
-    """The kind of every task and the state of a duration model; without cells nothing is learned."""
+    """The kind of every task and the state of a duration model."""
 
     kind: IntColumn
     cells: FloatColumn
@@ -25,11 +23,10 @@ class Beliefs(NamedTuple):
     prior: FloatColumn
 
 
-def beliefs_of(kind: IntColumn, model: DurationModel | None) -> Beliefs:
+def beliefs_of(kind: IntColumn, model: DurationModel | None) -> Beliefs | None:
     """What the compiled cluster is told: the model's own arrays, which it changes, or none."""
     if model is None:
-        nothing = np.empty((0, 0))
-        return Beliefs(kind, np.empty((0, 0, 0)), nothing, np.empty(0), np.empty(0))
+        return None
     return Beliefs(kind, model.cells, model.types, model.shared, model.prior)
 
 

@@ -103,6 +103,22 @@ class Simulation:
         """Process every event before this moment; returns the outcomes of the decisions taken."""
         outcomes: list[Outcome] = []
         ready, finishes = self._ready, self._finishes
+        while self._holder is None:
+            ready_s = ready[0][0] if ready else math.inf
+            if finishes and finishes[0][0] <= ready_s:
+                if finishes[0][0] >= before_s:
+                    return outcomes
+                self._observe()
+            elif ready_s >= before_s:
+                return outcomes
+            elif outcome := self._decide():
+                outcomes.append(outcome)
+        return outcomes + self._advance_holding(before_s)
+
+    def _advance_holding(self, before_s: float) -> list[Outcome]:
+        """The same for a strategy that holds, which is woken when a device comes free as well."""
+        outcomes: list[Outcome] = []
+        ready, finishes = self._ready, self._finishes
         while True:
             ready_s = ready[0][0] if ready else math.inf
             finish_s = finishes[0][0] if finishes else math.inf
@@ -112,7 +128,7 @@ class Simulation:
             if finish_s <= ready_s and finish_s <= wake_s:
                 self._observe()
             elif ready_s <= wake_s:
-                outcomes += self._decide() if self._holder is None else self._hold()
+                outcomes += self._hold()
             else:
                 outcomes += self._dispatch(wake_s)
 
@@ -166,14 +182,16 @@ class Simulation:
         if self._learner is not None:
             self._learner.observe(task, outcome)
 
-    def _decide(self) -> list[Outcome]:
+    def _decide(self) -> Outcome | None:
+        """Let the strategy decide the next ready task; nothing comes of it if it says "not yet"."""
         ready_s, _, task, duration_factor, seconds = heapq.heappop(self._ready)
         self.now_s = ready_s
+        cluster = self.cluster
         if seconds is not None:
-            self.cluster.estimator.remember(task, seconds)
-        if self._is_doomed(task):
-            return [self._placed(task, self.cluster.failed(task, ready_s, by_parent=True))]
-        view = self.cluster.view(ready_s)
+            cluster.estimator.remember(task, seconds)
+        if self._precedence.active and self._precedence.is_doomed(task.task_id):
+            return self._placed(task, cluster.failed(task, ready_s, by_parent=True))
+        view = cluster.view(ready_s)
         if self._trains:
             train_if_due(self.scheduler)
         decision: Decision | None = self.scheduler.decide(task, view)
@@ -182,18 +200,18 @@ class Simulation:
             self._held.hold(HeldTask(task, duration_factor, ready_s, seconds))
             self._held.woken()
             self._woken_s = ready_s
-            return []
+            return None
         try:
-            outcome = self.cluster.place(task, decision, view, duration_factor)
+            outcome = cluster.place(task, decision, view, duration_factor)
         except SchedulerError as error:
             raise SchedulerError(f"{self.scheduler.name}: {error}") from None
-        return [self._placed(task, outcome)]
+        return self._placed(task, outcome)
 
     def _hold(self) -> list[Outcome]:
         """Keep a task that is ready for its strategy; one whose parent failed is written off."""
         ready_s, _, task, duration_factor, seconds = heapq.heappop(self._ready)
         self.now_s = ready_s
-        if self._is_doomed(task):
+        if self._precedence.active and self._precedence.is_doomed(task.task_id):
             return [self._placed(task, self.cluster.failed(task, ready_s, by_parent=True))]
         self._held.hold(HeldTask(task, duration_factor, ready_s, seconds))
         return []
@@ -245,14 +263,11 @@ class Simulation:
         self._held_view()  # the strategy's view moves on with what was placed
         return placed
 
-    def _is_doomed(self, task: Task) -> bool:
-        return self._precedence.active and self._precedence.is_doomed(task.task_id)
-
     def _placed(self, task: Task, outcome: Outcome) -> Outcome:
         """Note a placed task: whoever learns sees it finish, and its children may become ready."""
         precedence = self._precedence
         self._decided += 1
-        if not outcome.failed and (self._learner is not None or self.learned is not None):
+        if (self._learner is not None or self.learned is not None) and not outcome.failed:
             lesson = None if self.learned is None else self.learned.lesson(task, outcome)
             heapq.heappush(self._finishes, (outcome.finish_s, self._decided, task, outcome, lesson))
         if precedence.recall != 0:

@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.cluster.devices import Device, QueuedPart
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
 from hybrid_ml_scheduler.cluster.view import BacklogView
 from hybrid_ml_scheduler.core.compiled import uncompiled
-from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome
+from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome, outcome_of
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task
 from hybrid_ml_scheduler.physics import placement
@@ -65,7 +65,7 @@ class Cluster:
     def place(self, task: Task, decision: Decision, view: BacklogView, factor: TruthFactor = 1.0) -> Outcome:
         """Queue the parts of a decided task and return what will come of it; the factor is the truth's."""
         gpu = self.chosen_gpu(task, decision, view)
-        if isinstance(factor, tuple):
+        if type(factor) is tuple:
             cpu_factor, gpu_factor = factor[0], factor[1 + self._gpu_kinds[gpu]]
         else:
             cpu_factor = gpu_factor = factor
@@ -94,11 +94,10 @@ class Cluster:
             gpu = NO_GPU
         execution_s = cpu_s + gpu_s if serial else (cpu_s if cpu_s > gpu_s else gpu_s)
         energy_j, cost_usd = self._tariff.charges(cpu_s, gpu_s, gpu)
-        # By position, in the order of Outcome's fields: by name it would take twice as long.
-        return Outcome(
+        return outcome_of((
             identity, fraction, gpu, task.arrival_time, now, cpu_start, gpu_start, finish,
-            execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory,
-        )  # fmt: skip
+            execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, False,
+        ))  # fmt: skip
 
     @property
     def is_exact(self) -> bool:

@@ -6,7 +6,9 @@ Named tuples rather than frozen dataclasses: one of each is made for every task,
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 __all__ = [
     "CPU_ONLY",
@@ -19,6 +21,8 @@ __all__ = [
     "Outcome",
     "Parts",
     "device_name",
+    "outcome_of",
+    "parts_of",
 ]
 
 NO_GPU = -1
@@ -96,6 +100,11 @@ class Outcome(NamedTuple):
     def device(self) -> str:
         """The device or devices in words."""
         return device_name(self.gpu, self.gpu_fraction)
+
+
+# Records from all their fields in order, without a call into Python: one of each is made for every task.
+parts_of: Callable[[tuple[Any, ...]], Parts] = partial(tuple.__new__, Parts)
+outcome_of: Callable[[tuple[Any, ...]], Outcome] = partial(tuple.__new__, Outcome)
 
 
 def device_name(gpu: int, gpu_fraction: float) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
@@ -51,6 +52,10 @@ class Task(NamedTuple):
         times = tuple((str(name), float(seconds)) for name, seconds in facts.get("gpu_times", ()))
         parents = tuple(facts.get("dependencies", ()))
         return cls(**{**facts, "dependencies": parents, "gpu_times": times})
+
+
+# A task from all its fields in order, without a call into Python.
+_made: Callable[[tuple[Any, ...]], Task] = partial(tuple.__new__, Task)
 
 
 class OptionalColumns(TypedDict, total=False):
@@ -208,7 +213,7 @@ class TaskBatch:
         typed = map(self.times_by_type, range(count)) if self.gpu_types else repeat((), count)
         numbers = (self.divisible.tolist(), self.gpus_required.tolist())
         traits = (kinds, _known(self.deadline), *numbers, typed, self.speedup_factor.tolist())
-        yield from map(Task, *(column.tolist() for column in columns), parents, *measured, *traits)
+        yield from map(_made, zip(*(column.tolist() for column in columns), parents, *measured, *traits, strict=True))
 
     def task(self, row: int) -> Task:
         """Return one row as a task."""

@@ -13,7 +13,8 @@ from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.core.terms import BatchTerms, Terms
-from hybrid_ml_scheduler.physics.formulas import execution_s, resolve
+from hybrid_ml_scheduler.physics.formulas import execution_s, resolve, whole_share
+from hybrid_ml_scheduler.physics.node import WHOLE
 
 __all__ = ["completion_s", "fastest_split", "fastest_splits", "least_backlog", "least_charge", "row_terms", "split_on"]
 
@@ -59,26 +60,57 @@ def completion_s(cpu_part: float, gpu_part: float, cpu_backlog: float, gpu_backl
 @compiled(inline="always")
 def split_on(gpu: int, fraction: float, terms: Terms) -> tuple[float, float, float, int]:
     """What comes of a share on one GPU, as `resolve` gives it: fraction, CPU part, GPU part and status."""
-    cpu_seconds, gpu_seconds, paged_seconds, gpu_kind, memory_mb, gpu_memory_mb, memory_rule, _ = terms
+    rule = terms[6]
+    if rule >= WHOLE:
+        return _parts_on(gpu, whole_share(fraction), rule - WHOLE, terms)
+    return _parts_on(gpu, fraction, rule, terms)
+
+
+@compiled(inline="always")
+def _parts_on(gpu: int, fraction: float, rule: int, terms: Terms) -> tuple[float, float, float, int]:
+    """`split_on` for a share that the task allows, under its memory rule alone: what loops over shares ask."""
+    cpu_seconds, gpu_seconds, paged_seconds, gpu_kind, memory_mb, gpu_memory_mb, _, _ = terms
     kind = gpu_kind[gpu]
     paged = paged_seconds[kind] if paged_seconds.shape[0] > 0 else 0.0
-    return resolve(fraction, cpu_seconds, gpu_seconds[kind], paged, memory_mb, gpu_memory_mb[gpu], memory_rule)
+    return resolve(fraction, cpu_seconds, gpu_seconds[kind], paged, memory_mb, gpu_memory_mb[gpu], rule)
+
+
+@compiled(inline="always")
+def _candidates(terms: Terms, gpu_backlog: FloatColumn) -> tuple[int, int]:
+    """The GPUs to try, from the first up to before the second: all, or of equal GPUs the one with the least backlog.
+
+    On equal GPUs a share takes as long, and behind the least backlog no part ends later than behind another.
+    """
+    gpu_kind, gpu_memory_mb, count = terms[3], terms[5], gpu_backlog.shape[0]
+    for gpu in range(1, count):
+        if gpu_kind[gpu] != gpu_kind[0] or gpu_memory_mb[gpu] != gpu_memory_mb[0]:
+            return 0, count
+    nearest = least_backlog(gpu_backlog)
+    return nearest, nearest + 1
+
+
+@compiled(inline="always")
+def _stride(rule: int, points: int) -> int:
+    """How far apart the shares to try lie in the grid: a task that must not be cut tries its two ends alone."""
+    return max(points - 1, 1) if rule >= WHOLE else 1
 
 
 @compiled()
 def fastest_split(terms: Terms, gpu_backlog: FloatColumn, grid: FloatColumn) -> tuple[float, int]:
     """The fraction of the grid with the least execution time; among equally fast GPUs the least backlog."""
-    serial = terms[7]
+    rule, serial = terms[6], terms[7]
+    first, end = _candidates(terms, gpu_backlog)
     best_time, best_fraction, best_gpu = math.inf, 0.0, -1
-    for point in range(grid.shape[0]):
-        for gpu in range(gpu_backlog.shape[0]):
-            _, cpu_part, gpu_part, status = split_on(gpu, grid[point], terms)
+    for point in range(0, grid.shape[0], _stride(rule, grid.shape[0])):
+        share = whole_share(grid[point]) if rule >= WHOLE else grid[point]
+        for gpu in range(first, end):
+            _, cpu_part, gpu_part, status = _parts_on(gpu, share, rule % WHOLE, terms)
             if status == FAILED:
                 continue
             time = execution_s(cpu_part, gpu_part, serial)
-            closer = best_gpu >= 0 and grid[point] == best_fraction and gpu_backlog[gpu] < gpu_backlog[best_gpu]
+            closer = best_gpu >= 0 and share == best_fraction and gpu_backlog[gpu] < gpu_backlog[best_gpu]
             if time < best_time or (time == best_time and closer):
-                best_time, best_fraction, best_gpu = time, grid[point], gpu
+                best_time, best_fraction, best_gpu = time, share, gpu
     return best_fraction, best_gpu
 
 
@@ -98,17 +130,24 @@ def least_charge(
     terms: Terms, cpu_backlog: float, gpu_backlog: FloatColumn, grid: FloatColumn, price: float
 ) -> tuple[float, int]:
     """The split with the least completion + price x device-seconds; price 0 is the earliest finish."""
-    serial = terms[7]
+    rule, serial = terms[6], terms[7]
+    first, end = _candidates(terms, gpu_backlog)
     best, best_fraction, best_gpu = math.inf, 0.0, -1
-    for point in range(grid.shape[0]):
-        for gpu in range(gpu_backlog.shape[0]):
-            _, cpu_part, gpu_part, status = split_on(gpu, grid[point], terms)
+    for point in range(0, grid.shape[0], _stride(rule, grid.shape[0])):
+        share = whole_share(grid[point]) if rule >= WHOLE else grid[point]
+        for gpu in range(first, end):
+            _, cpu_part, gpu_part, status = _parts_on(gpu, share, rule % WHOLE, terms)
             if status == FAILED:
                 continue
             charge = completion_s(cpu_part, gpu_part, cpu_backlog, gpu_backlog[gpu], serial)
             charge += price * (cpu_part + gpu_part)
             if charge < best:
-                best, best_fraction, best_gpu = charge, grid[point], gpu
-            if grid[point] == 0.0:
+                best, best_fraction, best_gpu = charge, share, gpu
+            if share == 0.0:
                 break  # every GPU is the same to a task that uses none
+    for gpu in range(best_gpu if end - first == 1 else 0):  # an equal GPU with a lower id may be as good
+        _, cpu_part, gpu_part, _ = _parts_on(gpu, best_fraction, rule % WHOLE, terms)
+        charge = completion_s(cpu_part, gpu_part, cpu_backlog, gpu_backlog[gpu], serial)
+        if charge + price * (cpu_part + gpu_part) == best:
+            return best_fraction, gpu
     return best_fraction, best_gpu

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid_ml_scheduler.core.compiled import uncompiled
-from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NO_GPU, Parts
+from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NO_GPU, Parts, parts_of
 from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
 from hybrid_ml_scheduler.core.terms import BatchTerms, TaskTerms
 from hybrid_ml_scheduler.physics import choices, formulas
@@ -21,8 +21,9 @@ __all__ = ["PhysicsEstimator", "TaskSeconds", "TruthFactor"]
 # How many times its durations a task really takes: one number everywhere, or the CPU's and one for each kind of GPU.
 TruthFactor = float | tuple[float, ...]
 
-# The very same function, uncompiled: for one task, crossing into compiled code costs more than its few operations.
+# The very same functions, uncompiled: for one task, crossing into compiled code costs more than their few operations.
 _resolve = uncompiled(formulas.resolve)
+_whole_share = uncompiled(formulas.whole_share)
 
 
 class TaskSeconds(NamedTuple):
@@ -102,7 +103,8 @@ class PhysicsEstimator:
 
     def parts(self, task: Task, gpu_fraction: float, gpu: int) -> Parts:
         """The two parts of a split, after the memory rule."""
-        return self._split(self.seconds(task), task, gpu_fraction, gpu)
+        seconds = self._seconds if task is self._task else self.seconds(task)
+        return self._split(seconds, task, gpu_fraction, gpu)
 
     def true_parts(self, task: Task, gpu_fraction: float, gpu: int) -> Parts:
         """The parts that the truth multiplies: here those that are believed."""
@@ -111,6 +113,8 @@ class PhysicsEstimator:
     def _split(self, seconds: TaskSeconds, task: Task, gpu_fraction: float, gpu: int) -> Parts:
         if gpu_fraction <= 0.0 or gpu == NO_GPU:
             return Parts(0.0, seconds.cpu_s, 0.0, False, False)
+        if not task.divisible:
+            gpu_fraction = _whole_share(gpu_fraction)
         kind = self._kind_list[gpu]
         paged = seconds.paged_s[kind] if seconds.paged_s else 0.0
         fraction, cpu_part, gpu_part, status = _resolve(
@@ -120,9 +124,9 @@ class PhysicsEstimator:
             paged,
             task.memory_required,
             self._memory_list[gpu],
-            self.memory_rule if task.divisible else self.memory_rule + WHOLE,
+            self.memory_rule,
         )
-        return Parts(fraction, cpu_part, gpu_part, status != FITTED, status == FAILED)
+        return parts_of((fraction, cpu_part, gpu_part, status != FITTED, status == FAILED))
 
     def execution_s(self, parts: Parts) -> float:
         """Execution time of the parts as if both devices were free."""

@@ -10,7 +10,7 @@ import math
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NOT_FITTING
 from hybrid_ml_scheduler.core.tasks import FloatColumn
-from hybrid_ml_scheduler.physics.node import WHOLE, MemoryRule, SpeedupLaw
+from hybrid_ml_scheduler.physics.node import MemoryRule, SpeedupLaw
 
 __all__ = [
     "base_s",
@@ -23,6 +23,7 @@ __all__ = [
     "resolve",
     "speedup",
     "type_speed",
+    "whole_share",
 ]
 
 _AMDAHL = int(SpeedupLaw.AMDAHL)
@@ -99,6 +100,12 @@ def paged_gpu_s(gpu_seconds: float, memory_mb: float, bandwidth: float, slowdown
 
 
 @compiled(inline="always")
+def whole_share(fraction: float) -> float:
+    """The share of a task that must not be cut: all of it on the nearer device, on the GPU where both are as near."""
+    return 1.0 if fraction >= 0.5 else 0.0
+
+
+@compiled(inline="always")
 def resolve(
     fraction: float,
     cpu_seconds: float,
@@ -108,13 +115,10 @@ def resolve(
     gpu_memory_mb: float,
     rule: int,
 ) -> tuple[float, float, float, int]:
-    """Round the share of a task that must not be cut, then apply the memory rule.
+    """Apply the memory rule to a share: fraction, CPU part, GPU part and status.
 
-    Returns fraction, CPU part, GPU part and status.
+    A task that must not be cut comes with a share of 0 or 1 (`whole_share`) and with its rule less `WHOLE`.
     """
-    if rule >= WHOLE:
-        rule -= WHOLE
-        fraction = 1.0 if fraction >= 0.5 else 0.0
     if fraction * memory_mb <= gpu_memory_mb:
         return fraction, (1.0 - fraction) * cpu_seconds, fraction * gpu_seconds, FITTED
     if rule == _PAGE:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -245,7 +246,8 @@ def task_seconds(seconds: Durations) -> Iterator[TaskSeconds]:
     paged: Iterator[tuple[float, ...]] = repeat((), len(seconds.cpu_s))
     if seconds.paged_s.size:
         paged = zip(*(column.tolist() for column in seconds.paged_s.T), strict=True)
-    return map(TaskSeconds, seconds.cpu_s.tolist(), gpu, paged)
+    made: Callable[[tuple[Any, ...]], TaskSeconds] = partial(tuple.__new__, TaskSeconds)
+    return map(made, zip(seconds.cpu_s.tolist(), gpu, paged, strict=True))
 
 
 Watcher = Callable[[Entrant, int, TaskBatch, RunColumns], None]
