@@ -65,7 +65,7 @@ class Cluster:
     def place(self, task: Task, decision: Decision, view: BacklogView, factor: TruthFactor = 1.0) -> Outcome:
         """Queue the parts of a decided task and return what will come of it; the factor is the truth's."""
         gpu = self.chosen_gpu(task, decision, view)
-        if type(factor) is tuple:
+        if isinstance(factor, tuple):
             cpu_factor, gpu_factor = factor[0], factor[1 + self._gpu_kinds[gpu]]
         else:
             cpu_factor = gpu_factor = factor
