@@ -25,6 +25,10 @@ export const router = createBrowserRouter([
         lazy: async () => ({ Component: (await import("@/features/tasks/TasksView")).TasksView }),
       },
       {
+        path: "learning",
+        lazy: async () => ({ Component: (await import("@/features/learning/LearningView")).LearningView }),
+      },
+      {
         path: "history",
         lazy: async () => ({ Component: (await import("@/features/history/HistoryView")).HistoryView }),
       },

@@ -1,5 +1,5 @@
 import { CartesianGrid, Line, LineChart, ReferenceLine, Tooltip, XAxis, YAxis } from "recharts";
-import { type Stretch, useZoom, within } from "@/lib/along";
+import { type Stretch, type Unit, useZoom, within } from "@/lib/along";
 import { taskNumber, tidy } from "@/lib/format";
 import { useSize } from "@/lib/useSize";
 import { linearTicks } from "./axes";
@@ -18,13 +18,18 @@ export interface TrendLinesProps {
   /** What the value axis measures. */
   axisTitle: string;
   /** The other axis: its name, how its values are written, and what stands before one under the pointer. */
-  axis?: { title: string; format: (x: number) => string; words: string };
+  axis?: { title: string; format: (x: number) => string; words: string; unit?: Unit };
   /** Draw across missing values: only where each row belongs to one line. */
   connect?: boolean;
   format: (value: number | null | undefined) => string;
 }
 
-const TASKS = { title: "task number", format: (x: number): string => taskNumber(x), words: "from task" };
+const TASKS = {
+  title: "task number",
+  format: (x: number): string => taskNumber(x),
+  words: "from task",
+  unit: "task" as Unit,
+};
 const AXIS = { width: 64, left: 4, right: 14, foot: 38, bottom: 2 } as const;
 const LINE_PX = 14;
 const MOST_LINES = 3;
@@ -95,7 +100,7 @@ export function TrendLines(props: TrendLinesProps) {
     axis = TASKS,
   } = props;
   const [ref, size] = useSize<HTMLDivElement>();
-  const zoom = useZoom(axis.title === TASKS.title ? "task" : "simulated");
+  const zoom = useZoom(axis.unit ?? "simulated");
   const whole: Stretch = [points[0]?.x ?? 0, points.at(-1)?.x ?? 1];
   const [low, high] = within(zoom.stretch, whole);
   const left = AXIS.left + 14 + AXIS.width;

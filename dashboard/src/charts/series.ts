@@ -108,6 +108,8 @@ export function shiftMarkers(shifts: readonly Shift[], endS: number): Marker[] {
   return shifts.map((shift) => ({ x: shift.simulated_time_s - endS, text: shiftLabel(shift) }));
 }
 
+/** What changed, in a few words: a drift says more than the workload that it left alone. */
 export function shiftLabel(shift: Shift): string {
+  if (shift.message.startsWith("Drift")) return "durations drift";
   return `${shift.workload.replaceAll("_", " ")}, ${Number(shift.arrival_rate.toPrecision(3))}/s`;
 }

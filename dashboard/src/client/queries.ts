@@ -6,6 +6,8 @@ import { isMoving } from "@/live/stand";
 import { useLive } from "@/live/store";
 import { ask, ServiceProblem } from "./http";
 import type {
+  Adaptation,
+  Beliefs,
   LedgerPage,
   LoadHistory,
   Models,
@@ -149,6 +151,31 @@ export function useModels(limit: number): UseQueryResult<Models> {
     queryKey: ["models", limit, run],
     queryFn: () => ask<Models>(`/api/models?limit=${limit}${ofRun(run)}`),
     refetchInterval: usePace(5000),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** The run around one of its changes, the last one unless the first task of another is named. */
+export function useAdaptation(change: number | null): UseQueryResult<Adaptation> {
+  const run = useStoredRun();
+  const which = change === null ? "" : `&change=${change}`;
+  return useQuery({
+    queryKey: ["adaptation", change, run],
+    queryFn: () => ask<Adaptation>(`/api/learning/adaptation?tasks=2000${which}${ofRun(run)}`),
+    refetchInterval: usePace(4000),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** What a strategy believed of durations against what happened. */
+export function useBeliefs(scheduler: string | null): UseQueryResult<Beliefs> {
+  const run = useStoredRun();
+  return useQuery({
+    queryKey: ["beliefs", scheduler, run],
+    queryFn: () =>
+      ask<Beliefs>(`/api/learning/beliefs?scheduler=${encodeURIComponent(scheduler ?? "")}${ofRun(run)}`),
+    enabled: scheduler !== null,
+    refetchInterval: usePace(4000),
     placeholderData: keepPreviousData,
   });
 }

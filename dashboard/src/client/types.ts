@@ -3,7 +3,11 @@ import type { components } from "./schema";
 
 type Schemas = components["schemas"];
 
+export type Adaptation = Schemas["Adaptation"];
+export type AdaptedStrategy = Schemas["AdaptedStrategy"];
 export type Advice = Schemas["Advice"];
+export type Beliefs = Schemas["Beliefs"];
+export type BelievedCell = Schemas["BelievedCell"];
 export type Bound = Schemas["Bound"];
 export type Comparison = Schemas["Comparison"];
 export type DecisionAudit = Schemas["DecisionAudit"];

@@ -3,8 +3,8 @@ import { useCallback, useMemo } from "react";
 import { create } from "zustand";
 import { useView } from "./url";
 
-/** What an axis counts: simulated seconds from now, from the beginning of the run, or tasks. Charts of one unit belong together. */
-export type Unit = "around" | "simulated" | "task";
+/** What an axis counts: simulated seconds from now, from the beginning of the run, tasks, or tasks since a change. Charts of one unit belong together. */
+export type Unit = "around" | "simulated" | "task" | "since";
 
 export type Stretch = readonly [number, number];
 

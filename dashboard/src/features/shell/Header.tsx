@@ -10,6 +10,7 @@ const VIEWS = [
   { to: "/strategies", label: "Strategies" },
   { to: "/node", label: "Node" },
   { to: "/tasks", label: "Tasks" },
+  { to: "/learning", label: "Learning" },
   { to: "/history", label: "History" },
   { to: "/runs", label: "Runs" },
 ] as const;

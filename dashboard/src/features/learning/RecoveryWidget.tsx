@@ -1,0 +1,90 @@
+import type { AdaptedStrategy } from "@/client/types";
+import { Answer } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { seconds } from "@/lib/format";
+import { useFaces } from "@/lib/useStrategy";
+import { recoveryText } from "./adapted";
+import { useChange } from "./useChange";
+
+const HEADS = ["Strategy", "Before", "Since", "Worst", "Settled at", "Settled after"];
+
+/** Before, since and at its worst; then what it settled at and when. */
+function cells(one: AdaptedStrategy): string[] {
+  return [
+    seconds(one.before_s),
+    seconds(one.after_s),
+    seconds(one.worst_s),
+    seconds(one.settled_s),
+    recoveryText(one),
+  ];
+}
+
+/** How soon each strategy was settled again after the change. */
+export function RecoveryWidget() {
+  const { answer } = useChange();
+  const face = useFaces();
+  const strategies = answer.data?.strategies ?? [];
+  const table = () => ({
+    columns: ["scheduler", "before_s", "after_s", "worst_s", "settled_s", "recovery_tasks", "recovery_s"],
+    rows: strategies.map((one) => [
+      one.name,
+      one.before_s,
+      one.after_s,
+      one.worst_s,
+      one.settled_s,
+      one.recovery_tasks,
+      one.recovery_s,
+    ]),
+  });
+  return (
+    <Widget
+      title="Recovery after the change"
+      meaning="The same change in figures: the mean loss of a task (its latency above its fastest execution) before the change, since then, and in the worst step. A strategy is settled from the first three steps in a row that are at most a quarter above the mean of its last quarter; one whose last quarter is worse than the one before it is not settled yet."
+      table={table}
+      foot="The strategy that lost least since the change stands first. A rule that never suffered is settled at once; a queue that grows never is."
+    >
+      <Answer
+        data={answer.data}
+        error={answer.error}
+        isEmpty={(found) => found.strategies.length === 0}
+        empty="No change yet"
+      >
+        {(found) => (
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+          <section aria-label="Recovery of every strategy" className="h-full overflow-auto" tabIndex={0}>
+            <table className="figure w-full whitespace-nowrap text-right text-xs [&_td]:pl-2.5 [&_th]:pl-2.5 [&_th:first-child]:pl-0">
+              <thead className="sticky top-0 text-muted" style={{ background: "var(--panel-solid)" }}>
+                <tr>
+                  {HEADS.map((head, i) => (
+                    <th key={head} scope="col" className={`py-1.5 font-medium ${i === 0 ? "text-left" : ""}`}>
+                      {head}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {found.strategies.map((one) => (
+                  <tr key={one.name} className="border-t border-line" data-strategy={one.name}>
+                    <th scope="row" className="py-1.5 text-left font-medium">
+                      <span
+                        aria-hidden="true"
+                        className="mr-2 inline-block size-2 rounded-full"
+                        style={{ background: face(one.name).colour }}
+                      />
+                      {face(one.name).label}
+                    </th>
+                    {cells(one).map((text, i) => (
+                      <td key={HEADS[i + 1]} className={text === "not yet" ? "text-warn" : ""}>
+                        {text}
+                      </td>
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </section>
+        )}
+      </Answer>
+    </Widget>
+  );
+}
