@@ -75,7 +75,7 @@ describe("the live state", () => {
     const notice = MESSAGES.find((message) => message.type === "notification") as ServerMessage;
     const line = MESSAGES.find((message) => message.type === "log") as ServerMessage;
     for (let i = 1; i <= 4000; i += 1) {
-      const recent = [{ id: 1_000_000 + i, size: 100, intensity: 0.5, memory: 10 }];
+      const recent = [{ id: 1_000_000 + i, size: 100, intensity: 0.5, memory: 10, kind: "" }];
       const update = { ...renumbered(last, SNAPSHOT.seq + i, 5000 + i, i / 2), recent_tasks: recent };
       state = hear(state, update, notice, line);
     }

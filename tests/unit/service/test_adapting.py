@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
+from hybrid_ml_scheduler.core import stream
 from hybrid_ml_scheduler.service.explain.adapting import settled_from
 
 
@@ -31,8 +31,13 @@ def test_too_few_steps_say_nothing() -> None:
     assert settled_from(_decaying(steps=8)) is None
 
 
-@pytest.mark.parametrize("place", [0, 3])
-def test_a_step_in_which_nothing_finished_is_not_taken_for_a_good_one(place: int) -> None:
+def test_chance_alone_does_not_unsettle_a_strategy() -> None:
+    noisy = np.exp(stream(1, "adapting").normal(0.0, 0.5, (200, 40)))
+    places = [settled_from(row) for row in noisy]
+    assert sum(place is not None and place <= 5 for place in places) > 170
+
+
+def test_steps_in_which_nothing_finished_are_not_taken_for_good_ones() -> None:
     regret = np.full(40, 0.3)
-    regret[place] = np.nan
-    assert settled_from(regret) == (place + 1 if place < 3 else 0)
+    regret[:4] = np.nan
+    assert settled_from(regret) == 2

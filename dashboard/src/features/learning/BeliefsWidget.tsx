@@ -26,7 +26,7 @@ function Cell({ cell, ends, colour }: CellProps) {
   return (
     <td className="py-1" title={words} data-error={cell.error}>
       <div className="flex items-center gap-2">
-        <svg className="h-4 min-w-16 flex-1" aria-hidden="true">
+        <svg className="h-4 w-0 min-w-16 flex-1" aria-hidden="true">
           <line x1={at(1)} x2={at(1)} y1="0" y2="16" stroke="var(--line)" />
           <line
             x1={at(cell.low)}
@@ -122,10 +122,10 @@ export function BeliefsWidget() {
         {(found) => (
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
           <section aria-label="Beliefs by kind and device" className="h-full overflow-auto" tabIndex={0}>
-            <table className="figure w-full text-xs">
+            <table className="figure w-full min-w-[34rem] table-fixed text-xs">
               <thead className="sticky top-0 z-10 text-muted" style={{ background: "var(--panel-solid)" }}>
                 <tr>
-                  <th scope="col" className="py-1.5 pr-3 text-left font-medium">
+                  <th scope="col" className="w-20 py-1.5 pr-3 text-left font-medium">
                     Kind
                   </th>
                   {found.devices.map((device) => (

@@ -55,7 +55,7 @@ function Row({ one, label, most }: { one: Price; label: string; most: number }) 
 export function PriceWidget() {
   const { rows, key, words } = useWindow();
   const face = useFaces();
-  const ofRun = useLive((s) => (s.update?.status as { knowledge?: Level } | undefined)?.knowledge ?? "exact");
+  const ofRun = useLive((s) => s.update?.status.knowledge ?? "exact");
   const found = prices(rows ?? [], ofRun);
   const most = Math.max(0, ...found.flatMap((one) => Object.values(one.latency)));
   const table = () => ({
@@ -94,7 +94,12 @@ export function PriceWidget() {
         <section aria-label="Price of not knowing" className="h-full overflow-auto" tabIndex={0}>
           <ul className="divide-y divide-line">
             {found.map((one) => (
-              <Row key={one.strategy} one={one} label={face(one.strategy).label} most={most} />
+              <Row
+                key={one.strategy}
+                one={one}
+                label={face(one.strategy).label.replace(/ \((exact|learned|nominal)\)$/, "")}
+                most={most}
+              />
             ))}
           </ul>
         </section>

@@ -39,7 +39,7 @@ export function RecoveryWidget() {
   return (
     <Widget
       title="Recovery after the change"
-      meaning="The same change in figures: the mean loss of a task (its latency above its fastest execution) before the change, since then, and in the worst step. A strategy is settled from the first three steps in a row that are at most a quarter above the mean of its last quarter; one whose last quarter is worse than the one before it is not settled yet."
+      meaning="The same change in figures: the mean loss of a task (its latency above its fastest execution) before the change, since then, and in the worst step. A strategy is settled from the first five steps whose median is at most a quarter above the median of the later half; one whose last two quarters are each a fifth above the quarter before is not settled yet."
       table={table}
       foot="The strategy that lost least since the change stands first. A rule that never suffered is settled at once; a queue that grows never is."
     >

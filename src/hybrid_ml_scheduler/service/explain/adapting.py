@@ -13,9 +13,10 @@ from hybrid_ml_scheduler.storage import AroundChange, EventRow, RegretRow
 
 __all__ = ["adaptation_view", "settled_from"]
 
-# A strategy is settled where three steps in a row are no more than a quarter above what it settles at.
-_STEPS = 3
+# A strategy is settled where the median of five steps is no more than a quarter above what it settles at.
+_STEPS = 5
 _MARGIN = 1.25
+_WORSE = 1.2
 _LEAST_STEPS = 12
 
 
@@ -77,17 +78,18 @@ def _mean(rows: Sequence[RegretRow]) -> float | None:
 def settled_from(regret: FloatColumn) -> int | None:
     """Return the step from which on a strategy is settled; None where it is too early to say, or it is not.
 
-    What it settles at is the mean of the last quarter. Where that is above the quarter before by more than the
-    margin, things are still getting worse.
+    What it settles at is the median of the later half. Where each of the last two quarters is a fifth above the
+    one before it, things are still getting worse. Medians, since one long task among few makes a mean jump.
     """
     known = regret[~np.isnan(regret)]
     if len(known) < _LEAST_STEPS:
         return None
     quarter = len(known) // 4
-    level, before = known[-quarter:].mean(), known[-2 * quarter : -quarter].mean()
-    limit = _MARGIN * level if level > 0.0 else level + abs(level)
-    if level > _MARGIN * before:
+    second, third, last = (np.median(known[len(known) - n * quarter :][:quarter]) for n in (3, 2, 1))
+    if last > _WORSE * max(third, 0.0) and third > _WORSE * max(second, 0.0):
         return None
-    smooth = np.convolve(np.nan_to_num(regret, nan=np.inf), np.full(_STEPS, 1.0 / _STEPS), mode="valid")
-    below = np.flatnonzero(smooth <= limit)
+    level = float(np.median(known[-2 * quarter :]))
+    limit = level + (_MARGIN - 1.0) * abs(level)
+    windows = np.lib.stride_tricks.sliding_window_view(np.nan_to_num(regret, nan=np.inf), _STEPS)
+    below = np.flatnonzero(np.median(windows, axis=1) <= limit)
     return int(below[0]) if len(below) else None
