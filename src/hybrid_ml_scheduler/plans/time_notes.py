@@ -39,7 +39,7 @@ def _words(gpu: Gpu, batch: TaskBatch, node: Node) -> dict[TimeSource, str]:
         TimeSource.MEASURED: "measured on it",
         TimeSource.SCALED_BY_PROFILES: f"scaled from {others} by the ratio of measured profiles",
         TimeSource.SCALED_BY_FIGURES: f"scaled from {others} {published}",
-        TimeSource.TYPE_NOT_NAMED: "measured on a GPU whose type is not named, which this type does not change "
+        TimeSource.TYPE_NOT_NAMED: "given for a GPU whose type is not named, which this type does not change "
         "(--option gpu_type=NAME names it)",
         TimeSource.FROM_CPU_TIME: f"from the CPU time by the speed-up{scaled}",
         TimeSource.FORMULA: f"from size and intensity{scaled}",

@@ -87,7 +87,7 @@ def test_another_type_changes_a_trace_s_times_or_the_notes_say_why_not(path: Pat
     fixed = np.isclose(changed, changed[:, :1]).all(axis=1)
     for name in names:
         (note,) = time_notes(batch, of_type(name))
-        stays = f"{int(fixed.sum()):,} measured on a GPU whose type is not named, which this type does not change"
+        stays = f"{int(fixed.sum()):,} given for a GPU whose type is not named, which this type does not change"
         assert (stays in note) == fixed.any()
     if not np.isnan(batch.gpu_time).all():
         named = load(path, limit=None if "json" in path.name else 200, options={"gpu_type": "v100"})

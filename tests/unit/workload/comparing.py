@@ -38,6 +38,15 @@ def fingerprint(batch: TaskBatch) -> dict[str, bytes | tuple[str, ...]]:
 
 def real_files() -> list[Path]:
     """Public traces that lie beside the repository or where HMS_TRACES points; none in a bare clone."""
+    patterns = ("philly*/*.csv*", "azure_llm*/*.csv*", "alibaba*/*pod*.csv*", "pwa_swf/*.swf*", "wfinstances*/*.json*")
+    return _beside(patterns)
+
+
+def gavel_streams() -> list[Path]:
+    """Public streams of Gavel, whose times are by type of GPU; none in a bare clone."""
+    return _beside(("gavel*/*.trace*",))
+
+
+def _beside(patterns: tuple[str, ...]) -> list[Path]:
     folder = Path(os.environ.get("HMS_TRACES", REPOSITORY.parent / "shared" / "traces"))
-    patterns = ("philly*/*.csv*", "azure_llm*/*.csv*", "alibaba*/*pod*.csv*", "pwa_swf/*.swf*", "wfinstances/*.json*")
     return sorted(file for pattern in patterns for file in folder.glob(pattern))

@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.workload.csv_file import REQUIRED_COLUMNS
 from hybrid_ml_scheduler.workload.table import Table, csv_table
-from hybrid_ml_scheduler.workload.traces import azure_llm, openb, openb_requests, philly, swf, wfformat
+from hybrid_ml_scheduler.workload.traces import azure_llm, gavel, openb, openb_requests, philly, swf, wfformat
 from hybrid_ml_scheduler.workload.traces.options import TraceOptions
 from hybrid_ml_scheduler.workload.traces.records import Records
 
@@ -51,6 +51,7 @@ _ALL = (
     Dialect(name=OWN, about="the product's own CSV", columns=REQUIRED_COLUMNS),
     Dialect(name="swf", about="Standard Workload Format (Parallel Workloads Archive)", read=_from_swf),
     Dialect(name="wfformat", about="WfFormat 1.5 JSON (WfCommons)", read=wfformat.read),
+    Dialect(name="gavel", about="Gavel job stream, with its table of throughputs", read=gavel.read),
     Dialect(
         name="philly",
         about="Microsoft Philly training jobs",
@@ -90,8 +91,12 @@ def detected(path: Path, text: str) -> Dialect:
     """Recognise the dialect from the beginning of the text."""
     begin = text.lstrip()
     if begin[0] in "{[":
+        if gavel.is_table(begin):
+            raise WorkloadError(f"{path}: this is a table of throughputs; name the job stream that lies beside it.")
         return DIALECTS["wfformat"]
     first = begin[:10_000].splitlines()[0]
+    if gavel.is_stream(first):
+        return DIALECTS["gavel"]
     if first[0] == ";" or ("," not in first and _all_numbers(first.split())):
         return DIALECTS["swf"]
     header = {name.strip().strip('"') for name in first.split(",")}

@@ -9,7 +9,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.streams import stream
-from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
+from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.validation import validated
 from hybrid_ml_scheduler.workload import draws
 from hybrid_ml_scheduler.workload.arrival_times import ArrivalChoice, with_arrivals
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["completed", "size_for_times"]
 
 _REFERENCE_SIZE = 1000.0
+_SIZE = "size is what makes the default physics give the CPU time."
 Filled = tuple[FloatColumn, list[Assumption]]
 
 
@@ -50,7 +51,8 @@ def completed(
         gpus=options.gpus,
     )
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what overflows is refused by name below
-        batch = validated(_batch(_first(_without_zeros(records, source), source, limit, part), seed, options), source)
+        fitting = without_wide_gangs(_without_zeros(records, source), source, node)
+        batch = validated(_batch(_first(fitting, source, limit, part), seed, options), source)
         if options.gpu_type is not None:
             batch = with_named_type(batch, options.gpu_type, node)
         found, text = with_arrivals(batch, choice, node)
@@ -63,20 +65,25 @@ def _batch(kept: Records, seed: int, options: TraceOptions) -> TaskBatch:
     intensity, intensity_notes = _intensity(kept, rng)
     memory, memory_notes = _memory(kept, rng, options)
     cpu_s, gpu_s = kept.cpu_s * options.time_scale, kept.gpu_s * options.time_scale
-    half = np.isnan(cpu_s) != np.isnan(gpu_s)
+    typed_s = None if kept.gpu_times is None else kept.gpu_times * options.time_scale
+    fastest_s = gpu_s if typed_s is None else np.fmin(gpu_s, np.fmin.reduce(typed_s, axis=1))
+    half = np.isnan(cpu_s) != np.isnan(fastest_s)
     factor = np.where(half, rng["speedup"].lognormal(0.0, options.speedup_sigma, len(kept)), 1.0)
     notes = (*kept.notes, *intensity_notes, *memory_notes, _time_scale_note(options), _whole_note(options))
     codes = {name: code for code, name in enumerate(dict.fromkeys(["", *kept.kind]))}
     batch = batch_of(
         task_id=kept.task_id,
-        size=size_for_times(cpu_s, gpu_s, factor, intensity),
+        size=size_for_times(cpu_s, fastest_s, factor, intensity),
         compute_intensity=intensity,
         memory_required=memory,
         arrival_time=kept.arrival_s * options.time_scale,
         cpu_time=cpu_s,
         gpu_time=gpu_s,
         speedup_factor=factor,
-        divisible=np.full(len(kept), bool(options.divisible)),
+        gpu_times=typed_s,
+        gpu_types=kept.gpu_types,
+        gpus_required=kept.gpus_required,
+        divisible=_divisible(kept, options),
         kind=None if not kept.kind else [codes[name] for name in kept.kind],
         kind_names=codes,
         requested_time=None if kept.requested_s is None else kept.requested_s * options.time_scale,
@@ -84,7 +91,7 @@ def _batch(kept: Records, seed: int, options: TraceOptions) -> TaskBatch:
         parent_ids=kept.parent_ids,
     )
     spread = f" times a log-normal factor (median 1, sigma {options.speedup_sigma:g})"
-    size = Assumption(name="derived_size", text="size is what makes the default physics give the CPU time.")
+    size = Assumption(name="derived_size", text=_SIZE if typed_s is None else f"{_SIZE[:-1]} of the fastest GPU type.")
     said = (*(str(note) for note in notes), *missing_time_notes(batch, spread), str(size))
     return replace(batch, assumptions=said)
 
@@ -92,6 +99,8 @@ def _batch(kept: Records, seed: int, options: TraceOptions) -> TaskBatch:
 def _without_zeros(records: Records, source: str) -> Records:
     """Leave out tasks whose measured times are all zero; their children inherit their parents."""
     zero = (records.cpu_s == 0.0) | (records.gpu_s == 0.0)
+    if records.gpu_times is not None:
+        zero |= (records.gpu_times == 0.0).any(axis=1)
     if not zero.any():
         return records
     if zero.all():
@@ -113,8 +122,38 @@ def _rows_of(records: Records, rows: IntColumn) -> Records:
         records,
         kind=tuple(records.kind[row] for row in rows.tolist()) if records.kind else (),
         requested_s=None if records.requested_s is None else records.requested_s[rows],
+        gpu_times=None if records.gpu_times is None else records.gpu_times[rows],
+        gpus_required=None if records.gpus_required is None else records.gpus_required[rows],
         **{name: getattr(records, name)[rows] for name in names},
     )
+
+
+def without_wide_gangs(records: Records, source: str, node: Node | None) -> Records:
+    """Leave out tasks that need more GPUs at once than the node has: jobs of a larger cluster, counted and named."""
+    from hybrid_ml_scheduler.physics import Node as AnyNode  # compiled code stands behind it
+
+    most = (AnyNode() if node is None else node).num_gpus
+    if records.gpus_required is None or not (records.gpus_required > most).any():
+        return records
+    kept = np.flatnonzero(records.gpus_required <= most)
+    if len(kept) == 0:
+        raise WorkloadError(f"{source}: every task needs more GPUs at once than the {most} of the node.")
+    if len(records.parent_ids):
+        raise WorkloadError(f"{source}: tasks that wait for each other need more GPUs than the {most} of the node.")
+    wide = records.gpus_required[records.gpus_required > most]
+    text = (
+        f"{len(wide):,} of {len(records):,} tasks need more than the node's {most} GPUs at once (up to {wide.max()}) "
+        "and are left out; --gpus takes more of them."
+    )
+    offsets = np.zeros(len(kept) + 1, dtype=np.int64)
+    note = Assumption(name="wide_gangs", text=text)
+    return replace(_rows_of(records, kept), parent_offsets=offsets, notes=(*records.notes, note))
+
+
+def _divisible(records: Records, options: TraceOptions) -> BoolColumn:
+    """Whether each task may be cut: as asked, but never one that needs several GPUs at once."""
+    asked = np.full(len(records), bool(options.divisible))
+    return asked if records.gpus_required is None else asked & (records.gpus_required == 1)
 
 
 class _Streams:

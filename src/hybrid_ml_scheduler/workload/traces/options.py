@@ -12,8 +12,8 @@ from hybrid_ml_scheduler.core.nearest import nearest_hint
 
 __all__ = ["TraceOptions"]
 
-_MAY_BE_NONE = frozenset({"arrival_scale", "target_load", "gpus", "start_s", "gpu_type"})
-_TEXTS = frozenset({"gpu_type"})
+_MAY_BE_NONE = frozenset({"arrival_scale", "target_load", "gpus", "start_s", "gpu_type", "throughputs"})
+_TEXTS = frozenset({"gpu_type", "throughputs"})
 _MAY_BE_ZERO = frozenset(
     {"speedup_sigma", "memory_low_mb", "mb_per_token", "memory_fraction", "start_s", "lifetime_sigma", "divisible"}
 )
@@ -28,7 +28,7 @@ class TraceOptions:
     node unless given) busy for that share of the time. `speedup_sigma` spreads the guessed CPU-to-GPU ratios,
     `memory_low_mb` and `memory_high_mb` bound guessed memory. The next seven belong to single dialects (Azure LLM,
     openb, openb_requests). `gpu_type` names the type of GPU on which the file's GPU times were measured. Tasks of
-    a trace are indivisible unless `divisible` is 1.
+    a trace are indivisible unless `divisible` is 1. `throughputs` is the file of Gavel's measured steps per second.
     """
 
     time_scale: float = 1.0
@@ -47,6 +47,7 @@ class TraceOptions:
     lifetime_sigma: float = 1.5
     gpu_type: str | None = None
     divisible: float = 0.0
+    throughputs: str | None = None
 
     def __post_init__(self) -> None:
         for item in fields(self):

@@ -34,6 +34,7 @@ class Records:
     """Columns of a trace in file order; `mode` says which hump of intensity a task belongs to, if anything does.
 
     `kind` says what sort of work a task is ("" = the file does not say), `requested_s` what its user asked for.
+    `gpu_times` are seconds by type of GPU (a column for each of `gpu_types`), `gpus_required` how many GPUs at once.
     `target_load` is the dialect's default for traces whose cluster was larger than a node.
     """
 
@@ -50,6 +51,9 @@ class Records:
     kind: tuple[str, ...] = field(default=())
     requested_s: FloatColumn | None = field(default=None)
     target_load: float | None = field(default=None)
+    gpu_times: FloatColumn | None = field(default=None)
+    gpu_types: tuple[str, ...] = field(default=())
+    gpus_required: IntColumn | None = field(default=None)
 
     def __len__(self) -> int:
         return len(self.task_id)
