@@ -16,9 +16,9 @@ from hybrid_ml_scheduler.core import stream
 from hybrid_ml_scheduler.storage import (
     FACTS,
     NUMBERS,
-    LedgerMark,
     LedgerQuery,
     LedgerSort,
+    Order,
     ResultColumns,
     RowBatch,
     Store,
@@ -40,7 +40,7 @@ SCHEDULERS = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracl
 TASKS, QUICK_TASKS = 1_000_000, 4_000
 BLOCK = 5_000
 ASKED, QUICK_ASKED = 60, 4
-SORTS: tuple[LedgerSort, ...] = ("task_id", "latency", "actual_time", "energy_consumption", "size", "gpu_fraction")
+SORTS: tuple[LedgerSort, ...] = ("task_id", "latency", "time", "energy", "size", "gpu_fraction")
 PROMISED_MS = 300.0
 
 
@@ -99,21 +99,15 @@ def queries(tasks: int) -> dict[str, Callable[[Store, int], Awaitable[Any]]]:
     """What is asked; the number varies sort, order and filter from one time to the next."""
 
     def page(number: int, **more: Any) -> LedgerQuery:
-        return LedgerQuery(
-            limit=50, sort=SORTS[number % len(SORTS)], descending=number % 4 < 2, run_id=1 + number % 2, **more
-        )
+        order: Order = "desc" if number % 4 < 2 else "asc"
+        return LedgerQuery(limit=50, sort=SORTS[number % len(SORTS)], order=order, run_id=1 + number % 2, **more)
 
     def strategy(number: int) -> str:
         return SCHEDULERS[number // 3 % len(SCHEDULERS)]
 
     async def following(store: Store, number: int) -> None:
         first = await ledger(store, page(number, scheduler=strategy(number)))
-        row = first.rows[-1]
-        mark = LedgerMark(getattr(row, first_sort(number)), row.task_id, row.scheduler_name)
-        await ledger(store, page(number, scheduler=strategy(number), after=mark))
-
-    def first_sort(number: int) -> str:
-        return SORTS[number % len(SORTS)]
+        await ledger(store, page(number, scheduler=strategy(number), after=first.next))
 
     return {
         "page, one strategy": lambda store, n: ledger(store, page(n, scheduler=strategy(n))),

@@ -1053,9 +1053,13 @@ export interface components {
             /**
              * Scope
              * @description One sentence that says what the bound covers.
+             * @default No task has run yet, so nothing is proven.
              */
             scope: string;
-            /** Tasks */
+            /**
+             * Tasks
+             * @default 0
+             */
             tasks: number;
         };
         ClientMessage: components["schemas"]["Focus"];
@@ -1102,7 +1106,7 @@ export interface components {
         ComparativeTask: {
             /** Results */
             results: {
-                [key: string]: components["schemas"]["Result"];
+                [key: string]: components["schemas"]["LatestResult"];
             };
             task: components["schemas"]["TaskFacts"];
         };
@@ -1461,7 +1465,7 @@ export interface components {
         };
         /**
          * LatestResult
-         * @description What came of the latest task on one strategy; times are null when it failed or has not finished.
+         * @description What came of a task on one strategy; times are null when it failed or has not finished.
          */
         LatestResult: {
             /** Cost */
@@ -1582,8 +1586,11 @@ export interface components {
             previous: string | null;
             /** Rows */
             rows: components["schemas"]["LedgerRow"][];
-            /** Sort */
-            sort: string;
+            /**
+             * Sort
+             * @enum {string}
+             */
+            sort: "task_id" | "scheduler" | "device" | "gpu_fraction" | "size" | "compute_intensity" | "memory_required" | "arrival_time" | "time" | "latency" | "wait" | "energy" | "cost";
             /**
              * Total
              * @description All stored rows that match the filters.
@@ -2099,26 +2106,6 @@ export interface components {
              * @default about:blank
              */
             type: string;
-        };
-        /**
-         * Result
-         * @description One strategy's outcome of a task; times are null when it failed.
-         */
-        Result: {
-            /** Cost */
-            cost: number | null;
-            /** Device */
-            device: string;
-            /** Energy */
-            energy: number | null;
-            /** Gpu Fraction */
-            gpu_fraction: number;
-            /** Latency */
-            latency: number | null;
-            /** Time */
-            time: number | null;
-            /** Wait */
-            wait: number | null;
         };
         /**
          * RunCard
@@ -2743,7 +2730,7 @@ export interface components {
         };
         /**
          * TrendPoint
-         * @description The means over a stretch of tasks.
+         * @description The means of every strategy over a stretch of tasks.
          */
         TrendPoint: {
             /** Avg Cost */
@@ -3322,7 +3309,7 @@ export interface operations {
         parameters: {
             query?: {
                 format?: "csv" | "parquet";
-                table?: "history" | "tasks" | "scheduler_results" | "training_data" | "model_versions" | "runs" | "notifications";
+                table?: "history" | "tasks" | "scheduler_results" | "training_data" | "model_versions" | "runs" | "notifications" | "events";
             };
             header?: never;
             path?: never;
@@ -6092,7 +6079,7 @@ type ReadonlyArray<T> = [
     unknown[]
 ] ? Readonly<Exclude<T, undefined>> : Readonly<Exclude<T, undefined>[]>;
 export const pathsApiHistoryExportGetParametersQueryFormatValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/history/export"]["get"]["parameters"]["query"]["format"]> = ["csv", "parquet"];
-export const pathsApiHistoryExportGetParametersQueryTableValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/history/export"]["get"]["parameters"]["query"]["table"]> = ["history", "tasks", "scheduler_results", "training_data", "model_versions", "runs", "notifications"];
+export const pathsApiHistoryExportGetParametersQueryTableValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/history/export"]["get"]["parameters"]["query"]["table"]> = ["history", "tasks", "scheduler_results", "training_data", "model_versions", "runs", "notifications", "events"];
 export const pathsApiHistoryLedgerGetParametersQueryOrderValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/history/ledger"]["get"]["parameters"]["query"]["order"]> = ["asc", "desc"];
 export const pathsApiHistoryLedgerGetParametersQuerySortValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/history/ledger"]["get"]["parameters"]["query"]["sort"]> = ["task_id", "scheduler", "device", "gpu_fraction", "size", "compute_intensity", "memory_required", "arrival_time", "time", "latency", "wait", "energy", "cost"];
 export const pathsApiStandingsGetParametersQueryWindowValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/standings"]["get"]["parameters"]["query"]["window"]> = ["run", "shift", "latest"];
@@ -6103,6 +6090,7 @@ export const driftDemandDeviceValues: ReadonlyArray<FlattenedDeepRequired<compon
 export const healthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Health"]["status"]> = ["ok", "degraded", "down"];
 export const learningStateKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LearningState"]["kind"]> = ["forest", "agent", "other"];
 export const ledgerPageOrderValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LedgerPage"]["order"]> = ["asc", "desc"];
+export const ledgerPageSortValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LedgerPage"]["sort"]> = ["task_id", "scheduler", "device", "gpu_fraction", "size", "compute_intensity", "memory_required", "arrival_time", "time", "latency", "wait", "energy", "cost"];
 export const logLineLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LogLine"]["level"]> = ["debug", "info", "warning", "error"];
 export const logLineTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LogLine"]["type"]> = ["log"];
 export const metricValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Metric"]> = ["time", "latency", "energy", "cost"];

@@ -60,7 +60,10 @@ def unpacked(blob: bytes | bytearray) -> Mapping[str, Any]:
     if not blob.startswith(_MAGIC) or blob[len(_MAGIC) : _HEAD_BYTES] != digest:
         raise StorageError("The stored checkpoint is damaged; start a new run.")
     structure, *arrays = _pieces(body)
-    content = pickle.loads(structure, buffers=map(bytearray, arrays))  # copies, which may be written to
+    try:
+        content = pickle.loads(structure, buffers=map(bytearray, arrays))  # copies, which may be written to
+    except (AttributeError, ImportError) as error:  # a class that has another name today
+        raise StorageError("The stored checkpoint is of another version of this program; start a new run.") from error
     if content["version"] != __version__:
         raise StorageError(
             f"The stored checkpoint is of version {content['version']}, this is {__version__}; start a new run."

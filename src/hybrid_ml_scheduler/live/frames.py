@@ -1,26 +1,29 @@
-"""What a viewer sees of the race at one moment, as plain records."""
+"""What a viewer sees of the race at one moment; the wire sends these records as they are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.core.knowledge import EXACT, Level
 from hybrid_ml_scheduler.live.windows import WindowName
+from hybrid_ml_scheduler.plans.wire import ALWAYS_PRESENT, Moment
 
 __all__ = [
-    "Audit",
-    "BoundState",
-    "DeviceState",
+    "Bound",
+    "Comparison",
+    "DecisionAudit",
+    "DeviceLoad",
     "Frame",
-    "Learning",
-    "Mark",
+    "LatestResult",
+    "LearningState",
     "RaceState",
-    "Standing",
+    "Shift",
     "Status",
-    "Trace",
     "Window",
 ]
 
@@ -28,30 +31,34 @@ RaceState = Literal["idle", "running", "paused", "stopped"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """A shift of the workload."""
+class Shift:
+    """A change of the workload while running: a marker on every chart over time."""
 
-    task_id: int
+    task_id: Annotated[int, Field(description="The first task of the changed stream.")]
     tasks_processed: int
     simulated_time_s: float
-    at: float
+    at: Moment
     workload: str
     arrival_rate: float
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learning:
-    """How a learning strategy is getting on."""
+class LearningState:
+    """How a learning strategy is getting on, and how often it really learns."""
+
+    __pydantic_config__ = ALWAYS_PRESENT
 
     kind: Literal["forest", "agent", "other"]
-    updates: int
-    tasks_per_update: float | None
-    coalesced: int
+    updates: Annotated[int, Field(description="Retrainings of the forest, or gradient steps of the agent.")]
+    tasks_per_update: Annotated[float | None, Field(description="Tasks of this run divided by updates.")]
+    coalesced: Annotated[
+        int, Field(description="Retrainings that were merged into a newer one because the race was faster.")
+    ]
     is_training: bool
-    refused: int = 0
+    refused: Annotated[int, Field(description="Retrained models that were worse than the present one.")] = 0
     samples: int | None = None
-    error: float | None = None
+    error: Annotated[float | None, Field(description="Mean absolute error of the forest in its latest fit.")] = None
     loss: float | None = None
     epsilon: float | None = None
     last_update_task: int | None = None
@@ -77,67 +84,79 @@ class Status:
     retraining: Literal["background", "synchronous"]
     storage: Literal["ok", "waiting", "down", "refused"]
     backlog_rows: int
-    learning: Mapping[str, Learning] = field(default_factory=dict)
+    learning: Mapping[str, LearningState] = field(default_factory=dict)
     problem: str | None = None
     knowledge: Level = EXACT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """One strategy's totals over one window."""
+class Comparison:
+    """One strategy's standing over one window; every figure is of that window."""
 
     name: str
-    tasks: int
+    tasks: Annotated[int, Field(description="Tasks with an outcome.")]
     avg_time: float | None
     avg_latency: float | None
     avg_wait: float | None
     avg_energy: float | None
     avg_cost: float | None
-    p95_latency: float | None
-    total_time: float
+    p95_latency: Annotated[float | None, Field(description="Exact up to 1,000 tasks, else within 0.5 %.")]
+    total_time: Annotated[float, Field(description="Sum of execution times.")]
     total_energy: float
     total_cost: float
     device_seconds: float
-    cpu_load: float | None
-    gpu_load: float | None
-    makespan: float
-    makespan_gap: float | None
-    time_gap: float | None
-    efficiency: float | None
+    cpu_load: Annotated[
+        float | None,
+        Field(description="Seconds of work given to the CPU in each simulated second; above 1 its queue grows."),
+    ]
+    gpu_load: Annotated[float | None, Field(description="The same for one GPU, as the mean over all of them.")]
+    makespan: Annotated[float, Field(description="The last finish, counted from the beginning of the window.")]
+    makespan_gap: Annotated[
+        float | None,
+        Field(
+            description="makespan / proven bound - 1, over the scope of `bound`; null for other windows than the run."
+        ),
+    ]
+    time_gap: Annotated[
+        float | None,
+        Field(description="Sum of execution times / proven bound - 1; null for other windows than the run."),
+    ]
+    efficiency: Annotated[float | None, Field(description="Oracle's execution time / this strategy's; 1 = the oracle.")]
     avg_gpu_fraction: float | None
-    decisions: Mapping[str, int]
+    decisions: Annotated[Mapping[str, int], Field(description="How many tasks went to `cpu`, `gpu` and `split`.")]
     oom_count: int
     failed: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Every strategy over the same tasks; no figure in it is of another window."""
+    """Every strategy over the same tasks: the whole run, those since the last shift, or the latest 1,000."""
 
     name: WindowName
     first_task_id: int | None
     last_task_id: int | None
-    tasks: int
-    begin_s: float
+    tasks: Annotated[int, Field(description="Tasks that entered the race.")]
+    begin_s: Annotated[float, Field(description="Simulated time at which the window begins.")]
     end_s: float
-    standings: tuple[Standing, ...]
+    comparison: tuple[Comparison, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceState:
-    """How busy one device is."""
+class DeviceLoad:
+    """How busy a device is."""
 
-    utilization: float
-    run_utilization: float
-    queue_length: int
-    backlog_s: float
+    __pydantic_config__ = ALWAYS_PRESENT
+
+    utilization: Annotated[float, Field(description="Busy share of the last 60 simulated seconds, 0 to 1.")]
+    run_utilization: Annotated[float, Field(description="Busy share of the whole run.")]
+    queue_length: Annotated[int, Field(description="Parts waiting or running.")]
+    backlog_s: Annotated[float, Field(description="Seconds until it is free, as estimated.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
-    """The outcome of a strategy's latest decision; times are None when it failed."""
+class LatestResult:
+    """What came of a task on one strategy; times are null when it failed or has not finished."""
 
-    task_id: int
     time: float | None
     energy: float | None
     cost: float | None
@@ -148,8 +167,8 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
-    """Why a strategy decided a task as it did."""
+class DecisionAudit:
+    """Why a strategy decided a task as it did: the latest one whose reasons were recorded."""
 
     scheduler: str
     task_id: int
@@ -161,15 +180,19 @@ class Audit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoundState:
+class Bound:
     """What no strategy can beat, and for which tasks that is proven."""
 
+    __pydantic_config__ = ALWAYS_PRESENT
+
     makespan_s: float | None = None
-    execution_s: float | None = None
+    execution_s: Annotated[float | None, Field(description="Least possible sum of execution times.")] = None
     tasks: int = 0
     first_task_id: int | None = None
     last_task_id: int | None = None
-    scope: str = "No task has run yet, so nothing is proven."
+    scope: Annotated[str, Field(description="One sentence that says what the bound covers.")] = (
+        "No task has run yet, so nothing is proven."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,12 +203,12 @@ class Frame:
     status: Status
     task: Task | None
     recent_tasks: tuple[Task, ...]
-    latest: Mapping[str, Trace]
+    latest: Mapping[str, LatestResult]
     windows: Mapping[WindowName, Window]
-    clusters: Mapping[str, Mapping[str, DeviceState]]
-    audits: Mapping[str, Audit]
-    bound: BoundState
-    marks: tuple[Mark, ...]
+    clusters: Mapping[str, Mapping[str, DeviceLoad]]
+    audits: Mapping[str, DecisionAudit]
+    bound: Bound
+    marks: tuple[Shift, ...]
 
 
 def idle_frame(at: float) -> Frame:
@@ -217,6 +240,6 @@ def idle_frame(at: float) -> Frame:
         windows={},
         clusters={},
         audits={},
-        bound=BoundState(),
+        bound=Bound(),
         marks=(),
     )

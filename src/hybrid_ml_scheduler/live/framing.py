@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 
 from hybrid_ml_scheduler.core import Outcome, Task
-from hybrid_ml_scheduler.live.frames import Audit, DeviceState, Frame, Standing, Status, Trace, Window
+from hybrid_ml_scheduler.live.frames import Comparison, DecisionAudit, DeviceLoad, Frame, LatestResult, Status, Window
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.live.windows import Span
 
-__all__ = ["Framer", "trace"]
+__all__ = ["Framer", "latest_result"]
 
 _PROOF_EVERY_S = 2.0
 _TASKS_SHOWN = 20
@@ -22,10 +22,9 @@ def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def trace(outcome: Outcome) -> Trace:
+def latest_result(outcome: Outcome) -> LatestResult:
     """Return an outcome with the names of the wire; what is not a number is None."""
-    return Trace(
-        task_id=outcome.task_id,
+    return LatestResult(
         time=_known(outcome.execution_s),
         energy=_known(outcome.energy_j),
         cost=_known(outcome.cost_usd),
@@ -56,7 +55,7 @@ class Framer:
             status=status,
             task=race.recent[-1] if race.recent else None,
             recent_tasks=self._new_tasks(),
-            latest={racer.name: trace(racer.latest) for racer in racers if racer.latest is not None},
+            latest={racer.name: latest_result(racer.latest) for racer in racers if racer.latest is not None},
             windows={span.name: self._window(span) for span in race.windows.spans()},
             clusters={racer.name: self._devices(racer) for racer in racers},
             audits={
@@ -71,7 +70,7 @@ class Framer:
         self._shown_up_to = self._race.next_task_id
         return tuple(fresh[-_TASKS_SHOWN:])
 
-    def _devices(self, racer: Racer) -> Mapping[str, DeviceState]:
+    def _devices(self, racer: Racer) -> Mapping[str, DeviceLoad]:
         return racer.devices(self._race.now_s)
 
     def _prove(self, at: float) -> None:
@@ -95,15 +94,15 @@ class Framer:
             tasks=span.tasks,
             begin_s=span.begin_s,
             end_s=span.end_s,
-            standings=tuple(self._standing(racer, span) for racer in self._race.racers),
+            comparison=tuple(self._standing(racer, span) for racer in self._race.racers),
         )
 
-    def _standing(self, racer: Racer, span: Span) -> Standing:
+    def _standing(self, racer: Racer, span: Span) -> Comparison:
         """Return one strategy's figures over a window; the bounds are proven for the whole run, so only it has gaps."""
         total, length_s = racer.tally.over(span), span.end_s - span.begin_s
         mean_s, oracle_s = total.mean(total.time_s), span.oracle_s / max(1, span.tasks)
         gaps = self._gaps.get(racer.name, _NO_GAPS) if span.name == "run" else _NO_GAPS
-        return Standing(
+        return Comparison(
             name=racer.name,
             tasks=total.tasks,
             avg_time=mean_s,
@@ -128,10 +127,10 @@ class Framer:
             failed=total.failed,
         )
 
-    def _audit(self, racer: Racer, outcome: Outcome) -> Audit:
+    def _audit(self, racer: Racer, outcome: Outcome) -> DecisionAudit:
         reasons = racer.reasons if racer.reasons_of == outcome.task_id else {}
         confidence = reasons.get("confidence")
-        return Audit(
+        return DecisionAudit(
             scheduler=racer.name,
             task_id=outcome.task_id,
             gpu_fraction=outcome.gpu_fraction,

@@ -22,7 +22,7 @@ from hybrid_ml_scheduler.core.learners import (
     take_over,
 )
 from hybrid_ml_scheduler.live.course import Course
-from hybrid_ml_scheduler.live.frames import Learning
+from hybrid_ml_scheduler.live.frames import LearningState
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.live.records import Activation, ModelOutcome
 from hybrid_ml_scheduler.schedulers import strategy_errors_at
@@ -188,14 +188,14 @@ class Learners:
         for strategy in self._along.values():
             strategy.limit_updates(None if stride == 1 else 1.0 / stride)
 
-    def states(self, tasks: int) -> dict[str, Learning]:
+    def states(self, tasks: int) -> dict[str, LearningState]:
         """Say how each learner is getting on."""
         forests = {name: self._forest(name, tasks) for name in self._apart}
         return forests | {name: self._agent(strategy, tasks) for name, strategy in self._along.items()}
 
-    def _forest(self, name: str, tasks: int) -> Learning:
+    def _forest(self, name: str, tasks: int) -> LearningState:
         last, count = self._last.get(name), self._trained[name] - self._refused[name]
-        return Learning(
+        return LearningState(
             kind="forest",
             updates=count,
             tasks_per_update=tasks / count if count else None,
@@ -207,9 +207,9 @@ class Learners:
             last_update_task=None if last is None else last.boundary,
         )
 
-    def _agent(self, strategy: UpdatesAlong, tasks: int) -> Learning:
+    def _agent(self, strategy: UpdatesAlong, tasks: int) -> LearningState:
         updates = strategy.updates
-        return Learning(
+        return LearningState(
             kind="agent",
             updates=updates,
             tasks_per_update=tasks / updates if updates else None,

@@ -11,7 +11,7 @@ from hybrid_ml_scheduler.core import HmsError, Task
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.knowledge import at_level, level_of, split_level
 from hybrid_ml_scheduler.live.course import Course
-from hybrid_ml_scheduler.live.frames import Mark
+from hybrid_ml_scheduler.live.frames import Shift
 from hybrid_ml_scheduler.live.hidden import HiddenTruth
 from hybrid_ml_scheduler.live.learners import Learners
 from hybrid_ml_scheduler.live.numbering import Numbering
@@ -46,7 +46,7 @@ class Lockstep:
         self.now_s = 0.0
         self.preset = course.preset
         self.rows = Rows(run_id=run_id)
-        self.marks: deque[Mark] = deque(maxlen=_MARKS_KEPT)
+        self.marks: deque[Shift] = deque(maxlen=_MARKS_KEPT)
         self.recent: deque[Task] = deque(maxlen=_RECENT_KEPT)
         self.windows = Windows(first_task_id)
         self.proof = Proof(course.node)

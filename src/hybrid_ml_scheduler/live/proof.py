@@ -12,7 +12,7 @@ import numpy as np
 from hybrid_ml_scheduler.cluster import certificate
 from hybrid_ml_scheduler.core import Task, TaskBatch
 from hybrid_ml_scheduler.core.text import counted
-from hybrid_ml_scheduler.live.frames import BoundState
+from hybrid_ml_scheduler.live.frames import Bound
 from hybrid_ml_scheduler.physics import Node, best_execution_s, durations
 
 __all__ = ["Proof"]
@@ -33,7 +33,7 @@ class Proof:
         self._unsummed: list[tuple[Task, float]] = []
         self._execution_s = 0.0
         self._tasks = 0
-        self._state = BoundState()
+        self._state = Bound()
 
     def add(self, task: Task, duration_factor: float) -> None:
         """Note a task of the race."""
@@ -43,17 +43,17 @@ class Proof:
             self._sum_up()
 
     @property
-    def state(self) -> BoundState:
+    def state(self) -> Bound:
         """The bound as of the last renewal."""
         return self._state
 
-    def renew(self) -> BoundState:
+    def renew(self) -> Bound:
         """Prove again, with the tasks that came since."""
         self._sum_up()
         if self._window:
             batch = _batch(list(self._window))
             proven = certificate(batch, self._node)
-            self._state = BoundState(
+            self._state = Bound(
                 makespan_s=proven.makespan_s,
                 execution_s=self._execution_s,
                 tasks=self._tasks,
@@ -86,7 +86,7 @@ class Proof:
         self._window = deque(state["window"], maxlen=_WINDOW)
         self._unsummed = list(state["unsummed"])
         self._execution_s, self._tasks = state["execution_s"], state["tasks"]
-        self._state = BoundState()
+        self._state = Bound()
 
 
 def _batch(drawn: list[tuple[Task, float]]) -> TaskBatch:

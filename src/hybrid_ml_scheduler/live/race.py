@@ -12,7 +12,7 @@ from typing import Any
 
 from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.live.frames import Mark
+from hybrid_ml_scheduler.live.frames import Shift
 from hybrid_ml_scheduler.live.learners import TrainedModel, TrainingJob
 from hybrid_ml_scheduler.live.lockstep import Lockstep
 from hybrid_ml_scheduler.live.records import (
@@ -50,11 +50,11 @@ class Race(Lockstep):
         self._admitted(entered)
         return entered
 
-    def shift(self, preset: str, workload: WorkloadParameters, at: float) -> Mark:
+    def shift(self, preset: str, workload: WorkloadParameters, at: float) -> Shift:
         """Let the stream follow other laws from the next task on."""
         return self._shifted(self._note("shift", self._laws(preset, workload), at))
 
-    def drift(self, drift: Drift, at: float) -> Mark:
+    def drift(self, drift: Drift, at: float) -> Shift:
         """Let real durations of some kinds change from the next task on; it is marked like a shift."""
         facts = self._laws(self.preset, self.workload) | {"drift": drift.to_mapping()}
         return self._shifted(self._note("shift", facts, at))
@@ -114,13 +114,13 @@ class Race(Lockstep):
             told = replace(model, duration_s=facts["duration_s"])
             self.learners.take_over(facts["scheduler"], told, event.boundary, event.at)
 
-    def _shifted(self, event: RaceEvent) -> Mark:
+    def _shifted(self, event: RaceEvent) -> Shift:
         facts = event.payload
         self.preset = facts["preset"]
         self.stream.shift(WorkloadParameters().with_values(facts["workload"]))
         if "drift" in facts:
             self.hidden.drift(Drift(**facts["drift"]), kind_names(self.workload)[1:] or ("",))
-        mark = Mark(
+        mark = Shift(
             task_id=event.boundary,
             tasks_processed=self.tasks_processed,
             simulated_time_s=self.now_s,

@@ -27,7 +27,7 @@ from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.holding import soonest_device
 from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
 from hybrid_ml_scheduler.core.text import plain_text
-from hybrid_ml_scheduler.live.frames import DeviceState
+from hybrid_ml_scheduler.live.frames import DeviceLoad
 from hybrid_ml_scheduler.live.reasons import plain_reasons
 from hybrid_ml_scheduler.live.stretch import Stretch
 from hybrid_ml_scheduler.live.tally import Tally
@@ -204,7 +204,7 @@ class Racer:
             said["belief"] = learned.belief_words(task)
         return plain_reasons(said)
 
-    def devices(self, now_s: float) -> dict[str, DeviceState]:
+    def devices(self, now_s: float) -> dict[str, DeviceLoad]:
         """Return how busy each device is."""
         cluster = self.simulation.cluster
         recent, whole = cluster.utilization(now_s, recent=True), cluster.utilization(now_s, recent=False)
@@ -212,7 +212,7 @@ class Racer:
         view = cluster.view(now_s)
         backlogs = (view.cpu_backlog_s, *view.gpu_backlogs_s)
         return {
-            name: DeviceState(
+            name: DeviceLoad(
                 utilization=recent[name],
                 run_utilization=whole[name],
                 queue_length=lengths[name],

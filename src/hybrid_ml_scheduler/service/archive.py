@@ -7,38 +7,39 @@ from typing import Protocol, TypeVar
 
 from hybrid_ml_scheduler import storage
 from hybrid_ml_scheduler.core import Task
-from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.service.explain.audits import Reasons, audit_of, stored_task
-from hybrid_ml_scheduler.service.marks import read_mark
-from hybrid_ml_scheduler.service.ports import Download, ExportFormat, ExportTable, LedgerQuery, StatsWindow
+from hybrid_ml_scheduler.service.ports import Download, StatsWindow
 from hybrid_ml_scheduler.service.problems import NotFound
 from hybrid_ml_scheduler.service.shelf import Shelf
 from hybrid_ml_scheduler.service.views.statistics import stats_view
 from hybrid_ml_scheduler.service.views.stored import (
-    STORED_NAMES,
-    ledger_page,
     load_history,
     model_version,
     result_view,
     stored_notifications,
     stored_shift,
     task_facts,
-    trend_point,
 )
 from hybrid_ml_scheduler.service.wire.history import (
     Collection,
     ComparativeTask,
     Events,
-    HistoryCleared,
     Models,
     TrainingRecord,
     Trend,
 )
 from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus
 from hybrid_ml_scheduler.service.wire.statistics import Stats
-from hybrid_ml_scheduler.service.wire.tasks import LedgerPage, TaskAudit
-from hybrid_ml_scheduler.storage import Cache, Store
-from hybrid_ml_scheduler.storage import LedgerQuery as StoredQuery
+from hybrid_ml_scheduler.service.wire.tasks import TaskAudit
+from hybrid_ml_scheduler.storage import (
+    Cache,
+    ExportFormat,
+    ExportTable,
+    HistoryCleared,
+    LedgerPage,
+    LedgerQuery,
+    Store,
+)
 
 __all__ = ["RecordedRace", "StoredHistory"]
 
@@ -95,8 +96,7 @@ class StoredHistory:
 
     async def clear(self) -> HistoryCleared:
         """Remove every stored row and begin a new run."""
-        cleared = await self._race.clear(lambda: storage.clear_history(self._store))
-        return HistoryCleared(tasks=cleared.tasks, results=cleared.results)
+        return await self._race.clear(lambda: storage.clear_history(self._store))
 
     async def export(self, table: ExportTable, file_format: ExportFormat) -> Download:
         """Return a whole table as a file; the first piece is made here, so that a missing store is an error."""
@@ -106,26 +106,7 @@ class StoredHistory:
 
     async def ledger(self, query: LedgerQuery) -> LedgerPage:
         """Return a page of the ledger."""
-        sort = STORED_NAMES.get(query.sort, query.sort)
-        is_name = sort in ("scheduler_name", "device")
-        asked = StoredQuery(
-            limit=query.limit,
-            offset=query.offset,
-            sort=sort,  # type: ignore[arg-type]
-            descending=query.order == "desc",
-            scheduler=query.scheduler,
-            device=query.device,
-            task_id=query.task_id,
-            run_id=query.run_id,
-            first_task=query.first_task,
-            last_task=query.last_task,
-            after=None if query.after is None else read_mark(query.after, is_name=is_name),
-            before=None if query.before is None else read_mark(query.before, is_name=is_name),
-        )
-        if sum((asked.after is not None, asked.before is not None, asked.offset > 0)) > 1:
-            raise PlanError("A page begins at an offset, after a row or before a row, not at two of them.")
-        page = await storage.ledger(self._store, asked)
-        return ledger_page(page, query, sort)
+        return await storage.ledger(self._store, query)
 
     async def audit(self, task_id: int) -> TaskAudit:
         """Return a task from every side."""
@@ -147,8 +128,8 @@ class StoredHistory:
             shifts = await storage.event_history(self._store, kind="shift", run_id=wanted)
             models = await storage.model_history(self._store, run_id=wanted)
             whole = Trend(
-                points=[trend_point(point) for point in found.points],
-                tasks_per_point=found.bucket_tasks,
+                points=list(found.points),
+                tasks_per_point=found.tasks_per_point,
                 shifts=[stored_shift(row) for row in reversed(shifts)],
                 models=[model_version(row) for row in reversed(models)],
                 collection=await self._collection(),

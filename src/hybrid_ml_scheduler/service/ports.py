@@ -12,7 +12,6 @@ from hybrid_ml_scheduler.service.wire.catalog import About, Health, Preset, Stra
 from hybrid_ml_scheduler.service.wire.history import (
     ComparativeTask,
     Events,
-    HistoryCleared,
     Models,
     ModelVersion,
     TrainingRecord,
@@ -20,62 +19,20 @@ from hybrid_ml_scheduler.service.wire.history import (
 from hybrid_ml_scheduler.service.wire.live import Snapshot
 from hybrid_ml_scheduler.service.wire.runs import RunCard, RunComparison, RunList, RunPatch, RunRemoved
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
-from hybrid_ml_scheduler.service.wire.tasks import LedgerPage, NewTask, TaskAdvice, TaskAudit
+from hybrid_ml_scheduler.service.wire.tasks import NewTask, TaskAdvice, TaskAudit
 from hybrid_ml_scheduler.service.wire.what_if import Costliest, WhatIfAnswer
+from hybrid_ml_scheduler.storage import ExportFormat, ExportTable, HistoryCleared, LedgerPage, LedgerQuery
 
 __all__ = [
     "Archive",
     "Catalog",
     "Download",
-    "ExportFormat",
-    "ExportTable",
-    "LedgerQuery",
-    "LedgerSort",
-    "Order",
     "Race",
     "Runs",
     "StatsWindow",
 ]
 
-LedgerSort = Literal[
-    "task_id",
-    "scheduler",
-    "device",
-    "gpu_fraction",
-    "size",
-    "compute_intensity",
-    "memory_required",
-    "arrival_time",
-    "time",
-    "latency",
-    "wait",
-    "energy",
-    "cost",
-]
-Order = Literal["asc", "desc"]
 StatsWindow = Annotated[int, Field(ge=10, le=10_000)] | Literal["shift", "run"]
-ExportFormat = Literal["csv", "parquet"]
-ExportTable = Literal[
-    "history", "tasks", "scheduler_results", "training_data", "model_versions", "runs", "notifications"
-]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerQuery:
-    """Which rows of the ledger, in which order."""
-
-    limit: int
-    offset: int
-    sort: LedgerSort
-    order: Order
-    scheduler: str | None = None
-    device: str | None = None
-    task_id: int | None = None
-    run_id: int | None = None
-    first_task: int | None = None
-    last_task: int | None = None
-    after: str | None = None
-    before: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from hybrid_ml_scheduler.plans.metrics import TASK_METRICS
 from hybrid_ml_scheduler.storage.rows import ResultRow, TaskRow
 
 __all__ = [
     "METRICS",
-    "Cleared",
+    "BusyShares",
     "DataCounts",
     "HeatCell",
+    "HistoryCleared",
     "Integrity",
-    "LedgerMark",
     "LedgerPage",
     "LedgerQuery",
     "LedgerRow",
     "LedgerSort",
-    "LoadHistory",
     "Metric",
+    "Order",
     "PairedStretches",
     "RunRecord",
     "RunSummary",
@@ -29,29 +31,31 @@ __all__ = [
     "Statistics",
     "StoreHealth",
     "TaskHistory",
-    "Trend",
     "TrendPoint",
+    "TrendPoints",
     "WriteReport",
     "WriterHealth",
 ]
 
 # A column of the table of results that holds a metric.
 Metric = str
+# By what the ledger can be sorted; metrics by their names on the wire.
 LedgerSort = Literal[
     "task_id",
-    "scheduler_name",
+    "scheduler",
     "device",
     "gpu_fraction",
     "size",
     "compute_intensity",
     "memory_required",
     "arrival_time",
-    "actual_time",
+    "time",
     "latency",
     "wait",
-    "energy_consumption",
-    "execution_cost",
+    "energy",
+    "cost",
 ]
+Order = Literal["asc", "desc"]
 METRICS: tuple[Metric, ...] = tuple(TASK_METRICS.values())
 
 
@@ -103,17 +107,9 @@ class TaskHistory:
     results: Mapping[str, ResultRow]
 
 
-class LedgerMark(NamedTuple):
-    """Where a row stands in the order of the ledger: the value that is sorted by, its task and its strategy."""
-
-    value: float | str | None
-    task_id: int
-    scheduler_name: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerQuery:
-    """One page of the ledger: from an offset, or after or before a row of the same order.
+    """One page of the ledger: from an offset, or after or before a row of the same order (a word of an earlier page).
 
     Rows without the value that is sorted by come last, whichever the direction; equal values are in order of task
     (of the same direction) and strategy.
@@ -122,24 +118,25 @@ class LedgerQuery:
     limit: int = 100
     offset: int = 0
     sort: LedgerSort = "task_id"
-    descending: bool = True
+    order: Order = "desc"
     scheduler: str | None = None
     device: str | None = None
     task_id: int | None = None
     run_id: int | None = None
     first_task: int | None = None
     last_task: int | None = None
-    after: LedgerMark | None = None
-    before: LedgerMark | None = None
+    after: str | None = None
+    before: str | None = None
 
 
-class LedgerRow(NamedTuple):
-    """One decision, its outcome and its task."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRow:
+    """One decision and its outcome; times are null when the task failed."""
 
     result_id: int
     task_id: int
     run_id: int
-    scheduler_name: str
+    scheduler: str
     device: str
     gpu_fraction: float
     kind: str
@@ -147,38 +144,46 @@ class LedgerRow(NamedTuple):
     compute_intensity: float
     memory_required: float
     arrival_time: float
-    actual_time: float | None
+    time: float | None
     latency: float | None
     wait: float | None
-    energy_consumption: float | None
-    execution_cost: float | None
+    energy: float | None
+    cost: float | None
     out_of_memory: bool
     failed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerPage:
-    """Rows of the ledger; `total` counts all stored rows that match, `first_task` and `last_task` are their ends."""
+    """A page of the ledger; sorting, filters and the total are over all stored rows."""
 
     rows: Sequence[LedgerRow]
-    total: int
-    first_task: int | None
-    last_task: int | None
-    has_next: bool
-    has_previous: bool
+    total: Annotated[int, Field(description="All stored rows that match the filters.")]
+    first_task: Annotated[int | None, Field(description="The oldest task among them.")]
+    last_task: Annotated[int | None, Field(description="The newest task among them.")]
+    next: Annotated[
+        str | None, Field(description="Ask with `after` = this for the page that follows; null at the end.")
+    ]
+    previous: Annotated[
+        str | None, Field(description="Ask with `before` = this for the page before; null at the beginning.")
+    ]
+    limit: int
+    offset: int
+    sort: LedgerSort
+    order: Order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatCell:
-    """Tasks of one range of size and intensity: how often each kind of device is the oracle's choice."""
+    """The device that was best for tasks of one range of size and intensity."""
 
     size_low: float
     size_high: float
     intensity_low: float
     intensity_high: float
     tasks: int
-    optimal_gpu_fraction: float | None
-    best_device: str | None
+    optimal_gpu_fraction: Annotated[float | None, Field(description="Mean of the oracle's fraction.")]
+    best_device: Annotated[str | None, Field(description="`cpu`, `gpu` or `split`, by the oracle's majority.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,33 +228,36 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendPoint:
-    """The averages of every strategy over a range of tasks: `averages[metric][strategy]`."""
+    """The means of every strategy over a stretch of tasks."""
 
-    first_task: int
-    last_task: int
+    first_task_id: int
+    last_task_id: int
     tasks: int
     simulated_time_s: float
-    averages: Mapping[Metric, Mapping[str, float | None]]
+    avg_time: Mapping[str, float | None]
+    avg_latency: Mapping[str, float | None]
+    avg_energy: Mapping[str, float | None]
+    avg_cost: Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trend:
+class TrendPoints:
     """A long-term trend in order of task."""
 
-    bucket_tasks: int
+    tasks_per_point: int
     points: Sequence[TrendPoint]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadHistory:
-    """Busy shares of each device between neighbouring `edges_s`; NaN where nothing is known."""
+class BusyShares:
+    """Busy shares of each device between neighbouring `edges_s`; None where nothing is known."""
 
     edges_s: Sequence[float]
-    busy: Mapping[str, Sequence[float]]
+    busy: Mapping[str, Sequence[float | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cleared:
+class HistoryCleared:
     """How much was removed."""
 
     tasks: int

@@ -9,6 +9,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from hybrid_ml_scheduler.plans.metrics import TASK_METRICS
 from hybrid_ml_scheduler.storage import (
     METRICS,
     ResultRow,
@@ -154,15 +155,16 @@ async def test_statistics_of_an_empty_store_are_empty(store: Store) -> None:
 
 async def test_the_trend_is_the_plain_average_of_each_range(store: Store, filled: RowBatch) -> None:
     found = await trend(store, points=6)
-    assert [(point.first_task, point.last_task, point.tasks) for point in found.points] == [
+    assert [(point.first_task_id, point.last_task_id, point.tasks) for point in found.points] == [
         (first, first + 9, 10) for first in range(0, 60, 10)
     ]
     for point in found.points:
-        mine = [row for row in filled.results if point.first_task <= row.task_id <= point.last_task]
-        for metric in METRICS:
+        mine = [row for row in filled.results if point.first_task_id <= row.task_id <= point.last_task_id]
+        for metric in ("time", "latency", "energy", "cost"):
             for name in samples.SCHEDULERS:
                 known = [row for row in mine if row.scheduler_name == name and not row.failed]
-                assert point.averages[metric][name] == pytest.approx(fmean(getattr(row, metric) for row in known))
+                values = [getattr(row, TASK_METRICS[metric]) for row in known]
+                assert getattr(point, f"avg_{metric}")[name] == pytest.approx(fmean(values))
 
 
 async def test_the_trend_of_a_long_history_comes_from_rollups_and_agrees_with_the_rows(store: Store) -> None:
@@ -173,11 +175,11 @@ async def test_the_trend_of_a_long_history_comes_from_rollups_and_agrees_with_th
         rows.extend(part.results)
         await write_batch(store, part)
     found = await trend(store, points=10)
-    assert found.bucket_tasks == 750
+    assert found.tasks_per_point == 750
     for point in found.points:
-        mine = [row for row in rows if point.first_task <= row.task_id <= point.last_task]
+        mine = [row for row in rows if point.first_task_id <= row.task_id <= point.last_task_id]
         assert point.tasks == len(mine)
-        assert point.averages["latency"]["greedy"] == pytest.approx(fmean(row.latency or math.nan for row in mine))
+        assert point.avg_latency["greedy"] == pytest.approx(fmean(row.latency or math.nan for row in mine))
     of_run = await trend(store, points=3, run_id=run_id)
     assert sum(point.tasks for point in of_run.points) == 2100
 
@@ -192,8 +194,8 @@ async def test_the_trend_of_a_run_begins_with_the_run_whatever_was_removed_since
     for kept in (end, 4900):
         await apply_retention(store, keep_tasks=kept)
         points = (await trend(store, points=10, run_id=run_id)).points
-        assert (points[0].first_task, points[0].last_task, points[-1].last_task) == (begin, 749, end - 1)
-        assert all(point.tasks == point.last_task - point.first_task + 1 for point in points), points
+        assert (points[0].first_task_id, points[0].last_task_id, points[-1].last_task_id) == (begin, 749, end - 1)
+        assert all(point.tasks == point.last_task_id - point.first_task_id + 1 for point in points), points
 
 
 async def test_counts_and_histories_add_up(store: Store, filled: RowBatch) -> None:

@@ -166,7 +166,7 @@ def test_frames_tell_the_same_numbers_as_the_stored_outcomes() -> None:
         place.wait(lambda: len(place.viewers.frames) > shown)
         frame = place.viewers.frames[-1]
         assert frame.status.tasks_processed == race.tasks_processed
-        for standing in frame.windows["run"].standings:
+        for standing in frame.windows["run"].comparison:
             mine = [o for rows in place.keeper.kept for name, o in rows.outcomes if name == standing.name]
             assert standing.tasks == len(mine)
             assert standing.total_time == sum(outcome.execution_s for outcome in mine)
@@ -179,7 +179,7 @@ def test_no_strategy_beats_the_proven_bound() -> None:
         place.wait(lambda: race.tasks_processed > 1500)
         go_to(place, "paused")
         place.wait(lambda: place.viewers.frames[-1].bound.tasks == race.tasks_processed)
-        for standing in place.viewers.frames[-1].windows["run"].standings:
+        for standing in place.viewers.frames[-1].windows["run"].comparison:
             assert standing.makespan_gap is not None
             assert standing.makespan_gap >= 0.0
             assert standing.time_gap is not None

@@ -113,7 +113,7 @@ def test_a_race_that_broke_keeps_every_task_before_the_one_that_broke_it(speed: 
         shown = len(place.viewers.frames)
         place.wait(lambda: len(place.viewers.frames) > shown)
     assert place.keeper.task_ids == list(range(45))
-    for standing in place.viewers.frames[-1].windows["run"].standings:
+    for standing in place.viewers.frames[-1].windows["run"].comparison:
         found = [one for rows in place.keeper.kept for name, one in rows.outcomes if name == standing.name]
         assert [one.task_id for one in found] == list(range(45))
         assert standing.tasks == 45, "what is shown is what is stored"

@@ -11,7 +11,7 @@ import pytest
 
 from hybrid_ml_scheduler.cluster import Summary, run_batch, summarize
 from hybrid_ml_scheduler.core import BatchRule, TaskBatch
-from hybrid_ml_scheduler.live.frames import Standing
+from hybrid_ml_scheduler.live.frames import Comparison
 from hybrid_ml_scheduler.physics import Node, best_execution_s, durations
 from hybrid_ml_scheduler.plans.glossary import metric_lines
 from hybrid_ml_scheduler.plans.metrics import CATALOGUE, LISTS, METRICS, TASK_METRICS
@@ -32,7 +32,7 @@ def test_the_catalogue_holds_every_figure_of_a_run() -> None:
 
 
 def test_every_name_on_the_wire_is_a_figure_of_the_live_race() -> None:
-    told = {field.name for field in fields(Standing)}
+    told = {field.name for field in fields(Comparison)}
     assert {metric.wire for metric in CATALOGUE.values() if metric.wire is not None} <= told
 
 

@@ -10,20 +10,27 @@ from fastapi.responses import StreamingResponse
 from hybrid_ml_scheduler.api.dependencies import ArchiveDep
 from hybrid_ml_scheduler.api.downloads import DownloadResponse
 from hybrid_ml_scheduler.api.security import require_api_key
-from hybrid_ml_scheduler.service.ports import ExportFormat, ExportTable, LedgerQuery, LedgerSort, Order, StatsWindow
+from hybrid_ml_scheduler.service.ports import StatsWindow
 from hybrid_ml_scheduler.service.problems import problem_responses
 from hybrid_ml_scheduler.service.wire.common import StrategyName
 from hybrid_ml_scheduler.service.wire.history import (
     ComparativeTask,
     Events,
-    HistoryCleared,
     LoadHistory,
     Models,
     TrainingRecord,
     Trend,
 )
 from hybrid_ml_scheduler.service.wire.statistics import Stats
-from hybrid_ml_scheduler.service.wire.tasks import LedgerPage
+from hybrid_ml_scheduler.storage import (
+    ExportFormat,
+    ExportTable,
+    HistoryCleared,
+    LedgerPage,
+    LedgerQuery,
+    LedgerSort,
+    Order,
+)
 
 __all__ = ["router"]
 

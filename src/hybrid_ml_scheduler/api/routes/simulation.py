@@ -8,13 +8,13 @@ from fastapi import APIRouter, Body, Depends, Query
 
 from hybrid_ml_scheduler.api.dependencies import CatalogDep, RaceDep, ScreenDep
 from hybrid_ml_scheduler.api.security import require_api_key
+from hybrid_ml_scheduler.live.frames import Window
 from hybrid_ml_scheduler.live.windows import WindowName
 from hybrid_ml_scheduler.service.problems import problem_responses
 from hybrid_ml_scheduler.service.viewers.screen import DEFAULT_FOCUS
 from hybrid_ml_scheduler.service.views.live import standings_view
 from hybrid_ml_scheduler.service.wire.common import StrategyName
 from hybrid_ml_scheduler.service.wire.history import ModelVersion
-from hybrid_ml_scheduler.service.wire.live import Window
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
 
 __all__ = ["router"]

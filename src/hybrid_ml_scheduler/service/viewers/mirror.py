@@ -9,8 +9,9 @@ from pydantic import ValidationError
 
 from hybrid_ml_scheduler.live.frames import idle_frame
 from hybrid_ml_scheduler.live.hub import Hub
+from hybrid_ml_scheduler.plans.wire import moment
 from hybrid_ml_scheduler.service.viewers.screen import DEFAULT_FOCUS, Screen
-from hybrid_ml_scheduler.service.views.live import load_view, moment, update_view
+from hybrid_ml_scheduler.service.views.live import load_view, update_view
 from hybrid_ml_scheduler.service.wire.catalog import StrategyCard
 from hybrid_ml_scheduler.service.wire.live import LogLine, Notification, SimulationUpdate
 from hybrid_ml_scheduler.service.wire.relay import RELAYED, Handout

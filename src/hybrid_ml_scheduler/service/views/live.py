@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
-from datetime import datetime, timezone
 
 from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.core import Task
-from hybrid_ml_scheduler.live.frames import DeviceState, Frame, Mark, Status, Window
+from hybrid_ml_scheduler.live.frames import DeviceLoad, Frame, Status, Window
 from hybrid_ml_scheduler.live.records import Notice
 from hybrid_ml_scheduler.live.windows import WindowName
+from hybrid_ml_scheduler.plans.wire import moment
 from hybrid_ml_scheduler.service.wire import live
-from hybrid_ml_scheduler.service.wire.simulation import LearningState, Shift, SimulationStatus, WorkloadState
+from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus, WorkloadState
 
 __all__ = [
     "load_view",
-    "moment",
     "notice_view",
-    "shift_view",
     "snapshot_view",
     "standings_view",
     "status_view",
     "task_view",
     "update_view",
-    "window_view",
 ]
 
 _TASKS_KEPT = 300
-_NO_LOAD = live.DeviceLoad(utilization=0.0, run_utilization=0.0, queue_length=0, backlog_s=0.0)
-
-
-def moment(seconds: float) -> datetime:
-    """Return a wall-clock moment."""
-    return datetime.fromtimestamp(seconds, tz=timezone.utc)
+_NO_LOAD = DeviceLoad(utilization=0.0, run_utilization=0.0, queue_length=0, backlog_s=0.0)
 
 
 def task_view(task: Task) -> live.LatestTask:
@@ -45,11 +36,6 @@ def task_view(task: Task) -> live.LatestTask:
         memory=task.memory_required,
         kind=task.kind,
     )
-
-
-def shift_view(mark: Mark) -> Shift:
-    """Return a shift as a marker."""
-    return Shift.model_validate({**asdict(mark), "at": moment(mark.at)})
 
 
 def notice_view(notice: Notice, number: int) -> live.Notification:
@@ -65,11 +51,10 @@ def notice_view(notice: Notice, number: int) -> live.Notification:
     )
 
 
-def load_view(devices: Mapping[str, DeviceState]) -> live.ClusterLoad:
+def load_view(devices: Mapping[str, DeviceLoad]) -> live.ClusterLoad:
     """Return the loads of one cluster; a cluster that does not exist is idle."""
-    loads = {name: live.DeviceLoad.model_construct(**asdict(state)) for name, state in devices.items()}
-    average = sum(load.utilization for load in loads.values()) / len(loads) if loads else 0.0
-    return live.ClusterLoad(average_utilization=average, **{"cpu": _NO_LOAD, **loads})
+    average = sum(load.utilization for load in devices.values()) / len(devices) if devices else 0.0
+    return live.ClusterLoad(average_utilization=average, **{"cpu": _NO_LOAD, **devices})
 
 
 def status_view(status: Status) -> SimulationStatus:
@@ -95,7 +80,7 @@ def status_view(status: Status) -> SimulationStatus:
         storage=status.storage,
         backlog_rows=status.backlog_rows,
         problem=status.problem,
-        learning={name: LearningState(**asdict(state)) for name, state in status.learning.items()},
+        learning=dict(status.learning),
     )
 
 
@@ -111,50 +96,33 @@ def update_view(frame: Frame, seq: int, focus: str) -> live.SimulationUpdate:
         tasks_processed=frame.status.tasks_processed,
         task=None if frame.task is None else task_view(frame.task),
         recent_tasks=[task_view(task) for task in frame.recent_tasks],
-        latest_results={name: live.LatestResult(**_result(trace)) for name, trace in frame.latest.items()},
-        comparison=[] if whole is None else _comparison(whole),
-        windows={name: window_view(window) for name, window in frame.windows.items() if name != "run"},
+        latest_results=dict(frame.latest),
+        comparison=[] if whole is None else list(whole.comparison),
+        windows={name: window for name, window in frame.windows.items() if name != "run"},
         focus=focus,
         utilization=clusters.get(focus) or load_view({}),
         clusters=clusters,
-        audit={name: live.DecisionAudit(**asdict(audit)) for name, audit in frame.audits.items()},
-        bound=live.Bound(**asdict(frame.bound)),
-        shifts=[shift_view(mark) for mark in frame.marks],
+        audit=dict(frame.audits),
+        bound=frame.bound,
+        shifts=list(frame.marks),
     )
 
 
-def window_view(window: Window) -> live.Window:
-    """Return every strategy over one window."""
-    return live.Window(
-        name=window.name,
-        first_task_id=window.first_task_id,
-        last_task_id=window.last_task_id,
-        tasks=window.tasks,
-        begin_s=window.begin_s,
-        end_s=window.end_s,
-        comparison=_comparison(window),
-    )
-
-
-def standings_view(update: live.SimulationUpdate, name: WindowName) -> live.Window:
+def standings_view(update: live.SimulationUpdate, name: WindowName) -> Window:
     """Return one window of an update; where there was no shift, the tasks since the last one are all of the run."""
     found = update.windows.get(name)
     if found is not None:
         return found
     tasks, last = update.tasks_processed, update.status.last_task_id
-    return live.Window(
+    return Window(
         name="run",
         first_task_id=None if last is None or not tasks else last - tasks + 1,
         last_task_id=last if tasks else None,
         tasks=tasks,
         begin_s=0.0,
         end_s=update.simulated_time_s,
-        comparison=update.comparison,
+        comparison=tuple(update.comparison),
     )
-
-
-def _comparison(window: Window) -> list[live.Comparison]:
-    return [live.Comparison.model_construct(**asdict(standing)) for standing in window.standings]
 
 
 def snapshot_view(frame: Frame, recent: Iterable[Task]) -> live.Snapshot:
@@ -168,9 +136,3 @@ def snapshot_view(frame: Frame, recent: Iterable[Task]) -> live.Snapshot:
         notifications=[],
         log=[],
     )
-
-
-def _result(trace: object) -> dict[str, object]:
-    values: dict[str, object] = asdict(trace)  # type: ignore[call-overload]
-    values.pop("task_id")
-    return values

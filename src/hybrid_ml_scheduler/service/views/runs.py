@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from hybrid_ml_scheduler.core import HmsError
 from hybrid_ml_scheduler.plans.intervals import t_interval
+from hybrid_ml_scheduler.plans.wire import moment
 from hybrid_ml_scheduler.service.control.courses import stored_plan
-from hybrid_ml_scheduler.service.views.live import moment
 from hybrid_ml_scheduler.service.views.stored import STORED_NAMES
 from hybrid_ml_scheduler.service.wire.runs import PairedRuns, PairedValue, RunCard, RunStanding
 from hybrid_ml_scheduler.service.wire.statistics import Metric
@@ -78,8 +78,8 @@ def paired_view(first: RunCard, second: RunCard, paired: PairedStretches) -> Pai
     )
 
 
-def _value(name: str, metric: Metric, pairs: object) -> PairedValue:
-    both = [(float(one), float(two)) for one, two in pairs]  # type: ignore[attr-defined]
+def _value(name: str, metric: Metric, pairs: Sequence[tuple[float, float]]) -> PairedValue:
+    both = [(float(one), float(two)) for one, two in pairs]
     found = t_interval([two - one for one, two in both])
     is_known = math.isfinite(found.low)
     verdict = "none"

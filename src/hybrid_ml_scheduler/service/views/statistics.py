@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from hybrid_ml_scheduler.live.windows import WindowName
 from hybrid_ml_scheduler.service.views.stored import STORED_NAMES
 from hybrid_ml_scheduler.service.wire.statistics import (
     Correlations,
-    HeatCell,
     HeatMap,
     Histogram,
     Metric,
@@ -55,7 +52,7 @@ def stats_view(found: Statistics, window: int, covers: WindowName, first_task: i
         heat_map=HeatMap(
             size_bounds=list(found.size_bounds),
             intensity_bounds=list(found.intensity_bounds),
-            cells=[HeatCell(**asdict(cell)) for cell in found.heat_map],
+            cells=list(found.heat_map),
         ),
         sizes=Histogram(bounds=list(found.histogram_bounds), counts=list(found.histogram_counts)),
         percentiles=_percentiles(found),

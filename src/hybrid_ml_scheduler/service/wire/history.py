@@ -6,24 +6,22 @@ from datetime import datetime
 
 from pydantic import Field
 
+from hybrid_ml_scheduler.live.frames import LatestResult, Shift
 from hybrid_ml_scheduler.live.records import ModelOutcome
 from hybrid_ml_scheduler.service.wire.common import Answer
 from hybrid_ml_scheduler.service.wire.live import Notification
-from hybrid_ml_scheduler.service.wire.simulation import Shift
 from hybrid_ml_scheduler.service.wire.tasks import TaskFacts
+from hybrid_ml_scheduler.storage.records import TrendPoint
 
 __all__ = [
     "Collection",
     "ComparativeTask",
     "Events",
-    "HistoryCleared",
     "LoadHistory",
     "ModelVersion",
     "Models",
-    "Result",
     "TrainingRecord",
     "Trend",
-    "TrendPoint",
 ]
 
 
@@ -38,30 +36,11 @@ class TrainingRecord(Answer):
     optimal_time: float
 
 
-class Result(Answer):
-    """One strategy's outcome of a task; times are null when it failed."""
-
-    time: float | None
-    energy: float | None
-    cost: float | None
-    latency: float | None
-    wait: float | None
-    gpu_fraction: float
-    device: str
-
-
 class ComparativeTask(Answer):
     """A task and what every strategy made of it."""
 
     task: TaskFacts
-    results: dict[str, Result]
-
-
-class HistoryCleared(Answer):
-    """How much was removed."""
-
-    tasks: int
-    results: int
+    results: dict[str, LatestResult]
 
 
 class ModelVersion(Answer):
@@ -89,19 +68,6 @@ class Models(Answer):
 
     models: list[ModelVersion]
     total: int
-
-
-class TrendPoint(Answer):
-    """The means over a stretch of tasks."""
-
-    first_task_id: int
-    last_task_id: int
-    tasks: int
-    simulated_time_s: float
-    avg_time: dict[str, float | None]
-    avg_latency: dict[str, float | None]
-    avg_energy: dict[str, float | None]
-    avg_cost: dict[str, float | None]
 
 
 class Collection(Answer):

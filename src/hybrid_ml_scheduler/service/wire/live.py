@@ -7,25 +7,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from hybrid_ml_scheduler.live.frames import Bound, Comparison, DecisionAudit, DeviceLoad, LatestResult, Shift, Window
 from hybrid_ml_scheduler.live.windows import WindowName
 from hybrid_ml_scheduler.service.wire.common import Answer, Demand
-from hybrid_ml_scheduler.service.wire.simulation import Shift, SimulationStatus
+from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus
 
 __all__ = [
-    "Bound",
     "ClusterLoad",
-    "Comparison",
-    "DecisionAudit",
-    "DeviceLoad",
     "Focus",
-    "LatestResult",
     "LatestTask",
     "LogLine",
     "Notification",
     "ServerMessage",
     "SimulationUpdate",
     "Snapshot",
-    "Window",
 ]
 
 
@@ -39,83 +34,6 @@ class LatestTask(Answer):
     kind: str = Field(default="", description="The sort of work; empty if unknown.")
 
 
-class LatestResult(Answer):
-    """What came of the latest task on one strategy; times are null when it failed or has not finished."""
-
-    time: float | None
-    energy: float | None
-    cost: float | None
-    latency: float | None
-    wait: float | None
-    gpu_fraction: float
-    device: str
-
-
-class Comparison(Answer):
-    """One strategy's standing over one window; every figure is of that window."""
-
-    name: str
-    tasks: int = Field(description="Tasks with an outcome.")
-    avg_time: float | None
-    avg_latency: float | None
-    avg_wait: float | None
-    avg_energy: float | None
-    avg_cost: float | None
-    p95_latency: float | None = Field(description="Exact up to 1,000 tasks, else within 0.5 %.")
-    total_time: float = Field(description="Sum of execution times.")
-    total_energy: float
-    total_cost: float
-    device_seconds: float
-    cpu_load: float | None = Field(
-        description="Seconds of work given to the CPU in each simulated second; above 1 its queue grows."
-    )
-    gpu_load: float | None = Field(description="The same for one GPU, as the mean over all of them.")
-    makespan: float = Field(description="The last finish, counted from the beginning of the window.")
-    makespan_gap: float | None = Field(
-        description="makespan / proven bound - 1, over the scope of `bound`; null for other windows than the run."
-    )
-    time_gap: float | None = Field(
-        description="Sum of execution times / proven bound - 1; null for other windows than the run."
-    )
-    efficiency: float | None = Field(description="Oracle's execution time / this strategy's; 1 = the oracle.")
-    avg_gpu_fraction: float | None
-    decisions: dict[str, int] = Field(description="How many tasks went to `cpu`, `gpu` and `split`.")
-    oom_count: int
-    failed: int
-
-
-class Window(Answer):
-    """Every strategy over the same tasks: the whole run, those since the last shift, or the latest 1,000."""
-
-    name: WindowName
-    first_task_id: int | None
-    last_task_id: int | None
-    tasks: int = Field(description="Tasks that entered the race.")
-    begin_s: float = Field(description="Simulated time at which the window begins.")
-    end_s: float
-    comparison: list[Comparison]
-
-
-class Bound(Answer):
-    """What no strategy can beat, and for which tasks that is proven."""
-
-    makespan_s: float | None
-    execution_s: float | None = Field(description="Least possible sum of execution times.")
-    tasks: int
-    first_task_id: int | None
-    last_task_id: int | None
-    scope: str = Field(description="One sentence that says what the bound covers.")
-
-
-class DeviceLoad(Answer):
-    """How busy a device is."""
-
-    utilization: float = Field(description="Busy share of the last 60 simulated seconds, 0 to 1.")
-    run_utilization: float = Field(description="Busy share of the whole run.")
-    queue_length: int = Field(description="Parts waiting or running.")
-    backlog_s: float = Field(description="Seconds until it is free, as estimated.")
-
-
 class ClusterLoad(Answer):
     """The devices of one strategy's cluster: `cpu`, `gpu_0`, `gpu_1`, ..."""
 
@@ -124,18 +42,6 @@ class ClusterLoad(Answer):
 
     average_utilization: float
     cpu: DeviceLoad
-
-
-class DecisionAudit(Answer):
-    """Why a strategy decided a task as it did: the latest one whose reasons were recorded."""
-
-    scheduler: str
-    task_id: int
-    gpu_fraction: float
-    device: str
-    confidence: float | None
-    reason: dict[str, Any]
-    reason_text: str
 
 
 class Notification(Answer):

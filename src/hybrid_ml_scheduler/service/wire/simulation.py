@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from hybrid_ml_scheduler.core.knowledge import EXACT, Level
+from hybrid_ml_scheduler.live.frames import LearningState
 from hybrid_ml_scheduler.service.wire.common import Answer, Demand, StrategyChoice
 
-__all__ = ["LearningState", "Shift", "SimulationPatch", "SimulationStatus", "StartRequest", "WorkloadState"]
+__all__ = ["SimulationPatch", "SimulationStatus", "StartRequest", "WorkloadState"]
 
 _SLOWEST = 0.001
 _MOST_GPUS = 64  # of a race that is watched: every update names every device of every strategy
@@ -73,34 +73,6 @@ class WorkloadState(Answer):
 
     preset: str
     arrival_rate: float
-
-
-class Shift(Answer):
-    """A change of the workload while running: a marker on every chart over time."""
-
-    task_id: int = Field(description="The first task of the changed stream.")
-    tasks_processed: int
-    simulated_time_s: float
-    at: datetime
-    workload: str
-    arrival_rate: float
-    message: str
-
-
-class LearningState(Answer):
-    """How a learning strategy is getting on, and how often it really learns."""
-
-    kind: Literal["forest", "agent", "other"]
-    updates: int = Field(description="Retrainings of the forest, or gradient steps of the agent.")
-    tasks_per_update: float | None = Field(description="Tasks of this run divided by updates.")
-    coalesced: int = Field(description="Retrainings that were merged into a newer one because the race was faster.")
-    is_training: bool
-    refused: int = Field(default=0, description="Retrained models that were worse than the present one.")
-    samples: int | None = None
-    error: float | None = Field(default=None, description="Mean absolute error of the forest in its latest fit.")
-    loss: float | None = None
-    epsilon: float | None = None
-    last_update_task: int | None = None
 
 
 class SimulationStatus(Answer):

@@ -8,8 +8,9 @@ from pydantic import Field
 
 from hybrid_ml_scheduler.live.windows import WindowName
 from hybrid_ml_scheduler.service.wire.common import Answer
+from hybrid_ml_scheduler.storage.records import HeatCell
 
-__all__ = ["Correlations", "HeatCell", "HeatMap", "Histogram", "Metric", "Percentiles", "Stats", "WinMatrix"]
+__all__ = ["Correlations", "HeatMap", "Histogram", "Metric", "Percentiles", "Stats", "WinMatrix"]
 
 
 class Metric(str, Enum):
@@ -37,18 +38,6 @@ class Correlations(Answer):
     values: list[list[float | None]]
     scheduler: str
     tasks: int = Field(description="Tasks that this strategy finished: the coefficients are over these.")
-
-
-class HeatCell(Answer):
-    """The device that was best for tasks of one range of size and intensity."""
-
-    size_low: float
-    size_high: float
-    intensity_low: float
-    intensity_high: float
-    tasks: int
-    optimal_gpu_fraction: float | None = Field(description="Mean of the oracle's fraction.")
-    best_device: str | None = Field(description="`cpu`, `gpu` or `split`, by the oracle's majority.")
 
 
 class HeatMap(Answer):

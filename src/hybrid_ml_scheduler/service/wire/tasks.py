@@ -12,8 +12,6 @@ __all__ = [
     "Advice",
     "DeviceInterval",
     "Gantt",
-    "LedgerPage",
-    "LedgerRow",
     "NewTask",
     "OracleChoice",
     "StrategyAudit",
@@ -78,44 +76,6 @@ class TaskAdvice(Answer):
     simulated_time_s: float
     in_race: bool
     decisions: dict[str, Advice]
-
-
-class LedgerRow(Answer):
-    """One decision and its outcome; times are null when the task failed."""
-
-    result_id: int
-    task_id: int
-    run_id: int
-    scheduler: str
-    device: str
-    gpu_fraction: float
-    kind: str
-    size: float
-    compute_intensity: float
-    memory_required: float
-    arrival_time: float
-    time: float | None
-    latency: float | None
-    wait: float | None
-    energy: float | None
-    cost: float | None
-    out_of_memory: bool
-    failed: bool
-
-
-class LedgerPage(Answer):
-    """A page of the ledger; sorting, filters and the total are over all stored rows."""
-
-    rows: list[LedgerRow]
-    total: int = Field(description="All stored rows that match the filters.")
-    first_task: int | None = Field(description="The oldest task among them.")
-    last_task: int | None = Field(description="The newest task among them.")
-    next: str | None = Field(description="Ask with `after` = this for the page that follows; null at the end.")
-    previous: str | None = Field(description="Ask with `before` = this for the page before; null at the beginning.")
-    limit: int
-    offset: int
-    sort: str
-    order: Literal["asc", "desc"]
 
 
 class DeviceInterval(Answer):

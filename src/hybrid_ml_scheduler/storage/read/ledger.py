@@ -7,16 +7,20 @@ from those stretches alone that can hold one of its rows.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.plans.metrics import TASK_METRICS
 from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, stretches, tasks, totals
 from hybrid_ml_scheduler.storage.errors import StorageError
+from hybrid_ml_scheduler.storage.read.ledger_marks import read_mark, word_of
 from hybrid_ml_scheduler.storage.read.ledger_reach import Reach, filtered, within
-from hybrid_ml_scheduler.storage.read.ledger_search import found_rows
+from hybrid_ml_scheduler.storage.read.ledger_search import LedgerSearch, found_rows
 from hybrid_ml_scheduler.storage.records import LedgerPage, LedgerQuery, LedgerRow
 
 __all__ = ["ledger"]
@@ -24,12 +28,16 @@ __all__ = ["ledger"]
 _LARGEST_PAGE = 1000
 _LARGEST_OFFSET = 100_000
 
-_COLUMNS: dict[str, sa.ColumnElement[Any]] = {
-    name: scheduler_results.c["id"]
-    if name == "result_id"
-    else (tasks.c[name] if name in tasks.c and name != "task_id" else scheduler_results.c[name])
-    for name in LedgerRow._fields
-}
+# The wire says `time`, the tables say `actual_time`; both are fixed by what others rely on.
+_STORED = {**TASK_METRICS, "scheduler": "scheduler_name", "result_id": "id"}
+
+
+def _column(name: str) -> sa.ColumnElement[Any]:
+    stored = _STORED.get(name, name)
+    return tasks.c[stored] if stored in tasks.c and stored != "task_id" else scheduler_results.c[stored]
+
+
+_COLUMNS = {field.name: _column(field.name) for field in fields(LedgerRow)}
 
 
 async def ledger(store: Store, query: LedgerQuery) -> LedgerPage:
@@ -40,7 +48,14 @@ async def ledger(store: Store, query: LedgerQuery) -> LedgerPage:
         reach = Reach.of(query, floor)
         total, first, last = await _total(connection, reach)
         wanted = query.limit + 1  # one more, to know whether there is another page
-        keys = await found_rows(connection, reach, query, wanted) if total else []
+        search = LedgerSearch(
+            column=_STORED.get(query.sort, query.sort),
+            descending=query.order == "desc",
+            offset=query.offset,
+            after=read_mark(query.after, query.sort),
+            before=read_mark(query.before, query.sort),
+        )
+        keys = await found_rows(connection, reach, search, wanted) if total else []
         rows = await _rows(connection, [key.result_id for key in keys[: query.limit]])
     has_more = len(keys) > query.limit
     before, after = query.before is not None, query.after is not None or query.offset > 0
@@ -51,8 +66,12 @@ async def ledger(store: Store, query: LedgerQuery) -> LedgerPage:
         total=total,
         first_task=first,
         last_task=last,
-        has_next=has_more if not before else True,
-        has_previous=has_more if before else after,
+        next=word_of(rows[-1], query.sort) if rows and (has_more or before) else None,
+        previous=word_of(rows[0], query.sort) if rows and (has_more if before else after) else None,
+        limit=query.limit,
+        offset=query.offset,
+        sort=query.sort,
+        order=query.order,
     )
 
 
@@ -65,7 +84,7 @@ def _check(query: LedgerQuery) -> None:
             "further on, ask for the rows after one that is known."
         )
     if sum((query.after is not None, query.before is not None, query.offset > 0)) > 1:
-        raise StorageError("A page begins at an offset, after a row or before a row, not at two of them.")
+        raise PlanError("A page begins at an offset, after a row or before a row, not at two of them.")
 
 
 async def _total(connection: AsyncConnection, reach: Reach) -> tuple[int, int | None, int | None]:
@@ -110,5 +129,5 @@ async def _rows(connection: AsyncConnection, ids: list[int]) -> list[LedgerRow]:
     joined = scheduler_results.join(tasks, tasks.c.task_id == scheduler_results.c.task_id)
     columns = [column.label(name) for name, column in _COLUMNS.items()]
     query = sa.select(*columns).select_from(joined).where(scheduler_results.c["id"].in_(ids))
-    found = {record.result_id: LedgerRow(*record) for record in await connection.execute(query)}
+    found = {record.result_id: LedgerRow(**record._mapping) for record in await connection.execute(query)}
     return [found[one] for one in ids]

@@ -13,16 +13,17 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from hybrid_ml_scheduler.plans.metrics import TASK_METRICS
 from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, stretches, tasks
+from hybrid_ml_scheduler.storage.read.ledger_marks import LedgerMark
 from hybrid_ml_scheduler.storage.read.ledger_reach import Reach, filtered, within
-from hybrid_ml_scheduler.storage.records import LedgerMark, LedgerQuery
 
-__all__ = ["RowKey", "found_rows"]
+__all__ = ["LedgerSearch", "RowKey", "found_rows"]
 
 _STRETCHES_A_READ = 8
 _STRETCHES_AT_FIRST = 256
 _NAMES = ("scheduler_name", "device")
-_MAY_BE_MISSING = frozenset({"actual_time", "latency", "wait", "energy_consumption", "execution_cost"})
+_MAY_BE_MISSING = frozenset(TASK_METRICS.values())
 
 
 class RowKey(NamedTuple):
@@ -32,6 +33,17 @@ class RowKey(NamedTuple):
     task_id: int
     scheduler_name: str
     result_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerSearch:
+    """The order of the rows by a column of the tables, and where the page begins in it."""
+
+    column: str
+    descending: bool
+    offset: int
+    after: LedgerMark | None
+    before: LedgerMark | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +62,7 @@ class _Phase:
     after: LedgerMark | None = None
 
 
-async def found_rows(connection: AsyncConnection, reach: Reach, query: LedgerQuery, wanted: int) -> list[RowKey]:
+async def found_rows(connection: AsyncConnection, reach: Reach, query: LedgerSearch, wanted: int) -> list[RowKey]:
     """Return the rows of a page in their order; with `before` in the opposite one, nearest first."""
     wanted += query.offset
     found: list[RowKey] = []
@@ -61,25 +73,25 @@ async def found_rows(connection: AsyncConnection, reach: Reach, query: LedgerQue
     return found[query.offset :]
 
 
-async def _phases(connection: AsyncConnection, reach: Reach, query: LedgerQuery) -> list[_Phase]:
+async def _phases(connection: AsyncConnection, reach: Reach, query: LedgerSearch) -> list[_Phase]:
     """Return the parts of the order one after the other, from the mark on."""
     backwards = query.before is not None
     mark = query.before or query.after
     whole = _Phase(
         reach=reach, column=None, descending=query.descending != backwards, names_descending=backwards, after=None
     )
-    if query.sort == "task_id":
+    if query.column == "task_id":
         return [replace(whole, after=mark)]
-    if query.sort in _NAMES:
-        phases = await _by_name(connection, whole, query.sort)
+    if query.column in _NAMES:
+        phases = await _by_name(connection, whole, query.column)
     else:
-        column = query.sort
+        column = query.column
         values = replace(whole, column=column)
         missing = [replace(whole, missing=column)] if column in _MAY_BE_MISSING else []
         phases = [*missing, values] if backwards else [values, *missing]
     if mark is None:
         return phases
-    place = next((i for i, phase in enumerate(phases) if _holds(phase, mark, query.sort)), len(phases))
+    place = next((i for i, phase in enumerate(phases) if _holds(phase, mark, query.column)), len(phases))
     return [replace(phase, after=mark if i == 0 else None) for i, phase in enumerate(phases[place:])]
 
 

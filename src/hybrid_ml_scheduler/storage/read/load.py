@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hybrid_ml_scheduler.core import FloatColumn
 from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, tasks
-from hybrid_ml_scheduler.storage.records import LoadHistory
+from hybrid_ml_scheduler.storage.records import BusyShares
 
 __all__ = ["device_load"]
 
@@ -21,10 +21,10 @@ _MOST_TASKS = 5000
 
 async def device_load(
     store: Store, *, scheduler: str, run_id: int, span_s: float = 60.0, steps: int = 120
-) -> LoadHistory:
+) -> BusyShares:
     """Return the busy share of each device in equal steps that end with the run's newest stored arrival.
 
-    A step that began before everything that was read is unknown (NaN), not idle.
+    A step that began before everything that was read is unknown (None), not idle.
     """
     async with store.reading() as connection:
         ids = sa.select(tasks.c.task_id).where(tasks.c.run_id == run_id).order_by(tasks.c.task_id.desc())
@@ -34,12 +34,13 @@ async def device_load(
         rows = await _rows(connection, scheduler, run_id, first or 0) if end_s is not None else []
     edges = np.linspace(max(0.0, (end_s or 0.0) - span_s), end_s or 0.0, steps + 1)
     if not rows:
-        return LoadHistory(edges_s=edges.tolist(), busy={})
+        return BusyShares(edges_s=edges.tolist(), busy={})
     parts = _parts(rows)
     known_from_s = 0.0 if first is None else max(float(one[0].min()) for one in parts.values())
     unknown = edges[:-1] < known_from_s
     busy = {name: np.where(unknown, np.nan, _busy(begin, end, edges)) for name, (begin, end) in sorted(parts.items())}
-    return LoadHistory(edges_s=edges.tolist(), busy={name: column.tolist() for name, column in busy.items()})
+    known = {name: [None if share != share else share for share in column.tolist()] for name, column in busy.items()}
+    return BusyShares(edges_s=edges.tolist(), busy=known)
 
 
 async def _rows(connection: AsyncConnection, scheduler: str, run_id: int, first: int) -> list[Any]:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from hybrid_ml_scheduler.plans.metrics import TASK_METRICS
 from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import rollups, runs, scheduler_results, tasks
 from hybrid_ml_scheduler.storage.read.history import end_tasks
-from hybrid_ml_scheduler.storage.records import METRICS, Trend, TrendPoint
+from hybrid_ml_scheduler.storage.records import METRICS, TrendPoint, TrendPoints
 from hybrid_ml_scheduler.storage.write.rollup import BUCKET_TASKS
 
 __all__ = ["trend"]
 
 _MOST_TASKS_FROM_ROWS = 5000
+_SHOWN = ("time", "latency", "energy", "cost")
 
 
-async def trend(store: Store, *, points: int = 100, run_id: int | None = None, latest: int | None = None) -> Trend:
+async def trend(
+    store: Store, *, points: int = 100, run_id: int | None = None, latest: int | None = None
+) -> TrendPoints:
     """Return at most about `points` averages over the whole stored history, or over one run, or its `latest` tasks."""
     points = max(1, points)
     async with store.reading() as connection:
@@ -28,7 +32,7 @@ async def trend(store: Store, *, points: int = 100, run_id: int | None = None, l
         if first is not None and latest is not None:
             first = max(first, last + 1 - latest)
         if first is None:
-            return Trend(bucket_tasks=1, points=())
+            return TrendPoints(tasks_per_point=1, points=())
         count = last - first + 1
         if count <= _MOST_TASKS_FROM_ROWS and await _all_rows_kept(connection, first):
             width, origin = -(-count // points), first
@@ -38,7 +42,7 @@ async def trend(store: Store, *, points: int = 100, run_id: int | None = None, l
             origin = first // BUCKET_TASKS * BUCKET_TASKS
             query = _from_rollups(origin, width, run_id)
         records = (await connection.execute(query)).mappings().all()
-    return Trend(bucket_tasks=width, points=list(_points(records, origin, (first, last), width)))
+    return TrendPoints(tasks_per_point=width, points=list(_points(records, origin, (first, last), width)))
 
 
 async def _ends(connection: AsyncConnection, run_id: int | None) -> tuple[int | None, int]:
@@ -101,12 +105,16 @@ def _points(records: Iterable[Any], origin: int, ends: tuple[int, int], width: i
     for step, members in groupby(records, key=lambda record: int(record["step"])):
         mine = list(members)
         yield TrendPoint(
-            first_task=max(first, origin + step),
-            last_task=min(last, origin + step + width - 1),
+            first_task_id=max(first, origin + step),
+            last_task_id=min(last, origin + step + width - 1),
             tasks=max(int(record["results"]) for record in mine),
             simulated_time_s=max(float(record["last_arrival"] or 0.0) for record in mine),
-            averages={name: {record["scheduler_name"]: _average(record, name) for record in mine} for name in METRICS},
+            **{f"avg_{name}": _averages(mine, TASK_METRICS[name]) for name in _SHOWN},
         )
+
+
+def _averages(records: Sequence[Any], column: str) -> dict[str, float | None]:
+    return {record["scheduler_name"]: _average(record, column) for record in records}
 
 
 def _average(record: Any, name: str) -> float | None:

@@ -26,7 +26,7 @@ from hybrid_ml_scheduler.storage.connect.tables import (
     training_data,
 )
 from hybrid_ml_scheduler.storage.errors import StorageError
-from hybrid_ml_scheduler.storage.records import Cleared
+from hybrid_ml_scheduler.storage.records import HistoryCleared
 
 __all__ = ["apply_retention", "clear_history"]
 
@@ -36,7 +36,7 @@ _CLEARED = (
 )  # fmt: skip
 
 
-async def clear_history(store: Store) -> Cleared:
+async def clear_history(store: Store) -> HistoryCleared:
     """Remove every task, result, label, model and notification; the newest run keeps what it needs to come back.
 
     Rows of older tasks that arrive later are left out: the oldest id that is kept is noted with the totals.
@@ -52,7 +52,7 @@ async def clear_history(store: Store) -> Cleared:
         nothing = {"tasks": 0, "results": 0, "training": 0, "floor_task_id": before["next_task_id"]}
         await connection.execute(sa.update(totals).values(**nothing))
         await _forget_empty_runs(connection)
-    return Cleared(tasks=before["tasks"], results=before["results"])
+    return HistoryCleared(tasks=before["tasks"], results=before["results"])
 
 
 async def apply_retention(store: Store, *, keep_tasks: int, chunk_tasks: int = 500) -> int:

@@ -26,7 +26,7 @@ from hybrid_ml_scheduler.storage.connect.tables import (
     training_data,
 )
 from hybrid_ml_scheduler.storage.errors import StorageError
-from hybrid_ml_scheduler.storage.records import Cleared
+from hybrid_ml_scheduler.storage.records import HistoryCleared
 from hybrid_ml_scheduler.storage.write.bulk import upsert_statement
 from hybrid_ml_scheduler.storage.write.summaries import STRETCH_TASKS
 
@@ -56,7 +56,7 @@ async def keep_picture(store: Store, run_id: int, picture: str) -> None:
         await connection.execute(statement, {"run_id": run_id, "picture": picture, "created_at": time.time()})
 
 
-async def remove_run(store: Store, run_id: int) -> Cleared:
+async def remove_run(store: Store, run_id: int) -> HistoryCleared:
     """Remove a run that has ended with all its rows, a little at a time; the newest run may yet be continued and stays.
 
     After every step what is left is whole: the sums of a stretch go with its rows.
@@ -77,7 +77,7 @@ async def remove_run(store: Store, run_id: int) -> Cleared:
     async with store.writing() as connection:
         for table in (*_OF_A_RUN, runs):
             await connection.execute(sa.delete(table).where(table.c.run_id == run_id))
-    return Cleared(tasks=gone["tasks"], results=gone["results"])
+    return HistoryCleared(tasks=gone["tasks"], results=gone["results"])
 
 
 async def _remove_some(connection: AsyncConnection, run_id: int) -> dict[str, int] | None:
