@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from hybrid_ml_scheduler.live.frames import Shift
 from hybrid_ml_scheduler.service.wire.common import Answer
 from hybrid_ml_scheduler.service.wire.live import Snapshot
-from hybrid_ml_scheduler.service.wire.simulation import Shift
 
 __all__ = ["Adaptation", "AdaptedStrategy", "Beliefs", "BelievedCell", "KeptPicture"]
 
