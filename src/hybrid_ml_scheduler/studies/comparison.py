@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from hybrid_ml_scheduler.core.errors import HmsError
-from hybrid_ml_scheduler.plans.facts import computing_facts
+from hybrid_ml_scheduler.plans.facts import hardware_words, run_facts
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.studies.engines import Engine, Failure, LocalEngine
 from hybrid_ml_scheduler.studies.folder import ResultsFolder
@@ -79,16 +79,15 @@ def _run_facts(
 ) -> dict[str, Any]:
     floors = [record for record in records if record.name == FLOOR]
     floor = floors[0]
-    return {
-        "kind": folder.kind,
-        "plan": plan.to_mapping(),
-        "plan_digest": plan.digest,
-        "tasks": len(floor.columns["best_s"]),
-        "seeds": plan.seeds,
-        "assumptions": [*floor.figures["assumptions"], *([SAME_TASKS] if repeated(floors) else [])],
-        "bound": floor.figures["binding"],
-        "schedulers": {entrant.name: entrant.learning for entrant in strategies},
-        "knowledge": {entrant.name: entrant.level for entrant in strategies},
-        "hardware": "default physics" if plan.node.curves is None else plan.node.curves.source,
-        **computing_facts(),
-    }
+    return run_facts(
+        folder.kind,
+        plan.to_mapping(),
+        plan.digest,
+        tasks=len(floor.columns["best_s"]),
+        seeds=plan.seeds,
+        assumptions=[*floor.figures["assumptions"], *([SAME_TASKS] if repeated(floors) else [])],
+        bound=floor.figures["binding"],
+        schedulers={entrant.name: entrant.learning for entrant in strategies},
+        knowledge={entrant.name: entrant.level for entrant in strategies},
+        hardware=hardware_words(plan.node),
+    )

@@ -1,44 +1,31 @@
-"""A race: the same tasks for every strategy, each on its own cluster, judged against a proven floor."""
+"""A race: the same tasks for every strategy, each on its own cluster, judged against a proven floor.
+
+Every run of it is a trial as those of the longer studies are, and its results are their records.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
-from itertools import repeat
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from hybrid_ml_scheduler.cluster import (
     Certificate,
-    RunColumns,
-    Simulation,
     Summary,
-    certificate,
-    run_batch,
-    run_held_batch,
-    summarize,
 )
-from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
-from hybrid_ml_scheduler.core import FloatColumn, Learns, Prepares, RaceContext, Scheduler, TaskBatch, with_rule
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.holding import HasHeldRule
-from hybrid_ml_scheduler.core.knowledge import EXACT, Level, at_level, level_of, split_level
-from hybrid_ml_scheduler.physics import Durations, Node, PhysicsEstimator, TaskSeconds, durations
-from hybrid_ml_scheduler.physics.estimator import TruthFactor
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.plans.plan import Plan, check_last_seed
-from hybrid_ml_scheduler.plans.time_notes import time_notes
-from hybrid_ml_scheduler.schedulers import contained, create, options_for, printing_apart
+from hybrid_ml_scheduler.studies.running import Entrant, Progress, entrants, run_known, run_scheduler, task_seconds
 from hybrid_ml_scheduler.studies.sequential import Look, looks_until_decided, planned_looks
 from hybrid_ml_scheduler.studies.statistics import Samples
+from hybrid_ml_scheduler.studies.trials import Record, Trial, Watcher, known_tasks, run_trial, summary_of
 
 __all__ = [
     "Entrant",
     "SeedRace",
     "check_search",
     "entrants",
-    "hidden_notes",
     "race_seed",
     "race_until_decided",
     "run_known",
@@ -49,208 +36,40 @@ __all__ = [
     "task_seconds",
 ]
 
-Progress = Callable[[int], None]
-_REPORT_EVERY = 250
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entrant:
-    """One strategy in a race: its name, how to make it anew for every seed, whether it learns, and what it is told."""
-
-    name: str
-    spec: str
-    options: Mapping[str, Any]
-    learning: str
-    level: Level = EXACT
-
-    def make(self) -> Scheduler:
-        """A fresh instance, with nothing remembered."""
-        with printing_apart():
-            return create(self.spec, self.options)
-
-
-def entrants(plan: Plan) -> list[Entrant]:
-    """The strategies of a plan, made once to see that they can be."""
-    found: list[Entrant] = []
-    for spec in plan.schedulers:
-        with printing_apart():
-            options = options_for(spec, plan.options)
-            made = create(spec, options)
-        asked = split_level(spec)[1]
-        name, level = at_level(made.name, asked), level_of(made, asked, plan.knowledge)
-        if any(other.name == name for other in found):
-            raise PlanError(f"Two strategies of the race are called {name!r}.")
-        found.append(Entrant(name=name, spec=spec, options=options, learning=_learning(made), level=level))
-    bare = {split_level(entrant.name)[0] for entrant in found} | {split_level(spec)[0] for spec in plan.schedulers}
-    unused = set(plan.options) - bare
-    if unused:
-        raise PlanError(f"schedulers.{sorted(unused)[0]} has options but is not in the race.")
-    return found
-
-
-def _learning(made: Scheduler) -> str:
-    """`online`, `frozen` or `none`: a learner says itself whether it goes on learning."""
-    said = getattr(made, "learning", None)
-    if isinstance(said, bool):
-        return "online" if said else "frozen"
-    return str(said) if said is not None else ("online" if isinstance(made, Learns) else "none")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedRace:
-    """The results of all strategies on the tasks of one seed."""
+    """The records of all strategies on the tasks of one seed, and that of their floor."""
 
     seed: int
-    tasks: int
-    assumptions: tuple[str, ...]
-    bound: Certificate
-    summaries: Mapping[str, Summary]
+    floor: Record
+    runs: Mapping[str, Record]
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks there are."""
+        return int(self.floor.figures["tasks"])
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What was assumed about the tasks and the node."""
+        return tuple(self.floor.figures["assumptions"])
+
+    @property
+    def bound(self) -> Certificate:
+        """What no strategy can beat on these tasks."""
+        return Certificate(**{one.name: self.floor.figures[one.name] for one in fields(Certificate)})
+
+    @property
+    def summaries(self) -> dict[str, Summary]:
+        """The metrics of every strategy."""
+        return {name: summary_of(record.figures) for name, record in self.runs.items()}
 
     def metrics(self, name: str) -> dict[str, Any]:
         """One strategy's metrics with its gap to the proven makespan bound."""
-        summary = self.summaries[name]
+        summary = summary_of(self.runs[name].figures)
         found = {key: value for key, value in asdict(summary).items() if key != "tasks"}
         return {**found, "makespan_gap": summary.gap(self.bound.makespan_s)}
-
-
-def run_known(
-    scheduler: Scheduler,
-    known: KnownTasks,
-    level: Level,
-    *,
-    retrain_interval: int = 50,
-    progress: Progress | None = None,
-    learned: LearnedEstimator | None = None,
-) -> RunColumns:
-    """Run one strategy that is told this much: compiled if it has a rule, otherwise step by step.
-
-    At the level `learned` it learns with a fresh estimator, or with the one handed in.
-    """
-    told, node, seed = known.told(level), known.node, known.seed
-    if told.factors is None and not told.learns:
-        return run_scheduler(
-            scheduler,
-            told.batch,
-            node,
-            seed=seed,
-            retrain_interval=retrain_interval,
-            seconds=told.seconds,
-            progress=progress,
-        )
-    learned = (learned or known.estimator()) if told.learns else None
-    with contained(scheduler.name):
-        ruled = with_rule(scheduler)
-        if ruled is None and learned is None:
-            columns = _held_run(scheduler, told.batch, node, seed, told.seconds, told.factors)
-            if columns is not None:
-                return _done(columns, progress)
-        if ruled is None:
-            recall = None if told.batch.has_dependencies else 0
-            simulation = Simulation(
-                node, scheduler, seed=seed, retrain_interval=retrain_interval, recall=recall, learned=learned
-            )
-            return _stepped(simulation, told.batch, told.seconds, progress, told.factors)
-        if isinstance(scheduler, Prepares):
-            estimator = PhysicsEstimator(node) if learned is None else learned
-            scheduler.prepare(RaceContext(estimator=estimator, seed=seed, retrain_interval=retrain_interval))
-        model = None if learned is None else learned.model
-        rule = ruled.rule(told.batch)
-        columns = run_batch(told.batch, node, rule, seconds=told.seconds, truth=told.factors, model=model)
-    return _done(columns, progress)
-
-
-def run_scheduler(
-    scheduler: Scheduler,
-    batch: TaskBatch,
-    node: Node,
-    *,
-    seed: int,
-    retrain_interval: int = 50,
-    seconds: Durations | None = None,
-    progress: Progress | None = None,
-) -> RunColumns:
-    """Run one strategy over a batch: compiled if it has a rule, otherwise step by step."""
-    seconds = durations(batch, node) if seconds is None else seconds
-    with contained(scheduler.name):
-        ruled = with_rule(scheduler)
-        if ruled is None:
-            columns = _held_run(scheduler, batch, node, seed, seconds)
-            if columns is not None:
-                return _done(columns, progress)
-            recall = None if batch.has_dependencies else 0
-            simulation = Simulation(node, scheduler, seed=seed, retrain_interval=retrain_interval, recall=recall)
-            return _stepped(simulation, batch, seconds, progress)
-        if isinstance(scheduler, Prepares):
-            known = PhysicsEstimator(node)
-            scheduler.prepare(RaceContext(estimator=known, seed=seed, retrain_interval=retrain_interval))
-        columns = run_batch(batch, node, ruled.rule(batch), seconds=seconds)
-    return _done(columns, progress)
-
-
-def _held_run(
-    scheduler: Scheduler,
-    batch: TaskBatch,
-    node: Node,
-    seed: int,
-    seconds: Durations,
-    truth: FloatColumn | None = None,
-) -> RunColumns | None:
-    """The run of a strategy that holds and has a compiled form for these tasks; `None` for any other."""
-    if not isinstance(scheduler, HasHeldRule):
-        return None
-    if isinstance(scheduler, Prepares):
-        scheduler.prepare(RaceContext(estimator=PhysicsEstimator(node), seed=seed))
-    rule = scheduler.held_rule(batch, seconds)
-    return None if rule is None else run_held_batch(batch, node, rule, seconds=seconds, truth=truth)
-
-
-def _done(columns: RunColumns, progress: Progress | None) -> RunColumns:
-    if progress is not None:
-        progress(len(columns))
-    return columns
-
-
-def _stepped(
-    simulation: Simulation,
-    batch: TaskBatch,
-    seconds: Durations,
-    progress: Progress | None,
-    truth: FloatColumn | None = None,
-) -> RunColumns:
-    outcomes = []
-    told = 0
-    duration_factors: Iterable[TruthFactor] = batch.duration_factor.tolist()
-    if truth is not None:
-        duration_factors = map(tuple, (truth * batch.duration_factor[:, None]).tolist())
-    for row, (task, duration_factor, one) in enumerate(
-        zip(batch, duration_factors, task_seconds(seconds), strict=True)
-    ):
-        outcomes += simulation.advance(task.arrival_time)
-        simulation.offer(task, duration_factor, one)
-        if progress is not None and row - told >= _REPORT_EVERY:
-            progress(row - told)
-            told = row
-    outcomes += simulation.drain()
-    if progress is not None:
-        progress(len(batch) - told)
-    return RunColumns.from_outcomes(batch, simulation.cluster.node, outcomes)
-
-
-def task_seconds(seconds: Durations) -> Iterator[TaskSeconds]:
-    """The durations of a batch, task by task.
-
-    One column for each kind of GPU, and a record only when it is asked for: a list of them all would be walked
-    through by the garbage collector again and again.
-    """
-    gpu = zip(*(column.tolist() for column in seconds.gpu_s.T), strict=True)
-    paged: Iterator[tuple[float, ...]] = repeat((), len(seconds.cpu_s))
-    if seconds.paged_s.size:
-        paged = zip(*(column.tolist() for column in seconds.paged_s.T), strict=True)
-    made: Callable[[tuple[Any, ...]], TaskSeconds] = partial(tuple.__new__, TaskSeconds)
-    return map(made, zip(seconds.cpu_s.tolist(), gpu, paged, strict=True))
-
-
-Watcher = Callable[[Entrant, int, TaskBatch, RunColumns], None]
 
 
 def race_seed(
@@ -258,54 +77,37 @@ def race_seed(
     strategies: Sequence[Entrant],
     seed: int,
     *,
+    known: KnownTasks | None = None,
     progress: Progress | None = None,
     watch: Watcher | None = None,
 ) -> SeedRace:
-    """Race all strategies on the tasks of one seed; `watch` sees the columns of each before they are dropped."""
-    batch = plan.tasks(seed)
-    known = KnownTasks(batch=batch, node=plan.node, truth=plan.hidden, seed=seed)
-    interval = plan.retrain_interval
-    summaries = {}
-    for entrant in strategies:
-        columns = run_known(entrant.make(), known, entrant.level, retrain_interval=interval, progress=progress)
-        summaries[entrant.name] = summarize(columns, known.fastest_s)
-        if watch is not None:
-            watch(entrant, seed, batch, columns)
-    return SeedRace(
-        seed=seed,
-        tasks=len(batch),
-        assumptions=(*batch.assumptions, *hardware_assumptions(plan, batch), *hidden_notes(plan, known)),
-        bound=certificate(batch, plan.node, known.true),
-        summaries=summaries,
-    )
+    """Race all strategies on the tasks of one seed; `watch` sees the columns of each before they are dropped.
 
-
-def hidden_notes(plan: Plan, known: KnownTasks) -> tuple[str, ...]:
-    """What is said about the truth, where something is hidden or somebody is not told it."""
-    levels = {plan.knowledge, *(split_level(spec)[1] or plan.knowledge for spec in plan.schedulers)}
-    return () if levels == {EXACT} and known.truth.is_the_formula else known.notes
-
-
-def hardware_assumptions(plan: Plan, batch: TaskBatch) -> tuple[str, ...]:
-    """Where the times come from on this node, and what a measured machine leaves to guessing."""
-    notes = time_notes(batch, plan.node)
-    if plan.hardware is None:
-        return notes
-    from hybrid_ml_scheduler.hardware import assumptions
-
-    return (*notes, *assumptions(Path(plan.hardware), batch))
+    The tasks are made once for all of them, unless they are `known` already.
+    """
+    known = known_tasks(plan, seed) if known is None else known
+    floor = Trial(plan=plan, seed=seed, keeps="figures")
+    runs = {
+        entrant.name: run_trial(replace(floor, entrant=entrant), known=known, progress=progress, watch=watch)
+        for entrant in strategies
+    }
+    return SeedRace(seed=seed, floor=run_trial(floor, known=known), runs=runs)
 
 
 def run_race(
     plan: Plan,
+    strategies: Sequence[Entrant] | None = None,
     *,
+    first: KnownTasks | None = None,
     progress: Progress | None = None,
     watch: Watcher | None = None,
 ) -> list[SeedRace]:
-    """Race over all seeds of the plan, one after the other."""
-    strategies = entrants(plan)
-    seeds = range(plan.seed, plan.seed + plan.seeds)
-    return [race_seed(plan, strategies, seed, progress=progress, watch=watch) for seed in seeds]
+    """Race over all seeds of the plan, one after the other; `first` are the tasks of the first one, if known."""
+    strategies = entrants(plan) if strategies is None else strategies
+    return [
+        race_seed(plan, strategies, seed, known=first if seed == plan.seed else None, progress=progress, watch=watch)
+        for seed in range(plan.seed, plan.seed + plan.seeds)
+    ]
 
 
 def same_tasks(races: Sequence[SeedRace]) -> bool:
@@ -326,20 +128,24 @@ def check_search(plan: Plan, most: int) -> None:
 
 def race_until_decided(
     plan: Plan,
+    strategies: Sequence[Entrant] | None = None,
     *,
     most: int,
     metric: str = "mean_latency_s",
+    first: KnownTasks | None = None,
     progress: Progress | None = None,
     watch: Watcher | None = None,
 ) -> tuple[list[SeedRace], Look]:
     """Add seeds until every pair of strategies is decided on one metric, or `most` seeds are spent."""
     check_search(plan, most)
-    strategies = entrants(plan)
+    strategies = entrants(plan) if strategies is None else strategies
     races: list[SeedRace] = []
 
     def sample(seeds: int) -> Samples:
         more = range(plan.seed + len(races), plan.seed + seeds)
-        races.extend(race_seed(plan, strategies, seed, progress=progress, watch=watch) for seed in more)
+        for seed in more:
+            known = first if seed == plan.seed else None
+            races.append(race_seed(plan, strategies, seed, known=known, progress=progress, watch=watch))
         if same_tasks(races):
             raise PlanError(f"{plan.workload.source}: every seed gives the same tasks, so more seeds decide nothing.")
         return samples_of(races, metric)

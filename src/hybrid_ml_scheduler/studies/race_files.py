@@ -6,17 +6,17 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid_ml_scheduler.plans.facts import computing_facts
+from hybrid_ml_scheduler.plans.facts import hardware_words, run_facts
 from hybrid_ml_scheduler.plans.inputs import inputs_of
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.studies.folder import ResultsFolder
 from hybrid_ml_scheduler.studies.race import SeedRace, same_tasks
 from hybrid_ml_scheduler.studies.tables import comparison_table, interval_table, metric_table
-from hybrid_ml_scheduler.studies.trials import FLOOR, Record, figures_of
+from hybrid_ml_scheduler.studies.trials import Record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,8 +46,8 @@ def write_race(folder: ResultsFolder, plan: Plan, result: Mapping[str, Any], rac
 
 def _tables(races: Sequence[SeedRace], level: float) -> dict[str, pd.DataFrame]:
     """The same tables as those of a long comparison, as far as summaries go."""
-    floors = {race.seed: _record(FLOOR, race.seed, _bound(race)) for race in races}
-    runs = [_record(name, race.seed, figures_of(race.summaries[name])) for name in races[0].summaries for race in races]
+    floors = {race.seed: race.floor for race in races}
+    runs = [_plain(race.runs[name]) for name in races[0].runs for race in races]
     metrics = metric_table(runs, floors)
     comparisons = comparison_table(metrics, level=level)
     # Repeats of one observation name no winner.
@@ -55,28 +55,24 @@ def _tables(races: Sequence[SeedRace], level: float) -> dict[str, pd.DataFrame]:
     return {"metrics": metrics, "intervals": interval_table(metrics), "comparisons": found}
 
 
-def _record(name: str, seed: int, figures: Mapping[str, Any]) -> Record:
-    return Record(name=name, seed=seed, figures=figures, columns={})
-
-
-def _bound(race: SeedRace) -> dict[str, Any]:
-    return {**asdict(race.bound), "binding": race.bound.binding}
+def _plain(record: Record) -> Record:
+    """A record without what the summary says once for all seeds."""
+    return replace(record, figures={key: value for key, value in record.figures.items() if key != "learning"})
 
 
 def _run_facts(plan: Plan, result: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "kind": "race",
-        "plan": plan.to_mapping(),
-        "plan_digest": plan.digest,
-        "tasks": result["tasks"],
-        "seeds": result["seeds"],
-        "assumptions": result["assumptions"],
-        "bound": result["lower_bound"]["argument"],
-        "schedulers": {name: row["learning"] for name, row in result["schedulers"].items()},
-        "knowledge": {name: row["knowledge"] for name, row in result["schedulers"].items()},
-        "hardware": "default physics" if plan.node.curves is None else plan.node.curves.source,
-        **computing_facts(),
-    }
+    return run_facts(
+        "race",
+        plan.to_mapping(),
+        plan.digest,
+        tasks=result["tasks"],
+        seeds=result["seeds"],
+        assumptions=result["assumptions"],
+        bound=result["lower_bound"]["argument"],
+        schedulers={name: row["learning"] for name, row in result["schedulers"].items()},
+        knowledge={name: row["knowledge"] for name, row in result["schedulers"].items()},
+        hardware=hardware_words(plan.node),
+    )
 
 
 def _summary(result: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_ml_scheduler.physics import Node
-from hybrid_ml_scheduler.plans.facts import computing_facts
+from hybrid_ml_scheduler.plans.facts import run_facts
 from hybrid_ml_scheduler.plans.inputs import program_inputs
 from hybrid_ml_scheduler.plans.node_plan import node_to_mapping
 from hybrid_ml_scheduler.studies.comparison import (
@@ -78,17 +78,16 @@ def simulate_shift(folder: ResultsFolder, study: ShiftStudy, engine: Engine, ste
 
 def _run_facts(study: ShiftStudy) -> dict[str, Any]:
     plan = study.to_mapping()
-    return {
-        "kind": KIND,
-        "plan": plan,
-        "plan_digest": plan_digest(KIND, plan)[:16],
-        "tasks": study.budget.test_tasks,
-        "seeds": study.seeds,
-        "assumptions": [],
-        "schedulers": {name: _LEARNING.get(name, "none") for name in STRATEGIES},
-        "hardware": "default physics",
-        **computing_facts(),
-    }
+    return run_facts(
+        KIND,
+        plan,
+        plan_digest(KIND, plan)[:16],
+        tasks=study.budget.test_tasks,
+        seeds=study.seeds,
+        assumptions=[],
+        schedulers={name: _LEARNING.get(name, "none") for name in STRATEGIES},
+        hardware="default physics",
+    )
 
 
 def _shift_trial(job: tuple[Node, ShiftBudget, int]) -> Record:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError
-from hybrid_ml_scheduler.plans.facts import computing_facts, versions
+from hybrid_ml_scheduler.plans.facts import hardware_words, run_facts, versions
 from hybrid_ml_scheduler.plans.inputs import inputs_of
 from hybrid_ml_scheduler.plans.plan import Plan, plan_from_mapping, read_plan_file
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
@@ -246,15 +246,14 @@ def _run_facts(sweep: Sweep) -> dict[str, Any]:
     learning: dict[str, list[str]] = {}
     for entrant in (entrant for plan in plans for entrant in entrants(plan)):
         learning.setdefault(entrant.name, []).append(entrant.learning)
-    hardware = ["default physics" if plan.node.curves is None else plan.node.curves.source for plan in plans]
-    return {
-        "kind": KIND,
-        "plan": sweep.source,
-        "plan_digest": plan_digest(KIND, sweep.source)[:16],
-        "cells": len(sweep.cells),
-        "seeds": len({cell.seed for cell in sweep.cells}),
-        "grid": {key: len(values) for key, values in sweep.grid.items()},
-        "schedulers": {name: " or ".join(dict.fromkeys(modes)) for name, modes in learning.items()},
-        "hardware": ", ".join(dict.fromkeys(hardware)),
-        **computing_facts(),
-    }
+    hardware = [hardware_words(plan.node) for plan in plans]
+    return run_facts(
+        KIND,
+        sweep.source,
+        plan_digest(KIND, sweep.source)[:16],
+        cells=len(sweep.cells),
+        seeds=len({cell.seed for cell in sweep.cells}),
+        grid={key: len(values) for key, values in sweep.grid.items()},
+        schedulers={name: " or ".join(dict.fromkeys(modes)) for name, modes in learning.items()},
+        hardware=", ".join(dict.fromkeys(hardware)),
+    )

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_ml_scheduler.cluster import Summary, certificate, summarize
+from hybrid_ml_scheduler.cluster import RunColumns, Summary, certificate, summarize
+from hybrid_ml_scheduler.core import TaskBatch
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.studies.pareto import time_energy_front
-from hybrid_ml_scheduler.studies.race import Entrant, hardware_assumptions, hidden_notes, run_known
+from hybrid_ml_scheduler.studies.running import Entrant, Progress, hardware_assumptions, hidden_notes, run_known
 
-__all__ = ["FLOOR", "Record", "Trial", "figures_of", "run_trial", "trials_of"]
+__all__ = ["FLOOR", "Record", "Trial", "Watcher", "figures_of", "known_tasks", "run_trial", "summary_of", "trials_of"]
+
+Watcher = Callable[[Entrant, int, TaskBatch, RunColumns], None]
 
 FLOOR = "floor"
 _PER_TASK = ("latency_s", "execution_s", "energy_j", "cost_usd")
@@ -29,12 +32,15 @@ _WORKLOAD = ("task_id", "size", "compute_intensity", "memory_required", "arrival
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What to run; without an entrant it is the floor: bounds, fronts and the tasks themselves."""
+    """What to run; without an entrant it is the floor: bounds, fronts and the tasks themselves.
+
+    `keeps` says what is kept beside the figures: nothing, a number for each task, or also where its parts ran.
+    """
 
     plan: Plan
     seed: int
     entrant: Entrant | None = None
-    keep_placement: bool = False
+    keeps: Literal["figures", "tasks", "placement"] = "tasks"
 
     @property
     def name(self) -> str:
@@ -84,26 +90,34 @@ def trials_of(plan: Plan, strategies: Sequence[Entrant]) -> list[Trial]:
     seeds = range(plan.seed, plan.seed + plan.seeds)
     runners = [*sorted(strategies, key=lambda one: one.learning == "none"), None]
     return [
-        Trial(plan=plan, seed=seed, entrant=entrant, keep_placement=seed == plan.seed)
+        Trial(plan=plan, seed=seed, entrant=entrant, keeps="placement" if seed == plan.seed else "tasks")
         for entrant in runners
         for seed in seeds
     ]
 
 
-def run_trial(trial: Trial) -> Record:
-    """Do one trial."""
-    batch = trial.plan.tasks(trial.seed)
-    known = KnownTasks(batch=batch, node=trial.plan.node, truth=trial.plan.hidden, seed=trial.seed)
-    if trial.entrant is None:
+def known_tasks(plan: Plan, seed: int) -> KnownTasks:
+    """Make the tasks of one seed, and what is known about them."""
+    return KnownTasks(batch=plan.tasks(seed), node=plan.node, truth=plan.hidden, seed=seed)
+
+
+def run_trial(
+    trial: Trial, *, known: KnownTasks | None = None, progress: Progress | None = None, watch: Watcher | None = None
+) -> Record:
+    """Do one trial, on tasks that are `known` already or are made for it."""
+    known = known_tasks(trial.plan, trial.seed) if known is None else known
+    entrant = trial.entrant
+    if entrant is None:
         return _floor(trial, known)
-    scheduler = trial.entrant.make()
     interval = trial.plan.retrain_interval
-    columns = run_known(scheduler, known, trial.entrant.level, retrain_interval=interval)
-    names = (*_PER_TASK, *(_PLACEMENT if trial.keep_placement else ()))
+    columns = run_known(entrant.make(), known, entrant.level, retrain_interval=interval, progress=progress)
+    if watch is not None:
+        watch(entrant, trial.seed, known.batch, columns)
+    names = {"figures": (), "tasks": _PER_TASK, "placement": (*_PER_TASK, *_PLACEMENT)}[trial.keeps]
     return Record(
         name=trial.name,
         seed=trial.seed,
-        figures={"learning": trial.entrant.learning, **figures_of(summarize(columns, known.fastest_s))},
+        figures={"learning": entrant.learning, **figures_of(summarize(columns, known.fastest_s))},
         columns={name: np.asarray(getattr(columns, name)) for name in names},
     )
 
@@ -115,14 +129,22 @@ def figures_of(summary: Summary) -> dict[str, Any]:
     return {**found, **{f"utilization_{device}": share for device, share in shares.items()}}
 
 
+def summary_of(figures: Mapping[str, Any]) -> Summary:
+    """The summary that flat figures were made from."""
+    prefix = "utilization_"
+    shares = {key.removeprefix(prefix): value for key, value in figures.items() if key.startswith(prefix)}
+    plain = {one.name: figures[one.name] for one in fields(Summary) if one.name != "utilization"}
+    return Summary(utilization=shares, **plain)
+
+
 def _floor(trial: Trial, known: KnownTasks) -> Record:
     node, batch, seconds = trial.plan.node, known.batch, known.true
     bound = certificate(batch, node, seconds)
-    columns: dict[str, npt.NDArray[Any]] = {"best_s": known.fastest_s}
-    if trial.keep_placement:
+    columns: dict[str, npt.NDArray[Any]] = {} if trial.keeps == "figures" else {"best_s": known.fastest_s}
+    if trial.keeps == "placement":
         columns.update({name: getattr(batch, name) for name in _WORKLOAD})
         columns.update({"cpu_s": seconds.cpu_s, "gpu_s": seconds.on_gpu(0)})
         columns["front_time_s"], columns["front_energy_j"] = time_energy_front(batch, node, seconds)
     assumptions = [*batch.assumptions, *hardware_assumptions(trial.plan, batch), *hidden_notes(trial.plan, known)]
-    figures = {**asdict(bound), "binding": bound.binding, "assumptions": assumptions}
+    figures = {**asdict(bound), "binding": bound.binding, "tasks": len(batch), "assumptions": assumptions}
     return Record(name=FLOOR, seed=trial.seed, figures=figures, columns=columns)

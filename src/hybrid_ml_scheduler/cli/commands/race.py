@@ -184,8 +184,9 @@ def _raced(
     from hybrid_ml_scheduler.reports.perfetto import TraceWriter
     from hybrid_ml_scheduler.studies.race import check_search, entrants, race_until_decided, run_race
     from hybrid_ml_scheduler.studies.race_files import race_folder
+    from hybrid_ml_scheduler.studies.trials import known_tasks
 
-    count = len(plan.tasks(plan.seed))
+    first = known_tasks(plan, plan.seed)
     strategies = entrants(plan)
     if until is not None:
         check_search(plan, until)
@@ -198,11 +199,13 @@ def _raced(
             if writer is not None and seed == plan.seed:
                 writer.add(entrant.name, batch, columns)
 
-        with progress_bar("racing", count * (until or plan.seeds) * len(strategies)) as advance:
+        with progress_bar("racing", len(first.batch) * (until or plan.seeds) * len(strategies)) as advance:
             if until is None:
-                races = run_race(plan, progress=advance, watch=watch)
+                races = run_race(plan, strategies, first=first, progress=advance, watch=watch)
             else:
-                races, look = race_until_decided(plan, most=until, progress=advance, watch=watch)
+                races, look = race_until_decided(
+                    plan, strategies, most=until, first=first, progress=advance, watch=watch
+                )
     return folder, strategies, races, look
 
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import platform
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.core.errors import PlanError, StorageError
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.frames import RaceState
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.physics.truth import Drift
+from hybrid_ml_scheduler.plans.facts import versions
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.service.control.courses import RunDefaults, course_of, plan_for, shifted
 from hybrid_ml_scheduler.service.control.keeper import model_row
@@ -185,7 +184,7 @@ class RunControl(RunStoring):
             self._store,
             plan=plan.to_mapping(),
             seed=plan.seed,
-            versions=_versions(),
+            versions=versions(),
             state=state,
             controls={"speed": speed, "retraining": race.course.retraining, "first_task_id": first},
         )
@@ -235,10 +234,3 @@ class RunControl(RunStoring):
             self._defaults = replace(self._defaults, speed=None)
         if laws is not None or drift is not None:
             await self._durable()
-
-
-def _versions() -> dict[str, str]:
-    from importlib.metadata import version
-
-    parts = ("numpy", "numba", "scikit-learn", "torch")
-    return {"hms": __version__, "python": platform.python_version()} | {name: version(name) for name in parts}
