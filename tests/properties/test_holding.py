@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.cluster.batch import run_held_batch
 from hybrid_ml_scheduler.cluster.simulation import Simulation
 from hybrid_ml_scheduler.core import RaceContext, TaskBatch
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator, Tariff, durations
+from hybrid_ml_scheduler.schedulers.agents.rl_hold import RlHold
 from hybrid_ml_scheduler.schedulers.holding.edf import EarliestDeadline
 from hybrid_ml_scheduler.schedulers.holding.keyed import KeyedHold
 from hybrid_ml_scheduler.schedulers.holding.lpt import LongestFirst
@@ -32,6 +33,7 @@ MAKERS = {
     "min_min": MinMin,
     "max_min": MaxMin,
     "sufferage": Sufferage,
+    "rl_hold": RlHold,
 }
 ORDERS: dict[str, tuple[dict[str, Any], HeldOrder]] = {
     "shortest": ({}, HeldOrder(key=lambda task, size_s: size_s)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hybrid_ml_scheduler.core import Task, TaskBatch
 from hybrid_ml_scheduler.physics.node import Node
@@ -174,3 +174,19 @@ class PlanReference(HeldReference):
             task_id = turn[0][1]
             self.held = [entry for entry in self.held if entry[1] != task_id]
             self.commit(task_id, self.plan[task_id][1], self.plan[task_id][2], now)
+
+
+class StagedReference(HeldReference):
+    """Held in order, planned by the stage that so many ready tasks have reached: (first, order) by rising first."""
+
+    def __init__(self, batch: TaskBatch, node: Node, stages: list[tuple[int, HeldOrder]]) -> None:
+        super().__init__(batch, node, stages[0][1])
+        self.stages = stages
+
+    def dispatch(self, now: float) -> None:
+        self.order = [order for first, order in self.stages if first <= self.seen][-1]
+        super().dispatch(now)
+
+    def hold_ready(self, now: float) -> bool:
+        self.order = replace(self.order, steps=20)  # sizes are those of the best cut, whatever the stage
+        return super().hold_ready(now)

@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.cluster.planned import run_planned
 from hybrid_ml_scheduler.cluster.pulling import run_pulled
 from hybrid_ml_scheduler.core.decisions import NO_GPU
 from hybrid_ml_scheduler.core.errors import SchedulerError
-from hybrid_ml_scheduler.core.holding import HeldRule, HoldingRule, PlanRule, PullRule
+from hybrid_ml_scheduler.core.holding import HeldRule, HeldStage, HoldingRule, PlanRule, PullRule
 from hybrid_ml_scheduler.core.protocols import BatchRule, RuleKind
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.validation import parent_rows
@@ -95,9 +95,23 @@ def run_held_batch(
 
 
 def _held_terms(rule: HeldRule, num_gpus: int, count: int) -> HeldTerms:
-    limits = np.array(rule.longest or (np.inf,) * (num_gpus + 1))
-    depth = max(1, min(rule.depth, count))
-    return HeldTerms(rule.order, rule.size_s, np.array(rule.grid), rule.price, limits, depth, int(rule.pick))
+    stages = (HeldStage(first=0, grid=rule.grid, price=rule.price, longest=rule.longest), *rule.stages)
+    points = np.array([len(stage.grid) for stage in stages], dtype=np.int64)
+    grids = np.zeros((len(stages), points.max()))
+    for row, stage in enumerate(stages):
+        grids[row, : points[row]] = stage.grid
+    limits = np.array([stage.longest or (np.inf,) * (num_gpus + 1) for stage in stages])
+    return HeldTerms(
+        order=rule.order,
+        size_s=rule.size_s,
+        first=np.array([stage.first for stage in stages], dtype=np.int64),
+        grid=grids,
+        points=points,
+        price=np.array([stage.price for stage in stages]),
+        longest=limits,
+        depth=max(1, min(rule.depth, count)),
+        pick=int(rule.pick),
+    )
 
 
 def _check_plan(rule: PlanRule, count: int, num_gpus: int) -> None:
@@ -114,9 +128,10 @@ def _check_held_rule(rule: HeldRule, count: int, num_gpus: int) -> None:
     """Refuse a holding rule that would lead the compiled code outside its columns."""
     if len(rule.order) != count or len(rule.size_s) != count:
         raise SchedulerError(f"a holding rule needs one order and one size for each of {count} tasks.")
-    if rule.longest and len(rule.longest) != num_gpus + 1:
-        raise SchedulerError(f"a holding rule needs a longest part for each of {num_gpus + 1} devices.")
-    _check_grid(rule.grid)
+    for stage in (rule, *rule.stages):
+        if stage.longest and len(stage.longest) != num_gpus + 1:
+            raise SchedulerError(f"a holding rule needs a longest part for each of {num_gpus + 1} devices.")
+        _check_grid(stage.grid)
 
 
 def _check_rule(rule: BatchRule, count: int, num_gpus: int) -> None:

@@ -26,6 +26,7 @@ __all__ = [
     "Commitment",
     "HasHeldRule",
     "HeldRule",
+    "HeldStage",
     "HeldTasks",
     "HeldView",
     "HoldingRule",
@@ -130,6 +131,16 @@ class Pick(IntEnum):
     MOST_SUFFERAGE = 3
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldStage:
+    """How tasks are planned from the wake on at which `first` tasks have become ready."""
+
+    first: int
+    grid: tuple[float, ...]
+    price: float
+    longest: tuple[float, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HeldRule:
     """A holding strategy for a whole batch, in a form the kernel can run without Python.
@@ -139,7 +150,7 @@ class HeldRule:
     committed if one of its parts starts at once. A device takes no part longer than `longest` (CPU first) times the
     running mean of `size_s`, the tasks' seconds at their fastest; a task that no device would take may go anywhere.
     `pick` says that the next one to plan is not the first in order but that whose best device ends soonest or latest,
-    or that loses most if it gets its second best one.
+    or that loses most if it gets its second best one. `stages` change grid, price and limits on the way.
     """
 
     order: FloatColumn
@@ -149,6 +160,7 @@ class HeldRule:
     longest: tuple[float, ...] = ()
     depth: int = 64
     pick: Pick = Pick.IN_ORDER
+    stages: tuple[HeldStage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -82,6 +82,7 @@ _BUILT_IN = (
     _built_in(
         "rl_split", "RL split", "learner", "agents.rl_split:RlSplit", "learned value of the queues picks GPU and share"
     ),
+    _built_in("rl_hold", "RL hold", "learner", "agents.rl_hold:RlHold", "holds; replays what it saw to choose how"),
     _built_in("oracle", "Oracle", "reference", "rules.oracle:Oracle", "fastest split on a grid; ignores queues"),
     _built_in("sjf", "Shortest first", "heuristic", "holding.sjf:ShortestFirst", "holds; the shortest starts first"),
     _built_in("lpt", "Longest first", "heuristic", "holding.lpt:LongestFirst", "holds; the longest starts first"),

@@ -33,9 +33,10 @@ class Agent(str, Enum):
 
     RL_AGENT = "rl_agent"
     RL_SPLIT = "rl_split"
+    RL_HOLD = "rl_hold"
 
 
-ENDINGS = {Agent.RL_AGENT: (".pth", ".npy"), Agent.RL_SPLIT: (".json",)}
+ENDINGS = {Agent.RL_AGENT: (".pth", ".npy"), Agent.RL_SPLIT: (".json",), Agent.RL_HOLD: (".json",)}
 
 train = typer.Typer(
     help="Train the forest or an agent and save the model.",
@@ -109,7 +110,9 @@ def forest(
 )
 def agent(
     strategy: Annotated[Agent, typer.Option(help="Which agent to train.")] = Agent.RL_AGENT,
-    out: Annotated[Path | None, typer.Option(help="The file to write (default rl_agent.pth or rl_split.json).")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write (default rl_agent.pth, rl_split.json or rl_hold.json).")
+    ] = None,
     workload: Annotated[
         list[str] | None,
         typer.Option(
@@ -135,7 +138,8 @@ def agent(
 
     With nothing but the strategy this makes the very weights that the product ships: `rl_agent` by true
     returns of every action behind a searched demonstrator (minutes), `rl_split` by policy search (about
-    ten minutes). `--effort 0.1` is for trying out. A name ending in `.npy` keeps the bare weights only.
+    ten minutes), `rl_hold` by playing many workloads under all its settings (about a minute; on all presets
+    and nodes of one to eight GPUs). `--effort 0.1` is for trying out. A name ending in `.npy` keeps the bare weights only.
     The plot shows the learning curves: search, loss, and latency on training seeds.
     """
     from hybrid_ml_scheduler.cli.output.model_output import (
@@ -152,13 +156,16 @@ def agent(
     place = out or Path(f"{strategy.value}{ENDINGS[strategy][0]}")
     check_writable("--out", place, ENDINGS[strategy])
     check_plot(plot)
-    prepare = _agent_work if strategy is Agent.RL_AGENT else _split_work
+    prepare = {Agent.RL_AGENT: _agent_work, Agent.RL_SPLIT: _split_work, Agent.RL_HOLD: _hold_work}[strategy]
     # All that can be refused is refused here: the log begins its folder as soon as it is opened.
-    inputs = learning_inputs(workload or [], gpus, hardware, plan)
+    if strategy is Agent.RL_HOLD and plot is not None:
+        raise typer.BadParameter("rl_hold is fitted in one step: there is no curve to draw.", param_hint="--plot")
+    inputs = learning_inputs(workload or (_all_presets() if strategy is Agent.RL_HOLD else []), gpus, hardware, plan)
     budget, work = prepare(inputs, seed, effort, place)
     with stages() as tell, TrainingLog(tell, tensorboard, strategy.value) as log:
         work(log)
-    write_plot(f"{strategy.value}_training", curve_frames(strategy.value, log.curves, inputs.names), plot)
+    if plot is not None:
+        write_plot(f"{strategy.value}_training", curve_frames(strategy.value, log.curves, inputs.names), plot)
     result = {
         "model": str(place),
         "plot": None if plot is None else str(plot),
@@ -198,5 +205,31 @@ def _split_work(inputs: LearningInputs, seed: int | None, effort: float, place: 
 
     def work(log: TrainingLog) -> None:
         save_trained_split(train_split(inputs.sources[0], inputs.node, budget, log), names, place)
+
+    return budget.record(), work
+
+
+def _all_presets() -> list[str]:
+    from hybrid_ml_scheduler.workload import PRESETS
+
+    return list(PRESETS)
+
+
+def _hold_work(inputs: LearningInputs, seed: int | None, effort: float, place: Path) -> Work:
+    """How to train `rl_hold` and save it, and what that costs."""
+    from hybrid_ml_scheduler.core.errors import PlanError
+    from hybrid_ml_scheduler.physics import Node
+    from hybrid_ml_scheduler.training.hold_training import HoldBudget, train_hold
+    from hybrid_ml_scheduler.training.training_files import save_trained_hold
+    from hybrid_ml_scheduler.workload import WorkloadParameters
+
+    laws = [source for source in inputs.sources if isinstance(source, WorkloadParameters)]
+    if len(laws) < len(inputs.sources):
+        raise PlanError("rl_hold is trained on presets; `hms tune` fits it to the tasks of a file.")
+    budget = HoldBudget().scaled(effort, seed)
+
+    def work(log: TrainingLog) -> None:
+        node = None if inputs.node == Node() else inputs.node
+        save_trained_hold(train_hold(budget, log, laws=laws, node=node), inputs.names, place)
 
     return budget.record(), work

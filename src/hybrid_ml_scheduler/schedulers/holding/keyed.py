@@ -74,6 +74,7 @@ class KeyedHold:
         self._learn(held, cluster)
         for task in held.fresh:
             self._hold(task, cluster)
+        self._review(held, cluster)
         backlog = as_column((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s))
         idle = np.array(cluster.idle)
         limits_s = self._limits_s()
@@ -163,6 +164,9 @@ class KeyedHold:
 
     def _learn(self, held: HeldTasks, cluster: HeldView) -> None:
         """See what has arrived before it is held; for orders that depend on more than the task itself."""
+
+    def _review(self, held: HeldTasks, cluster: HeldView) -> None:
+        """Think again before tasks are planned; for strategies that change their ways."""
 
     def _committed(self, task: Task) -> None:
         """A task is held no longer."""

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import IntColumn
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.holding import PlanRule
 from hybrid_ml_scheduler.core.streams import stream
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid
 from hybrid_ml_scheduler.schedulers.holding.best_of import candidate_plans, planned_finishes
-from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph, PlanHold
+from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph, PlanHold, graph_children
 from hybrid_ml_scheduler.schedulers.holding.searching import improved_plan
 
 __all__ = ["LocalSearch"]
@@ -45,7 +44,7 @@ class LocalSearch(PlanHold):
             candidate_plans(graph, self._points), key=lambda plan: float(planned_finishes(graph, plan).max())
         )
         rng = stream(self._seed, "scheduler", self.name)
-        flat = (graph.parent_offsets, graph.parents, *_children(graph))
+        flat = (graph.parent_offsets, graph.parents, *graph_children(graph))
         best, chosen = np.inf, plans[0]
         for plan in plans[:_STARTS]:
             order, fractions, gpus = np.argsort(plan.turns), plan.fractions.copy(), plan.gpus.copy()
@@ -58,12 +57,3 @@ class LocalSearch(PlanHold):
                 turns[order] = np.arange(len(order))
                 best, chosen = end, PlanRule(fractions=fractions, gpus=gpus, turns=turns)
         return chosen
-
-
-def _children(graph: KnownGraph) -> tuple[IntColumn, IntColumn]:
-    """The children of every row, flat: offsets and rows."""
-    count = len(graph.identity)
-    child_of = np.repeat(np.arange(count), np.diff(graph.parent_offsets))
-    offsets = np.zeros(count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(graph.parents, minlength=count), out=offsets[1:])
-    return offsets, child_of[np.argsort(graph.parents, kind="stable")]

@@ -27,7 +27,7 @@ from hybrid_ml_scheduler.core.holding import BatchSeconds, Commitment, HeldTasks
 from hybrid_ml_scheduler.core.validation import parent_rows
 from hybrid_ml_scheduler.schedulers.grid import as_batch, as_column
 
-__all__ = ["KnownGraph", "PlanHold", "known_graph"]
+__all__ = ["KnownGraph", "PlanHold", "graph_children", "known_graph"]
 
 
 class KnownGraph(NamedTuple):
@@ -171,3 +171,12 @@ def known_graph(tasks: Sequence[Task], estimator: Estimator, backlog: FloatColum
     np.cumsum([len(one) for one in parents], out=offsets[1:])
     flat = np.array([row for one in parents for row in one], dtype=np.int64)
     return KnownGraph(as_batch(terms), np.array(list(rows), dtype=np.int64), offsets, flat, backlog)
+
+
+def graph_children(graph: KnownGraph) -> tuple[IntColumn, IntColumn]:
+    """The children of every row, flat: offsets and rows."""
+    count = len(graph.identity)
+    child_of = np.repeat(np.arange(count), np.diff(graph.parent_offsets))
+    offsets = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(graph.parents, minlength=count), out=offsets[1:])
+    return offsets, child_of[np.argsort(graph.parents, kind="stable")]

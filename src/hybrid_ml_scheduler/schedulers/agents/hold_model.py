@@ -1,0 +1,138 @@
+"""What `rl_hold` has learned, and its file: settings, and weights that say from features which of them will do well.
+
+A tuned strategy is the same file with settings of its own. It is versioned data, never a pickle.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hybrid_ml_scheduler.core.errors import ModelError
+from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.schedulers.holding.settings import History, Setting
+
+__all__ = ["FEATURES", "HoldModel", "expanded", "hold_document", "hold_features", "load_hold"]
+
+FORMAT = "hybrid-ml-scheduler/rl-hold"
+VERSION = 1
+FEATURES = 6
+EXPANDED = 1 + FEATURES + FEATURES * (FEATURES + 1) // 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HoldModel:
+    """Settings, the features' centre and scale, and one row of weights a setting; `patience` bounds waiting."""
+
+    settings: tuple[Setting, ...]
+    weights: FloatColumn
+    centre: FloatColumn
+    scale: FloatColumn
+    patience: float = 0.0
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+    def prior(self, features: FloatColumn) -> FloatColumn:
+        """The expected logarithm of every setting's value over the best one's."""
+        return self.weights @ expanded((features - self.centre) / self.scale)
+
+
+def expanded(features: FloatColumn) -> FloatColumn:
+    """The features with all their products, bounded: far from all that was learned nothing is claimed."""
+    bounded = np.clip(features, -3.0, 3.0)
+    products = [bounded[i] * bounded[j] for i in range(FEATURES) for j in range(i, FEATURES)]
+    return np.array([1.0, *bounded, *products])
+
+
+def hold_features(history: History) -> FloatColumn:
+    """Load, spread of sizes, gain from GPUs and its spread, number of GPUs, weight of the tail: all without units."""
+    tasks, size_s = history.tasks, history.size_s
+    gpus, best = len(tasks.gpu_kind), tasks.gpu_s.min(axis=1)
+    shared = 1.0 / (1.0 / tasks.cpu_s + gpus / best)
+    span = max(float(history.ready_s[-1] - history.ready_s[0]), 1e-12)
+    load = float(shared.sum()) / span
+    gains, mean = np.log(tasks.cpu_s / best), float(size_s.mean())
+    spread = math.log1p(float(size_s.std()) / mean)
+    tail = math.log(max(float(np.quantile(size_s, 0.9)) / mean, 1e-3))
+    return np.array([min(load, 3.0), spread, float(gains.mean()), float(gains.std()), math.log(gpus), tail])
+
+
+def hold_document(model: HoldModel) -> dict[str, Any]:
+    """The model as a JSON document; a limit that is none is null."""
+    settings = [[None if isinstance(v, float) and math.isinf(v) else v for v in one] for one in model.settings]
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "record": dict(model.record),
+        "patience": model.patience,
+        "settings": settings,
+        "centre": model.centre.tolist(),
+        "scale": model.scale.tolist(),
+        "weights": model.weights.tolist(),
+    }
+
+
+def load_hold(path: str | None = None) -> HoldModel:
+    """Read a model (the shipped one by default), or refuse the file with one sentence."""
+    place = Path(path) if path else files("hybrid_ml_scheduler.schedulers") / "weights" / "rl_hold.json"
+    try:
+        document = json.loads(place.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelError(f"{place} cannot be read: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise ModelError(f"{place} is corrupt or not a model file: it holds no JSON.") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ModelError(f"{place} is not a file of the kind {FORMAT}.")
+    if document.get("version") != VERSION:
+        raise ModelError(f"{place} has version {document.get('version')!r}; this program reads version {VERSION}.")
+    settings = _settings(place, document.get("settings"))
+    patience = document.get("patience")
+    if not _is_number(patience) or patience < 0.0:
+        raise ModelError(f"{place} does not hold a patience of at least 0.")
+    scale = _numbers(place, document.get("scale"), (FEATURES,), "scales")
+    if not np.all(scale > 0.0):
+        raise ModelError(f"{place} holds a scale that is not above 0.")
+    record = document.get("record")
+    return HoldModel(
+        settings=settings,
+        weights=_numbers(place, document.get("weights"), (len(settings), EXPANDED), "weights"),
+        centre=_numbers(place, document.get("centre"), (FEATURES,), "centres"),
+        scale=scale,
+        patience=float(patience),
+        record=record if isinstance(record, dict) else {},
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _settings(place: Any, rows: Any) -> tuple[Setting, ...]:
+    found = []
+    for row in rows if isinstance(rows, list) else []:
+        sound = isinstance(row, list) and len(row) == len(Setting._fields) and isinstance(row[0], bool)
+        if not sound or not all(value is None or _is_number(value) for value in row[1:]):
+            raise ModelError(f"{place} holds a setting that is none: {row!r}.")
+        numbers = [math.inf if value is None else float(value) for value in row[1:]]
+        if not math.isfinite(numbers[0]) or numbers[0] < 0.0 or min(numbers[1:]) <= 0.0:
+            raise ModelError(f"{place} holds a setting outside its range: {row!r}.")
+        found.append(Setting(row[0], *numbers))
+    if not found:
+        raise ModelError(f"{place} holds no settings.")
+    return tuple(found)
+
+
+def _numbers(place: Any, values: Any, shape: tuple[int, ...], what: str) -> FloatColumn:
+    try:
+        column = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        column = np.empty(0)
+    if column.shape != shape or not np.all(np.isfinite(column)):
+        raise ModelError(f"{place} does not hold {' x '.join(map(str, shape))} finite {what}.")
+    return column

@@ -1,0 +1,223 @@
+"""RL hold: shortest first with settings that it chooses itself, from what it has learned and from what it sees.
+
+Weights trained over many workloads, loads and nodes expect from features without units how well each setting will do.
+Now and then the latest tasks are played again under every setting, and the expectation is corrected by what comes of
+it; the more tasks are known, the less the expectation counts. A batch or graph that is known at once is played through
+under several orders before it starts. The last line is a gate: a setting that does worse on the latest tasks than
+shortest first as it stands is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hybrid_ml_scheduler.core import Decision, FloatColumn, RaceContext, Task, TaskBatch
+from hybrid_ml_scheduler.core.decisions import Parts
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.holding import BatchSeconds, HeldRule, HeldStage, HeldTasks, HeldView
+from hybrid_ml_scheduler.core.protocols import ClusterView, Estimator
+from hybrid_ml_scheduler.core.terms import TaskTerms
+from hybrid_ml_scheduler.core.validation import parent_rows
+from hybrid_ml_scheduler.physics.held_choices import fastest_s, fastest_seconds
+from hybrid_ml_scheduler.schedulers.agents.batch_orders import best_batch_order
+from hybrid_ml_scheduler.schedulers.agents.hold_model import hold_features, load_hold
+from hybrid_ml_scheduler.schedulers.grid import as_batch, as_column
+from hybrid_ml_scheduler.schedulers.holding.keyed import KeyedHold
+from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph, known_graph
+from hybrid_ml_scheduler.schedulers.holding.settings import OBJECTIVES, PLAIN, History, replayed_values, stage_of
+
+__all__ = ["RlHold"]
+
+_FIRST_REVIEW = 64
+_LONGEST_PAUSE = 2000
+_REMEMBERED = 4000
+_PRIOR_TASKS = 400.0  # the expectation counts as much as what so many tasks say
+_BATCH = 16  # so many tasks in the first instant are a batch
+
+
+class RlHold(KeyedHold):
+    """Holds ready tasks, starts the shortest first, and chooses by replay how they are cut and which devices refuse.
+
+    `objective`: latency, slowdown, p99, energy or cost. `patience` bounds how long others may overtake a task, as for
+    `sjf` (-1: as the model says). `model` is a file of `hms tune` or `hms train agent`.
+    """
+
+    name = "rl_hold"
+    reason = "the shortest held task that can start at once starts, under the setting that did best on the latest tasks"
+    learning = "online"
+
+    def __init__(self, objective: str = "latency", patience: float = -1.0, model: str | None = None) -> None:
+        if objective not in OBJECTIVES:
+            raise PlanError(f"rl_hold: objective = {objective!r} must be one of {', '.join(OBJECTIVES)}.")
+        if not (patience == -1.0 or 0.0 <= patience < float("inf")):
+            raise PlanError(f"rl_hold: patience = {patience:g} must be -1 or a finite number of at least 0.")
+        super().__init__()
+        self.model = load_hold(model)
+        self._objective = objective
+        self._patience = self.model.patience if patience == -1.0 else patience
+
+    def prepare(self, context: RaceContext) -> None:
+        """Start afresh with nothing held and nothing seen."""
+        super().prepare(context)
+        self._estimator, self._devices = context.estimator, context.num_gpus + 1
+        self._rates = _rates(context.estimator, self._devices, self._objective)
+        self._history: list[tuple[float, float, float, TaskTerms]] = []
+        self._next_review, self._reviews, self._gated = _FIRST_REVIEW, 0, 0
+        self._batch_keys: dict[int, float] | None = None
+        self._setting = 0
+        self._follow(stage_of(self.model.settings[0], self._devices, 0))
+
+    def key(self, task: Task, size_s: float, terms: TaskTerms) -> float:
+        """Its place in a batch; in a stream its seconds, or the moment up to which it lets others pass."""
+        if self._batch_keys is not None:
+            return self._batch_keys[task.task_id]
+        return task.arrival_time + self._patience * size_s if self._patience else size_s
+
+    def keys(self, batch: TaskBatch, size_s: FloatColumn, seconds: BatchSeconds) -> FloatColumn:
+        """The same for a whole stream."""
+        return batch.arrival_time + self._patience * size_s if self._patience else size_s
+
+    def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
+        """Also the setting in force, and how often the gate has acted."""
+        setting = self.model.settings[self._setting]
+        said = {"splits": setting.splits, "price": setting.price, "low": setting.low, "ratio": setting.ratio}
+        return {**super().explain(task, cluster), **said, "reviews": self._reviews, "gate_acted": self._gated}
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        """Where a task would go if it had to be committed now."""
+        return super().decide(task, cluster)
+
+    def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HeldRule | None:
+        """The compiled form, for a batch or graph known at once, and for a stream of tasks that wait for nobody."""
+        if len(batch) == 0:
+            return None
+        begin = int(np.searchsorted(batch.arrival_time, batch.arrival_time[0], side="right"))
+        terms = self._estimator.batch_terms(batch)._replace(cpu_s=seconds.cpu_s, gpu_s=seconds.gpu_s)
+        size_s = fastest_seconds(seconds.cpu_s, seconds.gpu_s, True)
+        if begin >= _BATCH or batch.has_dependencies:
+            if begin < len(batch):
+                return None
+            parents = parent_rows(batch) if batch.has_dependencies else np.empty(0, dtype=np.int64)
+            graph = KnownGraph(terms, batch.task_id, batch.parent_offsets, parents, np.zeros(self._devices))
+            order, setting = best_batch_order(graph)
+            return _rule(order, size_s, (stage_of(setting, self._devices, 0),))
+        order = self.keys(batch, size_s, seconds)
+        stages = self._all_stages(History(batch.arrival_time, order, size_s, terms))
+        return _rule(order, size_s, stages)
+
+    def capture(self) -> Mapping[str, Any]:
+        """Also the latest tasks and the setting in force."""
+        return {
+            **super().capture(),
+            "history": list(self._history),
+            "setting": self._setting,
+            "stage": (self._grid, self._price, self._longest),
+            "reviews": (self._next_review, self._reviews, self._gated),
+            "batch_keys": None if self._batch_keys is None else dict(self._batch_keys),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue exactly from a captured state."""
+        super().restore(state)
+        self._history, self._setting = list(state["history"]), state["setting"]
+        grid, price, longest = state["stage"]
+        self._follow(HeldStage(first=0, grid=tuple(grid), price=price, longest=tuple(longest)))
+        self._next_review, self._reviews, self._gated = state["reviews"]
+        self._batch_keys = None if state["batch_keys"] is None else dict(state["batch_keys"])
+
+    def _learn(self, held: HeldTasks, cluster: HeldView) -> None:
+        """A batch or graph that comes first is played through; what comes later makes it a stream."""
+        if not held.arrived:
+            return
+        if self._seen == 0 and (len(held.arrived) >= _BATCH or any(task.dependencies for task in held.arrived)):
+            graph = known_graph(held.arrived, cluster.estimator, np.zeros(self._devices))
+            order, setting = best_batch_order(graph)
+            self._batch_keys = dict(zip(graph.identity.tolist(), order.tolist(), strict=True))
+            self._follow(stage_of(setting, self._devices, 0))
+        elif self._batch_keys is not None:
+            self._batch_keys = None
+            self._queue = sorted((self._stream_key(task, cluster), i, task) for _, i, task in self._queue)
+            self._follow(stage_of(self.model.settings[self._setting], self._devices, 0))
+
+    def _stream_key(self, task: Task, cluster: HeldView) -> float:
+        terms = cluster.estimator.terms(task)
+        return self.key(task, float(fastest_s(terms.cpu_s, terms.gpu_s, True)), terms)
+
+    def _hold(self, task: Task, cluster: HeldView) -> None:
+        super()._hold(task, cluster)
+        terms = cluster.estimator.terms(task)
+        size_s = float(fastest_s(terms.cpu_s, terms.gpu_s, True))
+        key = task.arrival_time + self._patience * size_s if self._patience else size_s
+        self._history.append((cluster.now_s, key, size_s, terms))
+        del self._history[:-_REMEMBERED]
+
+    def _review(self, held: HeldTasks, cluster: HeldView) -> None:
+        if self._batch_keys is not None or self._seen < self._next_review or len(self.model.settings) == 1:
+            return
+        ready, order, size_s, terms = zip(*self._history, strict=True)
+        history = History(as_column(ready), as_column(order), as_column(size_s), as_batch(terms))
+        self._follow(stage_of(self.model.settings[self._reviewed(history)], self._devices, 0))
+        self._next_review = _review_after(self._seen)
+
+    def _all_stages(self, history: History) -> tuple[HeldStage, ...]:
+        """The settings of a whole stream, reviewed as `dispatch` would."""
+        stages = [stage_of(self.model.settings[0], self._devices, 0)]
+        if len(self.model.settings) == 1:
+            return tuple(stages)
+        count, due = len(history.ready_s), _FIRST_REVIEW
+        while due <= count:
+            # Tasks of one instant are seen together.
+            seen = int(np.searchsorted(history.ready_s, history.ready_s[due - 1], side="right"))
+            chosen = self._reviewed(history.rows(max(0, seen - _REMEMBERED), seen))
+            stages.append(stage_of(self.model.settings[chosen], self._devices, seen))
+            due = _review_after(seen)
+        return tuple(stages)
+
+    def _reviewed(self, history: History) -> int:
+        """The setting with the best replay, corrected by what was learned; the gate has the last word."""
+        settings = self.model.settings
+        values = replayed_values(history, settings, self._objective, self._rates)
+        prior = self.model.prior(hold_features(history))
+        weight = _PRIOR_TASKS / len(history.ready_s)
+        chosen = int(np.argmin(np.log(np.maximum(values, 1e-300)) + weight * prior))
+        plain = [place for place, setting in enumerate(settings) if setting in PLAIN]
+        best = min(plain, key=lambda place: values[place], default=chosen)
+        self._reviews += 1
+        if values[best] < values[chosen]:
+            self._gated += 1
+            chosen = best
+        self._setting = chosen
+        return chosen
+
+    def _follow(self, stage: HeldStage) -> None:
+        """Plan by this stage from now on."""
+        self._grid, self._points = stage.grid, as_column(stage.grid)
+        self._price, self._longest = stage.price, stage.longest
+
+
+def _review_after(seen: int) -> int:
+    return seen + max(_FIRST_REVIEW, min(seen, _LONGEST_PAUSE))
+
+
+def _rule(order: FloatColumn, size_s: FloatColumn, stages: tuple[HeldStage, ...]) -> HeldRule:
+    first, *later = stages
+    return HeldRule(
+        order=order,
+        size_s=size_s,
+        grid=first.grid,
+        price=first.price,
+        longest=first.longest,
+        stages=tuple(later),
+    )
+
+
+def _rates(estimator: Estimator, devices: int, objective: str) -> FloatColumn:
+    """What one second of every device costs: watts, or dollars where the objective is cost."""
+    if objective != "cost":
+        return as_column(estimator.power_w)
+    cpu = estimator.cost_usd(Parts(0.0, 1.0, 0.0, False, False), 0)
+    gpus = [estimator.cost_usd(Parts(1.0, 0.0, 1.0, False, False), gpu) for gpu in range(devices - 1)]
+    return as_column((cpu, *gpus))

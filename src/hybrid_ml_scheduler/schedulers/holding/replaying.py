@@ -1,0 +1,124 @@
+"""Known tasks played again under another setting, compiled: what a strategy that holds asks before it changes its ways.
+
+The cluster starts idle and every task takes as long as estimated; otherwise it is the form of `KeyedHold`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, IntColumn
+from hybrid_ml_scheduler.core.compiled import compiled
+from hybrid_ml_scheduler.core.holding import MEAN_OVER
+from hybrid_ml_scheduler.physics.choices import split_on
+from hybrid_ml_scheduler.physics.held_choices import plan_split
+from hybrid_ml_scheduler.physics.placement import place_parts
+
+__all__ = ["replayed"]
+
+
+@compiled(nogil=True)
+def _enter(row: int, length: int, order: FloatColumn, queue: IntColumn) -> int:
+    """Put a row into a sorted queue, behind its equals; returns the new length."""
+    first, last = 0, length
+    while first < last:
+        middle = (first + last) // 2
+        if order[queue[middle]] <= order[row]:
+            first = middle + 1
+        else:
+            last = middle
+    for place in range(length, first, -1):
+        queue[place] = queue[place - 1]
+    queue[first] = row
+    return length + 1
+
+
+@compiled(nogil=True)
+def replayed(
+    arrival: FloatColumn,
+    order: FloatColumn,
+    size_s: FloatColumn,
+    tasks: BatchTerms,
+    open_parents: IntColumn,
+    child_offsets: IntColumn,
+    child_rows: IntColumn,
+    grid: FloatColumn,
+    price: float,
+    longest: FloatColumn,
+    depth: int,
+    device_s: FloatColumn,
+    give_up_s: float,
+) -> FloatColumn:
+    """When each row is finished, its rows in order of (arrival, id); `device_s` adds up the seconds of every device.
+
+    `open_parents` is used up. When all tasks together have waited `give_up_s`, the rest stays undone (NaN).
+    """
+    cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
+    count, devices = arrival.shape[0], longest.shape[0]
+    free, backlog, idle = np.zeros(devices), np.zeros(devices), np.zeros(devices, np.bool_)
+    queue, coming = np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
+    ready, finishes, longest_s = arrival.copy(), np.full(count, math.nan), np.empty(devices)
+    waiting = held = done = 0
+    for row in range(count):
+        if open_parents[row] == 0:
+            coming[waiting] = row
+            waiting += 1
+    coming[:waiting] = coming[:waiting][::-1].copy()  # the next one to be ready stands last
+    now, mean, seen, waited = -1.0, 0.0, 0, 0.0
+    while done < count:
+        wake = ready[coming[waiting - 1]] if waiting > 0 else math.inf
+        if held > 0:
+            for device in range(devices):
+                if now < free[device] < wake:
+                    wake = free[device]
+        waited += held * (wake - now)
+        if wake == math.inf or waited > give_up_s:
+            break
+        now = wake
+        while waiting > 0 and ready[coming[waiting - 1]] <= now:
+            waiting -= 1
+            row = coming[waiting]
+            held = _enter(row, held, order, queue)
+            seen += 1
+            mean += (size_s[row] - mean) / min(seen, MEAN_OVER)
+        resting = 0
+        for device in range(devices):
+            idle[device] = free[device] <= now
+            resting += idle[device]
+            backlog[device] = max(free[device] - now, 0.0)
+            longest_s[device] = longest[device] * mean
+        place, tried = 0, 0
+        while resting > 0 and tried < depth and place < held:
+            tried += 1
+            row = queue[place]
+            terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule[row], serial)
+            wanted, gpu, starts = plan_split(terms, backlog, idle, grid, price, longest_s)
+            resting = 0
+            for device in range(devices):
+                resting += idle[device]
+            if not starts:
+                place += 1
+                continue
+            _, cpu_part, gpu_part, _ = split_on(gpu, wanted, terms)
+            placed = place_parts(now, gpu, cpu_part, gpu_part, 1.0, 1.0, serial, free)
+            device_s[0] += cpu_part
+            device_s[gpu + 1] += gpu_part
+            finishes[row] = placed[2]
+            done += 1
+            held -= 1
+            for later in range(place, held):
+                queue[later] = queue[later + 1]
+            for one in range(child_offsets[row], child_offsets[row + 1]):
+                child = child_rows[one]
+                ready[child] = max(ready[child], placed[2])
+                open_parents[child] -= 1
+                if open_parents[child] == 0:
+                    target = waiting
+                    while target > 0 and ready[coming[target - 1]] < ready[child]:
+                        coming[target] = coming[target - 1]
+                        target -= 1
+                    coming[target] = child
+                    waiting += 1
+    return finishes
