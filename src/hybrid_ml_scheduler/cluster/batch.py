@@ -128,10 +128,11 @@ def _check_held_rule(rule: HeldRule, count: int, num_gpus: int) -> None:
     """Refuse a holding rule that would lead the compiled code outside its columns."""
     if len(rule.order) != count or len(rule.size_s) != count:
         raise SchedulerError(f"a holding rule needs one order and one size for each of {count} tasks.")
-    for stage in (rule, *rule.stages):
-        if stage.longest and len(stage.longest) != num_gpus + 1:
+    for longest in (rule.longest, *(stage.longest for stage in rule.stages)):
+        if longest and len(longest) != num_gpus + 1:
             raise SchedulerError(f"a holding rule needs a longest part for each of {num_gpus + 1} devices.")
-        _check_grid(stage.grid)
+    for grid in (rule.grid, *(stage.grid for stage in rule.stages)):
+        _check_grid(grid)
 
 
 def _check_rule(rule: BatchRule, count: int, num_gpus: int) -> None:

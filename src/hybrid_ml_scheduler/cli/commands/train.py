@@ -139,8 +139,8 @@ def agent(
     With nothing but the strategy this makes the very weights that the product ships: `rl_agent` by true
     returns of every action behind a searched demonstrator (minutes), `rl_split` by policy search (about
     ten minutes), `rl_hold` by playing many workloads under all its settings (about a minute; on all presets
-    and nodes of one to eight GPUs). `--effort 0.1` is for trying out. A name ending in `.npy` keeps the bare weights only.
-    The plot shows the learning curves: search, loss, and latency on training seeds.
+    and nodes of one to eight GPUs). `--effort 0.1` is for trying out. A name ending in `.npy` keeps the bare
+    weights only. The plot shows the learning curves: search, loss, and latency on training seeds.
     """
     from hybrid_ml_scheduler.cli.output.model_output import (
         check_plot,

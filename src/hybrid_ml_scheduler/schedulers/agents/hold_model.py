@@ -92,7 +92,7 @@ def load_hold(path: str | None = None) -> HoldModel:
     if document.get("version") != VERSION:
         raise ModelError(f"{place} has version {document.get('version')!r}; this program reads version {VERSION}.")
     settings = _settings(place, document.get("settings"))
-    patience = document.get("patience")
+    patience: Any = document.get("patience")
     if not _is_number(patience) or patience < 0.0:
         raise ModelError(f"{place} does not hold a patience of at least 0.")
     scale = _numbers(place, document.get("scale"), (FEATURES,), "scales")
