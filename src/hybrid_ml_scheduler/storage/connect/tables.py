@@ -21,6 +21,7 @@ from hybrid_ml_scheduler.storage.rows import (
 )
 
 __all__ = [
+    "ANY_DEVICE",
     "ROW_TABLES",
     "checkpoints",
     "events",
@@ -224,7 +225,9 @@ run_summaries = Table(
 )
 
 # Stretches of a run's tasks on one device with one strategy: how many rows there are, and between which values each
-# column lies. The ledger counts with them, and reads only those stretches that can hold a row of the page.
+# column lies. The ledger counts with them, and reads only those stretches that can hold a row of the page. A line with
+# no device (ANY_DEVICE) is of all of them together: most questions name none, and it is one line instead of nine.
+ANY_DEVICE = ""
 stretches = Table(
     "stretches",
     metadata,

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_ml_scheduler.storage.connect.store import Store
-from hybrid_ml_scheduler.storage.connect.tables import run_summaries, stretches
+from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, run_summaries, stretches
 from hybrid_ml_scheduler.storage.records import METRICS, Metric, PairedStretches, RunSummary
 from hybrid_ml_scheduler.storage.write.summaries import STRETCH_TASKS
 
@@ -64,12 +64,10 @@ async def paired_stretches(store: Store, first_run: int, second_run: int) -> Pai
 async def _stretches(connection: AsyncConnection, run_id: int) -> dict[tuple[int, str], _Stretch]:
     """Return the stretches of a run by their place and strategy."""
     columns = stretches.c
-    counted = [sa.func.sum(columns[name]).label(name) for name in ("results", "failed", *(f"sum_{m}" for m in METRICS))]
-    ends = [(sa.func.min if name.startswith("low") else sa.func.max)(columns[name]).label(name) for name in _MARKS]
-    query = sa.select(columns.stretch, columns.scheduler_name, *counted, *ends)
-    query = query.where(columns.run_id == run_id).group_by(columns.stretch, columns.scheduler_name)
-    records = (await connection.execute(query)).mappings()
-    return {(int(record["stretch"]), str(record["scheduler_name"])): dict(record) for record in records}
+    names = ("stretch", "scheduler_name", "results", "failed", *(f"sum_{metric}" for metric in METRICS), *_MARKS)
+    query = sa.select(*(columns[name] for name in names))
+    records = await connection.execute(query.where(columns.run_id == run_id, columns.device == ANY_DEVICE))
+    return {(record[0], record[1]): dict(zip(names, record, strict=True)) for record in records}
 
 
 def _common(mine: Mapping[tuple[int, str], _Stretch], other: Mapping[tuple[int, str], _Stretch]) -> list[int]:

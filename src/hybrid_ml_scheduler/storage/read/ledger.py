@@ -107,7 +107,7 @@ async def _cut(connection: AsyncConnection, reach: Reach) -> list[sa.Select[Any]
     columns, results = stretches.c, scheduler_results.c
     begins = sa.and_(columns.first_task < reach.first, columns.last_task >= reach.first)
     ends = sa.and_(columns.last_task > reach.last, columns.first_task <= reach.last)
-    entries = (columns.run_id, columns.stretch, columns.scheduler_name, columns.device)
+    entries = (columns.run_id, columns.stretch, columns.scheduler_name)
     edges = (columns.first_task, columns.last_task)
     query = filtered(sa.select(*entries, *edges), reach).where(sa.or_(begins, ends))
     cut: dict[tuple[int, int], list[Any]] = {}
@@ -116,8 +116,8 @@ async def _cut(connection: AsyncConnection, reach: Reach) -> list[sa.Select[Any]
     counted: tuple[Any, ...] = (sa.func.count(), sa.func.min(results.task_id), sa.func.max(results.task_id))
     counts = []
     for several in cut.values():
-        own = [(entry.scheduler_name, entry.device) for entry in several]
-        count = sa.select(*counted).where(sa.tuple_(results.scheduler_name, results.device).in_(own))
+        # Not of strategies whose lines lie within the range as a whole: these are counted already.
+        count = sa.select(*counted).where(results.scheduler_name.in_([entry.scheduler_name for entry in several]))
         first = max(reach.first, min(entry.first_task for entry in several))
         last = min(reach.last, max(entry.last_task for entry in several))
         counts.append(within(count, reach, first, last))

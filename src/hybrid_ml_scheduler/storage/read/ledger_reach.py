@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, stretches
+from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, run_summaries, scheduler_results, stretches
 from hybrid_ml_scheduler.storage.records import LedgerQuery
 
 __all__ = ["Reach", "filtered", "within"]
@@ -45,9 +45,11 @@ def filtered(query: sa.Select[Any], reach: Reach) -> sa.Select[Any]:
         query = query.where(stretches.c.run_id == reach.run_id)
     if reach.scheduler is not None:
         query = query.where(stretches.c.scheduler_name == reach.scheduler)
-    if reach.device is not None:
-        query = query.where(stretches.c.device == reach.device)
-    return query
+    if reach.scheduler is None and reach.device is not None and reach.run_id is not None:
+        # Named one by one, so that the index finds the device behind each of them.
+        names = sa.select(run_summaries.c.scheduler_name).where(run_summaries.c.run_id == reach.run_id)
+        query = query.where(stretches.c.scheduler_name.in_(names))
+    return query.where(stretches.c.device == (ANY_DEVICE if reach.device is None else reach.device))
 
 
 def within(query: sa.Select[Any], reach: Reach, first: int, last: int) -> sa.Select[Any]:

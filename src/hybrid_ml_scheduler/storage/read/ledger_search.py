@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_ml_scheduler.plans.metrics import TASK_METRICS
-from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, stretches, tasks
+from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, scheduler_results, stretches, tasks
 from hybrid_ml_scheduler.storage.read.ledger_marks import LedgerMark
 from hybrid_ml_scheduler.storage.read.ledger_reach import Reach, filtered, within
 
@@ -104,10 +104,21 @@ def _holds(phase: _Phase, mark: LedgerMark, sort: str) -> bool:
 
 async def _by_name(connection: AsyncConnection, whole: _Phase, sort: str) -> list[_Phase]:
     """Return a part for each strategy or device, in the order of their names."""
-    distinct = filtered(sa.select(stretches.c[sort]), whole.reach).distinct()
-    names = sorted((await connection.execute(distinct)).scalars(), reverse=whole.descending)
+    names = sorted(await _names(connection, whole.reach, sort), reverse=whole.descending)
     field = "scheduler" if sort == "scheduler_name" else "device"
     return [replace(whole, reach=replace(whole.reach, **{field: name}), value=name) for name in names]
+
+
+async def _names(connection: AsyncConnection, reach: Reach, sort: str) -> list[str]:
+    """Return the strategies or the devices that occur."""
+    if sort == "device" and reach.device is not None:
+        return [reach.device]
+    if sort == "scheduler_name":
+        return list((await connection.execute(filtered(sa.select(stretches.c[sort]), reach).distinct())).scalars())
+    own = sa.select(stretches.c.device).where(stretches.c.device != ANY_DEVICE)
+    for column, value in ((stretches.c.run_id, reach.run_id), (stretches.c.scheduler_name, reach.scheduler)):
+        own = own if value is None else own.where(column == value)
+    return list((await connection.execute(own.distinct())).scalars())
 
 
 class _Stretch(NamedTuple):

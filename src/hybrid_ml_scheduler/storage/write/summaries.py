@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_ml_scheduler.core import FloatColumn, IntColumn, device_name
-from hybrid_ml_scheduler.storage.connect.tables import run_summaries, runs, stretches
+from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, run_summaries, runs, stretches
 from hybrid_ml_scheduler.storage.rows import ResultRow, TaskRow
 from hybrid_ml_scheduler.storage.write.blocks import FACTS, NUMBERS, ResultColumns, TaskBlock
 from hybrid_ml_scheduler.storage.write.bulk import upsert_statement
@@ -42,7 +42,8 @@ async def add_to_summaries(
     firsts = await _first_tasks(connection, parts)
     whole = [entry for part in parts for entry in _entries(part, None)]
     await _merge(connection, run_summaries, _joined(whole))
-    await _merge(connection, stretches, _joined([entry for part in parts for entry in _entries(part, firsts)]))
+    apart = [entry for part in parts for one in (part, part.on_any_device()) for entry in _entries(one, firsts)]
+    await _merge(connection, stretches, _joined(apart))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,6 +57,10 @@ class _Part:
     device: IntColumn
     out_of_memory: np.ndarray
     values: FloatColumn
+
+    def on_any_device(self) -> _Part:
+        """Return the same results without a look at the devices."""
+        return replace(self, devices=[ANY_DEVICE], device=np.zeros_like(self.device))
 
 
 def _of_block(block: TaskBlock) -> Iterator[_Part]:
