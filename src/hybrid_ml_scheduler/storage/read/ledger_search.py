@@ -105,8 +105,10 @@ def _holds(phase: _Phase, mark: LedgerMark, sort: str) -> bool:
 async def _by_name(connection: AsyncConnection, whole: _Phase, sort: str) -> list[_Phase]:
     """Return a part for each strategy or device, in the order of their names."""
     names = sorted(await _names(connection, whole.reach, sort), reverse=whole.descending)
-    field = "scheduler" if sort == "scheduler_name" else "device"
-    return [replace(whole, reach=replace(whole.reach, **{field: name}), value=name) for name in names]
+    reach = whole.reach
+    if sort == "scheduler_name":
+        return [replace(whole, reach=replace(reach, scheduler=name), value=name) for name in names]
+    return [replace(whole, reach=replace(reach, device=name), value=name) for name in names]
 
 
 async def _names(connection: AsyncConnection, reach: Reach, sort: str) -> list[str]:
