@@ -23,6 +23,8 @@ class Row(NamedTuple):
     task_id: int
     fraction: str
     gpu: int
+    gang: tuple[int, ...]
+    rounded: bool
     ready_s: str
     start_s: str
     finish_s: str
@@ -82,6 +84,8 @@ def row_of(outcome: Outcome) -> Row:
         task_id=outcome.task_id,
         fraction=repr(outcome.gpu_fraction),
         gpu=outcome.gpu,
+        gang=outcome.gang,
+        rounded=outcome.rounded,
         # A task that fails with its parent is never ready; the moment it is written off is nobody's claim.
         ready_s="nan" if undecided else repr(outcome.ready_s),
         start_s=repr(outcome.start_s),
@@ -104,6 +108,8 @@ def record_row(record: Record) -> Row:
         task_id=record.task.task_id,
         fraction=repr(record.fraction),
         gpu=record.gpu,
+        gang=tuple(record.gang[1:]) if record.gpu >= 0 else (),
+        rounded=record.rounded,
         ready_s=repr(record.ready_s),
         start_s=repr(record.start_s),
         finish_s=repr(record.finish_s),

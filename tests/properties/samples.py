@@ -35,10 +35,14 @@ various_gpus = st.lists(gpus, min_size=1, max_size=4).map(tuple)
 
 
 @st.composite
-def nodes(draw: st.DrawFn) -> Node:
-    """Any node: all laws and rules, equal GPUs as often as various ones."""
+def nodes(draw: st.DrawFn, *, slots: bool = False) -> Node:
+    """Any node: all laws and rules, equal GPUs as often as various ones; with several slots of the CPU if asked."""
     return Node(
-        cpu=Cpu(speed=draw(st.sampled_from([1.0, 0.75, 3.0])), power_w=draw(st.sampled_from([0.0, 30.0, 91.0]))),
+        cpu=Cpu(
+            speed=draw(st.sampled_from([1.0, 0.75, 3.0])),
+            power_w=draw(st.sampled_from([0.0, 30.0, 91.0])),
+            slots=draw(st.sampled_from([1, 2, 3])) if slots else 1,
+        ),
         gpus=draw(st.one_of(equal_gpus, various_gpus)),
         speedup_law=draw(st.sampled_from(SpeedupLaw)),
         max_speedup=draw(st.sampled_from([4.0, 1.0, 20.0])),
@@ -58,8 +62,9 @@ def batches(
     max_tasks: int = 12,
     arrival: st.SearchStrategy[float] = arrivals,
     memory: st.SearchStrategy[float] = memories,
+    most_gpus: int = 1,
 ) -> TaskBatch:
-    """Any valid batch: ids in no order, children that may arrive before their parents."""
+    """Any valid batch: ids in no order, children that may arrive before their parents, gangs of up to so many GPUs."""
     graphs = draw(st.booleans()) if graphs is None else graphs
     noisy = draw(st.booleans()) if noisy is None else noisy
     with_measured = draw(st.booleans())
@@ -73,6 +78,7 @@ def batches(
         duration_factor if noisy else st.just(1.0),
         st.sampled_from([1.0, 0.8]),
         st.booleans() if draw(st.booleans()) else st.just(True),
+        st.integers(1, most_gpus),
     )
     rows = draw(st.lists(row, min_size=1, max_size=max_tasks))
     ids = draw(st.permutations(range(3, 3 + len(rows))))
@@ -89,7 +95,8 @@ def batches(
         gpu_time=columns[5],
         duration_factor=columns[6],
         speedup_factor=columns[7],
-        divisible=columns[8],
+        divisible=[divisible and width == 1 for divisible, width in zip(columns[8], columns[9], strict=True)],
+        gpus_required=columns[9],
         dependencies=[parents[place] for place in order],
     )
     return validated(batch)

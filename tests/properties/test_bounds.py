@@ -28,6 +28,17 @@ def test_no_strategy_beats_the_certificate(batch: TaskBatch, node: Node, seed: i
             assert gap >= 0.0
 
 
+@given(data=st.data(), node=nodes(slots=True), seed=st.integers(0, 9))
+def test_no_strategy_beats_the_certificate_with_gangs_and_slots(data: st.DataObject, node: Node, seed: int) -> None:
+    batch = data.draw(batches(most_gpus=node.num_gpus))
+    floor = certificate(batch, node)
+    for name in ("earliest_finish", "earliest_device", "oracle", "gpu_only"):
+        summary = summarize(kernel_columns(batch, node, name, seed))
+        if summary.failed_count == 0:
+            assert summary.makespan_s >= floor.makespan_s
+            assert summary.mean_time_s >= floor.mean_time_s
+
+
 @given(batch=batches(), node=nodes())
 def test_the_largest_argument_holds(batch: TaskBatch, node: Node) -> None:
     floor = certificate(batch, node)

@@ -74,20 +74,46 @@ def gpu_s(node: Node, task: Task, gpu: Gpu, *, paging: bool) -> float:
     return fitting + transfer * (node.paging_slowdown - 1.0) if paging else fitting
 
 
+def kind(gpu: Gpu) -> tuple[object, ...]:
+    """GPUs of one kind take the same time for every task."""
+    return (gpu.type, gpu.speed, gpu.bandwidth_mb_s, gpu.launch_s, gpu.dense_speed, gpu.stream_speed)
+
+
+def pool(node: Node, width: int, lead: int) -> list[int]:
+    """W13: the GPUs that a gang led by this one may be given: those of its kind, or all where they are too few."""
+    alike = [one for one, gpu in enumerate(node.gpus) if kind(gpu) == kind(node.gpus[lead])]
+    return alike if len(alike) >= width else list(range(len(node.gpus)))
+
+
+def gang(node: Node, width: int, lead: int, backlogs: list[float]) -> list[int]:
+    """W13: the leader, then the others that are free earliest, by rising id."""
+    others = sorted((backlogs[one], one) for one in pool(node, width, lead) if one != lead)
+    return [lead, *sorted(one for _, one in others[: width - 1])]
+
+
+def gang_gpu_s(node: Node, task: Task, gpu: int, *, paging: bool) -> float:
+    """The seconds on one GPU, or of a gang that it leads: over several kinds at the pace of the slowest."""
+    width, count = task.gpus_required, len(node.gpus)
+    mixed = width > sum(kind(one) == kind(node.gpus[gpu]) for one in node.gpus)
+    used = range(count) if mixed else [gpu]
+    return max(gpu_s(node, task, node.gpus[one], paging=paging) for one in used)
+
+
 def split(node: Node, task: Task, fraction: float, gpu: int) -> Split:
     """P4 and P7: the two parts of a share on one GPU, or what the memory rule makes of it."""
-    device = node.gpus[gpu]
     whole_on_cpu = cpu_s(node, task)
     if not task.divisible:
         fraction = 1.0 if fraction >= 0.5 else 0.0
     if fraction == 0.0:
         return Split(0.0, whole_on_cpu, 0.0, False, False)
-    too_big = fraction * task.memory_required > device.memory_mb
+    given = [gpu] if task.gpus_required == 1 else pool(node, task.gpus_required, gpu)
+    room = min(node.gpus[one].memory_mb for one in given)
+    too_big = fraction * task.memory_required > room
     if too_big and node.memory_rule == MemoryRule.CPU:
         return Split(0.0, whole_on_cpu, 0.0, True, False)
     if too_big and node.memory_rule == MemoryRule.FAIL:
         return Split(fraction, 0.0, 0.0, True, True)
-    on_gpu = fraction * gpu_s(node, task, device, paging=too_big)
+    on_gpu = fraction * gang_gpu_s(node, task, gpu, paging=too_big)
     on_cpu = 0.0 if fraction == 1.0 else (1.0 - fraction) * whole_on_cpu
     return Split(fraction, on_cpu, on_gpu, too_big, False)
 
@@ -101,15 +127,15 @@ def execution_s(node: Node, part: Split) -> float:
     return max(part.cpu_s, part.gpu_s)
 
 
-def energy_j(node: Node, cpu_part_s: float, gpu_part_s: float, gpu: int) -> float:
-    """P5: part seconds times the power of the device."""
-    energy = cpu_part_s * node.cpu.power_w
-    return energy + gpu_part_s * node.gpus[gpu].power_w if gpu >= 0 else energy
+def energy_j(node: Node, cpu_part_s: float, gpu_part_s: float, gpus: list[int]) -> float:
+    """P5: part seconds times the power of the devices; a slot has its share of the CPU's."""
+    energy = cpu_part_s * (node.cpu.power_w / node.cpu.slots)
+    return energy + gpu_part_s * sum(node.gpus[gpu].power_w for gpu in gpus) if gpus else energy
 
 
-def cost_usd(node: Node, cpu_part_s: float, gpu_part_s: float, gpu: int) -> float:
+def cost_usd(node: Node, cpu_part_s: float, gpu_part_s: float, gpus: list[int]) -> float:
     """P6: rent of the devices, or the price of the electricity."""
     if node.cost_model == CostModel.ELECTRICITY:
-        return energy_j(node, cpu_part_s, gpu_part_s, gpu) / JOULES_PER_KWH * node.electricity_usd_kwh
-    cost = cpu_part_s * node.cpu.price_usd_s
-    return cost + gpu_part_s * node.gpus[gpu].price_usd_s if gpu >= 0 else cost
+        return energy_j(node, cpu_part_s, gpu_part_s, gpus) / JOULES_PER_KWH * node.electricity_usd_kwh
+    cost = cpu_part_s * (node.cpu.price_usd_s / node.cpu.slots)
+    return cost + gpu_part_s * sum(node.gpus[gpu].price_usd_s for gpu in gpus) if gpus else cost

@@ -115,6 +115,7 @@ class HeldReference(Reference):
         part = formulas.split(self.node, record.task, fraction, gpu)
         record.out_of_memory, record.fraction = part.out_of_memory, part.fraction
         record.gpu = gpu if part.fraction > 0.0 else -1
+        record.gang = [gpu]
         self.enqueue(record, part, now)
         self.finish_parts(now)  # an idle device begins at once
 

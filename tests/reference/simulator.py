@@ -20,6 +20,8 @@ class Record:
     decided: int = -1
     fraction: float = 0.0
     gpu: int = -1
+    gang: list[int] = field(default_factory=list)
+    rounded: bool = False
     ready_s: float = math.nan
     start_s: float = math.nan
     finish_s: float = math.nan
@@ -44,6 +46,7 @@ class QueuedPart:
     actual_s: float
     gate_s: float = -math.inf
     needs_cpu_part: bool = False
+    devices: list[int] = field(default_factory=list)
     start_s: float = math.nan
     promised_s: float = math.nan
 
@@ -98,7 +101,8 @@ class Reference:
             task.task_id: Record(task=task, duration_factor=float(batch.duration_factor[row]))
             for row, task in enumerate(batch)
         }
-        self.devices = [Device() for _ in range(1 + node.num_gpus)]
+        self.devices = [Device() for _ in range(node.num_gpus + node.cpu.slots)]
+        self.slots = [0, *range(node.num_gpus + 1, len(self.devices))]
         self.undecided = set(self.records)
         self.decisions = 0
 
@@ -143,7 +147,7 @@ class Reference:
         record = part.record
         record.intervals.append((index, part.start_s, now))
         record.parts_left -= 1
-        if index == 0:
+        if index in self.slots:
             record.cpu_part_done = True
         if record.parts_left == 0:
             record.finish_s = now
@@ -155,8 +159,12 @@ class Reference:
         head = device.queue[0]
         if head.needs_cpu_part and not head.record.cpu_part_done:
             return False
-        device.running = device.queue.pop(0)
-        head.start_s = now
+        together = [self.devices[index] for index in head.devices] or [device]
+        if any(one.running or not one.queue or one.queue[0].record is not head.record for one in together):
+            return False
+        for one in together:
+            one.running = one.queue.pop(0)
+            one.running.start_s = now
         head.record.start_s = now if math.isnan(head.record.start_s) else min(head.record.start_s, now)
         return True
 
@@ -164,7 +172,13 @@ class Reference:
         record = self.records[task_id]
         self.undecided.discard(task_id)
         believed = [device.believed_free_s(now) - now for device in self.devices]
-        fraction, gpu = self.strategy(record.task, View(self.node, believed[0], believed[1:]))
+        alone, width = believed[1 : 1 + self.node.num_gpus], record.task.gpus_required
+        cpu = min(believed[slot] for slot in self.slots)
+        gangs = [formulas.gang(self.node, width, lead, alone) for lead in range(len(alone))]
+        together = [max(alone[one] for one in gang) for gang in gangs]
+        fraction, gpu = self.strategy(record.task, View(self.node, cpu, together))
+        record.rounded = not record.task.divisible and 0.0 < fraction < 1.0
+        record.gang = gangs[gpu]
         record.decided, self.decisions = self.decisions, self.decisions + 1
         record.ready_s = self.ready_s(task_id)
         part = formulas.split(self.node, record.task, fraction, gpu)
@@ -189,16 +203,32 @@ class Reference:
         gate = -math.inf
         if part.fraction < 1.0:
             record.parts_left, record.cpu_part_done = 1, False
-            gate = self.devices[0].believed_free_s(now) + part.cpu_s
-            self.devices[0].join(QueuedPart(record, part.cpu_s, record.cpu_s), now)
+            gate = min(self.devices[slot].believed_free_s(now) for slot in self.slots) + part.cpu_s
+            self.devices[self.first_slot(now)].join(QueuedPart(record, part.cpu_s, record.cpu_s), now)
         if part.fraction > 0.0:
-            record.parts_left += 1
             waits = self.serial and part.fraction < 1.0
-            queued = QueuedPart(record, part.gpu_s, record.gpu_s, gate if waits else -math.inf, waits)
-            self.devices[1 + record.gpu].join(queued, now)
+            gate = gate if waits else -math.inf
+            devices = [1 + one for one in record.gang] if len(record.gang) > 1 else [1 + record.gpu]
+            if len(devices) > 1:
+                gate = max(self.devices[one].believed_free_s(now) for one in devices)
+            for one in devices:
+                record.parts_left += 1
+                self.devices[one].join(QueuedPart(record, part.gpu_s, record.gpu_s, gate, waits, devices), now)
         record.execution_s = record.cpu_s + record.gpu_s if self.serial else max(record.cpu_s, record.gpu_s)
-        record.energy_j = formulas.energy_j(self.node, record.cpu_s, record.gpu_s, record.gpu)
-        record.cost_usd = formulas.cost_usd(self.node, record.cpu_s, record.gpu_s, record.gpu)
+        gpus = (record.gang or [record.gpu]) if part.fraction > 0.0 else []
+        record.energy_j = formulas.energy_j(self.node, record.cpu_s, record.gpu_s, gpus)
+        record.cost_usd = formulas.cost_usd(self.node, record.cpu_s, record.gpu_s, gpus)
+
+    def first_slot(self, now: float) -> int:
+        """The slot of the CPU that will be free first; nothing but their queues holds parts on the CPU up."""
+
+        def free_s(slot: int) -> float:
+            end = now
+            for part in self.devices[slot].parts():
+                end = (end if math.isnan(part.start_s) else part.start_s) + part.actual_s
+            return end
+
+        return min(self.slots, key=free_s)
 
 
 def simulate(batch: TaskBatch, node: Node, strategy: Strategy) -> list[Record]:

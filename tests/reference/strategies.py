@@ -105,7 +105,7 @@ def oracle(steps: int) -> Strategy:
     def decide(task: Task, view: View) -> Choice:
         keys = [
             (formulas.execution_s(view.node, formulas.split(view.node, task, fraction, gpu)), fraction, backlog, gpu)
-            for fraction in grid_of(steps)
+            for fraction in grid_of(steps if task.divisible else 1)
             for gpu, backlog in enumerate(view.gpu_backlogs_s)
         ]
         _, fraction, _, gpu = min(keys)
@@ -126,7 +126,7 @@ def earliest(steps: int, price: float = 0.0) -> Strategy:
     def decide(task: Task, view: View) -> Choice:
         keys = [
             (charge(task, view, fraction, gpu), fraction, gpu)
-            for fraction in grid_of(steps)
+            for fraction in grid_of(steps if task.divisible else 1)
             for gpu in range(len(view.gpu_backlogs_s))
         ]
         _, fraction, gpu = min(keys)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.physics.durations import Durations
+from hybrid_ml_scheduler.physics.gangs import has_gangs
 from hybrid_ml_scheduler.physics.node import MemoryRule, Node
 from hybrid_ml_scheduler.physics.optimum import fitting_share
 
@@ -24,8 +25,9 @@ _ASCENTS = 400
 class Ways:
     """Every extreme way to do each task: on the CPU, or as much as fits (or all, paged) on a GPU of some class.
 
-    Row i on class k costs the CPU `rest_s[i, k]` and the GPU `gpu_s[i, k]` seconds; `paged_s` is infinite where
-    paging is not allowed. `class_size[k]` GPUs share a class, and by symmetry a weight.
+    Row i on class k costs the CPU `rest_s[i, k]` and the GPUs `gpu_s[i, k]` seconds (those of a gang together);
+    `paged_s` is infinite where paging is not allowed. `class_size[k]` GPUs share a class, and by symmetry a weight; so
+    do the `slots` of the CPU. A gang over several classes is no cheaper than one of as many GPUs of its cheapest.
     """
 
     cpu_s: FloatColumn
@@ -33,6 +35,7 @@ class Ways:
     gpu_s: FloatColumn
     paged_s: FloatColumn
     class_size: IntColumn
+    slots: int
 
     @classmethod
     def of(cls, batch: TaskBatch, node: Node, seconds: Durations) -> Ways:
@@ -49,7 +52,7 @@ class Ways:
             seconds.paged_s,
             batch.memory_required,
             batch.duration_factor,
-            batch.divisible,
+            batch.divisible & (batch.gpus_required == 1),
             np.array([kind for kind, _ in classes], dtype=np.int64),
             np.array([memory for _, memory in classes]),
             node.memory_rule == MemoryRule.PAGE,
@@ -59,7 +62,9 @@ class Ways:
         )
         sizes = np.array([keys.count(one) for one in classes], dtype=np.int64)
         cpu = seconds.cpu_s * batch.duration_factor
-        return cls(cpu_s=cpu, rest_s=rest, gpu_s=gpu, paged_s=paged, class_size=sizes)
+        if has_gangs(batch):
+            gpu, paged = gpu * batch.gpus_required[:, None], paged * batch.gpus_required[:, None]
+        return cls(cpu_s=cpu, rest_s=rest, gpu_s=gpu, paged_s=paged, class_size=sizes, slots=node.cpu.slots)
 
     def take(self, rows: npt.NDArray[np.int64]) -> Ways:
         """The ways of some of the tasks."""
@@ -69,6 +74,7 @@ class Ways:
             gpu_s=self.gpu_s[rows],
             paged_s=self.paged_s[rows],
             class_size=self.class_size,
+            slots=self.slots,
         )
 
 
@@ -144,24 +150,26 @@ def best_weights(ways: Ways) -> FloatColumn:
     """Weights (CPU, then one GPU of each class) that make the area bound as large as possible."""
     arrays = (ways.cpu_s, ways.rest_s, ways.gpu_s, ways.paged_s)
     if len(ways.class_size) == 1:
-        return _bisected(*arrays, int(ways.class_size[0]))
-    return _ascended(*arrays, ways.class_size.astype(np.float64))
+        return _bisected(*arrays, int(ways.class_size[0]), ways.slots)
+    return _ascended(*arrays, ways.class_size.astype(np.float64), float(ways.slots))
 
 
 @compiled()
-def _bisected(cpu: FloatColumn, rest: FloatColumn, gpu: FloatColumn, paged: FloatColumn, size: int) -> FloatColumn:
+def _bisected(
+    cpu: FloatColumn, rest: FloatColumn, gpu: FloatColumn, paged: FloatColumn, size: int, slots: int
+) -> FloatColumn:
     """One class of GPUs: the bound is concave in the CPU's weight; halve by the sign of its slope."""
     low, high = 0.0, 1.0
     weights, load, nothing = np.empty(2), np.empty(2), np.empty(0)
-    best, chosen = -1.0, np.array([1.0, 0.0])
+    best, chosen = -1.0, np.array([1.0 / slots, 0.0])
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
-        weights[0], weights[1] = middle, (1.0 - middle) / size
+        weights[0], weights[1] = middle / slots, (1.0 - middle) / size
         total = _sweep(cpu, rest, gpu, paged, weights, nothing, load)
         if total > best:
             best = total
             chosen[0], chosen[1] = weights[0], weights[1]
-        if load[0] > load[1] / size:
+        if load[0] / slots > load[1] / size:
             low = middle
         else:
             high = middle
@@ -170,12 +178,12 @@ def _bisected(cpu: FloatColumn, rest: FloatColumn, gpu: FloatColumn, paged: Floa
 
 @compiled()
 def _ascended(
-    cpu: FloatColumn, rest: FloatColumn, gpu: FloatColumn, paged: FloatColumn, sizes: FloatColumn
+    cpu: FloatColumn, rest: FloatColumn, gpu: FloatColumn, paged: FloatColumn, sizes: FloatColumn, slots: float
 ) -> FloatColumn:
     """Several classes: exponentiated gradient on the simplex, keeping the best weights seen."""
     classes = sizes.shape[0]
     count = np.ones(classes + 1)
-    count[1:] = sizes
+    count[0], count[1:] = slots, sizes
     mass = count / count.sum()
     weights, load, nothing = np.empty(classes + 1), np.empty(classes + 1), np.empty(0)
     best, chosen = -1.0, mass / count

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.general import Arrivals, Factors, run_general
 from hybrid_ml_scheduler.cluster.holding import HeldTerms, run_held
-from hybrid_ml_scheduler.cluster.kernel import RuleTerms, Written, run_independent, run_shares
+from hybrid_ml_scheduler.cluster.kernel import RuleTerms, Shared, Written, run_independent, run_shares
 from hybrid_ml_scheduler.cluster.lessons import beliefs_of
 from hybrid_ml_scheduler.cluster.planned import run_planned
 from hybrid_ml_scheduler.cluster.pulling import run_pulled
-from hybrid_ml_scheduler.core.decisions import NO_GPU
+from hybrid_ml_scheduler.core.decisions import NO_GPU, PARENT_FAILED
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.holding import HeldRule, HeldStage, HoldingRule, PlanRule, PullRule
 from hybrid_ml_scheduler.core.protocols import BatchRule, RuleKind
-from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
+from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.validation import parent_rows
 from hybrid_ml_scheduler.learning.duration_model import DurationModel
 from hybrid_ml_scheduler.physics.durations import Durations, batch_terms, durations
+from hybrid_ml_scheduler.physics.gangs import has_gangs, kind_counts
 from hybrid_ml_scheduler.physics.node import CoExecution, Node
 
 __all__ = ["children", "run_batch", "run_held_batch"]
@@ -48,19 +51,56 @@ def run_batch(
     _check_rule(rule, len(batch), node.num_gpus)
     seconds = durations(batch, node) if seconds is None else seconds
     columns = RunColumns.empty(batch, node) if into is None else into
+    _run_rule(batch, node, rule, seconds, columns, free_s, truth, model)
+    if rule.fractions is not None and not bool(batch.divisible.all()):
+        columns.rounded[:] = _rounded(batch, rule, columns)
+    return columns
+
+
+def _run_rule(
+    batch: TaskBatch,
+    node: Node,
+    rule: BatchRule,
+    seconds: Durations,
+    columns: RunColumns,
+    free_s: FloatColumn | None,
+    truth: FloatColumn | None,
+    model: DurationModel | None,
+) -> None:
+    """Fill in the columns by the form of the kernel that serves."""
     if batch.has_dependencies or batch.is_noisy or truth is not None or model is not None:
         if free_s is not None:
             raise ValueError("free_s needs independent tasks without noise")
         _run_general(batch, node, rule, seconds, columns, truth, model)
-        return columns
-    free = np.zeros(node.num_gpus + 1) if free_s is None else free_s
+        return
+    free = np.zeros(node.num_gpus + node.cpu.slots) if free_s is None else free_s
     if _only_shares(batch, node, rule, seconds) and rule.fractions is not None:
         one_kind = seconds.gpu_s.reshape(-1)
         run_shares(rule.fractions, batch.arrival_time, seconds.cpu_s, one_kind, free, _written(columns))
     else:
         terms = batch_terms(batch, node, seconds)
-        run_independent(_rule_terms(rule), batch.arrival_time, terms, free, _written(columns))
-    return columns
+        shared = _shared(batch, node, seconds, columns)
+        run_independent(_rule_terms(rule), batch.arrival_time, terms, shared, free, _written(columns))
+
+
+def _rounded(batch: TaskBatch, rule: BatchRule, columns: RunColumns) -> BoolColumn:
+    """Of which tasks a share was prescribed though they must not be cut."""
+    shares = cast("FloatColumn", rule.fractions)
+    if rule.by_decision and batch.has_dependencies:
+        turns = np.lexsort((batch.task_id, columns.ready_s, columns.status == PARENT_FAILED))
+        by_row = np.empty_like(shares)
+        by_row[turns] = shares
+        shares = by_row
+    found: BoolColumn = ~batch.divisible & (shares > 0.0) & (shares < 1.0) & (columns.status != PARENT_FAILED)
+    return found
+
+
+def _shared(batch: TaskBatch, node: Node, seconds: Durations, columns: RunColumns) -> Shared | None:
+    """What gangs and slots need; nothing where there are none."""
+    if node.cpu.slots == 1 and not has_gangs(batch):
+        return None
+    columns.gang[:] = NO_GPU
+    return Shared(batch.gpus_required, kind_counts(seconds.gpu_kind), columns.gang, node.cpu.slots)
 
 
 def run_held_batch(
@@ -72,7 +112,12 @@ def run_held_batch(
     into: RunColumns | None = None,
     truth: FloatColumn | None = None,
 ) -> RunColumns:
-    """Run every task of the batch by one holding rule; the rest is as for `run_batch`."""
+    """Run every task of the batch by one holding rule; the rest is as for `run_batch`.
+
+    Gangs, and a CPU with several slots, take the stepping form.
+    """
+    if node.cpu.slots > 1 or has_gangs(batch):
+        raise ValueError("run_held_batch takes no gangs and one slot of the CPU")
     seconds = durations(batch, node) if seconds is None else seconds
     columns = RunColumns.empty(batch, node) if into is None else into
     ready = columns.ready_s if batch.has_dependencies else np.empty(len(batch))
@@ -161,6 +206,7 @@ def _only_shares(batch: TaskBatch, node: Node, rule: BatchRule, seconds: Duratio
         and rule.gpus is None
         and node.co_execution == CoExecution.PARALLEL
         and seconds.gpu_s.shape[1] == 1
+        and node.cpu.slots == 1
         and bool(batch.divisible.all())
         and float(batch.memory_required.max(initial=0.0)) <= min(gpu.memory_mb for gpu in node.gpus)
     )
@@ -183,6 +229,7 @@ def _run_general(
         batch_terms(batch, node, seconds),
         _factors(batch, seconds, truth),
         beliefs_of(batch.kind, model),
+        _shared(batch, node, seconds, columns),
         batch.is_noisy or truth is not None or model is not None,
         ready,
         _written(columns),

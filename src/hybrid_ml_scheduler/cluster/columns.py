@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
 
-from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NOT_FITTING, PARENT_FAILED, Outcome
+from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NO_GPU, NOT_FITTING, PARENT_FAILED, Outcome
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.physics.energy import Tariff
 from hybrid_ml_scheduler.physics.node import CoExecution, Node
@@ -22,6 +23,8 @@ class RunColumns:
 
     `status` is FITTED, NOT_FITTING (fell back to the CPU or paged), FAILED or PARENT_FAILED.
     Starts are NaN where a device is not used; times of failed tasks are NaN, their parts 0.
+    `gang` holds the GPUs of a task besides `gpu` (-1: none), one column for each that the widest task needs; `rounded`
+    says of whom a share was asked for that must not be cut.
     """
 
     node: Node
@@ -35,6 +38,8 @@ class RunColumns:
     cpu_s: FloatColumn
     gpu_s: FloatColumn
     status: npt.NDArray[np.int8]
+    gang: npt.NDArray[np.int32]
+    rounded: npt.NDArray[np.bool_]
 
     @classmethod
     def empty(cls, batch: TaskBatch, node: Node) -> RunColumns:
@@ -48,6 +53,8 @@ class RunColumns:
             ready_s=ready,
             gpu=np.empty(count, dtype=np.int32),
             status=np.empty(count, dtype=np.int8),
+            gang=np.full((count, int(batch.gpus_required.max(initial=1)) - 1), NO_GPU, dtype=np.int32),
+            rounded=np.zeros(count, dtype=np.bool_),
             **{name: np.empty(count) for name in floats},
         )
 
@@ -58,11 +65,14 @@ class RunColumns:
         rows = {identity: row for row, identity in enumerate(batch.task_id.tolist())}
         told = dict(zip(Outcome._fields, zip(*outcomes, strict=True), strict=True)) if outcomes else {}
         order = np.array([rows[identity] for identity in told.get("task_id", ())], dtype=np.int64)
-        for name in ("gpu_fraction", "gpu", "cpu_start_s", "gpu_start_s", "finish_s", "cpu_s", "gpu_s"):
+        for name in ("gpu_fraction", "gpu", "cpu_start_s", "gpu_start_s", "finish_s", "cpu_s", "gpu_s", "rounded"):
             getattr(columns, name)[order] = told.get(name, ())
         if batch.has_dependencies:
             columns.ready_s[order] = told.get("ready_s", ())
         columns.status[order] = [_status(outcome) for outcome in outcomes]
+        for row, outcome in zip(order.tolist(), outcomes, strict=True):
+            if outcome.gang:
+                columns.gang[row, : len(outcome.gang)] = outcome.gang
         return columns
 
     @classmethod
@@ -70,9 +80,15 @@ class RunColumns:
         """Return what one strategy did with several batches, one after the other."""
         if len(parts) == 1:
             return parts[0]
-        names = [field.name for field in fields(cls) if field.name != "node"]
+        names = [field.name for field in fields(cls) if field.name not in ("node", "gang")]
+        widest = max(part.gang.shape[1] for part in parts)
+        gangs = [
+            np.pad(part.gang, ((0, 0), (0, widest - part.gang.shape[1])), constant_values=NO_GPU) for part in parts
+        ]
         return cls(
-            node=parts[0].node, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+            node=parts[0].node,
+            gang=np.concatenate(gangs),
+            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names},
         )
 
     def __len__(self) -> int:
@@ -127,7 +143,7 @@ class RunColumns:
 
     def charges(self, tariff: Tariff) -> tuple[FloatColumn, FloatColumn]:
         """Joules and dollars of every task; `tariff` is the node's."""
-        energy, rent, electricity = tariff.columns(self.cpu_s, self.gpu_s, self.gpu)
+        energy, rent, electricity = tariff.columns(self.cpu_s, self.gpu_s, self.gpu, self.gang)
         return energy, electricity if tariff.charges_electricity else rent
 
     def last(self) -> RunColumns:
@@ -143,11 +159,12 @@ class RunColumns:
         return RunColumns(node=self.node, **columns)
 
     def busy_s(self) -> FloatColumn:
-        """Busy seconds of every device, the CPU first."""
-        used = self.gpu >= 0
+        """Busy seconds of every device, the CPU first; those of a CPU with several slots are the mean of its slots."""
         busy = np.zeros(self.node.num_gpus + 1)
-        busy[0] = self.cpu_s.sum()
-        busy[1:] = np.bincount(self.gpu[used], weights=self.gpu_s[used], minlength=self.node.num_gpus)
+        busy[0] = self.cpu_s.sum() / self.node.cpu.slots
+        for gpus in (self.gpu, *self.gang.T):
+            used = gpus >= 0
+            busy[1:] += np.bincount(gpus[used], weights=self.gpu_s[used], minlength=self.node.num_gpus)
         return busy
 
     def parts(self, row: int) -> list[tuple[str, float, float]]:
@@ -160,17 +177,23 @@ class RunColumns:
             intervals.append(("cpu", start, start + float(self.cpu_s[row])))
         if self.gpu_s[row] > 0.0:
             start = float(self.gpu_start_s[row])
-            intervals.append((f"gpu_{int(self.gpu[row])}", start, start + float(self.gpu_s[row])))
+            end = start + float(self.gpu_s[row])
+            intervals += [(f"gpu_{gpu}", start, end) for gpu in (int(self.gpu[row]), *self.gang_of(row))]
         return intervals
+
+    def gang_of(self, row: int) -> tuple[int, ...]:
+        """The GPUs of one task besides the first, if it held several."""
+        return tuple(gpu for gpu in self.gang[row].tolist() if gpu != NO_GPU)
 
     def outcomes(self, task_ids: IntColumn, tariff: Tariff) -> list[Outcome]:
         """All rows as outcomes; `tariff` is the node's."""
         columns = (
             task_ids, self.gpu_fraction, self.gpu, self.arrival_s, self.ready_s, self.cpu_start_s, self.gpu_start_s,
             self.finish_s, self.execution_s, self.cpu_s, self.gpu_s, *self.charges(tariff),
-            self.out_of_memory, self.failed,
+            self.out_of_memory, self.failed, self.rounded,
         )  # fmt: skip
-        return list(map(Outcome, *(column.tolist() for column in columns)))
+        gangs = map(self.gang_of, range(len(self))) if self.gang.size else repeat((), len(self))
+        return list(map(Outcome, *(column.tolist() for column in columns), gangs))
 
 
 def _status(outcome: Outcome) -> int:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hybrid_ml_scheduler.cluster.kernel import FASTEST_SPLIT, PRESCRIBED, RuleTerms, Written, write
+from hybrid_ml_scheduler.cluster.kernel import FASTEST_SPLIT, PRESCRIBED, RuleTerms, Shared, Written, write
 from hybrid_ml_scheduler.cluster.lessons import Beliefs, believe, learn_until
 from hybrid_ml_scheduler.cluster.parts import append_part, empty_queues, estimated_end
 from hybrid_ml_scheduler.cluster.ready import pop_ready, push_ready
@@ -19,7 +19,8 @@ from hybrid_ml_scheduler.core.decisions import FAILED, NO_GPU, PARENT_FAILED
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics.choices import fastest_split, least_backlog, least_charge, split_on
-from hybrid_ml_scheduler.physics.placement import place_parts
+from hybrid_ml_scheduler.physics.gangs import gang_backlogs, gang_members
+from hybrid_ml_scheduler.physics.placement import first_slot, place_parts, place_shared
 
 __all__ = ["Arrivals", "Factors", "first_ready", "run_general"]
 
@@ -61,6 +62,7 @@ def run_general(
     tasks: BatchTerms,
     factors: Factors,
     beliefs: Beliefs | None,
+    shared: Shared | None,
     noisy: bool,
     ready: FloatColumn,
     out: Written,
@@ -68,19 +70,24 @@ def run_general(
     """Run a whole batch from an idle cluster; `ready` is filled with the moment each task may be decided.
 
     With `beliefs` the strategy decides by what it has learned, which is then never quite the truth (so `noisy`).
-    Without them nothing of that is compiled: whether there are any is known from the type of the argument.
+    Without `beliefs` or `shared` nothing of them is compiled: whether they are there is known from their types.
     """
     # Unpacked before the loop: within it, every use of a tuple of arrays would count references to all of them.
     kind, fractions, gpus, by_decision, grid, price = rule
     cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
     identity, arrival, open_parents, child_offsets, child_rows = arrivals
     cpu_factor, gpu_factor = factors
-    count, devices = ready.shape[0], gpu_kind.shape[0] + 1
-    free, believed, backlog = np.zeros(devices), np.zeros(devices), np.zeros(devices - 1)
-    heads, tails, chain, table = empty_queues(devices, 2 * count if noisy else 0)
+    count, num_gpus = ready.shape[0], gpu_kind.shape[0]
+    devices, parts, slot = num_gpus + 1, 2 * count, 0
+    if shared is not None:
+        width, counts, gang, slots = shared
+        devices, parts, used = num_gpus + slots, count + width.sum(), 0
+        alone, room = np.empty(num_gpus), gpu_memory.copy()
+    free, believed, backlog = np.zeros(devices), np.zeros(devices), np.zeros(num_gpus)
+    heads, tails, chain, table = empty_queues(devices, parts if noisy else 0)
     doomed, heap, decided = np.zeros(count, np.bool_), np.empty(count, np.int64), 0
     if beliefs is not None:
-        task_kind, cells, types, shared, prior = beliefs
+        task_kind, cells, types, common, prior = beliefs
         told, running, turns = np.ones(types.shape[0]), 0, np.empty(count, np.int64)
         finishing, gpu_type = np.empty_like(turns), np.empty_like(turns)
         finish, ratios = np.empty(count), np.zeros((count, 2))
@@ -91,32 +98,34 @@ def run_general(
         length -= 1
         now = ready[row]
         fraction, gpu, cpu_part, gpu_part, status = 0.0, NO_GPU, 0.0, 0.0, PARENT_FAILED
-        cpu_true, gpu_true = 0.0, 0.0
+        cpu_true, gpu_true, cpu_end = 0.0, 0.0, now
         if beliefs is not None:
             running = learn_until(
-                now, finishing, running, finish, turns, task_kind, ratios, gpu_type, cells, types, shared, prior
+                now, finishing, running, finish, turns, task_kind, ratios, gpu_type, cells, types, common, prior
             )
         if not doomed[row]:
             # Without noise a device is believed to be free when it is free, and no queue need be walked.
             for device in range(devices):
                 end = estimated_end(device, now, heads, tails, chain, table) if noisy else max(free[device], now)
                 believed[device] = end
-                if device > 0:
+                if 0 < device <= num_gpus:
                     backlog[device - 1] = end - now
-            nominal = (
-                cpu_s[row],
-                gpu_s[row],
-                paged_s[row],
-                gpu_kind,
-                memory[row],
-                gpu_memory,
-                memory_rule[row],
-                serial,
-            )
+            cpu_end = believed[0]
+            if shared is not None:
+                slot = first_slot(num_gpus, free)
+                cpu_end = believed[first_slot(num_gpus, believed)]
+                room[:], alone[:] = gpu_memory, backlog
+                if width[row] > 1:
+                    gang_backlogs(width[row], gpu_kind, counts, gpu_memory, alone, backlog, room)
+                nominal = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], room, memory_rule[row], serial)
+            else:
+                nominal = (
+                    cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule[row], serial
+                )  # fmt: skip
             terms = nominal
             if beliefs is not None:
                 believe(
-                    task_kind[row], cells, types, shared, prior, told, gpu_s[row], paged_s[row], believed_gpu,
+                    task_kind[row], cells, types, common, prior, told, gpu_s[row], paged_s[row], believed_gpu,
                     believed_paged,
                 )  # fmt: skip
                 seconds = cpu_s[row] * told[0]
@@ -126,7 +135,7 @@ def run_general(
                     believed_paged,
                     gpu_kind,
                     memory[row],
-                    gpu_memory,
+                    nominal[5],
                     memory_rule[row],
                     serial,
                 )
@@ -137,7 +146,7 @@ def run_general(
             elif kind == FASTEST_SPLIT:
                 wanted, gpu = fastest_split(terms, backlog, grid)
             else:
-                wanted, gpu = least_charge(terms, believed[0] - now, backlog, grid, price)
+                wanted, gpu = least_charge(terms, cpu_end - now, backlog, grid, price)
             if gpu < 0:
                 gpu = least_backlog(backlog)
             fraction, cpu_part, gpu_part, status = split_on(gpu, wanted, terms)
@@ -145,17 +154,34 @@ def run_general(
             if beliefs is not None:
                 _, cpu_true, gpu_true, _ = split_on(gpu, wanted, nominal)
         slower = gpu_factor[row, gpu_kind[gpu]]
-        placed = place_parts(now, gpu, cpu_true, gpu_true, cpu_factor[row], slower, serial, free)
+        part = 2 * row
+        if shared is not None:
+            part, used = used, used + 1 + width[row]
+            if width[row] > 1 and gpu_part > 0.0:
+                gang_members(gpu, width[row], gpu_kind, counts, alone, gang[row])
+            others = gang[row]
+            placed = place_shared(
+                now, slot, gpu, others, cpu_true, gpu_true, cpu_factor[row], slower, serial, free
+            )  # fmt: skip
+        else:
+            placed = place_parts(now, gpu, cpu_true, gpu_true, cpu_factor[row], slower, serial, free)
         if beliefs is not None and status < FAILED:
             ratios[row, 0] = placed[3] / cpu_true if cpu_true > 0.0 else 0.0
             ratios[row, 1] = placed[4] / gpu_true if gpu_true > 0.0 else 0.0
             finish[row], turns[row], gpu_type[row] = placed[2], decided, 1 + gpu_kind[gpu]
             running = push_ready(finishing, running, row, finish, turns)
         if noisy and cpu_part > 0.0:
-            append_part(0, 2 * row, now, placed[0], placed[5], cpu_part, 0.0, heads, tails, chain, table)
+            append_part(slot, part, now, placed[0], placed[5], cpu_part, 0.0, heads, tails, chain, table)
         if noisy and gpu_part > 0.0:
-            after = believed[0] + cpu_part if serial and cpu_part > 0.0 else 0.0
-            append_part(gpu + 1, 2 * row + 1, now, placed[1], placed[6], gpu_part, after, heads, tails, chain, table)
+            after = cpu_end + cpu_part if serial and cpu_part > 0.0 else 0.0
+            if shared is not None and width[row] > 1:
+                after = believed[gpu + 1]
+                for one in others[: width[row] - 1]:
+                    after = max(after, believed[one + 1])
+                for one in others[: width[row] - 1]:
+                    part += 1
+                    append_part(one + 1, part, now, placed[1], placed[6], gpu_part, after, heads, tails, chain, table)
+            append_part(gpu + 1, part + 1, now, placed[1], placed[6], gpu_part, after, heads, tails, chain, table)
         write(out, row, fraction, gpu, status, placed)
         for place in range(child_offsets[row], child_offsets[row + 1]):
             child = child_rows[place]

@@ -17,9 +17,10 @@ from hybrid_ml_scheduler.core.protocols import RuleKind
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics.choices import fastest_split, least_backlog, least_charge, split_on
-from hybrid_ml_scheduler.physics.placement import Placement, place, place_parts
+from hybrid_ml_scheduler.physics.gangs import gang_backlogs, gang_members
+from hybrid_ml_scheduler.physics.placement import Placement, first_slot, place, place_parts, place_shared
 
-__all__ = ["FASTEST_SPLIT", "PRESCRIBED", "RuleTerms", "Written", "run_independent", "run_shares", "write"]
+__all__ = ["FASTEST_SPLIT", "PRESCRIBED", "RuleTerms", "Shared", "Written", "run_independent", "run_shares", "write"]
 
 PRESCRIBED = int(RuleKind.PRESCRIBED)
 FASTEST_SPLIT = int(RuleKind.FASTEST_SPLIT)
@@ -63,28 +64,66 @@ def write(out: Written, row: int, fraction: float, gpu: int, status: int, placed
     out.status[row] = status
 
 
+class Shared(NamedTuple):
+    """What is needed besides for gangs and for a CPU with several slots.
+
+    How many GPUs each task needs, how many there are of each kind, and `gang`, to be filled: its GPUs but the leader.
+    """
+
+    width: IntColumn
+    counts: IntColumn
+    gang: npt.NDArray[np.int32]
+    slots: int
+
+
 @compiled()
-def run_independent(rule: RuleTerms, arrival: FloatColumn, tasks: BatchTerms, free: FloatColumn, out: Written) -> None:
-    """Run a batch; `free` (CPU first) is the state of the devices before and after."""
+def run_independent(
+    rule: RuleTerms,
+    arrival: FloatColumn,
+    tasks: BatchTerms,
+    shared: Shared | None,
+    free: FloatColumn,
+    out: Written,
+) -> None:
+    """Run a batch; `free` (CPU first, its further slots last) is the state of the devices before and after.
+
+    Without `shared` nothing of it is compiled: whether it is there is known from the type of the argument.
+    """
     # Unpacked before the loop: within it, every use of a tuple of arrays would count references to all of them.
     kind, fractions, gpus, _, grid, price = rule
     cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
-    backlog = np.zeros(free.shape[0] - 1)
+    backlog, slot = np.zeros(gpu_kind.shape[0]), 0
+    if shared is not None:
+        width, counts, gang, _ = shared
+        alone, room = np.empty_like(backlog), gpu_memory.copy()
     for row in range(arrival.shape[0]):
         now = arrival[row]
         for gpu in range(backlog.shape[0]):
             backlog[gpu] = max(free[gpu + 1] - now, 0.0)
-        terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule[row], serial)
+        if shared is not None:
+            slot = first_slot(backlog.shape[0], free)
+            room[:] = gpu_memory
+            if width[row] > 1:
+                alone[:] = backlog
+                gang_backlogs(width[row], gpu_kind, counts, gpu_memory, alone, backlog, room)
+            terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], room, memory_rule[row], serial)
+        else:
+            terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule[row], serial)
         if kind == PRESCRIBED:
             wanted, gpu = fractions[row], gpus[row] if gpus.shape[0] > 0 else NO_GPU
         elif kind == FASTEST_SPLIT:
             wanted, gpu = fastest_split(terms, backlog, grid)
         else:
-            wanted, gpu = least_charge(terms, max(free[0] - now, 0.0), backlog, grid, price)
+            wanted, gpu = least_charge(terms, max(free[slot] - now, 0.0), backlog, grid, price)
         if gpu < 0:
             gpu = least_backlog(backlog)
         fraction, cpu_part, gpu_part, status = split_on(gpu, wanted, terms)
-        placed = place_parts(now, gpu, cpu_part, gpu_part, 1.0, 1.0, serial, free)
+        if shared is not None:
+            if width[row] > 1 and gpu_part > 0.0:
+                gang_members(gpu, width[row], gpu_kind, counts, alone, gang[row])
+            placed = place_shared(now, slot, gpu, gang[row], cpu_part, gpu_part, 1.0, 1.0, serial, free)
+        else:
+            placed = place_parts(now, gpu, cpu_part, gpu_part, 1.0, 1.0, serial, free)
         write(out, row, fraction, gpu, status, placed)
 
 

@@ -191,7 +191,7 @@ class Simulation:
             cluster.estimator.remember(task, seconds)
         if self._precedence.active and self._precedence.is_doomed(task.task_id):
             return self._placed(task, cluster.failed(task, ready_s, by_parent=True))
-        view = cluster.view(ready_s)
+        view = cluster.view(ready_s) if task.gpus_required == 1 else cluster.view_for(task, ready_s)
         if self._trains:
             train_if_due(self.scheduler)
         decision: Decision | None = self.scheduler.decide(task, view)
@@ -246,19 +246,22 @@ class Simulation:
 
     def _held_view(self) -> BacklogView:
         view = self.cluster.view(self.now_s)
-        view.idle = [device.free_s <= self.now_s for device in self.cluster.devices]
+        view.idle = self.cluster.idle_devices(self.now_s)
         return view
 
     def _forced(self, entry: HeldTask) -> Decision:
         """Where a task goes that may be held no longer: as the strategy says, else to the device that ends first."""
         view = self._held_view()
+        view.gpu_backlogs_s = self.cluster.view_for(entry.task, self.now_s).gpu_backlogs_s
         decision: Decision | None = self.scheduler.decide(entry.task, view)
         return soonest_device(entry.task, view) if decision is None else decision
 
     def _commit(self, entry: HeldTask, decision: Decision) -> Outcome:
         if entry.seconds is not None:
             self.cluster.estimator.remember(entry.task, entry.seconds)
-        outcome = self.cluster.place(entry.task, decision, self.cluster.view(self.now_s), entry.duration_factor)
+        outcome = self.cluster.place(
+            entry.task, decision, self.cluster.view_for(entry.task, self.now_s), entry.duration_factor
+        )
         placed = self._placed(entry.task, outcome)._replace(ready_s=entry.ready_s)
         self._held_view()  # the strategy's view moves on with what was placed
         return placed

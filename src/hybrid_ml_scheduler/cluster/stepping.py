@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,13 @@ from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task
 from hybrid_ml_scheduler.physics import placement
 from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TruthFactor
+from hybrid_ml_scheduler.physics.gangs import check_width, gang_backlogs, gang_members
 from hybrid_ml_scheduler.physics.node import Node
 
 __all__ = ["Cluster"]
 
 _NAN = math.nan
+_free_s: Callable[[Device], float] = attrgetter("free_s")
 # The very same function, uncompiled: for one task, crossing into compiled code costs more than its few operations.
 _place = uncompiled(placement.place)
 
@@ -30,14 +33,16 @@ _place = uncompiled(placement.place)
 class Cluster:
     """The devices of one strategy, with their queues."""
 
-    __slots__ = ("_gpu_kinds", "_learns", "_serial", "_tariff", "_view", "devices", "estimator", "node")
+    __slots__ = ("_gpu_kinds", "_learns", "_serial", "_slots", "_tariff", "_view", "devices", "estimator", "node")
 
     def __init__(
         self, node: Node, *, window_s: float = 60.0, estimator: PhysicsEstimator | LearnedEstimator | None = None
     ) -> None:
         self.node = node
         self.estimator = PhysicsEstimator(node) if estimator is None else estimator
-        self.devices = [Device(window_s) for _ in range(node.num_gpus + 1)]
+        # The CPU, the GPUs, then the further slots of the CPU, if it has any.
+        self.devices = [Device(window_s) for _ in range(node.num_gpus + node.cpu.slots)]
+        self._slots = [self.devices[0], *self.devices[node.num_gpus + 1 :]]
         self._gpu_kinds = self.estimator.gpu_kind.tolist()
         self._learns = isinstance(estimator, LearnedEstimator)
         if self._learns:
@@ -55,11 +60,28 @@ class Cluster:
             gpus = [device.estimated_end_s(now_s) - now_s for device in self.devices]
         view = self._view
         view.now_s, view.cpu_backlog_s, view.gpu_backlogs_s = now_s, gpus.pop(0), gpus
+        if len(self._slots) > 1:
+            further = 1 - len(self._slots)
+            view.cpu_backlog_s, view.gpu_backlogs_s = min(view.cpu_backlog_s, *gpus[further:]), gpus[:further]
+        return view
+
+    def view_for(self, task: Task, now_s: float) -> BacklogView:
+        """The same as a task sees it: one that needs several GPUs is told when each and its fellows are free."""
+        view = self.view(now_s)
+        if task.gpus_required > 1:
+            known, backlogs = self.estimator, np.array(view.gpu_backlogs_s)
+            leads, room = np.empty_like(backlogs), np.empty_like(backlogs)
+            check_width(task.task_id, task.gpus_required, len(backlogs))
+            gang_backlogs(
+                task.gpus_required, known.gpu_kind, known.kind_counts, known.gpu_memory_mb, backlogs, leads, room
+            )
+            view.gpu_backlogs_s = leads.tolist()
         return view
 
     def foreseen_view(self, at_s: float) -> BacklogView:
         """The backlogs as they will be at a later moment if nothing comes; unlike `view`, it lets no time pass."""
-        cpu, *gpus = (device.foreseen_end_s(at_s) - at_s for device in self.devices)
+        _, *gpus = (device.foreseen_end_s(at_s) - at_s for device in self.devices[: self.node.num_gpus + 1])
+        cpu = min(device.foreseen_end_s(at_s) for device in self._slots) - at_s
         return BacklogView(self.estimator, at_s, cpu, gpus)
 
     def place(self, task: Task, decision: Decision, view: BacklogView, factor: TruthFactor = 1.0) -> Outcome:
@@ -71,38 +93,74 @@ class Cluster:
             cpu_factor = gpu_factor = factor
         fraction, cpu_part, gpu_part, out_of_memory, failed = self.estimator.parts(task, decision.gpu_fraction, gpu)
         now, identity = view.now_s, task.task_id
+        rounded = not task.divisible and 0.0 < decision.gpu_fraction < 1.0
         if failed:
-            return self.failed(task, now, fraction)
+            return self.failed(task, now, fraction, rounded=rounded)
         if cpu_factor != 1.0 or gpu_factor != 1.0:
             # Noise on one device moves parts on others too (serial co-execution), so none stays exact.
             for device in self.devices:
                 device.expect_noise(now)
         cpu_device, gpu_device, serial = self.devices[0], self.devices[gpu + 1], self._serial
+        if len(self._slots) > 1:
+            cpu_device = min(self._slots, key=_free_s)  # the first of those that are free first
+        fellows = self._gang(gpu, task.gpus_required, now) if task.gpus_required > 1 and gpu_part > 0.0 else {}
         cpu_true, gpu_true = cpu_part, gpu_part
         if self._learns:
             _, cpu_true, gpu_true, _, _ = self.estimator.true_parts(task, decision.gpu_fraction, gpu)
         cpu_start, gpu_start, finish, cpu_s, gpu_s, cpu_end, gpu_end = _place(
-            now, cpu_device.free_s, gpu_device.free_s, cpu_true, gpu_true, cpu_factor, gpu_factor, serial
+            now,
+            cpu_device.free_s,
+            max(map(_free_s, (gpu_device, *fellows.values()))) if fellows else gpu_device.free_s,
+            cpu_true,
+            gpu_true,
+            cpu_factor,
+            gpu_factor,
+            serial,
         )
         not_before = 0.0
         if cpu_part > 0.0:
-            not_before = cpu_device.estimated_end_s(now) + cpu_part if serial else 0.0
+            not_before = self._cpu_end_s(now) + cpu_part if serial else 0.0
             cpu_device.append(cpu_start, cpu_end, cpu_part, 0.0, identity, now)
         if gpu_part > 0.0:
+            if fellows:
+                together = (gpu_device, *fellows.values())
+                not_before = max(device.estimated_end_s(now) for device in together)
+                for device in fellows.values():
+                    device.append(gpu_start, gpu_end, gpu_part, not_before, identity, now)
             gpu_device.append(gpu_start, gpu_end, gpu_part, not_before, identity, now)
         else:
             gpu = NO_GPU
         execution_s = cpu_s + gpu_s if serial else (cpu_s if cpu_s > gpu_s else gpu_s)
         energy_j, cost_usd = self._tariff.charges(cpu_s, gpu_s, gpu)
+        if fellows:
+            energy_j, cost_usd = self._tariff.gang_charges(gpu_s, (gpu, *fellows))
         return outcome_of((
             identity, fraction, gpu, task.arrival_time, now, cpu_start, gpu_start, finish,
-            execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, False,
+            execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, False, rounded, tuple(fellows),
         ))  # fmt: skip
+
+    def _gang(self, lead: int, width: int, now_s: float) -> dict[int, Device]:
+        """The GPUs that a gang gets besides its leader, by rising id."""
+        gpus = self.devices[1 : self.node.num_gpus + 1]
+        backlogs = np.array([device.estimated_end_s(now_s) - now_s for device in gpus])
+        others = np.empty(width - 1, np.int32)
+        gang_members(lead, width, self.estimator.gpu_kind, self.estimator.kind_counts, backlogs, others)
+        return {gpu: self.devices[gpu + 1] for gpu in others.tolist()}
+
+    def _cpu_end_s(self, now_s: float) -> float:
+        """When the CPU is believed to take another part."""
+        return min(device.estimated_end_s(now_s) for device in self._slots)
 
     @property
     def is_exact(self) -> bool:
         """Whether noise has played no part, so that what is promised is what will be."""
         return all(device.is_exact for device in self.devices)
+
+    def idle_devices(self, now_s: float) -> list[bool]:
+        """Which devices could begin at once, the CPU first."""
+        idle = [device.free_s <= now_s for device in self.devices[: self.node.num_gpus + 1]]
+        idle[0] = any(device.free_s <= now_s for device in self._slots)
+        return idle
 
     def free_s(self) -> FloatColumn:
         """When each device is free, the CPU first."""
@@ -113,22 +171,30 @@ class Cluster:
         serial = self._serial
         parts: list[list[QueuedPart]] = [[] for _ in self.devices]
         columns = (placed.gpu, placed.cpu_start_s, placed.cpu_s, placed.gpu_start_s, placed.gpu_s)
-        for identity, gpu, cpu_start, cpu_s, gpu_start, gpu_s in zip(
-            task_ids.tolist(), *(column.tolist() for column in columns), strict=True
+        slot_free = {self.devices.index(device): device.free_s for device in self._slots}
+        for row, (identity, gpu, cpu_start, cpu_s, gpu_start, gpu_s) in enumerate(
+            zip(task_ids.tolist(), *(column.tolist() for column in columns), strict=True)
         ):
             not_before = 0.0
             if cpu_s > 0.0:
                 end = cpu_start + cpu_s
-                parts[0].append((cpu_start, end, cpu_s, 0.0, end, identity))
+                slot = min(slot_free, key=slot_free.__getitem__) if len(slot_free) > 1 else 0
+                slot_free[slot] = end
+                parts[slot].append((cpu_start, end, cpu_s, 0.0, end, identity))
                 not_before = end if serial else 0.0
             if gpu_s > 0.0:
                 end = gpu_start + gpu_s
-                parts[gpu + 1].append((gpu_start, end, gpu_s, not_before, end, identity))
+                gang = placed.gang_of(row) if placed.gang.size else ()
+                for one in (gpu, *gang):  # no noise: a gang is believed to start when it does
+                    gate = gpu_start if gang else not_before
+                    parts[one + 1].append((gpu_start, end, gpu_s, gate, end, identity))
         now_s = float(placed.ready_s[-1])
         for device, own in zip(self.devices, parts, strict=True):
             device.extend(own, now_s)
 
-    def failed(self, task: Task, now_s: float, fraction: float = 0.0, *, by_parent: bool = False) -> Outcome:
+    def failed(
+        self, task: Task, now_s: float, fraction: float = 0.0, *, by_parent: bool = False, rounded: bool = False
+    ) -> Outcome:
         """The outcome of a task that cannot run."""
         return Outcome(
             task_id=task.task_id,
@@ -146,6 +212,7 @@ class Cluster:
             cost_usd=0.0,
             out_of_memory=not by_parent,
             failed=True,
+            rounded=rounded,
         )
 
     def chosen_gpu(self, task: Task, decision: Decision, view: BacklogView) -> int:
@@ -162,16 +229,23 @@ class Cluster:
 
     def utilization(self, now_s: float, *, recent: bool) -> dict[str, float]:
         """The busy share of each device over the last window, or since time zero."""
-        names = self.node.device_names
         if recent:
-            return {n: d.recent_utilization(now_s) for n, d in zip(names, self.devices, strict=True)}
+            return self._by_device(lambda device: device.recent_utilization(now_s), mean=True)
         if now_s <= 0.0:
-            return dict.fromkeys(names, 0.0)
-        return {n: d.busy_s(now_s) / now_s for n, d in zip(names, self.devices, strict=True)}
+            return dict.fromkeys(self.node.device_names, 0.0)
+        return self._by_device(lambda device: device.busy_s(now_s) / now_s, mean=True)
+
+    def _by_device(self, ask: Callable[[Device], float], *, mean: bool) -> dict[str, float]:
+        """One figure of each device by its name; the CPU's is the sum over its slots, or the mean of them."""
+        found = dict(zip(self.node.device_names, map(ask, self.devices), strict=False))
+        if len(self._slots) > 1:
+            found["cpu"] = sum(map(ask, self._slots)) / (len(self._slots) if mean else 1)
+        return found
 
     def queue_lengths(self, now_s: float) -> dict[str, int]:
         """How many parts wait or run on each device."""
-        return {n: d.queue_length(now_s) for n, d in zip(self.node.device_names, self.devices, strict=True)}
+        lengths = self._by_device(lambda device: device.queue_length(now_s), mean=False)
+        return {name: int(length) for name, length in lengths.items()}
 
     def capture(self, now_s: float) -> Mapping[str, Any]:
         """The whole state as plain values."""

@@ -31,6 +31,7 @@ class Summary:
     tasks: int
     failed_count: int
     oom_count: int
+    rounded_count: int
     mean_time_s: float
     mean_latency_s: float
     p50_latency_s: float
@@ -66,9 +67,8 @@ def summarize(columns: RunColumns, fastest_s: FloatColumn | None = None) -> Summ
     makespan = float(columns.finish_s[done].max()) if latency.size else 0.0
     p50, p95, p99, p99_9 = np.percentile(latency, (50, 95, 99, 99.9)).tolist() if latency.size else (math.nan,) * 4
     slowdown = latency / np.maximum(fastest_s[done], _LEAST_S) if fastest_s is not None else latency[:0]
-    energy, rent, electricity = (
-        float(column.sum()) for column in Tariff(columns.node).columns(columns.cpu_s, columns.gpu_s, columns.gpu)
-    )
+    charges = Tariff(columns.node).columns(columns.cpu_s, columns.gpu_s, columns.gpu, columns.gang)
+    energy, rent, electricity = (float(column.sum()) for column in charges)
     busy = columns.busy_s()
     idle = _idle_energy_j(columns, busy, makespan)
     energy, electricity = energy + idle, electricity + electricity_usd(idle, columns.node.electricity_usd_kwh)
@@ -80,6 +80,7 @@ def summarize(columns: RunColumns, fastest_s: FloatColumn | None = None) -> Summ
         tasks=len(columns),
         failed_count=int(np.count_nonzero(~done)),
         oom_count=int(np.count_nonzero(columns.out_of_memory)),
+        rounded_count=int(np.count_nonzero(columns.rounded)),
         mean_time_s=_mean(columns.execution_s[done]),
         mean_latency_s=_mean(latency),
         p50_latency_s=p50,

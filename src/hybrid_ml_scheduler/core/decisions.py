@@ -6,7 +6,7 @@ Named tuples rather than frozen dataclasses: one of each is made for every task,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -61,6 +61,7 @@ class Outcome(NamedTuple):
 
     `gpu_fraction` and `gpu` are what was carried out (after the memory rule), `gpu` is -1 for CPU only.
     The start on a device that is not used is NaN; a failed task has NaN times.
+    `rounded` says that a share was asked for of a task that must not be cut; `gang` are the further GPUs that it held.
     """
 
     task_id: int
@@ -78,6 +79,8 @@ class Outcome(NamedTuple):
     cost_usd: float
     out_of_memory: bool = False
     failed: bool = False
+    rounded: bool = False
+    gang: tuple[int, ...] = ()
 
     @property
     def start_s(self) -> float:
@@ -99,7 +102,7 @@ class Outcome(NamedTuple):
     @property
     def device(self) -> str:
         """The device or devices in words."""
-        return device_name(self.gpu, self.gpu_fraction)
+        return device_name(self.gpu, self.gpu_fraction, self.gang)
 
 
 # Records from all their fields in order, without a call into Python: one of each is made for every task.
@@ -107,8 +110,10 @@ parts_of: Callable[[tuple[Any, ...]], Parts] = partial(tuple.__new__, Parts)
 outcome_of: Callable[[tuple[Any, ...]], Outcome] = partial(tuple.__new__, Outcome)
 
 
-def device_name(gpu: int, gpu_fraction: float) -> str:
-    """Return where a task runs in words: `cpu`, `gpu_2` or `cpu+gpu_2`."""
+def device_name(gpu: int, gpu_fraction: float, gang: Iterable[int] = ()) -> str:
+    """Return where a task runs in words: `cpu`, `gpu_2`, `cpu+gpu_2`, or `gpu_0+gpu_2` for a gang."""
     if gpu == NO_GPU:
         return "cpu"
+    if gang:
+        return "+".join(f"gpu_{one}" for one in sorted((gpu, *gang)))
     return f"gpu_{gpu}" if gpu_fraction >= 1.0 else f"cpu+gpu_{gpu}"

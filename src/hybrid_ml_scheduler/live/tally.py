@@ -137,7 +137,7 @@ class Tally:
         """Count one outcome."""
         (
             task_id, gpu_fraction, gpu, arrival_s, ready_s, _, _, finish_s,
-            execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, failed,
+            execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, failed, _, _,
         ) = outcome  # fmt: skip
         values = (
             execution_s, finish_s - arrival_s, finish_s - ready_s - execution_s, energy_j, cost_usd,

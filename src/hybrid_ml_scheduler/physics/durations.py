@@ -11,6 +11,7 @@ from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics import formulas
+from hybrid_ml_scheduler.physics.gangs import check_widths, gang_seconds, has_gangs, kind_counts
 from hybrid_ml_scheduler.physics.node import WHOLE, CoExecution, Gpu, MemoryRule, Node
 from hybrid_ml_scheduler.physics.typed_times import typed_times
 
@@ -45,7 +46,7 @@ def batch_terms(batch: TaskBatch, node: Node, seconds: Durations) -> BatchTerms:
         seconds.gpu_kind,
         batch.memory_required,
         node.gpu_column("memory_mb"),
-        np.where(batch.divisible, int(node.memory_rule), int(node.memory_rule) + WHOLE),
+        np.where(batch.divisible & (batch.gpus_required == 1), int(node.memory_rule), int(node.memory_rule) + WHOLE),
         node.co_execution == CoExecution.SERIAL,
     )
 
@@ -64,6 +65,19 @@ def _speeds(gpu: Gpu) -> tuple[float, ...]:
 
 def durations(batch: TaskBatch, node: Node) -> Durations:
     """Compute the durations of a batch once, for everyone who needs them."""
+    if not has_gangs(batch):
+        return _durations_of_one(batch, node)
+    check_widths(batch, node.num_gpus)
+    found = _durations_of_one(batch, node)
+    counts = kind_counts(found.gpu_kind)
+    for column in (found.gpu_s, found.paged_s):
+        if column.size:
+            gang_seconds(batch.gpus_required, counts, column)
+    return found
+
+
+def _durations_of_one(batch: TaskBatch, node: Node) -> Durations:
+    """The durations as if every task needed one GPU."""
     representatives, kind_of = gpu_kinds(node)
     count, kinds = len(batch), len(representatives)
     paging = node.memory_rule == MemoryRule.PAGE

@@ -9,14 +9,15 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.compiled import uncompiled
 from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NO_GPU, Parts, parts_of
-from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
+from hybrid_ml_scheduler.core.tasks import FloatColumn, Task, TaskBatch
 from hybrid_ml_scheduler.core.terms import BatchTerms, TaskTerms
 from hybrid_ml_scheduler.physics import choices, formulas
 from hybrid_ml_scheduler.physics.durations import batch_terms, durations, gpu_kinds, not_measured
 from hybrid_ml_scheduler.physics.energy import Tariff
+from hybrid_ml_scheduler.physics.gangs import check_width, gang_backlogs, gang_seconds, kind_counts
 from hybrid_ml_scheduler.physics.node import WHOLE, CoExecution, MemoryRule, Node
 
-__all__ = ["PhysicsEstimator", "TaskSeconds", "TruthFactor"]
+__all__ = ["PhysicsEstimator", "TaskSeconds", "TruthFactor", "is_whole"]
 
 # How many times its durations a task really takes: one number everywhere, or the CPU's and one for each kind of GPU.
 TruthFactor = float | tuple[float, ...]
@@ -24,6 +25,11 @@ TruthFactor = float | tuple[float, ...]
 # The very same functions, uncompiled: for one task, crossing into compiled code costs more than their few operations.
 _resolve = uncompiled(formulas.resolve)
 _whole_share = uncompiled(formulas.whole_share)
+
+
+def is_whole(task: Task) -> bool:
+    """Whether a task must not be cut."""
+    return not task.divisible or task.gpus_required > 1
 
 
 class TaskSeconds(NamedTuple):
@@ -46,6 +52,8 @@ class PhysicsEstimator:
         self._representatives, self.gpu_kind = gpu_kinds(node)
         self._kind_list = self.gpu_kind.tolist()
         self._memory_list = self.gpu_memory_mb.tolist()
+        self.kind_counts = kind_counts(self.gpu_kind)
+        self._pools: dict[int, FloatColumn] = {1: self.gpu_memory_mb}
         self._curves = None if node.curves is None else node.curves.logs()
         self._task: Task | None = None
         self._seconds = TaskSeconds(0.0, ())
@@ -63,7 +71,7 @@ class PhysicsEstimator:
     @property
     def power_w(self) -> tuple[float, ...]:
         """Watts of every device while it is busy, the CPU first."""
-        return (self.node.cpu.power_w, *(gpu.power_w for gpu in self.node.gpus))
+        return (self.node.cpu.power_w / self.node.cpu.slots, *(gpu.power_w for gpu in self.node.gpus))
 
     def seconds(self, task: Task) -> TaskSeconds:
         """Durations of one task, computed once."""
@@ -84,10 +92,19 @@ class PhysicsEstimator:
             np.array(seconds.paged_s),
             self.gpu_kind,
             task.memory_required,
-            self.gpu_memory_mb,
-            self.memory_rule if task.divisible else self.memory_rule + WHOLE,
+            self.memory_for(task.gpus_required),
+            self.memory_rule + WHOLE if is_whole(task) else self.memory_rule,
             self.serial,
         )
+
+    def memory_for(self, width: int) -> FloatColumn:
+        """What a task for so many GPUs finds on each, if that one leads: the least of all that it may be given."""
+        found = self._pools.get(width)
+        if found is None:
+            found, idle = np.empty(self.num_gpus), np.zeros(self.num_gpus)
+            gang_backlogs(width, self.gpu_kind, self.kind_counts, self.gpu_memory_mb, idle, idle.copy(), found)
+            self._pools[width] = found
+        return found
 
     def batch_terms(self, batch: TaskBatch) -> BatchTerms:
         """The same for many tasks, as columns."""
@@ -113,8 +130,11 @@ class PhysicsEstimator:
     def _split(self, seconds: TaskSeconds, task: Task, gpu_fraction: float, gpu: int) -> Parts:
         if gpu_fraction <= 0.0 or gpu == NO_GPU:
             return Parts(0.0, seconds.cpu_s, 0.0, False, False)
-        if not task.divisible:
+        memory_mb = self._memory_list[gpu]
+        if not task.divisible or task.gpus_required > 1:
             gpu_fraction = _whole_share(gpu_fraction)
+            if task.gpus_required > 1:
+                memory_mb = float(self.memory_for(task.gpus_required)[gpu])
         kind = self._kind_list[gpu]
         paged = seconds.paged_s[kind] if seconds.paged_s else 0.0
         fraction, cpu_part, gpu_part, status = _resolve(
@@ -123,7 +143,7 @@ class PhysicsEstimator:
             seconds.gpu_s[kind],
             paged,
             task.memory_required,
-            self._memory_list[gpu],
+            memory_mb,
             self.memory_rule,
         )
         return parts_of((fraction, cpu_part, gpu_part, status != FITTED, status == FAILED))
@@ -178,7 +198,19 @@ class PhysicsEstimator:
                     formulas.paged_gpu_s(value, task.memory_required, gpu.bandwidth_mb_s, node.paging_slowdown)
                 )
         cpu_seconds = formulas.cpu_s(base, not_measured(task.cpu_time), node.cpu.speed)
+        if task.gpus_required > 1:
+            check_width(task.task_id, task.gpus_required, self.num_gpus)
+            gpu_seconds, paged_seconds = self._of_gang(task, gpu_seconds), self._of_gang(task, paged_seconds)
         return TaskSeconds(float(cpu_seconds), tuple(gpu_seconds), tuple(paged_seconds))
+
+    def _of_gang(self, task: Task, seconds: list[float]) -> list[float]:
+        """The seconds of a gang led by each kind of GPU."""
+        if not seconds:
+            return seconds
+        columns = np.array([seconds])
+        gang_seconds(np.array([task.gpus_required]), self.kind_counts, columns)
+        found: list[float] = columns[0].tolist()
+        return found
 
     def completion_s(
         self, task: Task, gpu_fraction: float, gpu: int, cpu_backlog_s: float, gpu_backlog_s: float

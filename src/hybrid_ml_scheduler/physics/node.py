@@ -9,7 +9,7 @@ from enum import IntEnum
 import numpy as np
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.limits import MOST_GPUS
+from hybrid_ml_scheduler.core.limits import MOST_GPUS, MOST_SLOTS
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.physics.gpu_types import REFERENCE_TYPE, GpuType, gpu_type
 
@@ -70,12 +70,17 @@ class RentalOf(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cpu:
-    """The CPU's speed (1 = reference), power and price."""
+    """The CPU's speed (1 = reference), power and price.
+
+    It serves `slots` parts side by side, first in, first out, each at the CPU's speed; power and price are those of the
+    whole CPU, so a part in one of several slots is charged its share of them.
+    """
 
     speed: float = 1.0
     power_w: float = 30.0
     idle_power_w: float = 0.0
     price_usd_s: float = 0.00002
+    slots: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +211,15 @@ def _check_device(name: str, device: Cpu | Gpu) -> None:
         value = getattr(device, item.name)
         if item.name == "type":
             continue
+        if item.name == "slots":
+            _check_slots(value)
+            continue
         fits = math.isfinite(value) and (value >= 0 if item.name in _MAY_BE_ZERO else value > 0)
         if not fits:
             demand = "of at least 0" if item.name in _MAY_BE_ZERO else "above 0"
             raise PlanError(f"physics.{name}.{item.name} = {value:g} must be a finite number {demand}.")
+
+
+def _check_slots(count: object) -> None:
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_SLOTS:
+        raise PlanError(f"physics.cpu.slots = {count!r} must be a whole number from 1 to {MOST_SLOTS}.")

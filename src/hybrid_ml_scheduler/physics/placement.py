@@ -7,10 +7,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import numpy.typing as npt
+
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 
-__all__ = ["Placement", "place", "place_parts", "place_whole"]
+__all__ = ["Gang", "Placement", "first_slot", "place", "place_parts", "place_shared", "place_whole"]
+
+Gang = npt.NDArray[np.int32]
+"""The GPUs of a gang besides its leader; -1 for none."""
 
 Placement = tuple[float, float, float, float, float, float, float]
 """CPU start, GPU start (NaN where unused), finish, seconds on the CPU and on the GPU, and when each is free again."""
@@ -64,6 +70,48 @@ def place_parts(
         free[0] = placed[5]
     if gpu_part > 0.0:
         free[gpu + 1] = placed[6]
+    return placed
+
+
+@compiled(nogil=True, inline="always")
+def first_slot(num_gpus: int, free: FloatColumn) -> int:
+    """The slot of the CPU that is free first: device 0, or one of those behind the GPUs."""
+    slot = 0
+    for other in range(num_gpus + 1, free.shape[0]):
+        if free[other] < free[slot]:
+            slot = other
+    return slot
+
+
+@compiled(nogil=True)
+def place_shared(
+    now: float,
+    slot: int,
+    gpu: int,
+    gang: Gang,
+    cpu_part: float,
+    gpu_part: float,
+    cpu_factor: float,
+    gpu_factor: float,
+    serial: bool,
+    free: FloatColumn,
+) -> Placement:
+    """Place the parts on a slot of the CPU and on a GPU, or on several at once: with the others of its gang.
+
+    `free` has the first slot, the GPUs, the further slots; it moves on.
+    """
+    gpu_free = free[gpu + 1]
+    for place_in_gang in range(gang.shape[0]):
+        if gang[place_in_gang] >= 0:
+            gpu_free = max(gpu_free, free[gang[place_in_gang] + 1])
+    placed = place(now, free[slot], gpu_free, cpu_part, gpu_part, cpu_factor, gpu_factor, serial)
+    if cpu_part > 0.0:
+        free[slot] = placed[5]
+    if gpu_part > 0.0:
+        free[gpu + 1] = placed[6]
+        for place_in_gang in range(gang.shape[0]):
+            if gang[place_in_gang] >= 0:
+                free[gang[place_in_gang] + 1] = placed[6]
     return placed
 
 

@@ -148,7 +148,7 @@ def result_row(scheduler_name: str, outcome: Outcome) -> ResultRow:
     """Return the row of one outcome; not-a-number becomes `None`, which both databases know."""
     (
         task_id, gpu_fraction, gpu, _, ready_s, cpu_start_s, gpu_start_s, finish_s,
-        execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, failed,
+        execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, failed, _, _,
     ) = outcome  # fmt: skip
     if failed or finish_s != finish_s:
         return _failed_row(scheduler_name, outcome)

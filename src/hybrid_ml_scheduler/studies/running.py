@@ -22,6 +22,7 @@ from hybrid_ml_scheduler.core.holding import HasHeldRule
 from hybrid_ml_scheduler.core.knowledge import EXACT, Level, at_level, level_of, split_level
 from hybrid_ml_scheduler.physics import Durations, Node, PhysicsEstimator, TaskSeconds, durations
 from hybrid_ml_scheduler.physics.estimator import TruthFactor
+from hybrid_ml_scheduler.physics.gangs import has_gangs
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.plans.time_notes import time_notes
@@ -179,7 +180,7 @@ def _held_run(
     truth: FloatColumn | None = None,
 ) -> RunColumns | None:
     """The run of a strategy that holds and has a compiled form for these tasks; `None` for any other."""
-    if not isinstance(scheduler, HasHeldRule):
+    if not isinstance(scheduler, HasHeldRule) or node.cpu.slots > 1 or has_gangs(batch):
         return None
     if isinstance(scheduler, Prepares):
         scheduler.prepare(RaceContext(estimator=PhysicsEstimator(node), seed=seed))
