@@ -57,7 +57,8 @@ def _measured_gpu(profile: Profile, path: Path | str) -> DeviceProfile:
 def _cpu(device: DeviceProfile) -> Cpu:
     from hybrid_ml_scheduler.physics import Cpu
 
-    return Cpu(**_powers(device))
+    powers: dict[str, Any] = {**_powers(device)}
+    return Cpu(**powers)
 
 
 def _gpu(device: DeviceProfile, transfer: str, path: Path) -> Gpu:

@@ -36,6 +36,7 @@ _NUMBERS = ("max_speedup", "paging_slowdown", "electricity_usd_kwh")
 # `curves` only says which measurement a stored plan used; the numbers come from its hardware profile.
 _KNOWN = (*_CHOICES, *_NUMBERS, "cpu", "gpu", "gpus", "curves", "types")
 _DEFAULT_GPUS = 4
+_NO_FLOATS = ("type", "slots")
 _TYPED = ("type", "dense_speed", "stream_speed")
 
 
@@ -87,7 +88,11 @@ def _device(kind: type[Any], name: str, section: Any, base: Node, defaults: dict
     if not isinstance(section, Mapping):
         raise PlanError(f"{source}: physics.{name} must be a section of keys and values.")
     _check_keys(f"{source}: physics.{name}", section, [item.name for item in fields(kind)])
-    values = {key: _number(f"physics.{name}.{key}", value) for key, value in section.items() if key != "type"}
+    values: dict[str, Any] = {
+        key: _number(f"physics.{name}.{key}", value) for key, value in section.items() if key not in _NO_FLOATS
+    }
+    if "slots" in section:
+        values["slots"] = section["slots"]  # checked by the node: a whole number
     if "type" in section and section["type"] != defaults["type"]:
         values = {**typed_gpu(section["type"], base, f"physics.{name}.type"), **values}
     return kind(**{**defaults, **values})
@@ -119,6 +124,8 @@ def node_to_mapping(node: Node) -> dict[str, Any]:
         del found["rental_of"]  # so plans read as they did before there was a choice
     found.update({name: getattr(node, name) for name in _NUMBERS})
     found["cpu"] = asdict(node.cpu)
+    if node.cpu.slots == 1:
+        del found["cpu"]["slots"]  # so plans read as they did before there were several
     if len(set(node.gpus)) == 1:
         found["gpu"] = _gpu_mapping(node.gpus[0])
     else:

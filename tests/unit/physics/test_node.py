@@ -39,8 +39,9 @@ def changes(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", [item.name for item in fields(Cpu)])
 def test_a_cpu_with_an_impossible_property_is_named(name: str) -> None:
+    wrong: dict[str, Any] = {name: -1}
     with pytest.raises(PlanError, match=rf"^physics\.cpu\.{name} = -1 must be .*\.$"):
-        Node(cpu=replace(Cpu(), **{name: -1.0}))
+        Node(cpu=replace(Cpu(), **wrong))
 
 
 @pytest.mark.parametrize("name", ["speed", "memory_mb", "bandwidth_mb_s"])
