@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.physics.energy import Tariff
 from hybrid_ml_scheduler.physics.node import CoExecution, Node
 
-__all__ = ["RunColumns"]
+__all__ = ["RunColumns", "gang_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -178,12 +178,8 @@ class RunColumns:
         if self.gpu_s[row] > 0.0:
             start = float(self.gpu_start_s[row])
             end = start + float(self.gpu_s[row])
-            intervals += [(f"gpu_{gpu}", start, end) for gpu in (int(self.gpu[row]), *self.gang_of(row))]
+            intervals += [(f"gpu_{gpu}", start, end) for gpu in (int(self.gpu[row]), *gang_of(self.gang[row]))]
         return intervals
-
-    def gang_of(self, row: int) -> tuple[int, ...]:
-        """The GPUs of one task besides the first, if it held several."""
-        return tuple(gpu for gpu in self.gang[row].tolist() if gpu != NO_GPU)
 
     def outcomes(self, task_ids: IntColumn, tariff: Tariff) -> list[Outcome]:
         """All rows as outcomes; `tariff` is the node's."""
@@ -192,8 +188,13 @@ class RunColumns:
             self.finish_s, self.execution_s, self.cpu_s, self.gpu_s, *self.charges(tariff),
             self.out_of_memory, self.failed, self.rounded,
         )  # fmt: skip
-        gangs = map(self.gang_of, range(len(self))) if self.gang.size else repeat((), len(self))
+        gangs = map(gang_of, self.gang) if self.gang.size else repeat((), len(self))
         return list(map(Outcome, *(column.tolist() for column in columns), gangs))
+
+
+def gang_of(row: npt.NDArray[np.int32]) -> tuple[int, ...]:
+    """The GPUs of one row of `gang`."""
+    return tuple(gpu for gpu in row.tolist() if gpu != NO_GPU)
 
 
 def _status(outcome: Outcome) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_ml_scheduler.cluster.columns import RunColumns
+from hybrid_ml_scheduler.cluster.columns import RunColumns, gang_of
 from hybrid_ml_scheduler.cluster.devices import Device, QueuedPart
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
 from hybrid_ml_scheduler.cluster.view import BacklogView
@@ -184,7 +184,7 @@ class Cluster:
                 not_before = end if serial else 0.0
             if gpu_s > 0.0:
                 end = gpu_start + gpu_s
-                gang = placed.gang_of(row) if placed.gang.size else ()
+                gang = gang_of(placed.gang[row]) if placed.gang.size else ()
                 for one in (gpu, *gang):  # no noise: a gang is believed to start when it does
                     gate = gpu_start if gang else not_before
                     parts[one + 1].append((gpu_start, end, gpu_s, gate, end, identity))

@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.core.terms import BatchTerms, TaskTerms
 from hybrid_ml_scheduler.physics import choices, formulas
 from hybrid_ml_scheduler.physics.durations import batch_terms, durations, gpu_kinds, not_measured
 from hybrid_ml_scheduler.physics.energy import Tariff
-from hybrid_ml_scheduler.physics.gangs import check_width, gang_backlogs, gang_seconds, kind_counts
+from hybrid_ml_scheduler.physics.gangs import check_width, gang_seconds, kind_counts, pool_memory_mb
 from hybrid_ml_scheduler.physics.node import WHOLE, CoExecution, MemoryRule, Node
 
 __all__ = ["PhysicsEstimator", "TaskSeconds", "TruthFactor", "is_whole"]
@@ -53,7 +53,6 @@ class PhysicsEstimator:
         self._kind_list = self.gpu_kind.tolist()
         self._memory_list = self.gpu_memory_mb.tolist()
         self.kind_counts = kind_counts(self.gpu_kind)
-        self._pools: dict[int, FloatColumn] = {1: self.gpu_memory_mb}
         self._curves = None if node.curves is None else node.curves.logs()
         self._task: Task | None = None
         self._seconds = TaskSeconds(0.0, ())
@@ -92,19 +91,13 @@ class PhysicsEstimator:
             np.array(seconds.paged_s),
             self.gpu_kind,
             task.memory_required,
-            self.memory_for(task.gpus_required),
+            self.gpu_memory_mb if task.gpus_required == 1 else self._pool_memory_mb(task),
             self.memory_rule + WHOLE if is_whole(task) else self.memory_rule,
             self.serial,
         )
 
-    def memory_for(self, width: int) -> FloatColumn:
-        """What a task for so many GPUs finds on each, if that one leads: the least of all that it may be given."""
-        found = self._pools.get(width)
-        if found is None:
-            found, idle = np.empty(self.num_gpus), np.zeros(self.num_gpus)
-            gang_backlogs(width, self.gpu_kind, self.kind_counts, self.gpu_memory_mb, idle, idle.copy(), found)
-            self._pools[width] = found
-        return found
+    def _pool_memory_mb(self, task: Task) -> FloatColumn:
+        return pool_memory_mb(task.gpus_required, self.gpu_kind, self.kind_counts, self.gpu_memory_mb)
 
     def batch_terms(self, batch: TaskBatch) -> BatchTerms:
         """The same for many tasks, as columns."""
@@ -134,7 +127,7 @@ class PhysicsEstimator:
         if not task.divisible or task.gpus_required > 1:
             gpu_fraction = _whole_share(gpu_fraction)
             if task.gpus_required > 1:
-                memory_mb = float(self.memory_for(task.gpus_required)[gpu])
+                memory_mb = float(self._pool_memory_mb(task)[gpu])
         kind = self._kind_list[gpu]
         paged = seconds.paged_s[kind] if seconds.paged_s else 0.0
         fraction, cpu_part, gpu_part, status = _resolve(
@@ -200,17 +193,12 @@ class PhysicsEstimator:
         cpu_seconds = formulas.cpu_s(base, not_measured(task.cpu_time), node.cpu.speed)
         if task.gpus_required > 1:
             check_width(task.task_id, task.gpus_required, self.num_gpus)
-            gpu_seconds, paged_seconds = self._of_gang(task, gpu_seconds), self._of_gang(task, paged_seconds)
+            for seconds in (gpu_seconds, paged_seconds):
+                if seconds:
+                    columns = np.array([seconds])
+                    gang_seconds(np.array([task.gpus_required]), self.kind_counts, columns)
+                    seconds[:] = columns[0].tolist()
         return TaskSeconds(float(cpu_seconds), tuple(gpu_seconds), tuple(paged_seconds))
-
-    def _of_gang(self, task: Task, seconds: list[float]) -> list[float]:
-        """The seconds of a gang led by each kind of GPU."""
-        if not seconds:
-            return seconds
-        columns = np.array([seconds])
-        gang_seconds(np.array([task.gpus_required]), self.kind_counts, columns)
-        found: list[float] = columns[0].tolist()
-        return found
 
     def completion_s(
         self, task: Task, gpu_fraction: float, gpu: int, cpu_backlog_s: float, gpu_backlog_s: float

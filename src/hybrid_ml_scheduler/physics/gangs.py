@@ -15,7 +15,16 @@ from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.physics.placement import Gang
 
-__all__ = ["check_width", "check_widths", "gang_backlogs", "gang_members", "gang_seconds", "has_gangs", "kind_counts"]
+__all__ = [
+    "check_width",
+    "check_widths",
+    "gang_backlogs",
+    "gang_members",
+    "gang_seconds",
+    "has_gangs",
+    "kind_counts",
+    "pool_memory_mb",
+]
 
 
 def has_gangs(batch: TaskBatch) -> bool:
@@ -102,3 +111,10 @@ def gang_members(
         if before < width - 1:
             others[found] = one
             found += 1
+
+
+def pool_memory_mb(width: int, gpu_kind: IntColumn, counts: IntColumn, gpu_memory_mb: FloatColumn) -> FloatColumn:
+    """What a gang of this width finds on each GPU, if that one leads: the least of all that it may be given."""
+    found, idle = np.empty_like(gpu_memory_mb), np.zeros_like(gpu_memory_mb)
+    gang_backlogs(width, gpu_kind, counts, gpu_memory_mb, idle, idle.copy(), found)
+    return found

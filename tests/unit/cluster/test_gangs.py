@@ -39,7 +39,7 @@ def test_a_gang_starts_when_the_last_of_its_gpus_is_free_and_holds_them_all() ->
     batch, node = jobs([3.0, 1.0, 2.0, 1.0], [1, 1, 2, 1]), Node.uniform(2)
     columns = run_batch(batch, node, on_gpus(4))
     assert columns.gpu_start_s.tolist() == [0.0, 0.0, 3.0, 5.0]
-    assert columns.gang_of(2) == (1,)
+    assert columns.gang[2].tolist() == [1]
     assert [name for name, _, _ in columns.parts(2)] == ["gpu_0", "gpu_1"]
     assert columns.busy_s().tolist() == [0.0, 6.0, 3.0]
 
@@ -54,7 +54,7 @@ def test_a_gang_pays_for_all_its_gpus() -> None:
 def test_the_leader_is_the_named_gpu_and_the_others_are_free_earliest() -> None:
     batch = jobs([5.0, 1.0, 2.0, 2.0], [1, 1, 1, 2])
     columns = run_batch(batch, Node.uniform(3), on_gpus(4, [0, 1, 2, 2]))
-    assert (int(columns.gpu[3]), columns.gang_of(3), float(columns.gpu_start_s[3])) == (2, (1,), 2.0)
+    assert (int(columns.gpu[3]), columns.gang[3].tolist(), float(columns.gpu_start_s[3])) == (2, [1], 2.0)
 
 
 def test_a_gang_over_several_kinds_goes_at_the_pace_of_the_slowest() -> None:
