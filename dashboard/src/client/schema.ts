@@ -492,6 +492,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{run_id}/measured_results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Measured Results
+         * @description Take in what came of some tasks with one strategy, measured or modelled.
+         */
+        post: operations["add_measured_results_api_runs__run_id__measured_results_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_id}/measured_tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Measured Tasks
+         * @description Take in some tasks of a real run; the same ones may be sent again.
+         */
+        post: operations["add_measured_tasks_api_runs__run_id__measured_tasks_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{run_id}/snapshot": {
         parameters: {
             query?: never;
@@ -546,6 +586,28 @@ export interface paths {
         get: operations["compare_api_runs_compare_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/measured": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin Measured
+         * @description Begin to take in a real run: what ran on real devices is stored, listed and compared like any run.
+         *
+         *     `hms run --service` sends one. Its tasks follow, then the results of one strategy after the other.
+         */
+        post: operations["begin_measured_api_runs_measured_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1692,6 +1754,111 @@ export interface components {
             type: "log";
         };
         /**
+         * MeasuredFacts
+         * @description What stands beside the rows of a real run.
+         */
+        MeasuredFacts: {
+            /**
+             * Alarms
+             * @description Where the run leaves the range in which the model was validated.
+             */
+            alarms: string[];
+            /**
+             * Bound S
+             * @description No placement can end sooner, by the measured times alone.
+             */
+            bound_s: number | null;
+            /**
+             * Devices
+             * @description Workers by device; `cpu` first. GPU i of the rows is place i + 1.
+             */
+            devices: {
+                [key: string]: number;
+            };
+            /**
+             * Energy J
+             * @description Joules of the whole machine by strategy, where meters can be read.
+             */
+            energy_j: {
+                [key: string]: number;
+            };
+            /** Load */
+            load: number;
+            /**
+             * Machine
+             * @description CPU, cores and GPU in words.
+             */
+            machine: {
+                [key: string]: string;
+            };
+            /**
+             * Meters
+             * @description Which meters were read, in words.
+             */
+            meters: string;
+            /**
+             * Modelled
+             * @description What would have been: results whose seconds come from the model.
+             */
+            modelled: string[];
+            /**
+             * Places
+             * @description The CPU, then every further device: `cpu`, `numba_0`.
+             */
+            places: string[];
+            /**
+             * Strategies
+             * @description Strategies that really ran.
+             */
+            strategies: string[];
+            /**
+             * Tasks
+             * @description How many tasks the run has, whether all are stored yet or not.
+             */
+            tasks: number;
+        };
+        /**
+         * MeasuredResults
+         * @description What came of tasks with one strategy from an index on, as columns; a task without a finish has failed.
+         */
+        MeasuredResults: {
+            /**
+             * Energy J
+             * @description Joules of the whole run.
+             */
+            energy_j?: number | null;
+            /** Finish S */
+            finish_s: (number | null)[];
+            /** First */
+            first: number;
+            /** Place */
+            place: number[];
+            /** Scheduler */
+            scheduler: string;
+            /**
+             * Source
+             * @default measured
+             * @enum {string}
+             */
+            source: "measured" | "modelled";
+            /** Start S */
+            start_s: (number | null)[];
+        };
+        /**
+         * MeasuredTasks
+         * @description Tasks of a real run from an index on, as columns of equal length.
+         */
+        MeasuredTasks: {
+            /** Arrival S */
+            arrival_s: number[];
+            /** First */
+            first: number;
+            /** Kind */
+            kind: string[];
+            /** Size */
+            size: number[];
+        };
+        /**
          * Metric
          * @description What strategies can be compared by, task for task.
          * @enum {string}
@@ -1788,6 +1955,49 @@ export interface components {
              * @description Counts the models of one strategy within one run.
              */
             version: number;
+        };
+        /**
+         * NewMeasuredRun
+         * @description A real run that begins.
+         */
+        NewMeasuredRun: {
+            /**
+             * Alarms
+             * @default []
+             */
+            alarms: string[];
+            /** Bound S */
+            bound_s?: number | null;
+            /** Devices */
+            devices: {
+                [key: string]: number;
+            };
+            /**
+             * Load
+             * @default 1
+             */
+            load: number;
+            /** Machine */
+            machine: {
+                [key: string]: string;
+            };
+            /**
+             * Meters
+             * @default
+             */
+            meters: string;
+            /**
+             * Name
+             * @default
+             */
+            name: string;
+            /**
+             * Seed
+             * @default 0
+             */
+            seed: number;
+            /** Tasks */
+            tasks: number;
         };
         /**
          * NewTask
@@ -2134,6 +2344,8 @@ export interface components {
             is_present: boolean;
             /** Last Task Id */
             last_task_id: number | null;
+            /** @description Of a real run: the machine, the bound, the meters, alarms. */
+            measured: components["schemas"]["MeasuredFacts"] | null;
             /** Name */
             name: string;
             /** Note */
@@ -2146,6 +2358,12 @@ export interface components {
             schedulers: string[];
             /** Seed */
             seed: number;
+            /**
+             * Source
+             * @description Whether real tasks ran on real devices.
+             * @enum {string}
+             */
+            source: "simulated" | "measured";
             /** Standings */
             standings: components["schemas"]["RunStanding"][];
             /** State */
@@ -2232,10 +2450,21 @@ export interface components {
              * @description The last finish, in simulated seconds.
              */
             makespan: number | null;
+            /**
+             * Makespan Gap
+             * @description Of a real run: makespan over the proven bound, less 1.
+             */
+            makespan_gap: number | null;
             /** Name */
             name: string;
             /** Oom Count */
             oom_count: number;
+            /**
+             * Source
+             * @description Of a real run: whether it ran, or would have been so by the model.
+             * @enum {string}
+             */
+            source: "simulated" | "measured" | "modelled";
             /**
              * Tasks
              * @description Stored results.
@@ -4831,6 +5060,220 @@ export interface operations {
             };
         };
     };
+    add_measured_results_api_runs__run_id__measured_results_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MeasuredResults"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunCard"];
+                };
+            };
+            /** @description Unauthorized: The API key is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: The present state of the race does not allow this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_measured_tasks_api_runs__run_id__measured_tasks_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MeasuredTasks"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunCard"];
+                };
+            };
+            /** @description Unauthorized: The API key is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: The present state of the race does not allow this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     snapshot_api_runs__run_id__snapshot_get: {
         parameters: {
             query?: never;
@@ -5018,6 +5461,111 @@ export interface operations {
             };
             /** @description Not Found: There is nothing under this name. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_measured_api_runs_measured_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewMeasuredRun"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunCard"];
+                };
+            };
+            /** @description Unauthorized: The API key is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: The present state of the race does not allow this. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6093,12 +6641,15 @@ export const ledgerPageOrderValues: ReadonlyArray<FlattenedDeepRequired<componen
 export const ledgerPageSortValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LedgerPage"]["sort"]> = ["task_id", "scheduler", "device", "gpu_fraction", "size", "compute_intensity", "memory_required", "arrival_time", "time", "latency", "wait", "energy", "cost"];
 export const logLineLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LogLine"]["level"]> = ["debug", "info", "warning", "error"];
 export const logLineTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LogLine"]["type"]> = ["log"];
+export const measuredResultsSourceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["MeasuredResults"]["source"]> = ["measured", "modelled"];
 export const metricValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Metric"]> = ["time", "latency", "energy", "cost"];
 export const metricCardBetterValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["MetricCard"]["better"]> = ["lower", "higher", "none"];
 export const modelVersionOutcomeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ModelVersion"]["outcome"]> = ["activated", "refused", "recalled"];
 export const notificationLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["level"]> = ["info", "success", "warning", "error"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["type"]> = ["notification"];
 export const pairedValueVerdictValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PairedValue"]["verdict"]> = ["first", "second", "none"];
+export const runCardSourceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RunCard"]["source"]> = ["simulated", "measured"];
+export const runStandingSourceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RunStanding"]["source"]> = ["simulated", "measured", "modelled"];
 export const simulationStatusKnowledgeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["knowledge"]> = ["exact", "nominal", "learned"];
 export const simulationStatusRetrainingValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["retraining"]> = ["background", "synchronous"];
 export const simulationStatusStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["state"]> = ["idle", "running", "paused", "stopped"];

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hybrid_ml_scheduler.core.errors import HmsError
@@ -15,6 +16,7 @@ from hybrid_ml_scheduler.execution.runs.measuring import calibrated
 from hybrid_ml_scheduler.execution.runs.real_runs import real_run
 from hybrid_ml_scheduler.execution.runs.report import markdown, write_comparisons, write_json
 from hybrid_ml_scheduler.execution.runs.study import Bench
+from hybrid_ml_scheduler.execution.runs.validated import validated_range
 from hybrid_ml_scheduler.execution.runs.validation import compared, fidelity, measured_cases, read_cases
 
 DEFAULT_POLICIES = ("hybrid_ml", "best_fixed", "cpu_only", "gpu_only")
@@ -105,6 +107,8 @@ def _validate(given: argparse.Namespace, calibration: Calibration) -> None:
     write_comparisons(given.out / "validation.csv", rows)
     verdict = {"machine": dict(calibration.machine), "devices": dict(calibration.devices), **fidelity(rows)}
     write_json(given.out / "validation.json", verdict)
+    spoken_for = validated_range(loads, policies, given.seconds, verdict)
+    write_calibration(replace(calibration, validated=spoken_for), given.out / "calibration.json")
     print(json.dumps(verdict, indent=1))
 
 

@@ -17,6 +17,7 @@ from hybrid_ml_scheduler.service.wire.history import (
     TrainingRecord,
 )
 from hybrid_ml_scheduler.service.wire.live import Snapshot
+from hybrid_ml_scheduler.service.wire.measured import MeasuredResults, MeasuredTasks, NewMeasuredRun
 from hybrid_ml_scheduler.service.wire.runs import RunCard, RunComparison, RunList, RunPatch, RunRemoved
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
 from hybrid_ml_scheduler.service.wire.tasks import NewTask, TaskAdvice, TaskAudit
@@ -129,6 +130,15 @@ class Runs(Protocol):
 
     async def snapshot(self, run_id: int) -> Snapshot:
         """Return the last that was shown of a run."""
+
+    async def begin_measured(self, new: NewMeasuredRun) -> RunCard:
+        """Begin to take in a real run."""
+
+    async def add_measured_tasks(self, run_id: int, chunk: MeasuredTasks) -> RunCard:
+        """Take in tasks of a real run."""
+
+    async def add_measured_results(self, run_id: int, chunk: MeasuredResults) -> RunCard:
+        """Take in results of a real run."""
 
     async def what_if(self, run_id: int, scheduler: str, task_id: int) -> WhatIfAnswer:
         """Return what every other decision for a task would have done."""

@@ -9,10 +9,12 @@ from pydantic import ValidationError
 
 from hybrid_ml_scheduler import storage
 from hybrid_ml_scheduler.service.explain.what_if import costliest_of, what_if_of
+from hybrid_ml_scheduler.service.measured_runs import MeasuredRuns
 from hybrid_ml_scheduler.service.problems import Conflict, NotFound
 from hybrid_ml_scheduler.service.views.runs import paired_view, run_card
 from hybrid_ml_scheduler.service.views.stored import stored_notifications
 from hybrid_ml_scheduler.service.wire.live import Snapshot
+from hybrid_ml_scheduler.service.wire.measured import MeasuredResults, MeasuredTasks, NewMeasuredRun
 from hybrid_ml_scheduler.service.wire.runs import RunCard, RunComparison, RunList, RunPatch, RunRemoved
 from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus
 from hybrid_ml_scheduler.service.wire.what_if import Costliest, WhatIfAnswer
@@ -35,6 +37,7 @@ class StoredRuns:
         self._store = store
         self._race = race
         self._is_followed = is_followed
+        self._measured = MeasuredRuns(store)
 
     async def page(self, limit: int, before: int | None) -> RunList:
         """Return the stored runs, newest first."""
@@ -83,6 +86,23 @@ class StoredRuns:
             raise NotFound(f"What run {run_id} showed last is not kept; its rows are in the ledger and in the trend.")
         rows = await storage.notification_history(self._store, run_id=run_id, limit=_NOTICES)
         return snapshot.model_copy(update={"notifications": stored_notifications(rows[::-1], [], [])})
+
+    async def begin_measured(self, new: NewMeasuredRun) -> RunCard:
+        """Begin to take in a real run."""
+        self._refuse_if_followed()
+        return await self.get(await self._measured.begin(new))
+
+    async def add_measured_tasks(self, run_id: int, chunk: MeasuredTasks) -> RunCard:
+        """Take in tasks of a real run."""
+        self._refuse_if_followed()
+        await self._measured.add_tasks(run_id, chunk)
+        return await self.get(run_id)
+
+    async def add_measured_results(self, run_id: int, chunk: MeasuredResults) -> RunCard:
+        """Take in results of a real run."""
+        self._refuse_if_followed()
+        await self._measured.add_results(run_id, chunk)
+        return await self.get(run_id)
 
     async def what_if(self, run_id: int, scheduler: str, task_id: int) -> WhatIfAnswer:
         """Return what every other decision for a task would have done."""

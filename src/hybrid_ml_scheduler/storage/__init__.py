@@ -16,6 +16,7 @@ from hybrid_ml_scheduler.storage.read.comparison import paired_stretches, run_to
 from hybrid_ml_scheduler.storage.read.decided import DecidedTask, decided_tasks, devices_free
 from hybrid_ml_scheduler.storage.read.export import EXPORT_TABLES, ExportFormat, ExportTable, export_bytes, export_file
 from hybrid_ml_scheduler.storage.read.history import (
+    arrivals_between,
     comparative_history,
     data_counts,
     model_count,
@@ -94,6 +95,7 @@ from hybrid_ml_scheduler.storage.rows import (
 from hybrid_ml_scheduler.storage.write.batches import RowBatch
 from hybrid_ml_scheduler.storage.write.blocks import FACTS, NUMBERS, ResultColumns, TaskBlock
 from hybrid_ml_scheduler.storage.write.housekeeping import apply_retention, clear_history
+from hybrid_ml_scheduler.storage.write.measured import MEASURED, begin_measured_run, note_measured_run
 from hybrid_ml_scheduler.storage.write.run_changes import describe_run, keep_picture, remove_run
 from hybrid_ml_scheduler.storage.write.summaries import STRETCH_TASKS
 from hybrid_ml_scheduler.storage.write.transaction import write_batch
@@ -102,6 +104,7 @@ from hybrid_ml_scheduler.storage.write.writer import StoreWriter
 __all__ = [
     "EXPORT_TABLES",
     "FACTS",
+    "MEASURED",
     "METRICS",
     "NUMBERS",
     "STRETCH_TASKS",
@@ -159,6 +162,8 @@ __all__ = [
     "WriterHealth",
     "apply_retention",
     "around_change",
+    "arrivals_between",
+    "begin_measured_run",
     "check",
     "clear_history",
     "comparative_history",
@@ -184,6 +189,7 @@ __all__ = [
     "model_count",
     "model_history",
     "next_task_id",
+    "note_measured_run",
     "notification_history",
     "open_cache",
     "open_store",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import joblib
@@ -13,6 +15,7 @@ from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.execution import HybridExecutor
 from hybrid_ml_scheduler.execution.joblib_backend import register
 from hybrid_ml_scheduler.execution.placing.store import FOLDER_VARIABLE, PerformanceStore
+from hybrid_ml_scheduler.storage import RunSummary, integrity, open_store, run_totals
 from tests.unit.execution.samples import add, square
 
 
@@ -46,17 +49,38 @@ def test_stored_models_can_be_listed_shown_drawn_exported_and_forgotten(
     assert stored.histories() == []
 
 
-def test_a_stream_of_real_kinds_is_run_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stream_of_real_kinds_is_run_told_and_stored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = f"sqlite:///{tmp_path / 'history.db'}"
+    monkeypatch.setenv("DATABASE_URL", database)
     words = ["run", "--kind", "parse", "--kind", "sort", "--device", "numba", "--workers", "1", "--seconds", "0.5"]
     known = tmp_path / "real"
     assert run(["calibrate", *words[1:9], "--seconds", "2", "--out", str(known), "--format", "json"]) == 0
     capsys.readouterr()
     more = ["--calibration", str(known / "calibration.json"), "--scheduler", "earliest_device", "--format", "json"]
-    assert run([*words, *more, "--out", str(known)]) == 0
-    rows = {row["strategy"]: row for row in json.loads(capsys.readouterr().out)}
+    assert run([*words, *more, "--out", str(known), "--store"]) == 0
+    told = capsys.readouterr()
+    assert "Stored as run 1." in told.err
+    assert "never validated" in told.err
+    rows = {row["strategy"]: row for row in json.loads(told.out)}
     assert rows["earliest_device"]["makespan_s"] > 0.0
     assert set(rows) == {"earliest_device", "cpu_only", "gpu_only", "round_robin"}
     assert {"run.json", "tasks.csv", "trace.json", "table.md"} <= {path.name for path in known.iterdir()}
+    stored = asyncio.run(stored_totals(database))
+    assert stored["earliest_device"].last_finish_s == pytest.approx(rows["earliest_device"]["makespan_s"])
+    assert {"cpu_only.modelled", "earliest_device.modelled"} < set(stored)
+    assert run([*words, *more, "--out", str(known), "--service", "http://127.0.0.1:1"]) == 2
+    assert "No service answers at http://127.0.0.1:1" in capsys.readouterr().err
+
+
+async def stored_totals(url: str) -> Mapping[str, RunSummary]:
+    store = await open_store(url)
+    try:
+        assert (await integrity(store)).whole
+        return (await run_totals(store, [1]))[1]
+    finally:
+        await store.close()
 
 
 def test_a_program_of_ones_own_is_run_and_reported_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,11 @@ import pytest
 from hybrid_ml_scheduler.core.errors import ProfileError
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration, Factor, read_calibration, write_calibration
 from hybrid_ml_scheduler.execution.runs.kinds import KINDS, kinds_named, sizes_named
+from hybrid_ml_scheduler.execution.runs.meters import Meters
 from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
 from hybrid_ml_scheduler.execution.runs.report import write_trace
 from hybrid_ml_scheduler.execution.runs.study import bound, capacity, made, stream_of_length
+from hybrid_ml_scheduler.execution.runs.validated import alarms, surprise, validated_range
 from hybrid_ml_scheduler.execution.runs.validation import Comparison, RealCase, compared, fidelity
 
 # Milliseconds on one core for the second of four sizes; larger ones take three times as long each.
@@ -146,3 +149,36 @@ def test_every_implementation_of_a_built_in_kind_gives_the_same_answer(kind: str
     for device, call in task.implementations.items():
         if device != "cuda":
             assert call(size) == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_run_outside_the_validated_range_raises_an_alarm() -> None:
+    verdict = {"runs": 24, "makespan_s": {"p90_error": 0.1}, "mean_latency_s": {"p90_error": 0.2}}
+    known = replace(calibration(), validated=validated_range([0.5, 1.0], ["hybrid_ml"], 20.0, verdict))
+    machine = {"cpu": "made up"}
+    assert alarms(known, 0.8, ["hybrid_ml"], machine) == []
+    (load,) = alarms(known, 1.5, ["hybrid_ml"], machine)
+    assert load == "Load 1.5 lies outside the validated range 0.5 to 1."
+    assert "not validated with greedy" in alarms(known, 0.8, ["greedy"], machine)[0]
+    assert "another machine" in alarms(known, 0.8, ["hybrid_ml"], {"cpu": "other"})[0]
+    assert "never validated" in alarms(calibration(), 0.8, ["hybrid_ml"], machine)[0]
+    tasks = stream_of_length(known, 3.0, 1.0, seed=4)
+    run = modelled(tasks, known, made("cpu_only", tasks, known), uncertain=False)
+    slower = replace(run, finish_s=run.finish_s * 1.3)
+    assert surprise(known, run, run) is None
+    assert "off by 23%" in str(surprise(known, slower, run))
+
+
+def test_meters_count_joules_of_the_packages_and_go_round(tmp_path: Path) -> None:
+    for name, joules in (("intel-rapl:0", 5), ("intel-rapl:0:0", 1), ("intel-rapl:1", 9)):
+        zone = tmp_path / name
+        zone.mkdir()
+        (zone / "energy_uj").write_text(f"{joules * 1_000_000}\n")
+        (zone / "max_energy_range_uj").write_text("10000000\n")
+    meters = Meters(tmp_path)
+    assert "RAPL" in meters.sentence
+    meters.start()
+    (tmp_path / "intel-rapl:0" / "energy_uj").write_text("7000000\n")
+    (tmp_path / "intel-rapl:1" / "energy_uj").write_text("1000000\n")
+    used = meters.joules()
+    assert used is not None
+    assert used >= 4.0

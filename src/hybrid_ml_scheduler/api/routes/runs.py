@@ -11,6 +11,7 @@ from hybrid_ml_scheduler.api.security import require_api_key
 from hybrid_ml_scheduler.service.problems import problem_responses
 from hybrid_ml_scheduler.service.wire.common import StrategyName
 from hybrid_ml_scheduler.service.wire.live import Snapshot
+from hybrid_ml_scheduler.service.wire.measured import MeasuredResults, MeasuredTasks, NewMeasuredRun
 from hybrid_ml_scheduler.service.wire.runs import RunCard, RunComparison, RunList, RunPatch, RunRemoved
 from hybrid_ml_scheduler.service.wire.what_if import Costliest, WhatIfAnswer
 
@@ -76,6 +77,27 @@ async def costliest(
 ) -> Costliest:
     """Return the decisions that cost most in the latest part of a run: what the best alternative would have saved."""
     return await runs.costliest(run_id, scheduler, count, looked_at)
+
+
+@router.post("/measured", status_code=201, **_CHANGING)
+async def begin_measured(runs: RunsDep, new: NewMeasuredRun) -> RunCard:
+    """Begin to take in a real run: what ran on real devices is stored, listed and compared like any run.
+
+    `hms run --service` sends one. Its tasks follow, then the results of one strategy after the other.
+    """
+    return await runs.begin_measured(new)
+
+
+@router.post("/{run_id}/measured_tasks", **_CHANGING)
+async def add_measured_tasks(runs: RunsDep, run_id: Id, chunk: MeasuredTasks) -> RunCard:
+    """Take in some tasks of a real run; the same ones may be sent again."""
+    return await runs.add_measured_tasks(run_id, chunk)
+
+
+@router.post("/{run_id}/measured_results", **_CHANGING)
+async def add_measured_results(runs: RunsDep, run_id: Id, chunk: MeasuredResults) -> RunCard:
+    """Take in what came of some tasks with one strategy, measured or modelled."""
+    return await runs.add_measured_results(run_id, chunk)
 
 
 @router.patch("/{run_id}", **_CHANGING)

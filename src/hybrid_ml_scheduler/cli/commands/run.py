@@ -14,6 +14,7 @@ from hybrid_ml_scheduler.cli.output.formats import Format
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.execution.runs.calibration import Calibration
+    from hybrid_ml_scheduler.execution.runs.real_runs import RealRun
 
 __all__ = ["calibrate", "run", "validate"]
 
@@ -77,6 +78,10 @@ def run(
     seconds: Seconds = 20.0,
     repeats: Repeats = 1,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the stream.")] = 1,
+    store: Annotated[
+        bool, typer.Option("--store", help="Keep the run in the database, where it is a run like all.")
+    ] = False,
+    service: Annotated[str | None, typer.Option(help="Send it to a running service, http://127.0.0.1:8000.")] = None,
     output: Output = Format.TABLE,
 ) -> None:
     """Run a stream of built-in real tasks with each strategy by turns, or your own program with a report on it.
@@ -103,7 +108,24 @@ def run(
             say=say,
         )
     found.write(out)
+    for sentence in found.alarms:
+        typer.echo(sentence, err=True)
+    _keep(found, store, service)
     _show(output, found.rows(), found.table())
+
+
+def _keep(found: RealRun, store: bool, service: str | None) -> None:
+    """Put a run into the history, if that is asked for."""
+    from hybrid_ml_scheduler.cli import real_storing
+    from hybrid_ml_scheduler.settings import load_settings
+
+    if not store and service is None:
+        return
+    settings = load_settings()
+    key = None if settings.api_key is None else settings.api_key.get_secret_value()
+    url = settings.database.get_secret_value()
+    ids = real_storing.store(found, url) if service is None else real_storing.send(found, service, key)
+    typer.echo(f"Stored as run {', '.join(map(str, ids))}.", err=True)
 
 
 def validate(
@@ -120,9 +142,13 @@ def validate(
     output: Output = Format.TABLE,
 ) -> None:
     """Run streams for real and in the model: errors of makespan and latency, ranking, coverage, spread of repeats."""
+    from dataclasses import replace
+
     from hybrid_ml_scheduler.cli.output.progress import steps
+    from hybrid_ml_scheduler.execution.runs.calibration import write_calibration
     from hybrid_ml_scheduler.execution.runs.report import markdown, write_comparisons, write_json
     from hybrid_ml_scheduler.execution.runs.study import Bench
+    from hybrid_ml_scheduler.execution.runs.validated import validated_range
     from hybrid_ml_scheduler.execution.runs.validation import METRICS, compared, fidelity, measured_cases
 
     amounts = [("--seconds", seconds), *(("--load", one) for one in load or [])]
@@ -135,6 +161,9 @@ def validate(
     verdict = fidelity(rows)
     write_comparisons(out / "validation.csv", rows)
     write_json(out / "validation.json", verdict)
+    write_calibration(
+        replace(known, validated=validated_range(loads, policies, seconds, verdict)), out / "calibration.json"
+    )
     _show(output, verdict, markdown([{"metric": metric, **verdict[metric]} for metric in METRICS]))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,8 @@ class Calibration:
 
     `alone_s[device][kind][size]` are medians; `cross[device][kind]` is the slowdown while the other class of devices is
     busy, `within[kind]` while all CPU workers are; `residuals[device][kind]` are quantiles of what no factor explains.
-    `drift` is how much the whole machine changes from one stretch of seconds to the next.
+    `drift` is how much the whole machine changes from one stretch of seconds to the next. `validated` says for which
+    loads and strategies the model was compared with real runs, and how far it was off.
     """
 
     machine: Mapping[str, str]
@@ -49,6 +50,7 @@ class Calibration:
     gap_s: float
     delay_s: float
     drift: float
+    validated: Mapping[str, Any] = field(default_factory=dict)
 
     def seconds(self, device: str, kind: str, size: float) -> float | None:
         """The median seconds of a task alone; None where the device has no implementation."""
@@ -102,7 +104,8 @@ def read_calibration(path: Path) -> Calibration:
 
 
 def _from_mapping(content: dict[str, Any]) -> Calibration:
-    values = {field.name: content[field.name] for field in fields(Calibration)}
+    content = {"validated": {}, **content}
+    values = {one.name: content[one.name] for one in fields(Calibration)}
     values["kinds"] = tuple(values["kinds"])
     values["cross"] = {
         device: {kind: Factor(**factor) for kind, factor in kinds.items()} for device, kinds in content["cross"].items()

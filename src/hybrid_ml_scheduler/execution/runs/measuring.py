@@ -6,7 +6,7 @@ import math
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -23,7 +23,7 @@ from hybrid_ml_scheduler.execution.runs.pinned import Pinned
 from hybrid_ml_scheduler.execution.work import TaskRecord
 from hybrid_ml_scheduler.hardware.machine import cpu_model, usable_cores
 
-__all__ = ["calibrated"]
+__all__ = ["calibrated", "this_machine"]
 
 Say = Callable[[str, int, int], Any]
 _QUANTILES = 41
@@ -176,7 +176,7 @@ def _calibration(state: _Measuring, crowds: dict[str, list[TaskRecord]], delay_s
     means = [statistics.fmean(block) for block in blocks.values() if len(block) >= 10]
     levels = np.linspace(0.5 / _QUANTILES, 1.0 - 0.5 / _QUANTILES, _QUANTILES)
     return Calibration(
-        machine={"cpu": cpu_model(), "cores": str(usable_cores()), "gpu": _gpu_name(state.devices)},
+        machine=this_machine(state.devices),
         devices=state.devices,
         kinds=tuple(state.sizes),
         alone_s=_nested(state.alone),
@@ -215,7 +215,12 @@ def _gap_s(records: list[TaskRecord]) -> float:
     return max(statistics.median(gaps), 0.0) if gaps else 0.0
 
 
-def _gpu_name(devices: dict[str, int]) -> str:
+def this_machine(devices: Mapping[str, int]) -> dict[str, str]:
+    """The machine in words."""
+    return {"cpu": cpu_model(), "cores": str(usable_cores()), "gpu": _gpu_name(devices)}
+
+
+def _gpu_name(devices: Mapping[str, int]) -> str:
     if "cuda" not in devices:
         return "none"
     import torch

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.execution.devices import Device
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration, write_calibration
+from hybrid_ml_scheduler.execution.runs.measuring import this_machine
+from hybrid_ml_scheduler.execution.runs.meters import Meters
 from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
 from hybrid_ml_scheduler.execution.runs.report import markdown, write_json, write_tasks, write_trace
 from hybrid_ml_scheduler.execution.runs.run_result import RunResult
 from hybrid_ml_scheduler.execution.runs.streams import RealStream
 from hybrid_ml_scheduler.execution.runs.study import Bench, bound, made, stream_of_length
+from hybrid_ml_scheduler.execution.runs.validated import alarms, surprise
 
 __all__ = ["RealRun", "real_run"]
 
@@ -34,6 +37,51 @@ class RealRun:
     measured: dict[str, list[RunResult]]
     would_have_been: dict[str, RunResult]
     bound_s: float
+    energy_j: dict[str, list[float | None]]
+    meters: str
+    alarms: list[str]
+
+    @property
+    def repeats(self) -> int:
+        """How often every strategy ran."""
+        return len(next(iter(self.measured.values())))
+
+    def document(self, repeat: int) -> dict[str, Any]:
+        """One repeat as the history takes it in: what stands beside the rows."""
+        return {
+            "name": f"Real run, load {self.load:g}, repeat {repeat + 1} of {self.repeats}",
+            "seed": self.tasks.seed,
+            "tasks": len(self.tasks),
+            "load": self.load,
+            "machine": dict(self.calibration.machine),
+            "devices": dict(self.calibration.devices),
+            "bound_s": self.bound_s,
+            "meters": self.meters,
+            "alarms": list(self.alarms),
+        }
+
+    def task_documents(self, chunk: int) -> Iterator[dict[str, Any]]:
+        """The tasks in pieces."""
+        names, sizes, arrivals = self.tasks.names(), self.tasks.size.tolist(), self.tasks.arrival_s.tolist()
+        for first in range(0, len(names), chunk):
+            own = slice(first, first + chunk)
+            yield {"first": first, "kind": names[own], "size": sizes[own], "arrival_s": arrivals[own]}
+
+    def result_documents(self, repeat: int, chunk: int) -> Iterator[dict[str, Any]]:
+        """What came of the tasks, strategy by strategy, in pieces: measured, then what would have been."""
+        runs = [(name, several[repeat], self.energy_j[name][repeat]) for name, several in self.measured.items()]
+        for name, run, energy_j in [*runs, *((name, run, None) for name, run in self.would_have_been.items())]:
+            for first in range(0, len(self.tasks), chunk):
+                own = slice(first, first + chunk)
+                yield {
+                    "scheduler": name,
+                    "source": run.source,
+                    "first": first,
+                    "place": run.place[own].tolist(),
+                    "start_s": [_moment(value) for value in run.start_s[own].tolist()],
+                    "finish_s": [_moment(value) for value in run.finish_s[own].tolist()],
+                    "energy_j": energy_j,
+                }
 
     def rows(self) -> list[dict[str, Any]]:
         """The table: means with 95 % intervals, the gap to the bound, and the model's word on every strategy."""
@@ -47,6 +95,8 @@ class RealRun:
             row["±"] = half_width(spans) if len(spans) > 1 else "-"
             row["mean_latency_s"] = statistics.fmean(run["mean_latency_s"] for run in runs) if runs else "-"
             row["p95_latency_s"] = statistics.fmean(run["p95_latency_s"] for run in runs) if runs else "-"
+            joules = [one for one in self.energy_j.get(name, []) if one is not None]
+            row["energy_j"] = statistics.fmean(joules) if joules else "-"
             row["gap to bound"] = row["makespan_s"] / self.bound_s - 1.0 if runs else "-"
             row[f"÷ {best}"] = self._ratio(name, best) if runs else "-"
             row["modelled makespan_s"] = modelled_run.makespan_s
@@ -76,6 +126,8 @@ class RealRun:
             "seed": self.tasks.seed,
             "tasks": len(self.tasks),
             "bound_s": self.bound_s,
+            "meters": self.meters,
+            "alarms": self.alarms,
             "rows": self.rows(),
         }
         write_json(folder / "run.json", summary)
@@ -83,6 +135,10 @@ class RealRun:
         write_tasks(folder / "tasks.csv", self.tasks, [*everything, *self.would_have_been.values()])
         write_trace(folder / "trace.json", self.tasks, [*everything, *self.would_have_been.values()])
         (folder / "table.md").write_text(self.table() + "\n", encoding="utf-8")
+
+
+def _moment(value: float) -> float | None:
+    return max(value, 0.0) if math.isfinite(value) else None
 
 
 def half_width(values: Sequence[float]) -> float:
@@ -105,18 +161,26 @@ def real_run(
     """Run one stream with every strategy by turns, each starting ignorant; the model knows the calibration."""
     tasks = stream_of_length(calibration, seconds, load, seed)
     measured: dict[str, list[RunResult]] = {name: [] for name in strategies}
+    meters, energy = Meters(), {name: list[float | None]() for name in strategies}
     total = repeats * len(strategies)
     with Bench(calibration, calibration.devices["cpu"], devices) as bench:
         for repeat in range(repeats):
             for turn, name in enumerate(strategies):
                 say(f"{name}, run {repeat + 1}", repeat * len(strategies) + turn, total)
+                meters.start()
                 measured[name].append(bench.run(name, tasks, knows=False))
+                energy[name].append(meters.joules())
     others = [name for name in ("earliest_device", "cpu_only", "gpu_only", "round_robin") if name not in strategies]
     model = {
         name: modelled(tasks, calibration, made(name, tasks, calibration), knows=False, uncertain=False)
         for name in (*strategies, *others)
     }
+    told = alarms(calibration, load, strategies, this_machine(calibration.devices))
+    told += filter(None, (surprise(calibration, runs[0], model[name]) for name, runs in measured.items()))
     return RealRun(
+        energy_j=energy,
+        meters=meters.sentence,
+        alarms=told,
         tasks=tasks,
         calibration=calibration,
         load=load,

@@ -9,7 +9,9 @@ from hybrid_ml_scheduler.core import HmsError
 from hybrid_ml_scheduler.plans.intervals import t_interval
 from hybrid_ml_scheduler.plans.wire import moment
 from hybrid_ml_scheduler.service.control.courses import stored_plan
+from hybrid_ml_scheduler.service.measured_runs import facts_of
 from hybrid_ml_scheduler.service.views.stored import STORED_NAMES
+from hybrid_ml_scheduler.service.wire.measured import MeasuredFacts
 from hybrid_ml_scheduler.service.wire.runs import PairedRuns, PairedValue, RunCard, RunStanding
 from hybrid_ml_scheduler.service.wire.statistics import Metric
 from hybrid_ml_scheduler.storage import STRETCH_TASKS, PairedStretches, RunRecord, RunSummary
@@ -19,9 +21,14 @@ __all__ = ["paired_view", "run_card", "standing_view"]
 _FEW = 2
 
 
-def standing_view(summary: RunSummary) -> RunStanding:
-    """Return what one strategy's results add up to."""
-    means = summary.means
+def standing_view(summary: RunSummary, facts: MeasuredFacts | None = None) -> RunStanding:
+    """Return what one strategy's results add up to; in a real run, whether they were measured, and the gap."""
+    means, source = summary.means, "simulated"
+    gap = None
+    if facts is not None:
+        source = "modelled" if summary.scheduler_name in facts.modelled else "measured"
+        if facts.bound_s and summary.last_finish_s is not None and summary.results == facts.tasks:
+            gap = summary.last_finish_s / facts.bound_s - 1.0
     return RunStanding(
         name=summary.scheduler_name,
         tasks=summary.results,
@@ -30,11 +37,13 @@ def standing_view(summary: RunSummary) -> RunStanding:
         avg_time=means["actual_time"],
         avg_latency=means["latency"],
         avg_wait=means["wait"],
-        avg_energy=means["energy_consumption"],
-        avg_cost=means["execution_cost"],
+        avg_energy=means["energy_consumption"] if facts is None else None,  # no meter reads single tasks
+        avg_cost=means["execution_cost"] if facts is None else None,
         avg_gpu_fraction=means["gpu_fraction"],
         makespan=summary.last_finish_s,
         device_seconds=summary.device_s,
+        source=source,
+        makespan_gap=gap,
     )
 
 
@@ -44,6 +53,7 @@ def run_card(run: RunRecord, summaries: Mapping[str, RunSummary], *, present: in
         plan = stored_plan(run.plan)
     except HmsError:
         plan = None
+    facts = facts_of(run)
     is_made = plan is not None and plan.workload.is_preset
     return RunCard(
         run_id=run.run_id,
@@ -61,7 +71,9 @@ def run_card(run: RunRecord, summaries: Mapping[str, RunSummary], *, present: in
         tasks=max((one.results for one in summaries.values()), default=0),
         first_task_id=min((one.first_task for one in summaries.values()), default=None),
         last_task_id=max((one.last_task for one in summaries.values()), default=None),
-        standings=[standing_view(one) for one in summaries.values()],
+        standings=[standing_view(one, facts) for one in summaries.values()],
+        source="simulated" if facts is None else "measured",
+        measured=facts,
     )
 
 

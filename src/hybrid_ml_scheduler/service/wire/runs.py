@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from hybrid_ml_scheduler.service.wire.common import Answer, Demand
+from hybrid_ml_scheduler.service.wire.measured import MeasuredFacts
 from hybrid_ml_scheduler.service.wire.statistics import Metric
 
 __all__ = ["PairedRuns", "PairedValue", "RunCard", "RunComparison", "RunList", "RunPatch", "RunRemoved", "RunStanding"]
@@ -42,6 +43,10 @@ class RunStanding(Answer):
     avg_gpu_fraction: float | None
     makespan: float | None = Field(description="The last finish, in simulated seconds.")
     device_seconds: float
+    source: Literal["simulated", "measured", "modelled"] = Field(
+        description="Of a real run: whether it ran, or would have been so by the model."
+    )
+    makespan_gap: float | None = Field(description="Of a real run: makespan over the proven bound, less 1.")
 
 
 class RunCard(Answer):
@@ -63,6 +68,8 @@ class RunCard(Answer):
     first_task_id: int | None
     last_task_id: int | None
     standings: list[RunStanding]
+    source: Literal["simulated", "measured"] = Field(description="Whether real tasks ran on real devices.")
+    measured: MeasuredFacts | None = Field(description="Of a real run: the machine, the bound, the meters, alarms.")
 
 
 class RunList(Answer):

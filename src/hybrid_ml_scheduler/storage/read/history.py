@@ -24,6 +24,7 @@ from hybrid_ml_scheduler.storage.records import DataCounts, TaskHistory
 from hybrid_ml_scheduler.storage.rows import ModelRow, NotificationRow, ResultRow, TaskRow, TrainingRow
 
 __all__ = [
+    "arrivals_between",
     "comparative_history",
     "data_counts",
     "end_tasks",
@@ -86,6 +87,14 @@ async def results_between(
     """Return the results of a range of tasks, of one run or of all, in order of task; keep the range short."""
     async with store.reading() as connection:
         return await _results(connection, first_task, last_task, run_id)
+
+
+async def arrivals_between(store: Store, run_id: int, first_task: int, last_task: int) -> dict[int, float]:
+    """Return when the tasks of a range arrived, those of one run only."""
+    own = sa.and_(tasks.c.run_id == run_id, tasks.c.task_id.between(first_task, last_task))
+    async with store.reading() as connection:
+        found = await connection.execute(sa.select(tasks.c.task_id, tasks.c.arrival_time).where(own))
+        return {row.task_id: row.arrival_time for row in found}
 
 
 async def _results(connection: AsyncConnection, first: int, last: int, run_id: int | None = None) -> list[ResultRow]:

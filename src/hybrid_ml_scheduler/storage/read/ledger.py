@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.plans.metrics import TASK_METRICS
 from hybrid_ml_scheduler.storage.connect.store import Store
-from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, stretches, tasks, totals
+from hybrid_ml_scheduler.storage.connect.tables import runs, scheduler_results, stretches, tasks, totals
 from hybrid_ml_scheduler.storage.errors import StorageError
 from hybrid_ml_scheduler.storage.read.ledger_marks import read_mark, word_of
 from hybrid_ml_scheduler.storage.read.ledger_reach import Reach, filtered, within
@@ -40,12 +40,19 @@ def _column(name: str) -> sa.ColumnElement[Any]:
 _COLUMNS = {field.name: _column(field.name) for field in fields(LedgerRow)}
 
 
+async def _floor(connection: AsyncConnection, run_id: int | None) -> int:
+    """The oldest id that is kept; a real run has ids of its own below zero, of which none goes by itself."""
+    first = (await connection.execute(sa.select(runs.c.first_task).where(runs.c.run_id == run_id))).scalar()
+    if first is not None and first < 0:
+        return int(first)
+    return int((await connection.execute(sa.select(totals.c.floor_task_id))).scalar_one())
+
+
 async def ledger(store: Store, query: LedgerQuery) -> LedgerPage:
     """Return one page of the ledger."""
     _check(query)
     async with store.reading() as connection:
-        floor = (await connection.execute(sa.select(totals.c.floor_task_id))).scalar_one()
-        reach = Reach.of(query, floor)
+        reach = Reach.of(query, await _floor(connection, query.run_id))
         total, first, last = await _total(connection, reach)
         wanted = query.limit + 1  # one more, to know whether there is another page
         search = LedgerSearch(

@@ -34,7 +34,7 @@ class Reach:
             run_id=query.run_id,
             scheduler=query.scheduler,
             device=query.device,
-            first=max(floor, 0 if first is None else first),
+            first=floor if first is None else max(floor, first),
             last=_NO_END if last is None else last,
         )
 

@@ -21,6 +21,7 @@ from hybrid_ml_scheduler.storage.errors import StorageError
 from hybrid_ml_scheduler.storage.read.replay import row_columns
 from hybrid_ml_scheduler.storage.records import RunRecord
 from hybrid_ml_scheduler.storage.rows import CheckpointRow, EventRow
+from hybrid_ml_scheduler.storage.write.measured import MEASURED
 
 __all__ = [
     "ENDED",
@@ -38,7 +39,7 @@ __all__ = [
     "stored_runs",
 ]
 
-# The state of a run that another one has followed.
+# The state of a run that another one has followed; a real run keeps its own.
 ENDED = "ended"
 
 
@@ -55,7 +56,7 @@ async def create_run(
     values = {"plan": dict(plan), "seed": seed, "versions": dict(versions), "state": state}
     insert = sa.insert(runs).values(**values, controls=dict(controls or {}), created_at=time.time())
     async with store.writing() as connection:
-        await connection.execute(sa.update(runs).where(runs.c.state != ENDED).values(state=ENDED))
+        await connection.execute(sa.update(runs).where(runs.c.state.not_in([ENDED, MEASURED])).values(state=ENDED))
         await connection.execute(sa.delete(checkpoints))
         return int((await connection.execute(insert.returning(runs.c.run_id))).scalar_one())
 
@@ -67,8 +68,9 @@ async def get_run(store: Store, run_id: int) -> RunRecord | None:
 
 
 async def latest_run(store: Store) -> RunRecord | None:
-    """Return the newest run."""
-    found = await list_runs(store, limit=1)
+    """Return the newest run that may be continued; a real run never is."""
+    raced = sa.select(runs).where(runs.c.state != MEASURED).order_by(runs.c.run_id.desc()).limit(1)
+    found = await _runs(store, raced)
     return found[0] if found else None
 
 

@@ -92,7 +92,9 @@ def _short() -> sa.Select[Any]:
     both = both.outerjoin(strategies, strategies.c.run_id == counted.c.run_id)
     dependencies = sa.cast(tasks.c.dependencies, sa.Text).label("dependencies")
     query = sa.select(counted.c.task_id, counted.c.run_id, tasks.c.arrival_time, dependencies).select_from(both)
-    return query.where(counted.c.number < sa.func.coalesce(strategies.c.most, 1)).order_by(counted.c.task_id)
+    of_races = counted.c.task_id >= 0  # the strategies of a real run come one after the other
+    short = counted.c.number < sa.func.coalesce(strategies.c.most, 1)
+    return query.where(of_races, short).order_by(counted.c.task_id)
 
 
 def _clocks() -> sa.Select[Any]:

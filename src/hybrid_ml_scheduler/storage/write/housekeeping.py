@@ -27,6 +27,7 @@ from hybrid_ml_scheduler.storage.connect.tables import (
 )
 from hybrid_ml_scheduler.storage.errors import StorageError
 from hybrid_ml_scheduler.storage.records import HistoryCleared
+from hybrid_ml_scheduler.storage.write.measured import MEASURED
 
 __all__ = ["apply_retention", "clear_history"]
 
@@ -78,7 +79,7 @@ async def apply_retention(store: Store, *, keep_tasks: int, chunk_tasks: int = 5
 
 async def _forget_empty_runs(connection: AsyncConnection) -> None:
     """Remove what older runs without tasks have left; the newest run may yet be continued and needs its own."""
-    newest = sa.select(sa.func.max(runs.c.run_id)).scalar_subquery()
+    newest = sa.select(sa.func.max(runs.c.run_id)).where(runs.c.state != MEASURED).scalar_subquery()
     has_tasks = sa.exists().where(tasks.c.run_id == runs.c.run_id)
     empty = sa.select(runs.c.run_id).where(runs.c.run_id < newest, ~has_tasks)
     for table in (events, model_versions, notifications, checkpoints):
@@ -87,14 +88,16 @@ async def _forget_empty_runs(connection: AsyncConnection) -> None:
 
 async def _remove_oldest(connection: AsyncConnection, keep_tasks: int, chunk_tasks: int) -> int:
     total = (await connection.execute(sa.select(totals).with_for_update())).mappings().one()
-    surplus = total["tasks"] - keep_tasks
+    of_races = tasks.c.task_id >= 0  # real runs are few, cannot be made again, and are removed by hand
+    measured = (await connection.execute(sa.select(sa.func.count()).select_from(tasks).where(~of_races))).scalar_one()
+    surplus = total["tasks"] - measured - keep_tasks
     if surplus <= 0:
         return 0
-    oldest = sa.select(tasks.c.task_id).order_by(tasks.c.task_id).limit(min(surplus, chunk_tasks))
+    oldest = sa.select(tasks.c.task_id).where(of_races).order_by(tasks.c.task_id).limit(min(surplus, chunk_tasks))
     floor = max((await connection.execute(oldest)).scalars().all()) + 1
     gone: dict[str, Any] = {}
     for name, table in (("results", scheduler_results), ("training", training_data), ("tasks", tasks)):
-        gone[name] = (await connection.execute(sa.delete(table).where(table.c.task_id < floor))).rowcount
+        gone[name] = (await connection.execute(sa.delete(table).where(table.c.task_id.between(0, floor - 1)))).rowcount
     changes = {name: totals.c[name] - number for name, number in gone.items()}
     await connection.execute(sa.update(totals).values(**changes, floor_task_id=floor))
     return int(gone["tasks"])

@@ -88,7 +88,8 @@ def _sums_of_run(run_id: int, parts: Sequence[_Part], names: Sequence[str]) -> I
     group = (buckets - first) * len(names) + codes
     finished = np.isfinite(own["latency"])
     counts, done = np.bincount(group), np.bincount(group, weights=finished)
-    sums = {name: np.bincount(group, weights=np.where(finished, own[name], 0.0)) for name in METRICS}
+    # A real run has no joules and dollars by task.
+    sums = {name: np.bincount(group, weights=np.where(finished, np.nan_to_num(own[name]), 0.0)) for name in METRICS}
     arrivals = np.zeros(len(counts))
     np.maximum.at(arrivals, group[finished], (own["finish_time"] - own["latency"])[finished])
     for place in np.flatnonzero(counts).tolist():

@@ -28,6 +28,7 @@ from hybrid_ml_scheduler.storage.connect.tables import (
 from hybrid_ml_scheduler.storage.errors import StorageError
 from hybrid_ml_scheduler.storage.records import HistoryCleared
 from hybrid_ml_scheduler.storage.write.bulk import upsert_statement
+from hybrid_ml_scheduler.storage.write.measured import MEASURED
 from hybrid_ml_scheduler.storage.write.summaries import STRETCH_TASKS
 
 __all__ = ["describe_run", "keep_picture", "remove_run"]
@@ -62,7 +63,8 @@ async def remove_run(store: Store, run_id: int) -> HistoryCleared:
     After every step what is left is whole: the sums of a stretch go with its rows.
     """
     async with store.reading() as connection:
-        newest = (await connection.execute(sa.select(sa.func.max(runs.c.run_id)))).scalar_one()
+        raced = sa.select(sa.func.max(runs.c.run_id)).where(runs.c.state != MEASURED)
+        newest = (await connection.execute(raced)).scalar_one()
     if newest == run_id:
         raise StorageError(f"Run {run_id} is the newest and may yet be continued, so it cannot be removed.")
     gone = {"tasks": 0, "results": 0}

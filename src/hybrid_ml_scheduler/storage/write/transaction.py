@@ -79,19 +79,22 @@ async def _locked_totals(connection: AsyncConnection) -> tuple[int, int]:
 
 
 def _above(batch: RowBatch, floor: int) -> RowBatch:
-    """Leave out rows of tasks that were cleared: a late result must not bring half a task back."""
+    """Leave out rows of tasks that were cleared: a late result must not bring half a task back.
+
+    Ids below zero are those of real runs, which nothing but their removal clears.
+    """
     if floor == 0 or not _any_below(batch, floor):
         return batch
     return replace(
         batch,
-        tasks=[row for row in batch.tasks if row.task_id >= floor],
-        results=[row for row in batch.results if row.task_id >= floor],
-        training=[row for row in batch.training if row.task_id >= floor],
+        tasks=[row for row in batch.tasks if not 0 <= row.task_id < floor],
+        results=[row for row in batch.results if not 0 <= row.task_id < floor],
+        training=[row for row in batch.training if not 0 <= row.task_id < floor],
     )
 
 
 def _any_below(batch: RowBatch, floor: int) -> bool:
-    return any(row.task_id < floor for part in (batch.tasks, batch.results, batch.training) for row in part)
+    return any(0 <= row.task_id < floor for part in (batch.tasks, batch.results, batch.training) for row in part)
 
 
 async def _insert_new(

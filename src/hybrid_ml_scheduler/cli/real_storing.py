@@ -1,0 +1,84 @@
+"""A real run on its way into the history: directly into the database, or through a service that owns it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from hybrid_ml_scheduler.core.errors import ConfigurationError, HmsError
+
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.execution.runs.real_runs import RealRun
+
+__all__ = ["send", "store"]
+
+# So many rows fit into a message of a service with its usual limits.
+_CHUNK = 500
+_PATIENCE_S = 60.0
+
+
+def store(run: RealRun, url: str) -> list[int]:
+    """Write every repeat as a run into a database that no service uses just now; returns their ids."""
+    return asyncio.run(_stored(run, url))
+
+
+async def _stored(run: RealRun, url: str) -> list[int]:
+    from hybrid_ml_scheduler.service.measured_runs import MeasuredRuns
+    from hybrid_ml_scheduler.service.wire.measured import MeasuredResults, MeasuredTasks, NewMeasuredRun
+    from hybrid_ml_scheduler.storage import open_store, owned
+
+    ids = []
+    async with owned(url) as mark:
+        database = await open_store(url, owner=mark)
+        try:
+            runs = MeasuredRuns(database)
+            for repeat in range(run.repeats):
+                run_id = await runs.begin(NewMeasuredRun.model_validate(run.document(repeat)))
+                for tasks in run.task_documents(_CHUNK):
+                    await runs.add_tasks(run_id, MeasuredTasks.model_validate(tasks))
+                for results in run.result_documents(repeat, _CHUNK):
+                    await runs.add_results(run_id, MeasuredResults.model_validate(results))
+                ids.append(run_id)
+        finally:
+            await database.close()
+    return ids
+
+
+def send(run: RealRun, service: str, key: str | None = None) -> list[int]:
+    """Send every repeat as a run to a service; returns their ids."""
+    base = service.rstrip("/") + "/api/runs"
+    ids = []
+    for repeat in range(run.repeats):
+        run_id = int(_post(f"{base}/measured", run.document(repeat), key)["run_id"])
+        for path, documents in _pieces(run, repeat):
+            for document in documents:
+                _post(f"{base}/{run_id}/{path}", document, key)
+        ids.append(run_id)
+    return ids
+
+
+def _pieces(run: RealRun, repeat: int) -> Iterator[tuple[str, Iterator[dict[str, Any]]]]:
+    yield "measured_tasks", run.task_documents(_CHUNK)
+    yield "measured_results", run.result_documents(repeat, _CHUNK)
+
+
+def _post(url: str, content: dict[str, Any], key: str | None) -> Any:
+    if not url.startswith(("http://", "https://")):
+        raise ConfigurationError(f"--service {url} must begin with http:// or https://.")
+    headers = {"Content-Type": "application/json", **({"X-API-Key": key} if key else {})}
+    request = urllib.request.Request(url, json.dumps(content).encode(), headers)
+    try:
+        with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        try:
+            told = json.load(error)["detail"]
+        except (ValueError, KeyError):
+            told = error.reason
+        raise HmsError(f"{url} refused the run: {told}") from error
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"No service answers at {url}: {error}.") from error

@@ -1,0 +1,119 @@
+"""A real run is a run: taken in while a race goes on, listed, marked, certified, traced and removed like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.api.service import LiveService, service
+
+TASKS = 700
+NEW = {
+    "name": "two cores",
+    "seed": 3,
+    "tasks": TASKS,
+    "load": 1.0,
+    "machine": {"cpu": "some CPU", "cores": "2", "gpu": "none"},
+    "devices": {"cpu": 1, "numba": 1},
+    "bound_s": 3.5,
+    "alarms": ["load 2 lies outside the validated range."],
+}
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
+    """A service whose race goes on all the time."""
+    with service(tmp_path_factory.mktemp("measured"), {"HMS_SCHEDULERS": "greedy,oracle"}) as one:
+        one.post("/api/simulation/start", {"new_run": True, "speed": 200})
+        one.wait(lambda status: status["tasks_processed"] >= 20)
+        yield one
+
+
+@pytest.fixture(scope="module")
+def card(live: LiveService) -> dict[str, Any]:
+    """A real run of one strategy, and another one that the model speaks for."""
+    begun: dict[str, Any] = live.post("/api/runs/measured", NEW, status=201)
+    run_id = begun["run_id"]
+    for first in range(0, TASKS, 350):
+        tasks = {"first": first, "kind": ["fft"] * 350, "size": [100.0] * 350, "arrival_s": [0.0] * 350}
+        live.post(f"/api/runs/{run_id}/measured_tasks", tasks)
+        live.post(f"/api/runs/{run_id}/measured_tasks", tasks)  # sent twice, stored once
+    for scheduler, source, step in (("hybrid_ml", "measured", 0.01), ("cpu_only", "modelled", 0.02)):
+        results = {
+            "scheduler": scheduler,
+            "source": source,
+            "first": 0,
+            "place": [index % 2 for index in range(TASKS)],
+            "start_s": [index * step / 2 for index in range(TASKS)],
+            "finish_s": [(index + 2) * step / 2 for index in range(TASKS)],
+            "energy_j": 12.5 if source == "measured" else None,
+        }
+        found = live.post(f"/api/runs/{run_id}/measured_results", results)
+    return dict(found)
+
+
+def test_a_real_run_is_marked_measured_and_stands_beside_its_model(live: LiveService, card: dict[str, Any]) -> None:
+    assert (card["source"], card["state"], card["tasks"], card["name"]) == ("measured", "measured", TASKS, "two cores")
+    facts = card["measured"]
+    assert facts["places"] == ["cpu", "numba_0"]
+    assert facts["strategies"] == ["hybrid_ml"]
+    assert facts["modelled"] == ["cpu_only.modelled"]
+    assert facts["energy_j"] == {"hybrid_ml": 12.5}
+    assert facts["alarms"] == NEW["alarms"]
+    rows = {row["name"]: row for row in card["standings"]}
+    assert rows["hybrid_ml"]["source"] == "measured"
+    assert rows["cpu_only.modelled"]["source"] == "modelled"
+    makespan = (TASKS + 1) * 0.005
+    assert rows["hybrid_ml"]["makespan"] == pytest.approx(makespan)
+    assert rows["hybrid_ml"]["makespan_gap"] == pytest.approx(makespan / 3.5 - 1.0)
+    listed = {one["run_id"]: one for one in live.get("/api/runs")["runs"]}
+    assert listed[card["run_id"]]["source"] == "measured"
+    assert listed[live.status()["run_id"]]["source"] == "simulated"
+
+
+def test_every_task_is_in_the_ledger_and_in_the_trace(live: LiveService, card: dict[str, Any]) -> None:
+    page = live.get("/api/history/ledger", run_id=card["run_id"], scheduler="hybrid_ml", limit=5, sort="latency")
+    assert page["total"] == TASKS
+    assert page["rows"][0]["kind"] == "fft"
+    trace = live.client.get("/api/history/trace", params={"run_id": card["run_id"], "scheduler": "hybrid_ml"})
+    events = trace.json()["traceEvents"]
+    assert sum(event["ph"] == "X" for event in events) == TASKS
+
+
+def test_the_race_goes_on_and_is_continued_after_a_restart(live: LiveService, card: dict[str, Any]) -> None:
+    racing = live.status()["run_id"]
+    assert racing != card["run_id"]
+    before = live.status()["tasks_processed"]
+    live.wait(lambda status: status["tasks_processed"] > before + 20)
+    live.stop()
+    live.start()
+    assert live.status()["run_id"] == racing
+    live.wait(lambda status: status["tasks_processed"] >= before + 20)
+    assert live.get(f"/api/runs/{card['run_id']}")["tasks"] == TASKS
+
+
+def test_what_does_not_fit_is_refused_with_one_sentence(live: LiveService, card: dict[str, Any]) -> None:
+    run_id, racing = card["run_id"], live.status()["run_id"]
+    one = {"first": TASKS, "kind": ["fft"], "size": [1.0], "arrival_s": [0.0]}
+    result = {"scheduler": "greedy", "first": 0, "place": [5], "start_s": [0.0], "finish_s": [1.0]}
+    for path, body, status in (
+        (f"/api/runs/{run_id}/measured_tasks", one, 409),
+        (f"/api/runs/{racing}/measured_tasks", {**one, "first": 0}, 404),
+        (f"/api/runs/{run_id}/measured_tasks", {**one, "size": []}, 422),
+        (f"/api/runs/{run_id}/measured_results", result, 409),
+        (f"/api/runs/{run_id}/measured_results", {**result, "finish_s": [None, 1.0]}, 422),
+        ("/api/runs/measured", {**NEW, "devices": {"numba": 1}}, 409),
+        ("/api/runs/measured", {**NEW, "tasks": 0}, 422),
+    ):
+        answer = live.client.post(path, json=body)
+        assert answer.status_code == status, answer.text
+        assert answer.json()["detail"]
+
+
+def test_a_real_run_can_be_removed_while_the_race_goes_on(live: LiveService) -> None:
+    run_id = live.post("/api/runs/measured", NEW, status=201)["run_id"]
+    live.post(f"/api/runs/{run_id}/measured_tasks", {"first": 0, "kind": ["sort"], "size": [1.0], "arrival_s": [0.0]})
+    assert live.client.delete(f"/api/runs/{run_id}").json() == {"run_id": run_id, "tasks": 1, "results": 0}
+    assert live.client.get(f"/api/runs/{run_id}").status_code == 404
