@@ -130,3 +130,20 @@ def test_an_unknown_parent_is_refused_by_its_id(running: LiveService) -> None:
     answer = running.client.post("/api/tasks", params={"run": "true"}, json={**TASK, "dependencies": [10**12]})
     assert answer.status_code == 422
     assert str(10**12) in answer.json()["detail"]
+
+
+def test_a_task_may_say_kind_deadline_whether_it_can_be_cut_and_how_many_gpus_it_needs(running: LiveService) -> None:
+    running.held("pause")
+    whole = running.post("/api/tasks", {**TASK, "kind": "train", "deadline": 5.0, "divisible": False}, run="true")
+    running.held("pause")
+    stored = running.get(f"/api/tasks/{whole['task_id']}")["strategies"]["greedy"]
+    assert stored["gpu_fraction"] in (0.0, 1.0)
+    for wrong, sentence in (
+        ({"gpus_required": 99}, "the node of the race has"),
+        ({"gpus_required": 0}, "gpus_required"),
+        ({"gpus_required": 2, "divisible": True}, "cannot be cut"),
+        ({"deadline": -1}, "deadline"),
+    ):
+        answer = running.client.post("/api/tasks", json={**TASK, **wrong})
+        assert answer.status_code == 422, answer.text
+        assert sentence in answer.text

@@ -23,6 +23,7 @@ def test_no_strategy_beats_the_certificate(batch: TaskBatch, node: Node, seed: i
         if summary.failed_count == 0:
             assert summary.makespan_s >= floor.makespan_s
             assert summary.mean_time_s >= floor.mean_time_s
+            assert summary.mean_latency_s >= floor.mean_latency_s
             gap = summary.gap(floor.makespan_s)
             assert gap is not None
             assert gap >= 0.0

@@ -2011,8 +2011,24 @@ export interface components {
             arrival_time?: number | null;
             /** Compute Intensity */
             compute_intensity: number;
+            /**
+             * Deadline
+             * @description Seconds after its arrival by which it should be done.
+             */
+            deadline?: number | null;
             /** Dependencies */
             dependencies?: number[];
+            /**
+             * Divisible
+             * @description May it be cut between CPU and GPU? Yes, unless it needs several GPUs at once.
+             */
+            divisible?: boolean | null;
+            /**
+             * Gpus Required
+             * @description GPUs that it holds at once.
+             * @default 1
+             */
+            gpus_required: number;
             /**
              * Kind
              * @description The sort of work, such as the function or the program; empty if unknown.

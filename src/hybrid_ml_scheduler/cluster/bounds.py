@@ -5,6 +5,7 @@ than T, so the weighted busy time is at most T; and each task adds at least its 
 done. Every choice of weights is therefore a proof; the best choice is the dual optimum of the splitting LP.
 Release: tasks that cannot start before t have only T - t left for their area, and for what must follow them.
 Path: a chain of dependent tasks takes at least the sum of their best execution times.
+Latency: see `latency_bound`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.cluster.area import Ways, best_weights, weighted_work
 from hybrid_ml_scheduler.cluster.batch import children
+from hybrid_ml_scheduler.cluster.latency_bound import mean_latency_floor_s
 from hybrid_ml_scheduler.cluster.paths import heads_and_tails
 from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
 from hybrid_ml_scheduler.physics.durations import Durations, durations
@@ -26,6 +28,8 @@ __all__ = ["Certificate", "area_bound_s", "capacity", "certificate"]
 _ROUNDS = 3
 # Sums of many rounded numbers may exceed the true sum by a few ulps; a bound must not.
 _SAFETY = 1.0 - 1e-12
+# A latency is a difference of moments, which loses more digits than a sum of seconds.
+_LATENCY_SAFETY = 1.0 - 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +38,7 @@ class Certificate:
 
     makespan_s: float
     mean_time_s: float
+    mean_latency_s: float
     area_s: float
     release_s: float
     path_s: float
@@ -46,7 +51,7 @@ class Certificate:
 
 
 def certificate(batch: TaskBatch, node: Node, seconds: Durations | None = None) -> Certificate:
-    """Prove lower bounds on makespan and on mean execution time; durations are the true ones."""
+    """Prove lower bounds on makespan, mean latency and mean execution time; durations are the true ones."""
     seconds = durations(batch, node) if seconds is None else seconds
     fastest = best_execution_s(batch, node, seconds) * batch.duration_factor
     ways = Ways.of(batch, node, seconds)
@@ -58,6 +63,7 @@ def certificate(batch: TaskBatch, node: Node, seconds: Durations | None = None) 
     return Certificate(
         makespan_s=max(area * _SAFETY, release * _SAFETY, path * _SAFETY),
         mean_time_s=float(fastest.mean()) * _SAFETY,
+        mean_latency_s=mean_latency_floor_s(ways, weights, heads, fastest, batch.arrival_time) * _LATENCY_SAFETY,
         area_s=area * _SAFETY,
         release_s=release * _SAFETY,
         path_s=path * _SAFETY,

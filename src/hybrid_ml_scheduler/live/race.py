@@ -38,6 +38,12 @@ class Race(Lockstep):
         arrival = max(task.arrival_time, self.now_s)
         if arrival > self.now_s + _FARTHEST_S:
             raise PlanError(f"arrival_time = {arrival:g} is more than an hour ahead of the clock ({self.now_s:g} s).")
+        if task.gpus_required > self.course.node.num_gpus:
+            raise PlanError(
+                f"gpus_required = {task.gpus_required}: the node of the race has {self.course.node.num_gpus} GPUs."
+            )
+        if task.divisible and task.gpus_required > 1:
+            raise PlanError("divisible: a task that needs several GPUs at once cannot be cut.")
         for parent in task.dependencies:
             if not self.first_task_id <= parent < self.next_task_id:
                 raise PlanError(f"dependencies: task {parent} is not a task of the present run.")

@@ -17,8 +17,21 @@ import numpy as np
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.plans.intervals import DEFAULT_LEVEL, Interval, t_interval
 
-__all__ = ["Comparison", "Samples", "Verdict", "compare", "compare_all", "holm", "paired_p_value"]
+__all__ = [
+    "EQUAL_WITHIN",
+    "POWER",
+    "Comparison",
+    "Samples",
+    "Verdict",
+    "compare",
+    "compare_all",
+    "holm",
+    "paired_p_value",
+]
 
+POWER = 0.8  # the chance with which a difference of the detectable size is shown
+EQUAL_WITHIN = 0.01  # of the second's mean: so near is as good as equal
+MOST_SUGGESTED = 10_000
 Samples = Mapping[str, Sequence[float] | FloatColumn]
 
 
@@ -54,9 +67,41 @@ class Comparison:
         return self.difference.mean / abs(self.second_mean) if self.second_mean != 0.0 else math.nan
 
     @property
+    def is_decided(self) -> bool:
+        """Whether there is a winner, or the interval over all pairs lies within the margin of equality."""
+        if self.verdict != Verdict.TIE:
+            return True
+        gap = self.simultaneous
+        return gap.is_known and max(abs(gap.low), abs(gap.high)) <= EQUAL_WITHIN * abs(self.second_mean)
+
+    @property
+    def detectable(self) -> float:
+        """The least difference that would have been shown with the usual power, over all pairs; NaN if not known."""
+        return self.simultaneous.half_width * _stretch(self.simultaneous)
+
+    @property
+    def seeds_suggested(self) -> int | None:
+        """About how many seeds would show the difference that was seen; None where none would, or it is shown."""
+        seen, needed = abs(self.difference.mean), self.detectable
+        if self.verdict != Verdict.TIE or self.is_decided or not (seen > 0.0 and needed > 0.0):
+            return None
+        count = self.difference.count * (needed / seen) ** 2
+        return math.ceil(count) if count <= MOST_SUGGESTED else None
+
+    @property
     def winner(self) -> str | None:
         """The better strategy, or None where no difference is shown."""
         return {Verdict.FIRST: self.first, Verdict.SECOND: self.second, Verdict.TIE: None}[self.verdict]
+
+
+def _stretch(interval: Interval) -> float:
+    """How many half-widths a true difference must have to be shown with the usual power."""
+    if not interval.is_known or interval.count < 2:
+        return math.nan
+    from scipy.special import stdtrit
+
+    freedom = interval.count - 1
+    return 1.0 + float(stdtrit(freedom, POWER) / stdtrit(freedom, 0.5 + interval.level / 2.0))
 
 
 def paired_p_value(differences: Sequence[float] | FloatColumn) -> float:

@@ -33,10 +33,10 @@ def orders(batch: TaskBatch, devices: int) -> Iterator[tuple[tuple[int, ...], ..
     return itertools.product(itertools.permutations(range(len(batch))), repeat=devices)
 
 
-def makespan_s(
+def finishes_s(
     batch: TaskBatch, node: Node, chosen: tuple[tuple[float, float, int], ...], order: tuple[tuple[int, ...], ...]
-) -> float:
-    """The finish of the last task if every device serves its parts in the given order; inf if that locks up."""
+) -> list[float]:
+    """The finish of every task if every device serves its parts in the given order; inf if that locks up."""
     serial = node.co_execution == CoExecution.SERIAL
     row_of = {int(task_id): row for row, task_id in enumerate(batch.task_id)}
     queues = [[row for row in order[0] if chosen[row][0] > 0.0]]
@@ -72,16 +72,25 @@ def makespan_s(
             progress = True
             free[device] = max(known) + (chosen[row][0] if device == 0 else chosen[row][1])
             (cpu_end if device == 0 else gpu_end)[row] = free[device]
-    return math.inf if any(queues) else max(free)
+    ends = [finish(row) for row in range(len(batch))]
+    return [math.inf if any(queues) or end is None else end for end in ends]
+
+
+def every_schedule(batch: TaskBatch, node: Node, grid: list[float]) -> Iterator[list[float]]:
+    """The finishes of all tasks over all splits of the grid, all GPUs and all orders on all devices."""
+    choices = [ways(task, float(batch.duration_factor[row]), node, grid) for row, task in enumerate(batch)]
+    every_order = list(orders(batch, 1 + node.num_gpus))
+    return (finishes_s(batch, node, chosen, order) for chosen in itertools.product(*choices) for order in every_order)
 
 
 def least_makespan_s(batch: TaskBatch, node: Node, grid: list[float]) -> float:
-    """The optimum over all splits of the grid, all GPUs and all orders on all devices."""
-    choices = [ways(task, float(batch.duration_factor[row]), node, grid) for row, task in enumerate(batch)]
-    every_order = list(orders(batch, 1 + node.num_gpus))
-    return min(
-        makespan_s(batch, node, chosen, order) for chosen in itertools.product(*choices) for order in every_order
-    )
+    """The least last finish of any schedule."""
+    return min(max(finishes) for finishes in every_schedule(batch, node, grid))
+
+
+def least_mean_latency_s(batch: TaskBatch, node: Node, grid: list[float]) -> float:
+    """The least mean of finish minus arrival of any schedule."""
+    return min(float(np.mean(np.array(one) - batch.arrival_time)) for one in every_schedule(batch, node, grid))
 
 
 def area_program_s(batch: TaskBatch, node: Node) -> float:

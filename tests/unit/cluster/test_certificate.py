@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.cluster.bounds import area_bound_s
 from hybrid_ml_scheduler.core import TaskBatch, stream
 from hybrid_ml_scheduler.physics import CoExecution, Gpu, MemoryRule, Node
 from tests.reference import formulas
-from tests.unit.cluster.exact import area_program_s, least_makespan_s
+from tests.unit.cluster.exact import area_program_s, least_makespan_s, least_mean_latency_s
 
 COARSE = [step / 4 for step in range(5)]
 FINE = [step / 20 for step in range(21)]
@@ -133,3 +133,49 @@ def test_bounds_are_finite_positive_numbers_for_the_smallest_and_the_largest_tas
         floor = certificate(batch, Node(memory_rule=rule))
         assert math.isfinite(floor.makespan_s)
         assert floor.makespan_s > 0
+
+
+@pytest.mark.parametrize("co_execution", CoExecution)
+@pytest.mark.parametrize("graph", [False, True])
+@pytest.mark.parametrize(("count", "num_gpus"), [(3, 1), (2, 2)])
+def test_exhaustive_search_finds_no_mean_latency_below_the_bound(
+    co_execution: CoExecution, graph: bool, count: int, num_gpus: int
+) -> None:
+    node = Node(gpus=(Gpu(), Gpu(speed=2.0, memory_mb=4000.0))[:num_gpus], co_execution=co_execution)
+    for seed in range(2):
+        batch = drawn_batch(seed, count, graph=graph)
+        exact, floor = least_mean_latency_s(batch, node, COARSE), certificate(batch, node).mean_latency_s
+        assert 0.6 * exact <= floor <= exact
+
+
+def whole_tasks(cpu_s: list[float], gpu_s: list[float], arrival: list[float]) -> TaskBatch:
+    zeros = [0.0] * len(cpu_s)
+    return TaskBatch.from_columns(
+        size=[1000.0] * len(cpu_s),
+        compute_intensity=[1.0] * len(cpu_s),
+        memory_required=zeros,
+        arrival_time=arrival,
+        cpu_time=cpu_s,
+        gpu_time=gpu_s,
+        divisible=[False] * len(cpu_s),
+    )
+
+
+def test_the_latency_bound_is_exact_where_one_device_does_all_the_work() -> None:
+    """On one GPU, beside a CPU that is a million times slower, the shortest first is the best order there is."""
+    gpu_s = [3.0, 1.0, 2.0]
+    batch = whole_tasks([1e6 * one for one in gpu_s], gpu_s, [0.0, 0.0, 0.0])
+    assert certificate(batch, Node.uniform(1)).mean_latency_s == pytest.approx((1 + 3 + 6) / 3, rel=1e-5)
+    assert least_mean_latency_s(batch, Node.uniform(1), [0.0, 1.0]) == pytest.approx((1 + 3 + 6) / 3)
+
+
+def test_the_latency_bound_is_exact_where_nobody_waits() -> None:
+    batch = whole_tasks([9.0, 9.0], [1.0, 2.0], [0.0, 5.0])
+    assert certificate(batch, Node.uniform(1)).mean_latency_s == pytest.approx(1.5, rel=1e-8)
+
+
+def test_the_latency_bound_grows_with_the_load() -> None:
+    """On open arrivals the makespan's bound says nothing; that of the latency sees the queue."""
+    crowd = whole_tasks([1e6] * 40, [1.0] * 40, [0.5 * row for row in range(40)])
+    floor = certificate(crowd, Node.uniform(1)).mean_latency_s
+    assert floor == pytest.approx(1.0 + 0.5 * 19.5, rel=1e-4)

@@ -79,20 +79,20 @@ def _verdicts(result: Mapping[str, Any]) -> list[str]:
     """What the paired comparisons of mean latency say about the leader, or that they say nothing."""
     pairs = [one for one in result["comparisons"] if one["metric"] == "mean_latency_s"]
     leader = min(result["schedulers"], key=lambda name: result["schedulers"][name]["mean_latency_s"] or 0.0)
-    found, ties = [], []
+    found, ties = [], {}
     for pair in pairs:
         if leader not in (pair["first"], pair["second"]):
             continue
         other = pair["second"] if pair["first"] == leader else pair["first"]
         if pair["winner"] != leader:
-            ties.append(other)
+            ties[other] = pair
             continue
         low, high = sorted(abs(end) for end in pair["difference_ci"])
         level = _level(result)
         p_value = "< 0.0001" if pair["p_holm"] < 1e-4 else f"{pair['p_holm']:.2g}"
         span = f"{_number(low)} to {_number(high)} s ({level}, paired; Holm's p {p_value})"
         found.append(f"latency: {leader} beats {other} by {span}.")
-    return found + _tied(leader, ties) + _undecided(result)
+    return found + _tied(result, leader, ties) + _undecided(result)
 
 
 def _level(result: Mapping[str, Any]) -> str:
@@ -101,10 +101,28 @@ def _level(result: Mapping[str, Any]) -> str:
     return f"{level} at this look, of this pair alone" if "undecided_pairs" in result else f"unadjusted {level}"
 
 
-def _tied(leader: str, ties: Sequence[str]) -> list[str]:
+def _tied(result: Mapping[str, Any], leader: str, ties: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Pairs without a winner: equal as far as anybody could care, or not decided by so many seeds."""
     if len(ties) > _MOST_NAMES:
-        return [f"latency: {len(ties)} strategies tie with {leader}: no difference shown (--format json names them)."]
-    return [f"latency: no difference shown between {leader} and {other}." for other in ties]
+        equal = sum(pair["is_decided"] for pair in ties.values())
+        return [
+            f"latency: {len(ties)} strategies are not shown to differ from {leader}: {equal} equal it within 1 %, "
+            f"{len(ties) - equal} are not decided by {counted(result['seeds'], 'seed')} (--format json names them)."
+        ]
+    return [_tie_words(result["seeds"], leader, other, pair) for other, pair in ties.items()]
+
+
+def _tie_words(seeds: int, leader: str, other: str, pair: Mapping[str, Any]) -> str:
+    if pair["is_decided"]:
+        return f"latency: {leader} and {other} are equal within 1 %."
+    said = f"latency: {leader} against {other} is not decided by {counted(seeds, 'seed')}"
+    if pair["would_have_shown"] is not None:
+        said += f"; a difference of {_number(pair['would_have_shown'])} s would have been shown four times in five"
+    if pair["seeds_suggested"] is not None:
+        said += (
+            f", and the one seen ({_number(abs(pair['difference']))} s) with about {pair['seeds_suggested']:,} seeds"
+        )
+    return said + "."
 
 
 def _undecided(result: Mapping[str, Any]) -> list[str]:

@@ -30,6 +30,9 @@ def advice(arena: Arena, asked: NewTask, *, run: bool) -> TaskAdvice:
             arrival_time=race.now_s if asked.arrival_time is None else asked.arrival_time,
             dependencies=tuple(asked.dependencies),
             kind=asked.kind,
+            deadline=asked.deadline,
+            divisible=asked.gpus_required == 1 if asked.divisible is None else asked.divisible,
+            gpus_required=asked.gpus_required,
         )
     )
     decisions = {racer.name: _advice(racer, task) for racer in race.racers}

@@ -36,6 +36,13 @@ class NewTask(Demand):
     kind: Annotated[str, Field(max_length=120, pattern=r"^[^\x00-\x1f\x7f]*$")] = Field(
         default="", description="The sort of work, such as the function or the program; empty if unknown."
     )
+    deadline: Annotated[float, Field(gt=0, le=1e12)] | None = Field(
+        default=None, description="Seconds after its arrival by which it should be done."
+    )
+    divisible: bool | None = Field(
+        default=None, description="May it be cut between CPU and GPU? Yes, unless it needs several GPUs at once."
+    )
+    gpus_required: Annotated[int, Field(ge=1, le=1024)] = Field(default=1, description="GPUs that it holds at once.")
 
 
 class TaskFacts(Answer):
