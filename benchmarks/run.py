@@ -18,6 +18,7 @@ NAMES = {
     "simulation": "the kernel and the stepping form beside SimPy, heapq events and a C loop",
     "decisions": "time of one decision, one retraining, one agent update, beside scikit-learn, ONNX Runtime and SB3",
     "learning": "how good the learners are on seeds they never saw, with intervals",
+    "portfolio": "strategies that hold beside the first edition, the bounds and one another",
     "knowledge": "what not knowing durations costs, how much of it is learned, and how soon after a drift",
     "storage": "rows a second into SQLite and PostgreSQL beside a plain ORM",
     "history": "pages of the ledger and comparisons of runs among a million stored tasks",

@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.core.errors import ModelError
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.schedulers.holding.settings import History, Setting
 
-__all__ = ["FEATURES", "HoldModel", "expanded", "hold_document", "hold_features", "load_hold"]
+__all__ = ["EXPANDED", "FEATURES", "HoldModel", "expanded", "hold_document", "hold_features", "load_hold"]
 
 FORMAT = "hybrid-ml-scheduler/rl-hold"
 VERSION = 1

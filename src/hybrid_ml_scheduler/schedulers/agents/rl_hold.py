@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import Decision, FloatColumn, RaceContext, Task, TaskBatch
+from hybrid_ml_scheduler.core import FloatColumn, RaceContext, Task, TaskBatch
 from hybrid_ml_scheduler.core.decisions import Parts
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.holding import BatchSeconds, HeldRule, HeldStage, HeldTasks, HeldView
@@ -23,7 +23,7 @@ from hybrid_ml_scheduler.core.terms import TaskTerms
 from hybrid_ml_scheduler.core.validation import parent_rows
 from hybrid_ml_scheduler.physics.held_choices import fastest_s, fastest_seconds
 from hybrid_ml_scheduler.schedulers.agents.batch_orders import best_batch_order
-from hybrid_ml_scheduler.schedulers.agents.hold_model import hold_features, load_hold
+from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel, hold_features, load_hold
 from hybrid_ml_scheduler.schedulers.grid import as_batch, as_column
 from hybrid_ml_scheduler.schedulers.holding.keyed import KeyedHold
 from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph, known_graph
@@ -59,11 +59,16 @@ class RlHold(KeyedHold):
         self._objective = objective
         self._patience = self.model.patience if patience == -1.0 else patience
 
+    def adopt(self, model: HoldModel) -> RlHold:
+        """Go on with another model, as if it had been read from a file; call before `prepare`."""
+        self.model, self._patience = model, model.patience
+        return self
+
     def prepare(self, context: RaceContext) -> None:
         """Start afresh with nothing held and nothing seen."""
         super().prepare(context)
         self._estimator, self._devices = context.estimator, context.num_gpus + 1
-        self._rates = _rates(context.estimator, self._devices, self._objective)
+        self.rates = _rates(context.estimator, self._devices, self._objective)
         self._history: list[tuple[float, float, float, TaskTerms]] = []
         self._next_review, self._reviews, self._gated = _FIRST_REVIEW, 0, 0
         self._batch_keys: dict[int, float] | None = None
@@ -85,10 +90,6 @@ class RlHold(KeyedHold):
         setting = self.model.settings[self._setting]
         said = {"splits": setting.splits, "price": setting.price, "low": setting.low, "ratio": setting.ratio}
         return {**super().explain(task, cluster), **said, "reviews": self._reviews, "gate_acted": self._gated}
-
-    def decide(self, task: Task, cluster: ClusterView) -> Decision:
-        """Where a task would go if it had to be committed now."""
-        return super().decide(task, cluster)
 
     def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HeldRule | None:
         """The compiled form, for a batch or graph known at once, and for a stream of tasks that wait for nobody."""
@@ -179,7 +180,7 @@ class RlHold(KeyedHold):
     def _reviewed(self, history: History) -> int:
         """The setting with the best replay, corrected by what was learned; the gate has the last word."""
         settings = self.model.settings
-        values = replayed_values(history, settings, self._objective, self._rates)
+        values = replayed_values(history, settings, self._objective, self.rates)
         prior = self.model.prior(hold_features(history))
         weight = _PRIOR_TASKS / len(history.ready_s)
         chosen = int(np.argmin(np.log(np.maximum(values, 1e-300)) + weight * prior))

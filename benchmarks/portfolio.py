@@ -1,0 +1,265 @@
+"""Strategies that hold beside the first edition's `rl_split`, the proven bounds and one another, with 95 % intervals.
+
+Streams: the preset `mixed`, 20,000 tasks, test seeds 0 to 9, the first tenth discarded. `rl_split` is the first
+edition's, weights and gate as in `models/rl_split_first.json`. Public traces are measured where they are found
+(`../shared/traces`).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hybrid_ml_scheduler.cluster import certificate
+from hybrid_ml_scheduler.core import FloatColumn, Scheduler, TaskBatch
+from hybrid_ml_scheduler.hardware.node import node_from_profile
+from hybrid_ml_scheduler.physics import Durations, Node, durations
+from hybrid_ml_scheduler.plans.intervals import t_interval
+from hybrid_ml_scheduler.plans.loads import at_load, at_once
+from hybrid_ml_scheduler.schedulers import create
+from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel
+from hybrid_ml_scheduler.schedulers.agents.rl_hold import RlHold
+from hybrid_ml_scheduler.studies.race import run_scheduler
+from hybrid_ml_scheduler.studies.tuning import RULES, tune
+from hybrid_ml_scheduler.training.hold_training import HoldBudget, train_hold
+from hybrid_ml_scheduler.training.training_log import TrainingLog
+from hybrid_ml_scheduler.workload import PRESETS, load, preset
+
+__all__ = ["render", "run"]
+
+LOADS = (0.5, 0.8, 0.95)
+FIRST_EDITION = Path(__file__).resolve().parent / "models" / "rl_split_first.json"
+TRACES = Path(__file__).resolve().parent.parent.parent / "shared" / "traces"
+H200 = Path(__file__).resolve().parent.parent / "plans" / "hardware" / "h200.json"
+GRAPH_RULES = ("earliest_finish", "earliest_device", "frugal_finish", "rank_hold", "sjf", "lpt", "hetero_prio", "c_mu")
+BATCH_RULES = ("lp_classes", "hetero_prio", "lpt", "min_min", "earliest_finish", "rl_hold")
+TUNING_SEED = 5_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How much is measured."""
+
+    seeds: tuple[int, ...] = tuple(range(10))
+    tasks: int = 20_000
+    at_once: int = 10_000
+    trace_tasks: int = 5000
+    search_steps: int = 300_000
+    cuts: int = 20
+    training: float = 1.0
+
+
+FULL = Effort()
+QUICK = Effort(seeds=(0, 1), tasks=600, at_once=200, trace_tasks=400, search_steps=300, cuts=1, training=0.01)
+
+
+def run(*, quick: bool) -> dict[str, Any]:
+    """Measure everything; takes some minutes unless it is to be quick."""
+    effort = QUICK if quick else FULL
+    result: dict[str, Any] = {"seeds": len(effort.seeds), "tasks": effort.tasks}
+    begun = time.perf_counter()
+    _tell("training rl_hold from nothing")
+    train_hold(HoldBudget().scaled(effort.training), TrainingLog())
+    result["train_s"] = time.perf_counter() - begun
+    _streams(result, effort)
+    _travels(result, effort)
+    _batches(result, effort)
+    _graphs(result, effort)
+    _tuning_on_traces(result, effort)
+    return result
+
+
+def _streams(result: dict[str, Any], effort: Effort) -> None:
+    """`mixed` at three loads: untuned rules, `rl_hold`, tuned, all over the first edition."""
+    node, law = Node(), preset("mixed")
+    for key in ("best_vs_rl_split", "learned_vs_best_rule", "tuned_vs_rl_split", "tuned_vs_best_rule", "tails"):
+        result[key] = {}
+    for place in LOADS:
+        _tell(f"mixed at {place:.0%}")
+        tuned = tune(at_load(law, node, place, TUNING_SEED, effort.tasks).batch, node).model
+        strategies: dict[str, Any] = {name: lambda spec=spec: create(*spec) for name, spec in RULES.items()}
+        strategies |= {"rl_split": lambda: create("rl_split", {"model": str(FIRST_EDITION)})}
+        strategies |= {"rl_hold": RlHold, "tuned": lambda tuned=tuned: RlHold().adopt(tuned)}
+        strategies |= {"tuned, aging": lambda tuned=tuned: RlHold().adopt(_aged(tuned))}
+        found: dict[str, list[FloatColumn]] = {name: [] for name in strategies}
+        for seed in effort.seeds:
+            loaded = at_load(law, node, place, seed, effort.tasks)
+            for name, make in strategies.items():
+                columns = run_scheduler(make(), loaded.batch, node, seed=seed, seconds=loaded.seconds)
+                found[name].append(columns.latency_s[effort.tasks // 10 :])
+        means = {name: np.array([one.mean() for one in columns]) for name, columns in found.items()}
+        best = min(RULES, key=lambda name: float(means[name].mean()))
+        key = f"{place:g}"
+        result["best_vs_rl_split"][key] = {"rule": best, **_ratio(means[best], means["rl_split"])}
+        result["learned_vs_best_rule"][f"mixed {key}"] = _ratio(means["rl_hold"], means[best])
+        result["tuned_vs_rl_split"][key] = _ratio(means["tuned"], means["rl_split"])
+        result["tuned_vs_best_rule"][key] = _ratio(means["tuned"], means[best])
+        result["tails"][key] = {name: _tail(columns) for name, columns in found.items()}
+
+
+def _aged(model: HoldModel) -> HoldModel:
+    """The same settings with little patience: nobody is overtaken for long."""
+    return HoldModel(
+        settings=model.settings, weights=model.weights, centre=model.centre, scale=model.scale, patience=12.0
+    )
+
+
+def _travels(result: dict[str, Any], effort: Effort) -> None:
+    """`rl_hold` beside the best rule and `earliest_finish`: every preset, every public trace, the H200 profile."""
+    result["learned_vs_earliest_finish"] = {}
+    nodes = {"": Node(), "h200 ": node_from_profile(H200)}
+    for prefix, node in nodes.items():
+        for name in PRESETS:
+            for place in (0.5, 0.8):
+                _tell(f"{prefix}{name} at {place:.0%}")
+                streams = [at_load(preset(name), node, place, seed, effort.tasks // 4) for seed in effort.seeds]
+                _compare(result, f"{prefix}{name} {place:g}", [(s.batch, s.seconds) for s in streams], node, RULES)
+    for path in _traces("*/*.csv.gz", "*/*.swf.gz"):
+        _tell(path.name)
+        batches = [load(path, seed=seed, limit=effort.trace_tasks) for seed in effort.seeds[:5]]
+        _compare(result, path.name, [(one, durations(one, Node())) for one in batches], Node(), RULES)
+    for path in _traces("*/*.json.gz"):
+        if "wfinstances" not in path.parent.name:
+            continue
+        batches = [load(path, seed=seed, options={"divisible": 1}) for seed in effort.seeds[:5]]
+        rules = {name: (name, {}) for name in GRAPH_RULES}
+        _compare(result, path.name, [(one, durations(one, Node())) for one in batches], Node(), rules, makespan=True)
+
+
+def _compare(
+    result: dict[str, Any],
+    key: str,
+    tasks: Sequence[tuple[TaskBatch, Durations]],
+    node: Node,
+    rules: Mapping[str, tuple[str, Mapping[str, Any]]],
+    *,
+    makespan: bool = False,
+) -> None:
+    values: dict[str, list[float]] = {}
+    for seed, (batch, seconds) in enumerate(tasks):
+        for name, (spec, options) in {**rules, "rl_hold": ("rl_hold", {})}.items():
+            columns = run_scheduler(create(spec, options), batch, node, seed=seed, seconds=seconds)
+            kept = columns.latency_s[len(batch) // 10 :]
+            value = np.nanmax(columns.finish_s) - batch.arrival_time[0] if makespan else kept.mean()
+            values.setdefault(name, []).append(float(value))
+    means = {name: np.array(column) for name, column in values.items()}
+    best = min(rules, key=lambda name: float(means[name].mean()))
+    result["learned_vs_best_rule"][key] = {"rule": best, **_ratio(means["rl_hold"], means[best])}
+    result["learned_vs_earliest_finish"][key] = _ratio(means["rl_hold"], means["earliest_finish"])
+
+
+def _batches(result: dict[str, Any], effort: Effort) -> None:
+    node, law = Node(), preset("mixed")
+    result["batch_vs_bound"] = {}
+    _tell("batches")
+    for name in BATCH_RULES:
+        ratios = []
+        for seed in effort.seeds:
+            loaded = at_once(law, node, seed, effort.at_once)
+            columns = run_scheduler(create(name), loaded.batch, node, seed=seed, seconds=loaded.seconds)
+            bound = certificate(loaded.batch, node, loaded.seconds).makespan_s
+            ratios.append(float(np.max(columns.finish_s)) / bound)
+        result["batch_vs_bound"][name] = _summary(np.array(ratios))
+
+
+def _graphs(result: dict[str, Any], effort: Effort) -> None:
+    """Mean gaps to the bound on the workflows; the ratios to that of `earliest_finish`."""
+    makers: dict[str, tuple[str, dict[str, Any]]] = {name: (name, {}) for name in ("earliest_finish", "rank_hold")}
+    makers |= {"rl_hold": ("rl_hold", {}), "heft": ("heft", {}), "heft, splits": ("heft", {"splits": True})}
+    makers |= {"peft": ("peft", {}), "best_of": ("best_of", {})}
+    makers |= {"local_search": ("local_search", {"steps": effort.search_steps})}
+    gaps: dict[str, list[float]] = {name: [] for name in makers}
+    node, slowest = Node(), 0.0
+    for path in _traces("wfinstances*/*.json.gz"):
+        _tell(path.name)
+        batch = load(path, seed=0, options={"divisible": 1})
+        seconds = durations(batch, node)
+        bound = certificate(batch, node, seconds).makespan_s
+        for name, (spec, options) in makers.items():
+            begun = time.perf_counter()
+            strategy: Scheduler = create(spec, options)
+            columns = run_scheduler(strategy, batch, node, seed=0, seconds=seconds)
+            slowest = max(slowest, time.perf_counter() - begun)
+            gaps[name].append(float(np.nanmax(columns.finish_s)) / bound - 1.0)
+    if gaps["earliest_finish"]:
+        means = {name: float(np.mean(one)) for name, one in gaps.items()}
+        result["dag_gaps"], result["slowest_plan_s"] = means, slowest
+        result["dag_gap_mean"] = means["rank_hold"] / means["earliest_finish"]
+        result["dag_gap_plan"] = means["local_search"] / means["earliest_finish"]
+
+
+def _tuning_on_traces(result: dict[str, Any], effort: Effort) -> None:
+    """`hms tune` at several cuts in time: what it recommends beside the best rule, on the tasks after the cut."""
+    result["tune_on_traces"] = {}
+    for path in _traces("azure_llm_2023/*conv*.csv.gz", "pwa_swf/*.swf.gz", "philly_2017/*.csv.gz"):
+        batch, node = load(path, seed=0, limit=effort.trace_tasks), Node()
+        ahead, behind = [], 0
+        for cut in np.linspace(0.3, 0.8, effort.cuts) if effort.cuts > 1 else (0.5,):
+            _tell(f"{path.name}, cut at {cut:.0%}")
+            gain = _after_cut(batch, node, int(cut * len(batch)))
+            ahead.append(gain.mean)
+            behind += gain.low > 0.0
+        result["tune_on_traces"][path.name] = {"median_gain": -float(np.median(ahead)), "behind": int(behind)}
+
+
+def _after_cut(batch: TaskBatch, node: Node, cut: int) -> Any:
+    """The relative difference to the best rule after the cut, in blocks of tasks."""
+    found = tune(batch.take(slice(0, cut)), node)
+    seconds = durations(batch, node)
+    runs = {name: create(*spec) for name, spec in RULES.items()}
+    advice: Scheduler = RlHold().adopt(found.model) if found.is_tuned else RlHold()
+    runs["advice"] = advice if found.recommended in ("tuned", "rl_hold") else create(*RULES[found.recommended])
+    latency = {
+        name: run_scheduler(one, batch, node, seed=0, seconds=seconds).latency_s[cut:] for name, one in runs.items()
+    }
+    best = min(RULES, key=lambda name: float(latency[name].mean()))
+    blocks = np.array_split((latency["advice"] - latency[best]) / latency[best].mean(), 20)
+    return t_interval([float(block.mean()) for block in blocks])
+
+
+def _traces(*patterns: str) -> list[Path]:
+    return sorted(path for pattern in patterns for path in TRACES.glob(pattern))
+
+
+def _ratio(ours: FloatColumn, theirs: FloatColumn) -> dict[str, Any]:
+    return _summary(ours / theirs)
+
+
+def _summary(ratios: FloatColumn) -> dict[str, Any]:
+    interval = t_interval(ratios)
+    return {"mean": interval.mean, "interval": [interval.low, interval.high]}
+
+
+def _tail(columns: Sequence[FloatColumn]) -> dict[str, float]:
+    each = [(one.mean(), np.quantile(one, 0.99), one.max()) for one in columns]
+    return dict(zip(("mean_s", "p99_s", "longest_s"), np.mean(each, axis=0).tolist(), strict=True))
+
+
+def _tell(what: str) -> None:
+    print(f"portfolio: {what}", file=sys.stderr)
+
+
+def render(result: dict[str, Any]) -> str:
+    """The figures as text."""
+    lines = [f"{result['seeds']} seeds, {result['tasks']:,} tasks; rl_hold trained in {result['train_s']:.0f} s"]
+    for key, value in result.items():
+        if isinstance(value, dict):
+            lines += ["", key, *(f"  {name:45} {_words(one)}" for name, one in value.items())]
+        elif key not in ("seeds", "tasks", "train_s"):
+            lines.append(f"{key} {value:.4g}")
+    return "\n".join(lines)
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, dict) and "interval" in value:
+        low, high = value["interval"]
+        return f"{value['mean']:.4f} [{low:.4f}, {high:.4f}] {value.get('rule', '')}".rstrip()
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_words(one)}" for name, one in value.items())
+    return f"{value:.4g}"

@@ -1,0 +1,112 @@
+"""`hms tune`: the strategy that suits one's own tasks and machine, or the advice to keep what one has."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hybrid_ml_scheduler.cli.output.formats import Format
+from hybrid_ml_scheduler.cli.output.model_output import Gpus, Hardware, Output, PlanFile
+
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.studies.tuning import Tuning
+
+__all__ = ["tune"]
+
+
+class Objective(str, Enum):
+    """What can be tuned for."""
+
+    LATENCY = "latency"
+    SLOWDOWN = "slowdown"
+    P99 = "p99"
+
+
+def tune(
+    workload: Annotated[
+        str | None, typer.Option(metavar="PRESET|FILE", help="The stream of tasks: a file of one's own, or a preset.")
+    ] = None,
+    tasks: Annotated[int | None, typer.Option(min=200, help="How many tasks are read or made.")] = None,
+    out: Annotated[Path, typer.Option(help="The tuned strategy's file (.json).")] = Path("tuned.json"),
+    objective: Annotated[Objective, typer.Option(help="What counts.")] = Objective.LATENCY,
+    option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Options of the trace reader.")] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**62, help="Seed of the search, and of the tasks of a preset.")] = 0,
+    gpus: Gpus = None,
+    hardware: Hardware = None,
+    plan: PlanFile = None,
+    format: Output = Format.TABLE,
+) -> None:
+    """Tune `rl_hold` to a stream: search on its first 60 %, judge on the rest, recommend only what is proven there.
+
+    The later part is never searched on. Beside the tuned strategy the plain rules and the shipped `rl_hold` run over
+    the same tasks; the tuned file is written and recommended if a paired 95 % interval says that it is better than
+    the best rule, otherwise the command says what to keep. Ctrl-C loses nothing: the same command goes on.
+    """
+    from hybrid_ml_scheduler.cli.output.model_output import check_writable, show
+    from hybrid_ml_scheduler.cli.output.progress import stages
+    from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
+    from hybrid_ml_scheduler.studies.tuning import tune as tuned
+    from hybrid_ml_scheduler.training.training_files import save_hold
+
+    check_writable("--out", out, (".json",))
+    flags = Flags(
+        workload=workload,
+        tasks=tasks,
+        seed=seed,
+        gpus=gpus,
+        hardware=hardware,
+        plan=plan,
+        options=tuple(option or ()),
+    )
+    wanted = plan_of(flags)
+    state = out.with_name(f"{out.name}.part")
+    with stages() as tell:
+        found = tuned(wanted.tasks(seed), wanted.node, objective=objective.value, seed=seed, state=state, tell=tell)
+    if found.is_tuned:
+        save_hold(found.model, out)
+    state.unlink(missing_ok=True)
+    result = tuning_result(found, wanted.workload.source, out)
+    show(result, tuning_table(result), format)
+
+
+def tuning_result(found: Tuning, workload: str, out: Path) -> dict[str, Any]:
+    """What came of it, for machines."""
+    gain = found.against_best_rule
+    return {
+        "workload": workload,
+        "objective": found.objective,
+        "judged_tasks": found.judged_tasks,
+        "values": dict(found.values),
+        "best_rule": found.best_rule,
+        "difference": gain.mean,
+        "interval": [gain.low, gain.high],
+        "recommended": found.recommended,
+        "model": str(out) if found.is_tuned else None,
+    }
+
+
+def tuning_table(result: dict[str, Any]) -> str:
+    """The values on the later part, best first, and what to do."""
+    from hybrid_ml_scheduler.cli.output.model_output import aligned
+
+    unit = {"latency": "mean latency s", "slowdown": "mean slowdown", "p99": "p99 latency s"}[result["objective"]]
+    best_first = sorted(result["values"].items(), key=lambda item: item[1])
+    rows = [["strategy", unit], *([name, f"{value:.4g}"] for name, value in best_first)]
+    low, high = result["interval"]
+    lines = [
+        f"{result['workload']}: judged on the last {result['judged_tasks']:,} tasks, which nothing was fitted to.",
+        "",
+        aligned(rows),
+        "",
+        f"Against {result['best_rule']}: {result['difference']:+.4g} a task [{low:+.4g}, {high:+.4g}].",
+    ]
+    if result["model"] is not None:
+        lines.append(f'Use it: [schedulers.rl_hold] model = "{result["model"]}" in a plan, and race rl_hold.')
+    elif result["recommended"] == "rl_hold":
+        lines.append("Use rl_hold as it is shipped: nothing that was tuned is better.")
+    else:
+        lines.append(f"Keep what you have, or use {result['recommended']}: nothing learned is shown to be better.")
+    return "\n".join(lines)

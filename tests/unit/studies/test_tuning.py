@@ -1,0 +1,67 @@
+"""Tuning: what is recommended is judged on tasks that were never searched on, and a second start goes on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hybrid_ml_scheduler.cli.main import run
+from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.plans.loads import at_load, at_once
+from hybrid_ml_scheduler.schedulers import create
+from hybrid_ml_scheduler.studies.tuning import tune
+from hybrid_ml_scheduler.workload import preset
+
+NODE = Node()
+
+
+def test_a_tuned_strategy_is_recommended_where_it_is_better_and_is_the_same_after_an_interruption(
+    tmp_path: Path,
+) -> None:
+    batch, state = at_load(preset("heavy"), NODE, 0.8, 3, 3000).batch, tmp_path / "tuned.json.part"
+    calls = []
+
+    def stop_at_the_third(label: str, done: int, total: int) -> None:
+        calls.append(label)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tune(batch, NODE, state=state, tell=stop_at_the_third)
+    kept = len(json.loads(state.read_text())["tried"])
+    assert kept >= 18
+    resumed, whole = tune(batch, NODE, state=state), tune(batch, NODE)
+    assert resumed.model.settings == whole.model.settings
+    assert resumed.values == whole.values
+    assert whole.recommended in ("tuned", "rl_hold")
+    assert whole.against_best_rule.high < 0.0
+
+
+def test_it_says_keep_what_you_have_where_nothing_is_better() -> None:
+    batch = at_load(preset("cpu_friendly"), NODE, 0.2, 3, 600).batch
+    found = tune(batch, NODE)
+    assert not found.is_tuned
+    assert found.against_best_rule.high >= 0.0
+    assert found.recommended == found.best_rule
+
+
+def test_what_is_no_stream_is_refused_in_a_sentence() -> None:
+    with pytest.raises(PlanError, match="all these tasks arrive at once"):
+        tune(at_once(preset("mixed"), NODE, 0, 300).batch, NODE)
+    with pytest.raises(PlanError, match="at least 200 tasks; there are 50"):
+        tune(at_load(preset("mixed"), NODE, 0.5, 0, 50).batch, NODE)
+
+
+def test_the_command_writes_a_file_that_races(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "mine.json"
+    words = ["tune", "--workload", "heavy", "--tasks", "1500", "--gpus", "2", "--out", str(out), "--format", "json"]
+    assert run(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["recommended"] in found["values"]
+    assert out.exists() == (found["recommended"] == "tuned")
+    assert not (tmp_path / "mine.json.part").exists()
+    if out.exists():
+        assert create("rl_hold", {"model": str(out)}).name == "rl_hold"
