@@ -44,9 +44,9 @@ class Tried:
             self.values.update(zip(fresh, found.tolist(), strict=True))
             self._keep()
 
-    def best(self, count: int) -> list[Setting]:
-        """The best settings so far, the first tried among equals."""
-        return sorted(self.values, key=lambda one: self.values[one])[:count]
+    def best(self, among: list[Setting], count: int) -> list[Setting]:
+        """The best of these settings, the first tried among equals."""
+        return sorted(among, key=lambda one: self.values[one])[:count]
 
     def _kept(self) -> dict[Setting, float]:
         """What an interrupted search of the same stream had tried; anything else is not ours and begins afresh."""
@@ -68,19 +68,21 @@ class Tried:
 
 def found_settings(tried: Tried, seed: int, tell: Callable[[str, int, int], None]) -> list[Setting]:
     """The best settings of all rounds; each round changes the best four at random."""
-    for place in range(0, len(SETTINGS), 6):
-        tried.try_all(SETTINGS[place : place + 6])
+    tried.try_all(SETTINGS)
+    known = list(SETTINGS)  # what was tried by now; the file of an interrupted search may hold more
     for number in range(_ROUNDS):
         tell("trying settings", number, _ROUNDS)
-        rng, best = stream(seed, "tune", f"round {number}"), tried.best(_KEPT)
-        tried.try_all(tuple(_changed(best[place % len(best)], rng) for place in range(_CHILDREN)))
+        rng, best = stream(seed, "tune", f"round {number}"), tried.best(known, _KEPT)
+        changed = tuple(_changed(best[place % len(best)], rng) for place in range(_CHILDREN))
+        tried.try_all(changed)
+        known += [one for one in dict.fromkeys(changed) if one not in known]
     tell("trying settings", _ROUNDS, _ROUNDS)
-    return tried.best(_KEPT)
+    return tried.best(known, _KEPT)
 
 
 def _changed(setting: Setting, rng: np.random.Generator) -> Setting:
     """A setting near this one; a limit that is none may become one, and the other way round."""
-    noise = rng.standard_normal(4)
+    noise = rng.standard_normal(4).tolist()
     price = max(0.0, setting.price * math.exp(0.4 * noise[0]) + 0.1 * noise[1])
     low = _limit(setting.low, noise[2], rng, 8.0)
     ratio = min(12.0, max(1.0, setting.ratio * math.exp(0.3 * noise[3])))
