@@ -37,10 +37,19 @@ class Effort:
     seeds: int = 3
     sweep_seeds: int = 25
     help_calls: int = 3
+    options: tuple[str, ...] = ()
 
 
 FULL = Effort()
-QUICK = Effort(tasks=60, seeds=1, sweep_seeds=1, help_calls=1)
+# Rules alone, in one process: no network is loaded for a sample that measures nothing.
+_FEW = ("round_robin", "greedy", "oracle")
+QUICK = Effort(
+    tasks=60,
+    seeds=1,
+    sweep_seeds=1,
+    help_calls=1,
+    options=("--workers", "1", *(word for name in _FEW for word in ("--scheduler", name))),
+)
 
 
 def _seconds(*words: str) -> float:
@@ -53,7 +62,7 @@ def _seconds(*words: str) -> float:
 def run(*, quick: bool) -> dict[str, Any]:
     """Measure once; the first command finds the kernels compiled."""
     effort = QUICK if quick else FULL
-    heavy = ("heavy", "--tasks", str(effort.tasks))
+    heavy = ("heavy", "--tasks", str(effort.tasks), *effort.options)
     load_before = os.getloadavg()[0]
     _seconds("race", "--tasks", "50")
     with tempfile.TemporaryDirectory() as place:

@@ -120,7 +120,7 @@ class LocalServer:
 
 def run_as(account: Account | None, command: Sequence[str], folder: Path, output: int) -> subprocess.Popen[bytes]:
     """Start a program in a clean environment, as the given user where there is one."""
-    environment: Mapping[str, str] = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "PROFILE_LENGTH": str(folder)}
+    environment: Mapping[str, str] = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "HOME": str(folder)}
     return subprocess.Popen(
         command,
         cwd=folder,

@@ -42,7 +42,7 @@ class LiveService:
         self.folder.mkdir(parents=True, exist_ok=True)
         kept = {
             name: os.environ[name]
-            for name in ("PATH", "PROFILE_LENGTH", "LANG", "NUMBA_CACHE_DIR", "PYTHONPATH")
+            for name in ("PATH", "HOME", "LANG", "NUMBA_CACHE_DIR", "PYTHONPATH")
             if name in os.environ
         }
         command = [sys.executable, "-c", _PROGRAM, "serve", "--port", str(self.port)]

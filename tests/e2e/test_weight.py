@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -67,17 +66,17 @@ def watch(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Watch:
 
 def later(update: dict[str, Any], step: int) -> str:
     """A real update as it would be `step` half seconds later."""
-    moved = copy.deepcopy(update)
     moment = datetime.fromisoformat(update["at"].replace("Z", "+00:00")) + timedelta(seconds=0.5 * step)
-    moved |= {
+    processed, first_id = update["tasks_processed"] + 5 * step, update["task"]["id"] + 5 * step
+    moved = {
         "seq": update["seq"] + step,
         "at": moment.isoformat(),
         "simulated_time_s": update["simulated_time_s"] + step,
+        "tasks_processed": processed,
+        "status": {**update["status"], "tasks_processed": processed},
+        "recent_tasks": [{**task, "id": first_id + place} for place, task in enumerate(update["recent_tasks"])],
     }
-    moved["tasks_processed"] = moved["status"]["tasks_processed"] = update["tasks_processed"] + 5 * step
-    for place, task in enumerate(moved["recent_tasks"]):
-        task["id"] = update["task"]["id"] + 5 * step + place
-    return json.dumps(moved)
+    return json.dumps({**update, **moved})
 
 
 def test_the_first_view_loads_little_and_nothing_of_the_other_views(watcher: Tab, race: LiveService) -> None:
