@@ -50,6 +50,7 @@ def test_filters_and_pages_are_part_of_the_address(watcher: Tab, standing: LiveS
     expect(page).to_have_url(re.compile(r"by=greedy&on=cpu$"))
     page.get_by_label("From this task on").fill("10")
     page.get_by_label("Up to this task").fill("40")
+    expect(page).to_have_url(re.compile(r"by=greedy&on=cpu&from=10&to=40$"))
     some = standing.get("/api/history/ledger", scheduler="greedy", device="cpu", first_task=10, last_task=40)
     expect(page.locator("[data-ledger-total]")).to_have_attribute("data-ledger-total", str(some["total"]))
 

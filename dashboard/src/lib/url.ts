@@ -10,8 +10,9 @@ export function useView(): [URLSearchParams, (change: Params, keep?: boolean) =>
   const change = useCallback(
     (wanted: Params, keep = false) =>
       setParams(
-        (before) => {
-          const next = new URLSearchParams(before);
+        () => {
+          // The address itself: what was drawn last may be a change behind, and that change would be lost.
+          const next = new URLSearchParams(window.location.search);
           for (const [key, value] of Object.entries(wanted)) {
             if (value === null || value === "") next.delete(key);
             else next.set(key, String(value));

@@ -1,3 +1,4 @@
+import { useEffect, useRef, useState } from "react";
 import { Pick } from "@/features/widgets/Choice";
 import type { Params } from "@/lib/url";
 import { useFaces, useRacers } from "@/lib/useStrategy";
@@ -18,15 +19,27 @@ interface NumberFilterProps {
   onChange: (text: string) => void;
 }
 
+/** The address follows what is typed, a moment later; meanwhile the field keeps its own text. */
 function NumberFilter({ label, placeholder, value, onChange }: NumberFilterProps) {
+  const [text, setText] = useState(value);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (document.activeElement !== field.current) setText(value);
+  }, [value]);
+  const typed = (raw: string): void => {
+    const digits = raw.replace(/\D/g, "").slice(0, 15);
+    setText(digits);
+    onChange(digits);
+  };
   return (
     <input
+      ref={field}
       className="field w-20 py-0.5 text-xs"
       inputMode="numeric"
       placeholder={placeholder}
       aria-label={label}
-      value={value}
-      onChange={(event) => onChange(event.target.value.replace(/\D/g, "").slice(0, 15))}
+      value={text}
+      onChange={(event) => typed(event.target.value)}
     />
   );
 }
