@@ -29,7 +29,9 @@ def tune(
     workload: Annotated[
         str | None, typer.Option(metavar="PRESET|FILE", help="The stream of tasks: a file of one's own, or a preset.")
     ] = None,
-    tasks: Annotated[int | None, typer.Option(min=200, help="How many tasks are read or made.")] = None,
+    tasks: Annotated[
+        int | None, typer.Option(min=200, max=100_000_000, help="How many tasks are read or made.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="The tuned strategy's file (.json).")] = Path("tuned.json"),
     objective: Annotated[Objective, typer.Option(help="What counts.")] = Objective.LATENCY,
     option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Options of the trace reader.")] = None,
