@@ -17,6 +17,7 @@ _FLAG_OF_KEY = {
     "workload.arrival_rate": "--rate",
     "workload.dependency_probability": "--dependencies",
     "workload.noise_sigma": "--noise",
+    "workload.deadline_slack": "--deadline",
     "truth.kind_spread": "--spread",
     "simulation.num_gpus": "--gpus",
     "simulation.seeds": "--seeds",

@@ -25,7 +25,9 @@ class Summary:
     Energy holds the idle devices' too, where the node says what they draw; rent is that of busy seconds, or of the
     whole node until the last finish, as the node says.
     A slowdown is the latency over the fastest possible execution, which counts as 10 ms at least; NaN where that is not
-    given. `mean_queue_length` is the mean number of tasks that are ready and not finished, those in service included.
+    given. `within_deadline` is the share of the tasks with a deadline that kept it, NaN where none has one; a task that
+    failed has not. `mean_queue_length` is the mean number of tasks that are ready and not finished, those in service
+    included.
     """
 
     tasks: int
@@ -41,6 +43,7 @@ class Summary:
     longest_latency_s: float
     mean_slowdown: float
     longest_slowdown: float
+    within_deadline: float
     mean_wait_s: float
     makespan_s: float
     device_seconds: float
@@ -60,8 +63,10 @@ class Summary:
         return self.makespan_s / bound_s - 1.0
 
 
-def summarize(columns: RunColumns, fastest_s: FloatColumn | None = None) -> Summary:
-    """Compute the metrics of a run; `fastest_s` is each task's fastest possible execution."""
+def summarize(
+    columns: RunColumns, fastest_s: FloatColumn | None = None, deadline_s: FloatColumn | None = None
+) -> Summary:
+    """Compute the metrics of a run; `fastest_s` is a task's fastest possible execution, `deadline_s` its deadline."""
     done = columns.completed
     latency = columns.latency_s[done]
     makespan = float(columns.finish_s[done].max()) if latency.size else 0.0
@@ -90,6 +95,7 @@ def summarize(columns: RunColumns, fastest_s: FloatColumn | None = None) -> Summ
         longest_latency_s=_longest(latency),
         mean_slowdown=_mean(slowdown),
         longest_slowdown=_longest(slowdown),
+        within_deadline=_within(columns, deadline_s),
         mean_wait_s=_mean(columns.wait_s[done]),
         makespan_s=makespan,
         device_seconds=float(busy.sum()),
@@ -106,6 +112,14 @@ def summarize(columns: RunColumns, fastest_s: FloatColumn | None = None) -> Summ
 
 def _mean(values: np.ndarray) -> float:
     return float(values.mean()) if values.size else math.nan
+
+
+def _within(columns: RunColumns, deadline_s: FloatColumn | None) -> float:
+    due = np.zeros(len(columns), dtype=np.bool_) if deadline_s is None else ~np.isnan(deadline_s)
+    if deadline_s is None or not due.any():
+        return math.nan
+    kept = columns.completed[due] & (columns.latency_s[due] <= deadline_s[due])
+    return float(kept.mean())
 
 
 def _longest(values: np.ndarray) -> float:

@@ -117,7 +117,7 @@ def run_trial(
     return Record(
         name=trial.name,
         seed=trial.seed,
-        figures={"learning": entrant.learning, **figures_of(summarize(columns, known.fastest_s))},
+        figures={"learning": entrant.learning, **figures_of(summarize(columns, known.fastest_s, known.batch.deadline))},
         columns={name: np.asarray(getattr(columns, name)) for name in names},
     )
 

@@ -20,6 +20,7 @@ __all__ = [
     "STREAMS",
     "Streams",
     "arrivals",
+    "deadlines",
     "factors",
     "intensities",
     "kind_names",
@@ -30,7 +31,7 @@ __all__ = [
     "streams",
 ]
 
-STREAMS = ("size", "intensity_mode", "intensity", "memory", "arrival", "dependencies", "noise", "kind")
+STREAMS = ("size", "intensity_mode", "intensity", "memory", "arrival", "dependencies", "noise", "kind", "deadline")
 Streams = dict[str, np.random.Generator]
 
 PARETO_SHAPE = 1.5
@@ -133,6 +134,15 @@ def factors(rng: Streams, law: WorkloadParameters, count: int) -> FloatColumn:
     if sigma == 0.0:
         return np.ones(count)
     return rng["noise"].lognormal(-0.5 * sigma * sigma, sigma, count)
+
+
+def deadlines(rng: Streams, law: WorkloadParameters, size: FloatColumn, intensity: FloatColumn) -> FloatColumn | None:
+    """Seconds after its arrival by which each task should be done; none where the law names no slack."""
+    if law.deadline_slack == 0.0:
+        return None
+    ratio = size / 1000.0
+    reference_s = ratio * np.sqrt(ratio) / (intensity + 0.5)
+    return law.deadline_slack * reference_s * (0.5 + rng["deadline"].random(len(size)))
 
 
 def parents(rng: Streams, law: WorkloadParameters, first_index: int, count: int) -> tuple[IntColumn, IntColumn]:

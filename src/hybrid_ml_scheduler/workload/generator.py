@@ -141,10 +141,11 @@ class TaskStream:
         self._drawn += count
         if count:
             self._clock_s = float(arrival[-1])
+        intensity = draws.intensities(rng, law, kind, self._seed)
         return batch_of(
             task_id=ids,
             size=size,
-            compute_intensity=draws.intensities(rng, law, kind, self._seed),
+            compute_intensity=intensity,
             memory_required=draws.memories(rng, law, size),
             arrival_time=arrival,
             parent_offsets=offsets,
@@ -152,4 +153,5 @@ class TaskStream:
             duration_factor=draws.factors(rng, law, count),
             kind=kind,
             kind_names=draws.kind_names(law),
+            deadline=draws.deadlines(rng, law, size, intensity),
         )

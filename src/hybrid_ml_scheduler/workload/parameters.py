@@ -28,6 +28,7 @@ class WorkloadParameters:
     With probability `dependency_probability` a task gets 1 to `max_parents` distinct parents, uniformly
     among the `parent_window` tasks before it. `noise_sigma` is the spread of the hidden duration factor.
     `kinds` sorts of work have Zipf popularity and a mean intensity each; 0 leaves the kind of tasks open.
+    With `deadline_slack` a task is due after 0.5 to 1.5 times so many times its seconds on the reference CPU; 0: never.
     """
 
     size_law: str = "pareto"
@@ -44,6 +45,7 @@ class WorkloadParameters:
     parent_window: int = 50
     noise_sigma: float = 0.0
     kinds: int = 0
+    deadline_slack: float = 0.0
 
     def __post_init__(self) -> None:
         for name, laws in _LAWS.items():
@@ -53,6 +55,7 @@ class WorkloadParameters:
         _check_number("arrival_rate", self.arrival_rate, least=1e-9, most=1e9)
         _check_number("dependency_probability", self.dependency_probability, most=1.0)
         _check_number("noise_sigma", self.noise_sigma, most=5.0)
+        _check_number("deadline_slack", self.deadline_slack, most=1e6)
         for name, (fewest, most) in _COUNTS.items():
             _check_count(name, getattr(self, name), fewest, most)
         if self.max_parents > self.parent_window:
@@ -69,10 +72,12 @@ class WorkloadParameters:
         return replace(self, **values)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the parameters as plain values, ready for a plan or JSON; kinds only where there are some."""
+        """Return the parameters as plain values, ready for a plan or JSON; kinds and deadlines only where there are."""
         values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
         if self.kinds == 0:  # so a plan from before there were kinds keeps its digest
             del values["kinds"]
+        if self.deadline_slack == 0.0:
+            del values["deadline_slack"]
         return values
 
 

@@ -54,6 +54,9 @@ def generate(
         float, typer.Option(metavar="P", help="Probability that a task waits for 1 to 3 earlier ones.")
     ] = 0.0,
     noise: Annotated[float, typer.Option(help="Spread (sigma) of the hidden duration factor; 0 = none.")] = 0.0,
+    deadline: Annotated[
+        float, typer.Option(help="Tasks are due after about so many times their CPU seconds; 0 = never.")
+    ] = 0.0,
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Draw tasks from a preset and write them as CSV."""
@@ -62,6 +65,7 @@ def generate(
     from hybrid_ml_scheduler.workload import preset, write_csv
 
     values: dict[str, Any] = {"num_tasks": tasks, "dependency_probability": dependencies, "noise_sigma": noise}
+    values["deadline_slack"] = deadline
     if rate is not None:
         values["arrival_rate"] = rate
     parameters = preset(workload).with_values(values)
