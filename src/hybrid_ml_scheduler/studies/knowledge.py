@@ -37,9 +37,14 @@ class KnowledgeStudy:
     tasks: int = 20_000
     strategies: tuple[str, ...] = STRATEGIES
     levels: tuple[Level, ...] = LEVELS
+    only: tuple[tuple[str, Level], ...] = ()
     workload: str = "unknown"
     kind_spread: float = 0.5
     node: Node = field(default_factory=Node)
+
+    def entries(self) -> tuple[tuple[str, Level], ...]:
+        """Who races at which level: all at all of them, unless some are named."""
+        return self.only or tuple((name, level) for name in self.strategies for level in self.levels)
 
     def law(self) -> WorkloadParameters:
         """The laws of the tasks."""
@@ -52,7 +57,10 @@ class KnowledgeStudy:
 
 
 class KnowledgeCell(NamedTuple):
-    """One strategy at one level on the tasks of one seed; `coverage` of the 90 % intervals where it learned."""
+    """One strategy at one level on the tasks of one seed; `coverage` of the 90 % intervals where it learned.
+
+    `fastest_s` is the mean of what the tasks would take at best, each alone on free devices: no latency is less.
+    """
 
     load: float
     seed: int
@@ -60,6 +68,7 @@ class KnowledgeCell(NamedTuple):
     level: Level
     mean_latency_s: float
     coverage: float | None
+    fastest_s: float
 
 
 class DriftCell(NamedTuple):
@@ -107,13 +116,13 @@ def _latencies(known: KnownTasks, name: str, level: Level, watched: _Watched | N
 def knowledge_cell(study: KnowledgeStudy, load: float, seed: int) -> list[KnowledgeCell]:
     """All strategies at all levels on the tasks of one seed at one load."""
     known, found = study.known(load, seed), []
-    for name in study.strategies:
-        for level in study.levels:
-            watched = _Watched(known) if level == LEARNED and name == "hybrid_ml" else None
-            latency = _latencies(known, name, level, watched)
-            mean = float(np.nanmean(latency[int(WARM_UP * len(latency)) :]))
-            covered = None if watched is None else watched.coverage(min(SURE_FROM, study.tasks // 2), study.tasks)
-            found.append(KnowledgeCell(load, seed, name, level, mean, covered))
+    counted = slice(int(WARM_UP * study.tasks), None)
+    fastest_s = float(known.fastest_s[counted].mean())
+    for name, level in study.entries():
+        watched = _Watched(known) if level == LEARNED and name == "hybrid_ml" else None
+        mean = float(np.nanmean(_latencies(known, name, level, watched)[counted]))
+        covered = None if watched is None else watched.coverage(min(SURE_FROM, study.tasks // 2), study.tasks)
+        found.append(KnowledgeCell(load, seed, name, level, mean, covered, fastest_s))
     return found
 
 

@@ -57,7 +57,7 @@ def test_after_a_drift_it_is_soon_as_good_as_one_that_is_told() -> None:
         float((run_known(create("hybrid_ml"), tasks, level).finish_s - tasks.batch.arrival_time)[late].mean())
         for level in ("learned", "exact")
     ]
-    assert means[0] <= 1.3 * means[1]
+    assert means[0] <= 1.15 * means[1]
 
 
 def test_it_serves_nodes_of_other_sizes_and_devices() -> None:
