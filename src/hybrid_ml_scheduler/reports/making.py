@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.plans.plan import Plan
-from hybrid_ml_scheduler.reports.plots import COMPARISON_PLOTS, SHIFT_PLOTS, SWEEP_PLOTS, draw, plots_for
+from hybrid_ml_scheduler.reports.plots import (
+    COMPARISON_PLOTS,
+    KNOWLEDGE_PLOTS,
+    SHIFT_PLOTS,
+    SWEEP_PLOTS,
+    draw,
+    plots_for,
+)
 from hybrid_ml_scheduler.studies.comparison import Step, forget_trials, silent, simulate
 from hybrid_ml_scheduler.studies.engines import Engine, Failure, LocalEngine
 from hybrid_ml_scheduler.studies.folder import ResultsFolder
+from hybrid_ml_scheduler.studies.knowledge_study import PriceStudy, simulate_knowledge
 from hybrid_ml_scheduler.studies.race import Entrant
 from hybrid_ml_scheduler.studies.shift_study import ShiftStudy, simulate_shift
 from hybrid_ml_scheduler.studies.sweep import CELLS, Sweep, run_cells
 from hybrid_ml_scheduler.studies.trials import trials_of
 
 __all__ = [
+    "KNOWLEDGE_STEPS",
     "comparison_steps",
     "draw_plots",
     "remake",
     "shift_steps",
     "study_comparison",
+    "study_knowledge",
     "study_shift",
     "study_sweep",
     "sweep_steps",
     "write_report",
 ]
+
+
+KNOWLEDGE_STEPS = len(KNOWLEDGE_PLOTS) + 1  # beside the trials: plots and the report
 
 
 def _drawn(job: tuple[Path, str]) -> dict[str, bytes]:
@@ -127,6 +141,14 @@ def study_sweep(
     if folder.tables():
         remake(folder, engine=local, step=step)
     return failures
+
+
+def study_knowledge(
+    folder: ResultsFolder, study: PriceStudy, *, engine: Engine | None = None, step: Step = silent
+) -> None:
+    """Do what is not done yet, from the levels of knowledge to the PDF."""
+    simulation = partial(simulate_knowledge, folder, study, engine or LocalEngine(), step)
+    carry_out(folder, simulation, engine=engine, step=step)
 
 
 def sweep_steps(sweep: Sweep) -> int:

@@ -31,6 +31,10 @@ def report_pdf(folder: ResultsFolder) -> bytes:
         from hybrid_ml_scheduler.reports.sweep_report import sweep_page
 
         page = sweep_page(folder)
+    elif folder.kind == "knowledge":
+        from hybrid_ml_scheduler.reports.knowledge_report import knowledge_page
+
+        page = knowledge_page(folder)
     else:
         page = _comparison_page(folder)
     target = io.BytesIO()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hybrid_ml_scheduler.reports.plots.drawing import (
     CAPTIONS,
     COMPARISON_PLOTS,
+    KNOWLEDGE_PLOTS,
     SHIFT_PLOTS,
     SWEEP_PLOTS,
     Read,
@@ -12,4 +13,4 @@ from hybrid_ml_scheduler.reports.plots.drawing import (
     plots_for,
 )
 
-__all__ = ["CAPTIONS", "COMPARISON_PLOTS", "SHIFT_PLOTS", "SWEEP_PLOTS", "Read", "draw", "plots_for"]
+__all__ = ["CAPTIONS", "COMPARISON_PLOTS", "KNOWLEDGE_PLOTS", "SHIFT_PLOTS", "SWEEP_PLOTS", "Read", "draw", "plots_for"]

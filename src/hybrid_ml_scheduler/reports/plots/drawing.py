@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["CAPTIONS", "COMPARISON_PLOTS", "SHIFT_PLOTS", "SWEEP_PLOTS", "Read", "draw", "plots_for"]
+__all__ = ["CAPTIONS", "COMPARISON_PLOTS", "KNOWLEDGE_PLOTS", "SHIFT_PLOTS", "SWEEP_PLOTS", "Read", "draw", "plots_for"]
 
 Read = Callable[[str], "pd.DataFrame"]
 
@@ -46,9 +46,14 @@ _SWEEP = {
     "sweep_lines": ("sweep", "sweep_lines", ("sweep", "intervals")),
     "sweep_leaders": ("sweep_leaders", "sweep_leaders", ("sweep", "leaders")),
 }
+_KNOWLEDGE = {
+    "knowledge_levels": ("knowledge", "knowledge_levels", ("levels",)),
+    "knowledge_prices": ("knowledge", "knowledge_prices", ("prices",)),
+}
 _RECOMMEND = {"price_against_promise": ("recommend", "price_against_promise", ("candidates",))}
-_PLOTS = {**_COMPARISON, **_SHIFT, **_SWEEP, **_TRAINING, **_RECOMMEND}
+_PLOTS = {**_COMPARISON, **_SHIFT, **_SWEEP, **_TRAINING, **_RECOMMEND, **_KNOWLEDGE}
 COMPARISON_PLOTS, SHIFT_PLOTS, SWEEP_PLOTS = tuple(_COMPARISON), tuple(_SHIFT), tuple(_SWEEP)
+KNOWLEDGE_PLOTS = tuple(_KNOWLEDGE)
 _BOUND_LINE = (
     "the line is the mean of the proven lower bounds of the seeds; each seed's result lies above its own bound."
 )
@@ -78,6 +83,10 @@ CAPTIONS = {
     "shift_by_seed": "Seed by seed: how many times longer the frozen forest's tasks took than the agent's, and when "
     "the agent had adapted. The diamond is the mean with its 95 % interval, cut off at zero and, on the right, at the "
     "number of tasks.",
+    "knowledge_levels": "Mean latency over the load when told the truth, told the formula alone, and while learning: "
+    "mean over seeds, bands = 95 % intervals.",
+    "knowledge_prices": "The price of not knowing: latency over that of the same strategy told the truth, by seed; "
+    "bands = 95 % intervals.",
     "price_against_promise": "The best policy of every node: its price against the promised metric; the dashed line is "
     "the promise.",
     "sweep_lines": "Each strategy along a swept parameter: mean over seeds, bars or bands = 95 % intervals (cut off at "

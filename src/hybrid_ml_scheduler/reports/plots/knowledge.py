@@ -1,0 +1,68 @@
+"""What not knowing costs: latency at every level of knowledge, and the price of learning, over the load."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hybrid_ml_scheduler.plans.palette import label_of, style_of
+from hybrid_ml_scheduler.reports.plots.axes import named, new_figure, plain_log
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from hybrid_ml_scheduler.reports.plots.drawing import Read
+
+__all__ = ["knowledge_levels", "knowledge_prices"]
+
+_TITLES = {"exact": "told the truth", "nominal": "told the formula", "learned": "learning"}
+
+
+def knowledge_levels(read: Read) -> Figure:
+    """Mean latency over the load, a panel for each level."""
+    levels = read("levels")
+    figure = new_figure(9.2, 3.8)
+    panels = figure.subplots(1, len(_TITLES), sharey=True)
+    for axes, (level, title) in zip(panels, _TITLES.items(), strict=True):
+        _lines(axes, levels[levels["level"] == level])
+        axes.set(title=title, xlabel="load")
+    plain_log(panels[0], "y")
+    panels[0].set_ylabel("mean latency (s)")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
+
+
+def knowledge_prices(read: Read) -> Figure:
+    """Latency at `nominal` and at `learned` over that at `exact`, a panel for each."""
+    prices = read("prices")
+    figure = new_figure(9.2, 3.8)
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, level in zip(panels, ("nominal", "learned"), strict=True):
+        _lines(axes, prices[prices["level"] == level])
+        axes.axhline(1.0, color="#475569", lw=1.0, linestyle="--")
+        named(axes, x="load", y="latency ÷ latency when told", title=_TITLES[level])
+        legend = axes.get_legend()
+        if legend is not None:
+            legend.remove()
+    plain_log(panels[0], "y")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
+
+
+def _lines(axes: Axes, rows: pd.DataFrame) -> None:
+    for name in dict.fromkeys(rows["scheduler"]):
+        own, style = rows[rows["scheduler"] == name], style_of(name)
+        axes.plot(
+            own["load"],
+            own["mean"],
+            color=style.colour,
+            linestyle=style.dash,
+            marker=style.marker,
+            ms=5,
+            label=label_of(name),
+        )
+        if own["low"].notna().all():
+            axes.fill_between(
+                own["load"], own["low"].clip(lower=1e-9), own["high"], color=style.colour, alpha=0.12, linewidth=0
+            )
