@@ -76,7 +76,7 @@ def _checked(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _tell(folder: ResultsFolder, output: Format) -> None:
-    from hybrid_ml_scheduler.cli.output.show import print_json, page
+    from hybrid_ml_scheduler.cli.output.show import page, print_json
     from hybrid_ml_scheduler.reports.knowledge_report import HEAD, knowledge_summary, rows_of, table_rows
 
     if output is Format.JSON:
