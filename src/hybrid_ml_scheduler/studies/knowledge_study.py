@@ -10,7 +10,8 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.core.knowledge import EXACT
-from hybrid_ml_scheduler.plans.facts import computing_facts
+from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.plans.facts import hardware_words, run_facts
 from hybrid_ml_scheduler.plans.intervals import bounded_interval, t_interval
 from hybrid_ml_scheduler.studies.comparison import Step, silent
 from hybrid_ml_scheduler.studies.engines import Engine, Failure
@@ -114,28 +115,27 @@ def _ends(interval: Any, is_log: bool = False) -> dict[str, float]:
 
 def _facts(study: PriceStudy) -> dict[str, Any]:
     plan = study.to_mapping()
-    return {
-        "kind": KIND,
-        "plan": plan,
-        "plan_digest": plan_digest(KIND, plan)[:16],
-        "tasks": study.tasks,
-        "seeds": study.seeds,
-        "schedulers": dict.fromkeys(study.strategies, "none"),
-        "assumptions": [
+    return run_facts(
+        KIND,
+        plan,
+        plan_digest(KIND, plan)[:16],
+        tasks=study.tasks,
+        seeds=study.seeds,
+        schedulers=dict.fromkeys(study.strategies, "none"),
+        assumptions=[
             f"hidden_truth: true seconds are the formula's times a factor of kind and device type, log-normal with "
             f"mean 1 and spread {study.kind_spread:g}, times a noise of each task (preset unknown).",
             "load: tasks a second over what the node could sustain of these very tasks in truth.",
             "warm_up: the first tenth of the tasks is in no mean.",
         ],
-        "hardware": "default physics",
-        **computing_facts(),
-    }
+        hardware=hardware_words(Node()),
+    )
 
 
 def knowledge_rows(levels: pd.DataFrame, prices: pd.DataFrame) -> Iterable[Mapping[str, Any]]:
     """One row for each load and strategy: latency at every level, and what not knowing costs, for tables and JSON."""
     for (load, name), own in levels.groupby(["load", "scheduler"], sort=False):
-        row: dict[str, Any] = {"load": float(load), "scheduler": str(name)}
+        row: dict[str, Any] = {"load": float(str(load)), "scheduler": str(name)}
         for one in own.to_dict("records"):
             row[f"{one['level']}_s"], row[f"{one['level']}_s_ci"] = one["mean"], [one["low"], one["high"]]
         for one in prices[(prices["load"] == load) & (prices["scheduler"] == name)].to_dict("records"):

@@ -120,6 +120,15 @@ function ShiftButtons() {
             {spoken(preset.name).replace("PU friendly", "PU-friendly")}
           </button>
         ))}
+        <button
+          type="button"
+          className="press shrink-0 px-2"
+          title="Half of the kinds of work take twice as long on the GPUs from now on, or half as long. Nobody is told."
+          disabled={now === undefined || !racing || !steerable}
+          onClick={() => void change({ drift: { share: 0.5, factor: 2, device: "gpu" } })}
+        >
+          Drift
+        </button>
       </div>
     </fieldset>
   );
