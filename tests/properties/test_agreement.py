@@ -25,7 +25,7 @@ def test_all_three_forms_agree_bit_for_bit(name: str, batch: TaskBatch, node: No
     assert stepping_rows(batch, node, name, seed) == expected
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("name", ["round_robin", "random", "greedy", "oracle", "frugal_finish"])
 @given(data=st.data(), node=nodes(slots=True), seed=seeds)
 def test_all_three_forms_agree_on_gangs_and_slots_bit_for_bit(
     name: str, data: st.DataObject, node: Node, seed: int

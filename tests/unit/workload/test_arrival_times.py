@@ -21,7 +21,7 @@ FILES = (DATA / "own.csv", DATA / "philly.csv", DATA / "jobs.swf", DATA / "openb
 def test_a_target_load_follows_the_node(path: Path, gpus: int) -> None:
     node = Node(gpus=(Gpu(speed=2.0),) * gpus)
     batch = load(path, options={"target_load": 0.5}, node=node)
-    busy_s = durations(batch, node).on_gpu(0).sum()
+    busy_s = (durations(batch, node).on_gpu(0) * batch.gpus_required).sum()
     assert busy_s / (gpus * batch.arrival_time[-1]) == pytest.approx(0.5, rel=1e-9)
     assert f"keep {gpus} GPUs busy 50%" in batch.assumptions[-1]
 
@@ -82,8 +82,10 @@ def test_a_file_without_any_measured_time_says_nothing_of_times(tmp_path: Path) 
 
 @pytest.mark.parametrize("path", [DATA / "own.csv", DATA / "philly.csv"], ids=lambda path: path.name)
 def test_parts_of_a_file_lie_apart_in_time_and_make_it_whole(path: Path) -> None:
-    earlier, later = (load(path, part=Part(begin=a, end=b)) for a, b in ((0.0, 0.5), (0.5, 1.0)))
-    assert sorted([*earlier.task_id.tolist(), *later.task_id.tolist()]) == sorted(load(path).task_id.tolist())
+    node = Node.uniform(8)
+    earlier, later = (load(path, part=Part(begin=a, end=b), node=node) for a, b in ((0.0, 0.5), (0.5, 1.0)))
+    whole = load(path, node=node)
+    assert sorted([*earlier.task_id.tolist(), *later.task_id.tolist()]) == sorted(whole.task_id.tolist())
     assert later.arrival_time[0] == 0.0
     assert any(note.startswith("part: 2 of 4 tasks, those from 50% to 100%") for note in later.assumptions)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.workload import TaskStream, WorkloadParameters, generate, load, write_csv
 
 from .comparing import COLUMNS, DATA, fingerprint
@@ -66,7 +67,7 @@ def test_a_number_of_kinds_that_is_none_is_refused(wrong: object) -> None:
 
 
 def _kinds_of(name: str) -> set[str]:
-    batch = load(DATA / name)
+    batch = load(DATA / name, node=Node.uniform(8))
     return {batch.kind_names[code] for code in batch.kind.tolist()}
 
 

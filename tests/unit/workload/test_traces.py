@@ -77,19 +77,24 @@ def test_a_packed_file_of_any_name_is_recognised_by_its_content(dialect: str, pa
     assert fingerprint(load(packed)) == fingerprint(load(path)) == fingerprint(load(path, dialect=dialect))
 
 
-def test_a_philly_job_is_its_measured_gpu_seconds_in_order_of_submission() -> None:
-    batch = load(SAMPLES["philly"], options={"arrival_scale": 1})
-    assert batch.gpu_time.tolist() == [5902.0, 100.0, 66.0, 6884.0]
+def test_a_philly_job_is_its_measured_run_time_on_all_its_gpus_in_order_of_submission() -> None:
+    batch = load(SAMPLES["philly"], options={"arrival_scale": 1}, node=Node.uniform(8))
+    assert batch.gpu_time.tolist() == [2951.0, 100.0, 66.0, 860.5]
+    assert batch.gpus_required.tolist() == [2, 1, 1, 8]
+    assert not batch.divisible.any()
     assert batch.arrival_time.tolist() == [0.0, 0.0, 3715.0, 237599.0]
     assert batch.task_id.tolist() == [0, 1, 2, 3]
-    assert {"gpu_seconds", "guessed_intensity", "guessed_memory", "guessed_cpu_time"} <= named(batch)
+    assert {"gang_seconds", "guessed_intensity", "guessed_memory", "guessed_cpu_time"} <= named(batch)
 
 
 def test_the_target_load_fixes_the_share_of_time_the_gpus_would_be_busy() -> None:
     batch = load(SAMPLES["philly"], options={"target_load": 0.5, "gpus": 2})
-    assert batch.gpu_time.sum() / (2 * batch.arrival_time[-1]) == pytest.approx(0.5, rel=1e-12)
+    held_s = (batch.gpu_time * batch.gpus_required).sum()
+    assert held_s / (2 * batch.arrival_time[-1]) == pytest.approx(0.5, rel=1e-12)
     default = load(SAMPLES["philly"])
-    assert default.gpu_time.sum() / (4 * default.arrival_time[-1]) == pytest.approx(0.7, rel=1e-12)
+    held_s = (default.gpu_time * default.gpus_required).sum()
+    assert held_s / (4 * default.arrival_time[-1]) == pytest.approx(0.7, rel=1e-12)
+    assert any("1 of 4 tasks need more than the node's 4 GPUs at once (up to 8)" in one for one in default.assumptions)
     assert any("target_load 0.7" in sentence for sentence in default.assumptions)
 
 
@@ -133,14 +138,18 @@ def test_an_llm_request_is_two_rates_and_keeps_its_arrival() -> None:
     assert np.allclose(faster.gpu_time * 2, batch.gpu_time)
 
 
-def test_a_pod_is_its_lifetime_times_its_share_of_gpus() -> None:
-    batch = load(SAMPLES["openb"], options={"arrival_scale": 1})
+def test_a_pod_is_its_lifetime_times_its_share_of_a_gpu_or_on_all_its_gpus() -> None:
+    batch = load(SAMPLES["openb"], options={"arrival_scale": 1}, node=Node.uniform(8))
     assert batch.arrival_time.tolist() == [0.0, 50.0, 150.0, 300.0]
-    assert batch.gpu_time[[0, 1, 3]].tolist() == [1000.0, pytest.approx(92.0), 400.0]
+    assert batch.gpu_time[[0, 1, 3]].tolist() == [1000.0, pytest.approx(92.0), 50.0]
+    assert batch.gpus_required.tolist() == [1, 1, 1, 8]
+    assert any(
+        "1 of 4 pods asked for a type of GPU (A10, V100M32), which is ignored" in one for one in batch.assumptions
+    )
     assert batch.cpu_time[2] == 40.0
     assert batch.memory_required[0] == pytest.approx(16384 * 1.048576 * 0.1)
     assert "1 pods that never ran and 0 pods created before second 0 are left out of 5" in batch.assumptions[0]
-    later = load(SAMPLES["openb"], options={"start_s": 200})
+    later = load(SAMPLES["openb"], options={"start_s": 200}, node=Node.uniform(8))
     assert len(later) == 2
 
 
@@ -154,7 +163,7 @@ def test_the_spread_of_the_guessed_speed_up_can_be_turned_off() -> None:
 def test_the_physics_of_the_node_act_on_every_time_that_is_not_measured(path: Path) -> None:
     batch = load(path, limit=200 if "json" not in path.name else None)
     usual, law = durations(batch, Node()), durations(batch, Node(max_speedup=16.0))
-    bus = durations(batch, Node(gpus=(Gpu(bandwidth_mb_s=1.0),)))
+    bus = durations(batch, Node(gpus=(Gpu(bandwidth_mb_s=1.0),) * 4))
     missing_cpu, missing_gpu = np.isnan(batch.cpu_time), np.isnan(batch.gpu_time)
     gains = batch.compute_intensity > 0.0
     assert (law.on_gpu(0)[missing_gpu & gains] < usual.on_gpu(0)[missing_gpu & gains]).all()

@@ -136,7 +136,7 @@ def _explain(console: Console, result: Mapping[str, Any]) -> None:
         f"(proved by {result['lower_bound']['argument']}).",
         style="dim",
     )
-    for sentence in [*_charged(result), *_memory(result)]:
+    for sentence in [*_charged(result), *_memory(result), *_rounded(result)]:
         console.print(sentence, style="dim", highlight=False)
     for verdict in _verdicts(result):
         console.print(verdict, highlight=False)
@@ -170,6 +170,17 @@ def _memory(result: Mapping[str, Any]) -> list[str]:
         else f"memory: {counted(round(count), 'task')} of {name} did not fit the GPU they were given and {fate}."
         for name, count in counts.items()
         if count
+    ]
+
+
+def _rounded(result: Mapping[str, Any]) -> list[str]:
+    """Whose shares of tasks that must not be cut went to the nearer whole device."""
+    counts = {name: metrics.get("rounded_count") or 0 for name, metrics in result["schedulers"].items()}
+    return [
+        f"whole: {name} wanted to cut {counted(round(count), 'task')} that must not be cut; "
+        f"{'it' if round(count) == 1 else 'each'} ran on the nearer whole device."
+        for name, count in counts.items()
+        if round(count)
     ]
 
 

@@ -30,7 +30,7 @@ MB_PER_MIB = 1.048576
 
 
 def read(table: Table, options: TraceOptions) -> Records:
-    """A pod is one task: its lifetime times its share of GPUs, or its lifetime on the CPU."""
+    """A pod is one task: its lifetime on the GPUs it held, times its share of one GPU, or its lifetime on the CPU."""
     table.unique("name", table.columns["name"])
     created = table.numbers("creation_time", least=0.0)
     lifetime = _lifetimes(table)
@@ -47,15 +47,16 @@ def read(table: Table, options: TraceOptions) -> Records:
         task_id=np.arange(count),
         arrival_s=created[kept],
         cpu_s=np.where(on_gpu, np.nan, lifetime[kept]),
-        gpu_s=np.where(on_gpu, lifetime[kept] * share[kept], np.nan),
+        gpu_s=np.where(on_gpu, lifetime[kept] * np.minimum(share[kept], 1.0), np.nan),
         intensity=unknown(count),
         memory_mb=memory[kept],
         mode=np.where(on_gpu, PARALLEL, SERIAL),
         parent_offsets=np.zeros(count + 1, dtype=np.int64),
         parent_ids=np.zeros(0, dtype=np.int64),
-        notes=_notes(np.isnan(lifetime), created < start, start, options),
+        notes=(*_notes(np.isnan(lifetime), created < start, start, options), *_asked_types(table, kept.tolist())),
         kind=_kinds(table, share, kept.tolist()),
         target_load=0.7,
+        gpus_required=np.maximum(share[kept], 1.0).astype(np.int64),
     )
 
 
@@ -82,6 +83,19 @@ def _kinds(table: Table, share: FloatColumn, rows: list[int]) -> tuple[str, ...]
     return tuple(f"{one}, {services[row].strip()}".rstrip(", ") for one, row in zip(asked, rows, strict=True))
 
 
+def _asked_types(table: Table, rows: list[int]) -> tuple[Assumption, ...]:
+    """Whose wish for a type of GPU is not honoured."""
+    asked = [table.columns["gpu_spec"][row].strip() for row in rows]
+    types = sorted({one for wish in asked for one in wish.split("|") if one})
+    if not types:
+        return ()
+    text = (
+        f"{sum(map(bool, asked)):,} of {len(rows):,} pods asked for a type of GPU ({', '.join(types)}), which is "
+        "ignored: any GPU of the node serves them, in the time they took."
+    )
+    return (Assumption(name="asked_gpu_type", text=text),)
+
+
 def _start(created: FloatColumn, options: TraceOptions) -> float:
     """Where reading starts: as asked, else at the dense part of the public file if the trace reaches it."""
     if options.start_s is not None:
@@ -95,8 +109,8 @@ def _notes(never: np.ndarray, early: np.ndarray, start: float, options: TraceOpt
         f"{start:g} are left out of {len(never):,}."
     )
     lifetime = (
-        "the GPU time of a pod is its lifetime times the share of GPUs it held, its CPU time is its lifetime if it "
-        "held none (services and failed pods included)."
+        "the GPU time of a pod is its lifetime times its share of a GPU, or its lifetime on all its GPUs at once; its "
+        "CPU time is its lifetime if it held none (services and failed pods included)."
     )
     memory = f"memory is {options.memory_fraction:g} of the host memory requested; GPU memory is not in the trace."
     return (

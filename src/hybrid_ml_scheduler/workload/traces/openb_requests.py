@@ -30,7 +30,7 @@ def read(table: Table, options: TraceOptions) -> Records:
         task_id=np.arange(count),
         arrival_s=arrival,
         cpu_s=np.where(on_gpu, np.nan, lifetime),
-        gpu_s=np.where(on_gpu, lifetime * share, np.nan),
+        gpu_s=np.where(on_gpu, lifetime * np.minimum(share, 1.0), np.nan),
         intensity=unknown(count),
         memory_mb=memory,
         mode=np.where(on_gpu, PARALLEL, SERIAL),
@@ -39,6 +39,7 @@ def read(table: Table, options: TraceOptions) -> Records:
         notes=_notes(options),
         kind=tuple(f"{table.columns['num_gpu'][row].strip()} GPUs" for row in range(count)),
         target_load=0.7,
+        gpus_required=np.maximum(share, 1.0).astype(np.int64),
     )
 
 

@@ -15,7 +15,7 @@ _TOLERANCE = 1e-6
 
 
 def read(table: Table, options: TraceOptions) -> Records:
-    """A job is one GPU task whose measured time is its GPU-seconds."""
+    """A job is one task that holds its GPUs at once for its measured run time."""
     del options
     arrival = table.seconds("timestamp")
     duration = table.numbers("duration", least=0.0)
@@ -31,7 +31,7 @@ def read(table: Table, options: TraceOptions) -> Records:
         task_id=ids,
         arrival_s=arrival,
         cpu_s=unknown(count),
-        gpu_s=gpu_s,
+        gpu_s=duration,
         intensity=unknown(count),
         memory_mb=unknown(count),
         mode=np.full(count, PARALLEL),
@@ -40,12 +40,13 @@ def read(table: Table, options: TraceOptions) -> Records:
         notes=(_note(gpus),),
         kind=tuple(name.strip() for name in table.columns["cluster"]),
         target_load=0.7,
+        gpus_required=gpus,
     )
 
 
 def _note(gpus: np.ndarray) -> Assumption:
     text = (
-        "the GPU time of a job is measured: its run time summed over attempts, times its number of GPUs, "
-        f"as one task for one GPU ({np.mean(gpus > 1):.1%} of the jobs had more than one)."
+        "the GPU time of a job is measured: its run time summed over attempts, on all its GPUs at once "
+        f"({np.mean(gpus > 1):.1%} of the jobs need more than one)."
     )
-    return Assumption(name="gpu_seconds", text=text)
+    return Assumption(name="gang_seconds", text=text)
