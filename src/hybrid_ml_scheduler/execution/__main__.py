@@ -53,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--load", type=float, action="append", help="1 = all tasks at once (default)")
     parser.add_argument("--repeats", type=int, default=2, help="real runs of each case")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--patience", type=float, default=float("inf"), help="run: stop after so many first makespans")
     return parser
 
 
@@ -84,6 +85,7 @@ def _run(given: argparse.Namespace, calibration: Calibration) -> None:
         seconds=given.seconds,
         repeats=given.repeats,
         seed=given.seed,
+        patience=given.patience,
         say=_say,
     )
     found.write(given.out)

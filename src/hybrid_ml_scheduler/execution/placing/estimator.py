@@ -11,7 +11,7 @@ from hybrid_ml_scheduler.execution.devices import CPU, Place
 from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
 from hybrid_ml_scheduler.execution.placing.trials import Trial
 from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TaskSeconds
-from hybrid_ml_scheduler.physics.node import Gpu, MemoryRule, Node
+from hybrid_ml_scheduler.physics.node import Cpu, Gpu, MemoryRule, Node
 
 __all__ = ["MeasuredEstimator"]
 
@@ -28,7 +28,7 @@ class MeasuredEstimator(PhysicsEstimator):
 
     def __init__(self, places: Sequence[Place], durations: LearnedDurations) -> None:
         gpus = tuple(Gpu(memory_mb=place.memory_mb) for place in places[1:]) or (Gpu(),)
-        super().__init__(Node(gpus=gpus, memory_rule=MemoryRule.CPU))
+        super().__init__(Node(cpu=Cpu(slots=places[0].workers), gpus=gpus, memory_rule=MemoryRule.CPU))
         names = [place.device for place in places[1:]] or [""]
         self._devices = list(dict.fromkeys(names))
         self.gpu_kind = np.array([self._devices.index(name) for name in names], dtype=np.int64)

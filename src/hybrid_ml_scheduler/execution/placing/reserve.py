@@ -1,8 +1,9 @@
 """Tasks that are not decided yet: while every device has enough to do, deciding can wait until more is known.
 
 A task is decided at once while some device that can run it has room. Otherwise it stays here, and when a device has
-room, of each kind's first task the one is taken that gains most by this device, and the strategy is asked about it:
-once, as about any task. The backlogs it is shown hold what waits here for other devices too.
+room, of the first tasks of each kind and order of size the one is taken that gains most by this device, and the
+strategy is asked about it: once, as about any task. The backlogs it is shown hold what waits here for other devices
+too.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ _ASKED_AT_ONCE = 32
 
 
 class Reserve:
-    """Undecided tasks by kind, in order of submission; its owner holds the lock."""
+    """Undecided tasks by kind and order of size, as they were submitted; its owner holds the lock."""
 
     def __init__(self, placer: Placer) -> None:
         self._placer = placer
-        self._kinds: dict[str, deque[Work]] = {}
+        self._kinds: dict[tuple[str, int], deque[Work]] = {}
         self._count = 0
 
     def __len__(self) -> int:
@@ -42,7 +43,8 @@ class Reserve:
         able = self._placer.places_of(work)
         if len(able) < 2 or work.affinity is not None or any(_has_room(self._placer.loads[one]) for one in able):
             return self._placer.place(work, now_s, self._waiting_s())
-        self._kinds.setdefault(work.kind, deque()).append(work)
+        # What gains on a device often depends on the size more than on the kind.
+        self._kinds.setdefault((work.kind, math.frexp(work.size)[1]), deque()).append(work)
         self._count += 1
         return None
 
@@ -73,7 +75,7 @@ class Reserve:
 
     def _most_gain(self, place: int) -> Work | None:
         """Of the first task of each kind the one that is faster here by most, compared with its best other device."""
-        best: tuple[float, str] | None = None
+        best: tuple[float, tuple[str, int]] | None = None
         for kind, queue in self._kinds.items():
             believed = self._placer.believed_s(queue[0], hopeful=True)
             if place in believed:

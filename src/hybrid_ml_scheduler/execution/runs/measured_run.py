@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from concurrent.futures import wait
 
 import numpy as np
 
 from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.execution.devices import Device
 from hybrid_ml_scheduler.execution.executor import HybridExecutor
+from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.runs.kinds import KINDS, Sizes, warm_up
 from hybrid_ml_scheduler.execution.runs.run_result import RunResult
@@ -41,10 +43,8 @@ def ready_executor(
     return executor
 
 
-def measured(
-    executor: HybridExecutor, tasks: RealStream, progress: Callable[[int, int], Any] | None = None
-) -> RunResult:
-    """Submit every task at its moment and wait for the last one."""
+def measured(executor: HybridExecutor, tasks: RealStream, limit_s: float = math.inf) -> RunResult:
+    """Submit every task at its moment and wait for the last one; what has not begun after `limit_s` never runs."""
     functions = [KINDS[name] for name in tasks.names()]
     sizes = [int(size) for size in tasks.size.tolist()]
     before = executor.next_task_id
@@ -53,12 +53,17 @@ def measured(
     for function, size, arrival in zip(functions, sizes, tasks.arrival_s.tolist(), strict=True):
         _wait_until(executor, base_s + arrival)
         futures.append(executor.submit(function, size))
-        if progress is not None and len(futures) % 64 == 0:
-            progress(len(futures), len(tasks))
-    for future in futures:
-        future.exception()
+    _wait_for_all(executor, futures, base_s + limit_s)
     mine = {record.task_id - before: record for record in executor.records() if record.task_id >= before}
     return _result(executor, tasks, base_s, mine)
+
+
+def _wait_for_all(executor: HybridExecutor, futures: list[HybridFuture], until_s: float) -> None:
+    left_s = until_s - executor.now_s()
+    _, late = wait(futures, None if math.isinf(left_s) else max(left_s, 0.0))
+    for future in late:
+        future.cancel()
+    wait(futures)
 
 
 def _wait_until(executor: HybridExecutor, moment_s: float) -> None:

@@ -172,6 +172,8 @@ def _calibration(state: _Measuring, crowds: dict[str, list[TaskRecord]], delay_s
         known += math.log(within[record.kind].value) if device == CPU and record.kind in within else 0.0
         rest = _excess(state, record) - known
         residuals[device][record.kind].append(rest)
+        # Large tasks meet the limits of the memory and small ones do not: each size has what it has.
+        residuals[device][f"{record.kind}:{int(record.size)}"].append(rest)
         blocks[int(record.finished_s / _BLOCK_S)].append(rest)
     means = [statistics.fmean(block) for block in blocks.values() if len(block) >= 10]
     levels = np.linspace(0.5 / _QUANTILES, 1.0 - 0.5 / _QUANTILES, _QUANTILES)

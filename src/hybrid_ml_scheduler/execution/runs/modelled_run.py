@@ -146,10 +146,11 @@ class _Clock:
         device = self._node[work.place].device
         alone = self._calibration.seconds(device, work.kind, work.size)
         assert alone is not None
-        return alone * self._drift * math.exp(self._residual(device, work.kind))
+        return alone * self._drift * math.exp(self._residual(device, work.kind, work.size))
 
-    def _residual(self, device: str, kind: str) -> float:
-        row = self._calibration.residuals.get(device, {}).get(kind, (0.0,))
+    def _residual(self, device: str, kind: str, size: float) -> float:
+        found = self._calibration.residuals.get(device, {})
+        row = found.get(f"{kind}:{int(size)}") or found.get(kind, (0.0,))
         if self._rng is None:
             return math.log(sum(math.exp(value) for value in row) / len(row))
         return row[int(self._rng.integers(len(row)))]

@@ -92,6 +92,7 @@ class RealRun:
             spans = [run["makespan_s"] for run in runs]
             row: dict[str, Any] = {"strategy": name, "runs": len(runs)}
             row["makespan_s"] = statistics.fmean(spans) if runs else "-"
+            row["never ran"] = sum(run.unfinished for run in self.measured.get(name, []))
             row["±"] = half_width(spans) if len(spans) > 1 else "-"
             row["mean_latency_s"] = statistics.fmean(run["mean_latency_s"] for run in runs) if runs else "-"
             row["p95_latency_s"] = statistics.fmean(run["p95_latency_s"] for run in runs) if runs else "-"
@@ -156,9 +157,13 @@ def real_run(
     seconds: float = 20.0,
     repeats: int = 1,
     seed: int = 1,
+    patience: float = math.inf,
     say: Say,
 ) -> RealRun:
-    """Run one stream with every strategy by turns, each starting ignorant; the model knows the calibration."""
+    """Run one stream with every strategy by turns, each starting ignorant; the model knows the calibration.
+
+    A strategy that has not ended after `patience` times the first one's makespan is stopped: it took longer than that.
+    """
     tasks = stream_of_length(calibration, seconds, load, seed)
     measured: dict[str, list[RunResult]] = {name: [] for name in strategies}
     meters, energy = Meters(), {name: list[float | None]() for name in strategies}
@@ -168,7 +173,9 @@ def real_run(
             for turn, name in enumerate(strategies):
                 say(f"{name}, run {repeat + 1}", repeat * len(strategies) + turn, total)
                 meters.start()
-                measured[name].append(bench.run(name, tasks, knows=False))
+                first = measured[strategies[0]]
+                limit_s = patience * first[-1].makespan_s if turn else math.inf
+                measured[name].append(bench.run(name, tasks, knows=False, limit_s=limit_s))
                 energy[name].append(meters.joules())
     others = [name for name in ("earliest_device", "cpu_only", "gpu_only", "round_robin") if name not in strategies]
     model = {

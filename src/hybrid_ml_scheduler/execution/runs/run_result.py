@@ -30,6 +30,11 @@ class RunResult:
         return float(np.nanmax(self.finish_s) - self.arrival_s[0])
 
     @property
+    def unfinished(self) -> int:
+        """Tasks that failed, or never ran because the run was stopped."""
+        return int(np.isnan(self.finish_s).sum())
+
+    @property
     def latency_s(self) -> FloatColumn:
         """From planned arrival to finish, task by task."""
         latency: FloatColumn = self.finish_s - self.arrival_s
@@ -45,6 +50,6 @@ class RunResult:
             "p95_latency_s": float(np.percentile(latency, 95)),
             "device_seconds": float(np.nansum(busy)),
             "tasks": float(len(self.finish_s)),
-            "failed": float(np.isnan(self.finish_s).sum()),
+            "failed": float(self.unfinished),
             **{f"share_{name}": float((self.place == place).mean()) for place, name in enumerate(self.place_names)},
         }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,16 +44,14 @@ class Bench:
     def __exit__(self, *error: Any) -> None:
         self._executor.shutdown()
 
-    def run(
-        self, name: str, tasks: RealStream, *, knows: bool = True, progress: Callable[[int, int], Any] | None = None
-    ) -> RunResult:
+    def run(self, name: str, tasks: RealStream, *, knows: bool = True, limit_s: float = math.inf) -> RunResult:
         """Run a stream with a strategy that starts with the calibration's knowledge, or ignorant."""
         self._switch.use(made(name, tasks, self._calibration))
         self._executor.durations.forget()
         if knows:
             self._executor.durations.learn(self._calibration.observations())
         time.sleep(0.2)
-        return measured(self._executor, tasks, progress)
+        return measured(self._executor, tasks, limit_s)
 
 
 def made(name: str, tasks: RealStream, calibration: Calibration) -> Scheduler:

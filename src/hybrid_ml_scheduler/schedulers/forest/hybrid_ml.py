@@ -64,11 +64,14 @@ class HybridMl:
         self.online, self._guard = online, guard
         self.learning = "online" if online else "frozen"
         self._points = as_column(split_grid(step))
+        self._slots = 1.0
         self._start(seed=0, num_gpus=1, interval=50)
 
     def prepare(self, context: RaceContext) -> None:
         """Start afresh: no forest, nothing rehearsed."""
         self._start(context.seed, context.num_gpus, context.retrain_interval)
+        node = getattr(context.estimator, "node", None)
+        self._slots = 1.0 if node is None else float(node.cpu.slots)
 
     def _start(self, seed: int, num_gpus: int, interval: int) -> None:
         self._seed = seed
@@ -156,7 +159,7 @@ class HybridMl:
                 grid = self._points if expected.divisible else _WHOLE
                 rehearse(
                     expected.now_s, expected.corrected, ratios, grid, _WHOLE, expected.unit_s, expected.future,
-                    VALUE_WEIGHTS, self._rehearsal,
+                    VALUE_WEIGHTS, self._rehearsal, self._slots,
                 )  # fmt: skip
 
     def training_due(self) -> bool:

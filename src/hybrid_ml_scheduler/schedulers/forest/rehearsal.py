@@ -117,8 +117,12 @@ def rehearse(
     future: float,
     weights: FloatColumn,
     state: FloatColumn,
+    slots: float,
 ) -> None:
-    """Let every way place a task that came at `now`; `ratios` (CPU first) are its real over its believed seconds."""
+    """Let every way place a task that came at `now`; `ratios` (CPU first) are its real over its believed seconds.
+
+    A CPU of several slots is free again after the slot's share of a part, which itself takes its full time.
+    """
     gpu_kind, serial = terms[3], terms[7]
     gpus = gpu_kind.shape[0]
     backlog, keep = np.empty(gpus), 1.0 - 1.0 / MEMORY
@@ -134,20 +138,24 @@ def rehearse(
         gpu = max(gpu, 0)
         _, cpu_part, gpu_part, _ = split_on(gpu, share, terms)
         slower = ratios[1 + gpu_kind[gpu]]
-        place_parts(now, gpu, cpu_part, gpu_part, 1.0, 1.0, serial, believed)
-        placed = place_parts(now, gpu, cpu_part, gpu_part, ratios[0], slower, serial, free)
-        row[_SCORE] = keep * row[_SCORE] + (placed[2] - now)
+        shared = cpu_part / slots
+        place_parts(now, gpu, shared, gpu_part, 1.0, 1.0, serial, believed)
+        placed = place_parts(now, gpu, shared, gpu_part, ratios[0], slower, serial, free)
+        row[_SCORE] = keep * row[_SCORE] + (placed[2] - now) + (cpu_part - shared) * ratios[0]
     state[0, REHEARSED] += 1.0
-    _elect(state)
+    _elect(state, len(WAYS) if slots == 1.0 else _VALUE)
 
 
 @compiled(nogil=True)
-def _elect(state: FloatColumn) -> None:
-    """Let the way with the least latency lead from the next task on, if its lead is clear."""
+def _elect(state: FloatColumn, ways: int) -> None:
+    """Let the way with the least latency lead from the next task on, if its lead is clear.
+
+    Only the first `ways` stand for election: the value of the queues was learned where a CPU serves one part at a time.
+    """
     if state[0, REHEARSED] < LEAST_SEEN:
         return
     leader = best = int(state[0, LEADER])
-    for way in range(len(WAYS)):
+    for way in range(ways):
         if state[1 + way, _SCORE] < state[1 + best, _SCORE]:
             best = way
     if state[1 + best, _SCORE] < LEAD * state[1 + leader, _SCORE]:
