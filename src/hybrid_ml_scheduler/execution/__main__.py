@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration, read_calibration, write_calibration
 from hybrid_ml_scheduler.execution.runs.kinds import kinds_named, sizes_named
 from hybrid_ml_scheduler.execution.runs.measuring import calibrated
-from hybrid_ml_scheduler.execution.runs.real_runs import real_run
+from hybrid_ml_scheduler.execution.runs.real_runs import RealPlan, real_run
 from hybrid_ml_scheduler.execution.runs.report import markdown, write_comparisons, write_json
 from hybrid_ml_scheduler.execution.runs.study import Bench
 from hybrid_ml_scheduler.execution.runs.validated import validated_range
@@ -81,11 +81,13 @@ def _run(given: argparse.Namespace, calibration: Calibration) -> None:
         calibration,
         given.strategy or DEFAULT_POLICIES,
         devices=given.device,
-        load=(given.load or [1.0])[0],
-        seconds=given.seconds,
-        repeats=given.repeats,
-        seed=given.seed,
-        patience=given.patience,
+        plan=RealPlan(
+            load=(given.load or [1.0])[0],
+            seconds=given.seconds,
+            repeats=given.repeats,
+            seed=given.seed,
+            patience=given.patience,
+        ),
         say=_say,
     )
     found.write(given.out)

@@ -93,7 +93,7 @@ def run(
         _run_program(script, out, output)
         return
     from hybrid_ml_scheduler.cli.output.progress import steps
-    from hybrid_ml_scheduler.execution.runs.real_runs import real_run
+    from hybrid_ml_scheduler.execution.runs.real_runs import RealPlan, real_run
 
     known = _calibration(out, calibration, device, workers, (kind, sizes), 40.0)
     with steps() as say:
@@ -101,10 +101,7 @@ def run(
             known,
             scheduler or _POLICIES,
             devices=device,
-            load=load,
-            seconds=seconds,
-            repeats=repeats,
-            seed=seed,
+            plan=RealPlan(load=load, seconds=seconds, repeats=repeats, seed=seed),
             say=say,
         )
     found.write(out)

@@ -20,11 +20,25 @@ from hybrid_ml_scheduler.execution.runs.streams import RealStream
 from hybrid_ml_scheduler.execution.runs.study import Bench, bound, made, stream_of_length
 from hybrid_ml_scheduler.execution.runs.validated import alarms, surprise
 
-__all__ = ["RealRun", "real_run"]
+__all__ = ["RealPlan", "RealRun", "real_run"]
 
 Say = Callable[[str, int, int], Any]
 # Two-sided 95 % points of Student's t for 1 to 10 degrees of freedom, then of the normal law.
 _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealPlan:
+    """A stream of about so many seconds at a load (from 1 on all tasks at once), and how often it is run.
+
+    A strategy that has not ended after `patience` times the first one's makespan is stopped: it took longer than that.
+    """
+
+    load: float = 1.0
+    seconds: float = 20.0
+    repeats: int = 1
+    seed: int = 1
+    patience: float = math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -153,18 +167,12 @@ def real_run(
     strategies: Sequence[str],
     *,
     devices: Sequence[Device | str] | None,
-    load: float = 1.0,
-    seconds: float = 20.0,
-    repeats: int = 1,
-    seed: int = 1,
-    patience: float = math.inf,
+    plan: RealPlan,
     say: Say,
 ) -> RealRun:
-    """Run one stream with every strategy by turns, each starting ignorant; the model knows the calibration.
-
-    A strategy that has not ended after `patience` times the first one's makespan is stopped: it took longer than that.
-    """
-    tasks = stream_of_length(calibration, seconds, load, seed)
+    """Run one stream with every strategy by turns, each starting ignorant; the model knows the calibration."""
+    load, repeats = plan.load, plan.repeats
+    tasks = stream_of_length(calibration, plan.seconds, load, plan.seed)
     measured: dict[str, list[RunResult]] = {name: [] for name in strategies}
     meters, energy = Meters(), {name: list[float | None]() for name in strategies}
     total = repeats * len(strategies)
@@ -174,7 +182,7 @@ def real_run(
                 say(f"{name}, run {repeat + 1}", repeat * len(strategies) + turn, total)
                 meters.start()
                 first = measured[strategies[0]]
-                limit_s = patience * first[-1].makespan_s if turn else math.inf
+                limit_s = plan.patience * first[-1].makespan_s if turn else math.inf
                 measured[name].append(bench.run(name, tasks, knows=False, limit_s=limit_s))
                 energy[name].append(meters.joules())
     others = [name for name in ("earliest_device", "cpu_only", "gpu_only", "round_robin") if name not in strategies]
