@@ -67,11 +67,9 @@ def run(*, quick: bool) -> dict[str, Any]:
     _tell("training rl_hold from nothing")
     train_hold(HoldBudget().scaled(effort.training), TrainingLog())
     result["train_s"] = time.perf_counter() - begun
-    _streams(result, effort)
-    _travels(result, effort)
-    _batches(result, effort)
-    _graphs(result, effort)
-    _tuning_on_traces(result, effort)
+    for part in (_streams, _batches, _graphs, _travels, _tuning_on_traces):
+        part(result, effort)
+        print(render(result), file=sys.stderr)  # what is known by now: the whole takes a while
     return result
 
 

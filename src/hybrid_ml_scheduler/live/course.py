@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hybrid_ml_scheduler.core.knowledge import EXACT, Level
+from hybrid_ml_scheduler.core.limits import MOST_OPEN
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.physics.truth import Truth
 from hybrid_ml_scheduler.workload import WorkloadParameters
@@ -28,5 +29,6 @@ class Course:
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     retrain_interval: int = 50
     retraining: Retraining = "background"
+    most_open: int = MOST_OPEN
     knowledge: Level = EXACT
     truth: Truth = field(default_factory=Truth)

@@ -73,6 +73,7 @@ class Lockstep:
                 scheduler,
                 seed=course.seed,
                 retrain_interval=course.retrain_interval,
+                most_open=course.most_open,
                 summary=entry.summary,
                 name=at_level(scheduler.name, asked),
                 level=level_of(scheduler, asked, course.knowledge),

@@ -26,6 +26,7 @@ from hybrid_ml_scheduler.core import (
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.holding import soonest_device
 from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
+from hybrid_ml_scheduler.core.limits import MOST_OPEN
 from hybrid_ml_scheduler.core.text import plain_text
 from hybrid_ml_scheduler.live.frames import DeviceLoad
 from hybrid_ml_scheduler.live.reasons import plain_reasons
@@ -51,6 +52,7 @@ class Racer:
         *,
         seed: int,
         retrain_interval: int = 50,
+        most_open: int = MOST_OPEN,
         summary: str = "",
         name: str | None = None,
         level: Level = EXACT,
@@ -73,6 +75,7 @@ class Racer:
             retrain_interval=retrain_interval,
             trains=False,
             recall=_PARENTS_RECALLED,
+            most_open=most_open,
             learned=LearnedEstimator(node) if level == LEARNED else None,
         )
         self._tariff = self.simulation.cluster.estimator.tariff

@@ -11,7 +11,7 @@ from typing import Any
 
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 from hybrid_ml_scheduler.core.knowledge import EXACT, Level, checked_level
-from hybrid_ml_scheduler.core.limits import MOST_SEED, MOST_SEEDS
+from hybrid_ml_scheduler.core.limits import MOST_OPEN, MOST_SEED, MOST_SEEDS
 from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.reading import bounded_bytes
 from hybrid_ml_scheduler.core.tasks import TaskBatch
@@ -33,14 +33,19 @@ __all__ = [
 
 SECTIONS = ("simulation", "workload", "physics", "truth", "knowledge", "schedulers")
 _KEYS: dict[str, tuple[str, ...]] = {
-    "simulation": ("num_gpus", "seed", "seeds", "retrain_interval", "hardware"),
+    "simulation": ("num_gpus", "seed", "seeds", "retrain_interval", "most_open", "hardware"),
     "workload": ("preset", "file", "dialect", "options", "part", *(item.name for item in fields(WorkloadParameters))),
     "truth": TRUTH_KEYS,
     "knowledge": ("level",),
 }
 _TOML, _YAML = ".toml", (".yaml", ".yml")
 _MOST_BYTES = 16 * 2**20
-_COUNTS = {"seed": (0, MOST_SEED), "seeds": (1, MOST_SEEDS), "retrain_interval": (1, 1_000_000)}
+_COUNTS = {
+    "seed": (0, MOST_SEED),
+    "seeds": (1, MOST_SEEDS),
+    "retrain_interval": (1, 1_000_000),
+    "most_open": (1, 1_000_000),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +99,7 @@ class Plan:
     seed: int = 0
     seeds: int = 1
     retrain_interval: int = 50
+    most_open: int = MOST_OPEN
     workload: WorkloadChoice = field(default_factory=WorkloadChoice)
     node: Node = field(default_factory=Node)
     hardware: str | None = None
@@ -132,6 +138,8 @@ class Plan:
         """Plain values, in the form a plan file has."""
         simulation: dict[str, Any] = {"num_gpus": self.node.num_gpus, "seed": self.seed, "seeds": self.seeds}
         simulation["retrain_interval"] = self.retrain_interval
+        if self.most_open != MOST_OPEN:  # so a plan from before strategies could hold keeps its digest
+            simulation["most_open"] = self.most_open
         if self.hardware is not None:
             simulation["hardware"] = self.hardware
         # Left out where nothing is hidden and all is told: so a plan from before there was a truth keeps its digest.

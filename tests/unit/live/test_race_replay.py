@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -27,7 +28,7 @@ def course(retraining: Retraining, *schedulers: str) -> Course:
         node=Node(),
         preset="mixed",
         workload=preset("mixed").with_values({"noise_sigma": 0.2, "dependency_probability": 0.1}),
-        schedulers=schedulers or ("round_robin", "random", "greedy", "hybrid_ml", "sjf", "oracle"),
+        schedulers=schedulers or ("random", "greedy", "hybrid_ml", "sjf", "c_mu", "heft", "rl_hold", "oracle"),
         options=CLASSIC,
         retraining=retraining,
     )
@@ -246,3 +247,13 @@ def test_asking_what_would_be_changes_nothing(lived: Lived) -> None:
 def test_a_strategy_named_twice_is_refused() -> None:
     with pytest.raises(PlanError, match="twice"):
         Race(course("background", "greedy", "greedy"), run_id=1, first_task_id=0)
+
+
+def test_a_plan_bounds_how_many_tasks_may_come_after_one_that_is_held() -> None:
+    rush = preset("mixed").with_values({"arrival_rate": 400.0})
+    race = Race(replace(course("background", "sjf"), most_open=5, workload=rush), run_id=1, first_task_id=FIRST)
+    for _ in range(120):
+        race.step()
+    held = list(race.racers[0].simulation._held)
+    assert held
+    assert all(race.next_task_id - 1 - task.task_id < 5 for task in held)

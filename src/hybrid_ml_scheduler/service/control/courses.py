@@ -89,6 +89,7 @@ def course_of(plan: Plan, retraining: Retraining) -> Course:
         schedulers=plan.schedulers,
         options=_options(plan),
         retrain_interval=plan.retrain_interval,
+        most_open=plan.most_open,
         retraining=retraining,
         knowledge=plan.knowledge,
         truth=plan.hidden,
