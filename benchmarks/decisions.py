@@ -24,7 +24,7 @@ from hybrid_ml_scheduler.learning.forest import LEAST_LEAF
 from hybrid_ml_scheduler.learning.network import named_layers
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE, create
-from hybrid_ml_scheduler.training.labelling import labelled
+from hybrid_ml_scheduler.training.forest_training import labelled
 from hybrid_ml_scheduler.workload import generate, preset
 
 __all__ = ["render", "run"]

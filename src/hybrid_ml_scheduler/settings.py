@@ -14,8 +14,8 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from hybrid_ml_scheduler.core.errors import ConfigurationError
-from hybrid_ml_scheduler.core.limits import MOST_GPUS, MOST_SEED
-from hybrid_ml_scheduler.core.nearest import nearest
+from hybrid_ml_scheduler.core.text import nearest
+from hybrid_ml_scheduler.core.validation import MOST_GPUS, MOST_SEED
 
 __all__ = ["Settings", "load_settings", "plain_demand"]
 

@@ -12,7 +12,7 @@ from statistics import fmean
 import pytest
 from starlette.types import Message
 
-from hybrid_ml_scheduler.api.downloads import DownloadResponse
+from hybrid_ml_scheduler.api.routes.history import DownloadResponse
 from hybrid_ml_scheduler.storage import (
     EventRow,
     RowBatch,

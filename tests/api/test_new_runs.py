@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from hybrid_ml_scheduler.api.services import Services
+from hybrid_ml_scheduler.api.dependencies import Services
 from hybrid_ml_scheduler.service.control import opening, run_storing
 from hybrid_ml_scheduler.service.control.run_control import RunControl
 from hybrid_ml_scheduler.storage import Integrity, StoreUnavailableError, integrity, open_store

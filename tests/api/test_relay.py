@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hybrid_ml_scheduler.service.viewers.relay import UPDATES
+from hybrid_ml_scheduler.service.viewers.mirror import UPDATES
 from hybrid_ml_scheduler.storage import identity, open_cache, open_store, upgrade
 from tests.api.conftest import Opener
 from tests.api.service import PATIENCE_S

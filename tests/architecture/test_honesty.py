@@ -10,7 +10,7 @@ from tests.architecture.source import SourceFile, dotted, imports, package_files
 
 # A generator is made in one place; everywhere else its type may be named.
 RANDOM_TYPES = {"Generator", "SeedSequence", "BitGenerator", "PCG64", "PCG64DXSM", "Philox"}
-MAKES_GENERATORS = "core/streams.py"
+MAKES_GENERATORS = "core/reproducible.py"
 MODEL_ROOMS = {"core", "physics", "workload", "cluster"}
 CLOCKS = {"time", "monotonic", "perf_counter", "process_time", "time_ns", "monotonic_ns", "perf_counter_ns"}
 # Where any failure at all must become a message: the command line's top, the socket's loop, a user's own code, which

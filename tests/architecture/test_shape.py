@@ -25,6 +25,9 @@ LONGEST_FILE = 400
 MEDIAN_FILE = 130
 BODY_P95 = 25
 LARGEST_ROOM = 30
+SHORTEST_FILE = 40
+MIGRATIONS = "storage/connect/migrations/"
+PROGRAMS = {"api/openapi.py", "studies/fork_server.py"}  # `python -m` and the workers' server start them
 MOST_METHODS = 20
 MOST_PARAMETERS, MOST_COMPILED_PARAMETERS = 8, 16
 # Classes that are to be divided yet, and along which line.
@@ -73,6 +76,17 @@ def test_no_file_is_longer_than_400_lines() -> None:
 def test_no_room_and_no_folder_of_one_holds_more_than_thirty_files() -> None:
     folders = Counter(file.path.rpartition("/")[0] for file in package_files())
     assert {folder: count for folder, count in folders.items() if count > LARGEST_ROOM} == {}
+
+
+def may_be_short(path: str) -> bool:
+    """A strategy, a reader, a plot, a migration and a program are files of their own, however short."""
+    folders = ("schedulers/rules/", "schedulers/holding/", "workload/traces/", "reports/plots/", MIGRATIONS)
+    return path.startswith(folders) or path.endswith(("__init__.py", "__main__.py")) or path in PROGRAMS
+
+
+def test_short_files_have_joined_their_neighbours() -> None:
+    short = {file.path: file.lines for file in package_files() if file.lines < SHORTEST_FILE}
+    assert {path: lines for path, lines in short.items() if not may_be_short(path)} == {}
 
 
 def own_methods(node: ast.ClassDef) -> int:

@@ -10,19 +10,18 @@ from starlette.types import ASGIApp
 
 from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.api import socket
+from hybrid_ml_scheduler.api.dependencies import Services
 from hybrid_ml_scheduler.api.errors import install_error_handlers
 from hybrid_ml_scheduler.api.middleware import BodyLimit, HeadAsGet, RateLimit, RequestLog, SecurityHeaders
 from hybrid_ml_scheduler.api.origins import OriginLimit, Sharing
 from hybrid_ml_scheduler.api.routes import ROUTERS
 from hybrid_ml_scheduler.api.schema import install_openapi
-from hybrid_ml_scheduler.api.services import Services
 from hybrid_ml_scheduler.api.static_files import install_dashboard
 from hybrid_ml_scheduler.live.hub import Hub
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
 from hybrid_ml_scheduler.schedulers import find
 from hybrid_ml_scheduler.service.archive import StoredHistory
-from hybrid_ml_scheduler.service.background import going_on
 from hybrid_ml_scheduler.service.catalog import LiveCatalog
 from hybrid_ml_scheduler.service.control.opening import RunSetup, open_run
 from hybrid_ml_scheduler.service.control.strategy_choices import StrategyChoices
@@ -30,11 +29,11 @@ from hybrid_ml_scheduler.service.devices import DeviceHistory
 from hybrid_ml_scheduler.service.followed_catalog import FollowedCatalog
 from hybrid_ml_scheduler.service.following import FollowedRace, follow
 from hybrid_ml_scheduler.service.learning_history import LearningHistory
+from hybrid_ml_scheduler.service.logs import going_on
 from hybrid_ml_scheduler.service.stored_runs import StoredRuns
 from hybrid_ml_scheduler.service.telemetry import Telemetry
 from hybrid_ml_scheduler.service.viewers.latest_frame import LatestFrame
-from hybrid_ml_scheduler.service.viewers.mirror import Mirror
-from hybrid_ml_scheduler.service.viewers.relay import hand_out, relay_updates
+from hybrid_ml_scheduler.service.viewers.mirror import Mirror, hand_out, relay_updates
 from hybrid_ml_scheduler.service.wire.catalog import About
 from hybrid_ml_scheduler.settings import Settings
 from hybrid_ml_scheduler.storage import Cache, identity, open_cache, open_store

@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+import hmac
+from dataclasses import dataclass
 from typing import Annotated, cast
 
-from fastapi import Depends
+from fastapi import Depends, Request
+from fastapi.security import APIKeyHeader
 from starlette.requests import HTTPConnection
 
+from hybrid_ml_scheduler.core.errors import HmsError
+from hybrid_ml_scheduler.live.hub import Hub
 from hybrid_ml_scheduler.service.devices import DeviceHistory
 from hybrid_ml_scheduler.service.learning_history import LearningHistory
 from hybrid_ml_scheduler.service.ports import Archive, Catalog, Race, Runs
+from hybrid_ml_scheduler.service.telemetry import Telemetry
 from hybrid_ml_scheduler.service.viewers.screen import Screen
 
-__all__ = ["ArchiveDep", "CatalogDep", "DevicesDep", "LearningDep", "RaceDep", "RunsDep", "ScreenDep"]
+__all__ = [
+    "ArchiveDep",
+    "CatalogDep",
+    "DevicesDep",
+    "LearningDep",
+    "RaceDep",
+    "RunsDep",
+    "ScreenDep",
+    "Services",
+    "Unauthorised",
+    "require_api_key",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """Everything behind the application, opened together and closed in order."""
+
+    race: Race
+    archive: Archive
+    runs: Runs
+    devices: DeviceHistory
+    learning: LearningHistory
+    catalog: Catalog
+    hub: Hub
+    screen: Screen
+    telemetry: Telemetry
+    origins: frozenset[str]
 
 
 async def _race(connection: HTTPConnection) -> Race:
@@ -50,3 +83,19 @@ DevicesDep = Annotated[DeviceHistory, Depends(_devices)]
 LearningDep = Annotated[LearningHistory, Depends(_learning)]
 CatalogDep = Annotated[Catalog, Depends(_catalog)]
 ScreenDep = Annotated[Screen, Depends(_screen)]
+
+
+_KEY_HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, description="Needed for changing calls in production.")
+
+
+class Unauthorised(HmsError):
+    """The API key is missing or wrong."""
+
+
+async def require_api_key(request: Request, key: Annotated[str | None, Depends(_KEY_HEADER)]) -> None:
+    """Refuse a changing call without the right key, where a key is set."""
+    wanted: str | None = request.app.state.required_api_key
+    if wanted is None:
+        return
+    if key is None or not hmac.compare_digest(key.encode(), wanted.encode()):
+        raise Unauthorised("This call needs the right API key in the header X-API-Key.")

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Scope
 
-from hybrid_ml_scheduler.api.security import Unauthorised
+from hybrid_ml_scheduler.api.dependencies import Unauthorised
 from hybrid_ml_scheduler.core.errors import HmsError, StorageError
 from hybrid_ml_scheduler.service.logs import get_logger
 from hybrid_ml_scheduler.service.problems import PROBLEM_MEDIA_TYPE, Conflict, NotFound, Unavailable

@@ -8,8 +8,8 @@ import time
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
+from hybrid_ml_scheduler.api.dependencies import Services
 from hybrid_ml_scheduler.api.origins import is_welcome
-from hybrid_ml_scheduler.api.services import Services
 from hybrid_ml_scheduler.live.hub import Connection
 from hybrid_ml_scheduler.service.viewers.screen import DEFAULT_FOCUS, Screen
 from hybrid_ml_scheduler.service.wire.live import Focus

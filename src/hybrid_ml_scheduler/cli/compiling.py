@@ -23,8 +23,8 @@ def say_if_compiling() -> None:
 
 def rehearse() -> None:
     """Run everything once that a service and a first race need compiled, so that nobody waits for it later."""
-    from hybrid_ml_scheduler.live.course import Course
     from hybrid_ml_scheduler.live.race import Race
+    from hybrid_ml_scheduler.live.records import Course
     from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
     from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
     from hybrid_ml_scheduler.studies.race import entrants, race_seed

@@ -22,7 +22,7 @@ __all__ = ["app", "main", "run"]
 _COMMANDS: dict[str, tuple[str, str, str]] = {
     "race": ("race", "race", "Race strategies on one workload and print who did what."),
     "schedulers": ("race", "schedulers", "List every strategy that can race, or check your own."),
-    "nodes": ("nodes", "nodes", "List the GPU types that a node may be built of, with example prices."),
+    "nodes": ("recommend", "nodes", "List the GPU types that a node may be built of, with example prices."),
     "workload": ("workload", "app", "Make tasks, look at them, and convert traces."),
     "train": ("train", "train", "Train the forest or the agent and save the model."),
     "tune": ("tune", "tune", "Tune a strategy to your own tasks and machine, or be told to keep what you have."),
@@ -31,7 +31,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "knowledge": ("knowledge", "knowledge", "What does it cost not to know how long tasks take?"),
     "heavy": ("heavy", "heavy", "10,000 tasks, every strategy: plots, tables and a PDF."),
     "pipeline": ("pipeline", "pipeline", "Profile, train, evaluate and report in one resumable run."),
-    "report": ("report", "report", "Remake plots and PDF from stored results."),
+    "report": ("heavy", "report", "Remake plots and PDF from stored results."),
     "sweep": ("sweep", "sweep", "A grid of plans on all cores or on Ray: tables, plots and a PDF."),
     "attack": ("attack", "attack", "Search workloads on which a strategy does worst."),
     "explain": ("explain", "explain", "What if one decision of a run had been another?"),

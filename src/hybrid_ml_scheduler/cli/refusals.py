@@ -45,7 +45,7 @@ def empty_value(words: Sequence[str]) -> str | None:
 
 def flag_sentence(error: typer.TyperException, words: Sequence[str]) -> str:
     """What was wrong with the flags; empty if the help was asked for."""
-    from hybrid_ml_scheduler.core.nearest import nearest_hint  # brings NumPy along, which help must not wait for
+    from hybrid_ml_scheduler.core.text import nearest_hint  # brings NumPy along, which help must not wait for
 
     unknown = getattr(error, "option_name", None)
     if isinstance(error, typer.BadParameter) and error.param is not None and not _is_missing(error):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hybrid_ml_scheduler.cluster.batch import run_batch, run_held_batch
 from hybrid_ml_scheduler.cluster.bounds import Certificate, capacity, certificate
 from hybrid_ml_scheduler.cluster.columns import RunColumns
+from hybrid_ml_scheduler.cluster.devices import BacklogView
 from hybrid_ml_scheduler.cluster.simulation import Simulation
 from hybrid_ml_scheduler.cluster.stepping import Cluster
 from hybrid_ml_scheduler.cluster.summary import Summary, summarize
-from hybrid_ml_scheduler.cluster.view import BacklogView
 
 __all__ = [
     "BacklogView",

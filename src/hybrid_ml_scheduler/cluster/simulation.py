@@ -13,17 +13,16 @@ from typing import Any, cast
 
 from hybrid_ml_scheduler.cluster.batch import run_batch
 from hybrid_ml_scheduler.cluster.columns import RunColumns
+from hybrid_ml_scheduler.cluster.devices import BacklogView
 from hybrid_ml_scheduler.cluster.held_tasks import AsksAgain, HeldTask, ReadyTasks
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator, Lesson
 from hybrid_ml_scheduler.cluster.precedence import Precedence
 from hybrid_ml_scheduler.cluster.stepping import Cluster
-from hybrid_ml_scheduler.cluster.view import BacklogView
-from hybrid_ml_scheduler.core.capabilities import with_foresight
 from hybrid_ml_scheduler.core.decisions import Decision, Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError, WorkloadError
 from hybrid_ml_scheduler.core.holding import Holds, soonest_device
 from hybrid_ml_scheduler.core.learners import TrainsApart, train_if_due
-from hybrid_ml_scheduler.core.protocols import Learns, Prepares, RaceContext, Remembers, Scheduler
+from hybrid_ml_scheduler.core.protocols import Learns, Prepares, RaceContext, Remembers, Scheduler, with_foresight
 from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
 from hybrid_ml_scheduler.physics.durations import Durations
 from hybrid_ml_scheduler.physics.estimator import TaskSeconds, TruthFactor

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from hybrid_ml_scheduler.cluster.columns import RunColumns, gang_of
-from hybrid_ml_scheduler.cluster.devices import Device, QueuedPart
+from hybrid_ml_scheduler.cluster.devices import BacklogView, Device, QueuedPart
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
-from hybrid_ml_scheduler.cluster.view import BacklogView
 from hybrid_ml_scheduler.core.compiled import uncompiled
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome, outcome_of
 from hybrid_ml_scheduler.core.errors import SchedulerError

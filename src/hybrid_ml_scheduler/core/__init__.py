@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hybrid_ml_scheduler.core.capabilities import with_foresight, with_rule
 from hybrid_ml_scheduler.core.decisions import CPU_ONLY, NO_GPU, Decision, Outcome, Parts, device_name
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.core.learners import ModelFacts, TrainsApart, Verdict, train_if_due
@@ -19,8 +18,10 @@ from hybrid_ml_scheduler.core.protocols import (
     Remembers,
     RuleKind,
     Scheduler,
+    with_foresight,
+    with_rule,
 )
-from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task, TaskBatch
 from hybrid_ml_scheduler.core.terms import BatchTerms, TaskTerms, Terms
 from hybrid_ml_scheduler.core.validation import parent_rows, validated

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.nearest import nearest_hint
+from hybrid_ml_scheduler.core.text import nearest_hint
 
 __all__ = ["EXACT", "LEARNED", "LEVELS", "NOMINAL", "Level", "at_level", "checked_level", "level_of", "split_level"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from hybrid_ml_scheduler.core.fingerprints import fingerprint_of
 from hybrid_ml_scheduler.core.protocols import Scheduler
+from hybrid_ml_scheduler.core.reproducible import fingerprint_of
 
 __all__ = [
     "Fingerprints",

@@ -1,8 +1,16 @@
-"""Words as people write them, and text from elsewhere (a strategy's code, a file's name) fit for every outlet."""
+"""Words as people write them, and text from elsewhere (a strategy's code, a file's name) fit for every outlet.
+
+Also the nearest name to one that does not exist, and the bytes of a file that may never end.
+"""
 
 from __future__ import annotations
 
-__all__ = ["counted", "plain_text"]
+import difflib
+import errno
+from collections.abc import Iterable
+from pathlib import Path
+
+__all__ = ["bounded_bytes", "counted", "nearest", "nearest_hint", "plain_text"]
 
 
 def counted(number: int, noun: str, nouns: str | None = None) -> str:
@@ -13,3 +21,32 @@ def counted(number: int, noun: str, nouns: str | None = None) -> str:
 def plain_text(value: object) -> str:
     """Return something as text that every encoder and every database takes: half a surrogate pair is spelled out."""
     return str(value).replace("\0", " ").encode(errors="backslashreplace").decode()
+
+
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """Return the known name that this one was probably meant to be, if any comes near.
+
+    A key of a YAML file need not be text, so anything may be asked about.
+    """
+    names = list(known)
+    lowered = {candidate.lower(): candidate for candidate in reversed(names)}
+    close = difflib.get_close_matches(str(name).lower(), lowered, n=1)
+    return lowered[close[0]] if close else None
+
+
+def nearest_hint(name: object, known: Iterable[str]) -> str:
+    """Return the end of a refusal: `; did you mean 'x'?`, else everything that is known."""
+    names = list(known)
+    near = nearest(name, names)
+    if near is not None:
+        return f"; did you mean {near!r}?"
+    return f"; known: {', '.join(names)}." if names else "; it has none."
+
+
+def bounded_bytes(path: Path, most: int) -> bytes:
+    """All bytes of a file; an OSError where there are more than it may have."""
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it is longer than {most // 2**20:,} MiB")
+    return data

@@ -1,4 +1,4 @@
-"""What makes a batch of tasks usable, checked once at the door."""
+"""What makes a batch of tasks usable, checked once at the door; and the most that anybody may ask for."""
 
 from __future__ import annotations
 
@@ -8,10 +8,30 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
-from hybrid_ml_scheduler.core.limits import LEAST_AMOUNT, MOST_AMOUNT
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 
-__all__ = ["parent_rows", "validated"]
+__all__ = [
+    "LEAST_AMOUNT",
+    "MOST_AMOUNT",
+    "MOST_GPUS",
+    "MOST_OPEN",
+    "MOST_SEED",
+    "MOST_SEEDS",
+    "MOST_SLOTS",
+    "parent_rows",
+    "validated",
+]
+
+# Sizes, megabytes and seconds: far beyond any machine, and so that no formula overflows or ends at zero.
+LEAST_AMOUNT, MOST_AMOUNT = 1e-12, 1e12
+MOST_GPUS = 1024
+MOST_SLOTS = 1024
+# What a database's whole numbers can hold.
+MOST_SEED = 2**63 - 1
+MOST_SEEDS = 1_000_000
+# How many tasks may come after the oldest one that a strategy holds in a live race, unless a plan says otherwise.
+MOST_OPEN = 4096
+
 
 Mask = npt.NDArray[np.bool_]
 _LONGEST_KIND = 200

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.hardware.effort import Run
 
 __all__ = ["Backend", "Call", "Cuda", "Tensor"]

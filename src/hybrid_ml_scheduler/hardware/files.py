@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import ProfileError
-from hybrid_ml_scheduler.core.limits import MOST_AMOUNT
-from hybrid_ml_scheduler.core.reading import bounded_bytes
+from hybrid_ml_scheduler.core.text import bounded_bytes
+from hybrid_ml_scheduler.core.validation import MOST_AMOUNT
 from hybrid_ml_scheduler.hardware.profile import DeviceProfile, Point, Profile, Reading, Series
 
 __all__ = ["FORMAT", "VERSION", "read_profile", "to_mapping", "write_profile"]

@@ -11,8 +11,7 @@ from hybrid_ml_scheduler.hardware.backend import Backend, Cuda
 from hybrid_ml_scheduler.hardware.effort import FULL, QUICK, Effort, Tick
 from hybrid_ml_scheduler.hardware.machine import cpu_model, describe_machine, usable_cores
 from hybrid_ml_scheduler.hardware.power import busy_gpu_power, cpu_power, idle_gpu_power
-from hybrid_ml_scheduler.hardware.profile import DeviceProfile, Profile, Reading
-from hybrid_ml_scheduler.hardware.quiet import disturbances
+from hybrid_ml_scheduler.hardware.profile import DeviceProfile, Profile, Reading, disturbances
 from hybrid_ml_scheduler.hardware.series import launch, matmul, product, stream_add, transfers
 
 __all__ = ["DEVICES", "Progress", "measure"]

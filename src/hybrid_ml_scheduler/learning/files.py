@@ -27,6 +27,7 @@ __all__ = [
     "FOREST_FORMAT",
     "load_agent",
     "load_forest",
+    "open_board",
     "save_agent",
     "save_forest",
     "write_model",
@@ -178,3 +179,15 @@ def _with_arrays(value: Any) -> Any:
     if isinstance(value, list):
         return [_with_arrays(item) for item in value]
     return value
+
+
+def open_board(folder: str | Path) -> Any:
+    """A writer of scalars into a folder, or one sentence that says what is missing."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise ModelError("TensorBoard is not installed: pip install 'hybrid-ml-scheduler[tensorboard]'.") from error
+    try:
+        return SummaryWriter(str(folder))
+    except OSError as error:
+        raise ModelError(f"{folder} cannot hold a TensorBoard log: {error.strerror or error}.") from error

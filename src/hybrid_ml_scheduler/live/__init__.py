@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from hybrid_ml_scheduler.live.arena import Arena
-from hybrid_ml_scheduler.live.course import Course
 from hybrid_ml_scheduler.live.frames import Frame, Status
 from hybrid_ml_scheduler.live.hub import Connection, Hub
 from hybrid_ml_scheduler.live.race import Race
-from hybrid_ml_scheduler.live.records import Notice, RaceEvent, Rows
+from hybrid_ml_scheduler.live.records import Course, Notice, RaceEvent, Rows
 from hybrid_ml_scheduler.live.replay import replay
 from hybrid_ml_scheduler.live.sinks import Keeper, Viewers
 

@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.core.errors import StorageError
 from hybrid_ml_scheduler.live.commands import CommandLoop
 from hybrid_ml_scheduler.live.pace import TURN_S
 from hybrid_ml_scheduler.live.race import Race
-from hybrid_ml_scheduler.live.records import Level
+from hybrid_ml_scheduler.live.records import NoticeLevel
 from hybrid_ml_scheduler.live.run_state import HaltedError, RunState
 from hybrid_ml_scheduler.live.sinks import Keeper, Viewers
 
@@ -164,7 +164,7 @@ class Arena(RunState, CommandLoop):
         if is_down != self._store_was_down:
             self._store_was_down = is_down
             message = "The store is away; rows wait for it." if is_down else "The store is back and takes the rows."
-            level: Level = "warning" if is_down else "success"
+            level: NoticeLevel = "warning" if is_down else "success"
             self.tell(level, message, key=f"store-{time.time_ns()}", event="store_down" if is_down else "store_up")
 
     def _finish(self) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, TypeAdapter
 
 from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.core.knowledge import EXACT, Level
 from hybrid_ml_scheduler.live.windows import WindowName
-from hybrid_ml_scheduler.plans.wire import ALWAYS_PRESENT, Moment
 
 __all__ = [
+    "ALWAYS_PRESENT",
     "Bound",
     "Comparison",
     "DecisionAudit",
@@ -21,11 +22,31 @@ __all__ = [
     "Frame",
     "LatestResult",
     "LearningState",
+    "Moment",
     "RaceState",
     "Shift",
     "Status",
     "Window",
+    "moment",
 ]
+
+# A field with a default is there all the same in every message, and there are no other fields.
+ALWAYS_PRESENT = ConfigDict(extra="ignore", json_schema_serialization_defaults_required=True)
+_DATES = TypeAdapter(datetime)
+
+
+def moment(seconds: float) -> datetime:
+    """Return a wall-clock moment."""
+    return datetime.fromtimestamp(seconds, tz=timezone.utc)
+
+
+def _seconds(value: object) -> object:
+    return _DATES.validate_python(value).timestamp() if isinstance(value, str) else value
+
+
+# Seconds since 1970 inside, a date and a time on the wire.
+Moment = Annotated[float, BeforeValidator(_seconds), PlainSerializer(moment, when_used="json")]
+
 
 RaceState = Literal["idle", "running", "paused", "stopped"]
 

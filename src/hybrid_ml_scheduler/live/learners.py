@@ -21,10 +21,9 @@ from hybrid_ml_scheduler.core.learners import (
     model_fingerprint,
     take_over,
 )
-from hybrid_ml_scheduler.live.course import Course
 from hybrid_ml_scheduler.live.frames import LearningState
 from hybrid_ml_scheduler.live.racer import Racer
-from hybrid_ml_scheduler.live.records import Activation, ModelOutcome
+from hybrid_ml_scheduler.live.records import Activation, Course, ModelOutcome
 from hybrid_ml_scheduler.schedulers import strategy_errors_at
 
 __all__ = ["Learners", "TrainedModel", "TrainingJob"]

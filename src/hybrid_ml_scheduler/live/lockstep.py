@@ -10,7 +10,6 @@ from hybrid_ml_scheduler.cluster import BacklogView, RunColumns
 from hybrid_ml_scheduler.core import HmsError, Task
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.knowledge import at_level, level_of, split_level
-from hybrid_ml_scheduler.live.course import Course
 from hybrid_ml_scheduler.live.frames import Shift
 from hybrid_ml_scheduler.live.hidden import HiddenTruth
 from hybrid_ml_scheduler.live.learners import Learners
@@ -18,6 +17,7 @@ from hybrid_ml_scheduler.live.numbering import Numbering
 from hybrid_ml_scheduler.live.proof import Proof
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.live.records import (
+    Course,
     Label,
     RacedStretch,
     Rows,

@@ -26,8 +26,8 @@ from hybrid_ml_scheduler.core import (
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.holding import soonest_device
 from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
-from hybrid_ml_scheduler.core.limits import MOST_OPEN
 from hybrid_ml_scheduler.core.text import plain_text
+from hybrid_ml_scheduler.core.validation import MOST_OPEN
 from hybrid_ml_scheduler.live.frames import DeviceLoad
 from hybrid_ml_scheduler.live.reasons import plain_reasons
 from hybrid_ml_scheduler.live.stretch import Stretch

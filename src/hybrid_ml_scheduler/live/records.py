@@ -1,4 +1,4 @@
-"""What the race hands on: rows for a store, events that a replay needs, notices for people."""
+"""What is raced, and what the race hands on: rows for a store, events that a replay needs, notices for people."""
 
 from __future__ import annotations
 
@@ -8,22 +8,32 @@ from typing import Any, Literal, NamedTuple
 
 from hybrid_ml_scheduler.cluster import RunColumns
 from hybrid_ml_scheduler.core import FloatColumn, Outcome, Task, TaskBatch
+from hybrid_ml_scheduler.core.knowledge import EXACT, Level
+from hybrid_ml_scheduler.core.validation import MOST_OPEN
+from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.physics.truth import Truth
+from hybrid_ml_scheduler.workload import WorkloadParameters
 
 __all__ = [
+    "MODEL_EVENTS",
     "Activation",
     "Checkpoint",
+    "Course",
     "EventKind",
     "Label",
-    "Level",
     "ModelOutcome",
     "Notice",
+    "NoticeLevel",
     "RaceEvent",
     "RacedStretch",
+    "Retraining",
     "Rows",
+    "activation_words",
+    "model_key",
     "shift_words",
 ]
 
-Level = Literal["info", "success", "warning", "error"]
+NoticeLevel = Literal["info", "success", "warning", "error"]
 EventKind = Literal["shift", "task", "model", "recall", "stride"]
 ModelOutcome = Literal["activated", "refused", "recalled"]
 
@@ -86,7 +96,7 @@ class Notice:
     """Something a person should notice; `key` names it within its run, so that a replay does not say it twice."""
 
     key: str
-    level: Level
+    level: NoticeLevel
     message: str
     at: float
     event: str = "message"
@@ -151,3 +161,55 @@ def shift_words(facts: Mapping[str, Any], boundary: int) -> str:
         f"Drift: {drift['share']:.0%} of the kinds of work take {drift['factor']:g} times as long, or that much less, "
         f"on {where} from task {boundary} on."
     )
+
+
+MODEL_EVENTS = {"model": "model_retrained", "refused": "model_refused", "recalled": "model_recalled"}
+"""The first word of a notice's key, and its event."""
+
+_WORDS = {"activated": "model", "refused": "refused", "recalled": "recalled"}
+
+
+def model_key(outcome: str, scheduler: str, boundary: int) -> str:
+    """What names the notice about a model within its run."""
+    return f"{_WORDS.get(outcome, outcome)}-{scheduler}-{boundary}"
+
+
+def activation_words(activation: Activation) -> tuple[NoticeLevel, str, str]:
+    """The level, the event and the sentence of a notice."""
+    event = MODEL_EVENTS[_WORDS[activation.outcome]]
+    name, error = activation.scheduler, activation.error
+    if activation.outcome == "recalled":
+        return "info", event, f"{name} decides with its earlier model again, from task {activation.boundary} on."
+    if activation.outcome == "refused":
+        return "warning", event, f"{name} keeps its model: {_compared(activation)} on the latest tasks."
+    measured = "" if error is None else f", error {error:.4f}"
+    judged = "" if activation.held_out_error is None else f" On the latest tasks, {_compared(activation)}."
+    took = f"in {activation.duration_s:.2f} s"
+    return "success", event, f"{name} retrained on {activation.samples} samples{measured}, {took}.{judged}"
+
+
+def _compared(activation: Activation) -> str:
+    return (
+        f"the retrained one has an error of {activation.held_out_error:.4f}, "
+        f"the one before {activation.present_error:.4f}"
+    )
+
+
+Retraining = Literal["background", "synchronous"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """One race: the same course and the same events give the same rows, to the last digit."""
+
+    seed: int
+    node: Node
+    preset: str
+    workload: WorkloadParameters
+    schedulers: tuple[str, ...]
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    retrain_interval: int = 50
+    retraining: Retraining = "background"
+    most_open: int = MOST_OPEN
+    knowledge: Level = EXACT
+    truth: Truth = field(default_factory=Truth)

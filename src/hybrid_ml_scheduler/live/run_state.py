@@ -13,14 +13,13 @@ from hybrid_ml_scheduler.core import HmsError, Task
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.knowledge import EXACT
 from hybrid_ml_scheduler.core.text import plain_text
-from hybrid_ml_scheduler.live.activations import activation_words, model_key
 from hybrid_ml_scheduler.live.frames import RaceState, Status, idle_frame
 from hybrid_ml_scheduler.live.framing import Framer
 from hybrid_ml_scheduler.live.pace import Pace, Speedometer
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.reasons import ReasonMemory
 from hybrid_ml_scheduler.live.recorder import Recorder
-from hybrid_ml_scheduler.live.records import Activation, Level, Notice
+from hybrid_ml_scheduler.live.records import Activation, Notice, NoticeLevel, activation_words, model_key
 from hybrid_ml_scheduler.live.sinks import Keeper, StoreState, Viewers
 from hybrid_ml_scheduler.live.worker import TrainingWorker
 from hybrid_ml_scheduler.physics.truth import Drift
@@ -140,7 +139,9 @@ class RunState:
         self._announce_new(self.race)
         return self.recorder.hand_over(self.race, time.time(), checkpoint=checkpoint)
 
-    def tell(self, level: Level, message: str, *, key: str, event: str, data: dict[str, Any] | None = None) -> None:
+    def tell(
+        self, level: NoticeLevel, message: str, *, key: str, event: str, data: dict[str, Any] | None = None
+    ) -> None:
         """Notify people, and keep the notice with the run (in the arena's thread)."""
         said = plain_text(message)
         notice = Notice(key=key, level=level, message=said, at=time.time(), event=event, data=data or {})

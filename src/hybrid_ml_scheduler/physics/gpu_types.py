@@ -15,8 +15,8 @@ from types import MappingProxyType
 import numpy as np
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.core.text import nearest_hint
 
 __all__ = ["GPU_TYPES", "PRICES_OF", "REFERENCE_TYPE", "GpuCurves", "GpuType", "gpu_type", "seconds_ratio", "type_in"]
 

@@ -9,8 +9,8 @@ from enum import IntEnum
 import numpy as np
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.limits import MOST_GPUS, MOST_SLOTS
 from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.core.validation import MOST_GPUS, MOST_SLOTS
 from hybrid_ml_scheduler.physics.gpu_types import REFERENCE_TYPE, GpuType, gpu_type
 
 __all__ = [

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
 from hybrid_ml_scheduler.physics.durations import Durations, gpu_kinds
 from hybrid_ml_scheduler.physics.node import Node

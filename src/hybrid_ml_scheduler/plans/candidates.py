@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError
-from hybrid_ml_scheduler.core.nearest import nearest_hint
+from hybrid_ml_scheduler.core.text import nearest_hint
 from hybrid_ml_scheduler.physics.node import Node
 from hybrid_ml_scheduler.plans.node_plan import node_from_mapping
 from hybrid_ml_scheduler.plans.plan import read_plan_file

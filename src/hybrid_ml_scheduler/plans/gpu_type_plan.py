@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.nearest import nearest_hint
+from hybrid_ml_scheduler.core.text import nearest_hint
 from hybrid_ml_scheduler.physics.gpu_types import GPU_TYPES, GpuType, gpu_type
 from hybrid_ml_scheduler.physics.node import Node
 

@@ -1,23 +1,28 @@
 """What a result depends on beside its plan: versions, and the files that the plan only names.
 
 A results folder keeps the digests. Weights, traces, profiles or strategies that change between an interrupt and
-the next start would otherwise leave a folder whose parts do not belong together.
+the next start would otherwise leave a folder whose parts do not belong together. It also says what was run, with
+which versions and on which machine.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
+import platform
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import PackageNotFoundError, entry_points, version
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-from hybrid_ml_scheduler.plans.facts import versions
+from hybrid_ml_scheduler.hardware.machine import cpu_model
+from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.schedulers import available
 from hybrid_ml_scheduler.schedulers.registry import ENTRY_POINT_GROUP
 
-__all__ = ["RESULTS_FORMAT", "changed_input", "inputs_of", "program_inputs"]
+__all__ = ["RESULTS_FORMAT", "changed_input", "hardware_words", "inputs_of", "program_inputs", "run_facts", "versions"]
 
 # Raise this by one with every change that lets the same plan give other numbers or other files (whenever the golden
 # runs change, for one): between two releases the version alone does not tell, and half-done folders would mix.
@@ -79,3 +84,29 @@ def changed_input(before: Mapping[str, str], now: Mapping[str, str]) -> str | No
             told = f" ({before.get(name, 'unknown')}; now {now.get(name, 'unknown')})"
             return f"another {name}{told if name == _FORMAT or name.startswith(_VERSION) else ''}"
     return None
+
+
+_PARTS = ("hybrid-ml-scheduler", "numpy", "numba", "scikit-learn", "torch")
+
+
+def versions() -> dict[str, str]:
+    """The versions of the parts that a result depends on."""
+    return {"python": platform.python_version(), **{part: _version(part) for part in _PARTS}}
+
+
+def _version(part: str) -> str:
+    try:
+        return version(part)
+    except PackageNotFoundError:
+        return "absent"
+
+
+def run_facts(kind: str, plan: Mapping[str, Any], digest: str, **told: Any) -> dict[str, Any]:
+    """What a results folder says about its run: what was run, what came to light, with which versions and where."""
+    machine = {"cpu": cpu_model(), "cores": os.cpu_count(), "system": f"{platform.system()} {platform.machine()}"}
+    return {"kind": kind, "plan": plan, "plan_digest": digest, **told, "versions": versions(), "machine": machine}
+
+
+def hardware_words(node: Node) -> str:
+    """Where the numbers of a node come from."""
+    return "default physics" if node.curves is None else node.curves.source

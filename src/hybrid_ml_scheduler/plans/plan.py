@@ -11,10 +11,9 @@ from typing import Any
 
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 from hybrid_ml_scheduler.core.knowledge import EXACT, Level, checked_level
-from hybrid_ml_scheduler.core.limits import MOST_OPEN, MOST_SEED, MOST_SEEDS
-from hybrid_ml_scheduler.core.nearest import nearest_hint
-from hybrid_ml_scheduler.core.reading import bounded_bytes
 from hybrid_ml_scheduler.core.tasks import TaskBatch
+from hybrid_ml_scheduler.core.text import bounded_bytes, nearest_hint
+from hybrid_ml_scheduler.core.validation import MOST_OPEN, MOST_SEED, MOST_SEEDS
 from hybrid_ml_scheduler.physics.node import Node
 from hybrid_ml_scheduler.physics.truth import Truth
 from hybrid_ml_scheduler.plans.node_plan import node_from_mapping, node_to_mapping

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.nearest import nearest_hint
+from hybrid_ml_scheduler.core.text import nearest_hint
 from hybrid_ml_scheduler.plans.metrics import METRICS
 
 __all__ = ["Promise", "read_promise"]

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.nearest import nearest_hint
+from hybrid_ml_scheduler.core.text import nearest_hint
 from hybrid_ml_scheduler.physics.truth import Drift, Truth
 
 __all__ = ["TRUTH_KEYS", "drift_from_mapping", "truth_from_mapping", "usual_truth"]

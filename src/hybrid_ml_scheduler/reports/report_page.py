@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-__all__ = ["Page", "shared_widths"]
+from reportlab.platypus import Image
+
+__all__ = ["FittingImage", "Page", "shared_widths"]
 
 _INK, _DIM, _LINE, _BAND, _ACCENT = "#0f172a", "#475569", "#cbd5e1", "#f1f5f9", "#0891b2"
 _CM = 72 / 2.54
@@ -83,7 +85,7 @@ class Page:
         """A plot over the width of the page with its caption, a little smaller where that fills a page."""
         from reportlab.lib.utils import ImageReader
 
-        from hybrid_ml_scheduler.reports.report_picture import FittingImage
+        from hybrid_ml_scheduler.reports.report_page import FittingImage
 
         width, height = ImageReader(io.BytesIO(png)).getSize()
         told = self._paragraph(caption, 8, self._plain, colour=_DIM, before=2, after=12)
@@ -210,3 +212,19 @@ def _table_look(rows: int) -> list[tuple[Any, ...]]:
         ("NOSPLIT", (0, 0), (-1, together)),
         ("NOSPLIT", (0, rows - together), (-1, -1)),
     ]
+
+
+class FittingImage(Image):  # type: ignore[misc]  # reportlab comes without types
+    """A picture that shrinks to leave room for what stands below it, as long as it stays large enough to read."""
+
+    def __init__(self, png: bytes, width: float, height: float, *, below: float, smallest: float) -> None:
+        super().__init__(io.BytesIO(png), width=width, height=height, hAlign="LEFT")
+        self._whole = width, height
+        self._below, self._smallest = below, smallest
+
+    def wrap(self, width: float, height: float) -> tuple[float, float]:
+        """The size that fits, or the whole one where none does."""
+        scale = min(1.0, width / self._whole[0], (height - self._below) / self._whole[1])
+        scale = scale if scale >= self._smallest else 1.0
+        self.drawWidth, self.drawHeight = self._whole[0] * scale, self._whole[1] * scale
+        return self.drawWidth, self.drawHeight

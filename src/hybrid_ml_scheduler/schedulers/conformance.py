@@ -32,9 +32,9 @@ from hybrid_ml_scheduler.core import (
 )
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
+from hybrid_ml_scheduler.schedulers.grid import rule_choice
 from hybrid_ml_scheduler.schedulers.naming import require_name
 from hybrid_ml_scheduler.schedulers.own_code import printing_apart, strategy_errors_at
-from hybrid_ml_scheduler.schedulers.rules.rule_choice import rule_choice
 
 __all__ = ["check_scheduler"]
 

@@ -8,10 +8,21 @@ from typing import cast
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import BatchTerms, ClusterView, FloatColumn, Task, TaskTerms, Terms
-from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core import (
+    NO_GPU,
+    BatchRule,
+    BatchTerms,
+    ClusterView,
+    FloatColumn,
+    RuleKind,
+    Task,
+    TaskTerms,
+    Terms,
+)
+from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
+from hybrid_ml_scheduler.physics.choices import fastest_split, least_charge
 
-__all__ = ["DEFAULT_STEP", "as_batch", "as_column", "split_grid", "task_terms"]
+__all__ = ["DEFAULT_STEP", "as_batch", "as_column", "rule_choice", "split_grid", "task_terms"]
 
 DEFAULT_STEP = 0.05
 
@@ -47,3 +58,19 @@ def as_batch(terms: Sequence[TaskTerms]) -> BatchTerms:
         np.array([one.memory_rule for one in terms], dtype=np.int64),
         first.serial,
     )
+
+
+def rule_choice(rule: BatchRule, place: int, task: Task, cluster: ClusterView) -> tuple[float, int]:
+    """The share and the GPU that the rule gives to the task at this place of the batch."""
+    backlogs = as_column(cluster.gpu_backlogs_s)
+    if rule.kind == RuleKind.PRESCRIBED:
+        if rule.fractions is None or len(rule.fractions) <= place:
+            raise SchedulerError(f"a prescribed rule has no share for task {task.task_id}.")
+        gpu = NO_GPU if rule.gpus is None else int(rule.gpus[place])
+        return float(rule.fractions[place]), cluster.least_loaded_gpu if gpu == NO_GPU else gpu
+    terms, grid = task_terms(task, cluster), as_column(rule.grid)
+    if rule.kind == RuleKind.FASTEST_SPLIT:
+        fraction, gpu = fastest_split(terms, backlogs, grid)
+    else:
+        fraction, gpu = least_charge(terms, cluster.cpu_backlog_s, backlogs, grid, rule.price)
+    return float(fraction), int(gpu)

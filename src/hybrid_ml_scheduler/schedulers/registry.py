@@ -22,9 +22,8 @@ from typing import Any, cast
 
 from hybrid_ml_scheduler.core.errors import HmsError, SchedulerError
 from hybrid_ml_scheduler.core.knowledge import at_level, split_level
-from hybrid_ml_scheduler.core.nearest import nearest_hint
 from hybrid_ml_scheduler.core.protocols import Scheduler
-from hybrid_ml_scheduler.core.text import plain_text
+from hybrid_ml_scheduler.core.text import nearest_hint, plain_text
 from hybrid_ml_scheduler.schedulers.naming import is_name, require_name, spoken
 from hybrid_ml_scheduler.schedulers.own_code import strategy_errors, strategy_errors_at
 

@@ -10,8 +10,7 @@ from typing import NoReturn, TypeVar
 from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.service.explain.audits import Reasons
 from hybrid_ml_scheduler.service.problems import Conflict
-from hybrid_ml_scheduler.service.viewers.mirror import Mirror
-from hybrid_ml_scheduler.service.viewers.relay import ASKING, UPDATES
+from hybrid_ml_scheduler.service.viewers.mirror import ASKING, UPDATES, Mirror
 from hybrid_ml_scheduler.service.viewers.screen import DEFAULT_FOCUS
 from hybrid_ml_scheduler.service.wire.history import ModelVersion
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest

@@ -9,8 +9,7 @@ from hybrid_ml_scheduler import storage
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.service.control.asking import asked
 from hybrid_ml_scheduler.service.devices import PresentRace
-from hybrid_ml_scheduler.service.explain.adapting import adaptation_view
-from hybrid_ml_scheduler.service.explain.believing import beliefs_of
+from hybrid_ml_scheduler.service.explain.adapting import adaptation_view, beliefs_of
 from hybrid_ml_scheduler.service.problems import NotFound
 from hybrid_ml_scheduler.service.shelf import Shelf
 from hybrid_ml_scheduler.service.wire.learning import Beliefs

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import logging
 import logging.handlers
 import sys
+from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,9 @@ import orjson
 import structlog
 
 from hybrid_ml_scheduler.core.errors import ConfigurationError
+from hybrid_ml_scheduler.storage.connect.store import ended
 
-__all__ = ["configure_logs", "get_logger"]
+__all__ = ["configure_logs", "get_logger", "going_on"]
 
 _FILE_BYTES = 10 * 2**20
 _FILES_KEPT = 5
@@ -86,3 +90,24 @@ def _as_json(event: dict[str, Any], **_options: object) -> str:
         return orjson.dumps(event, default=str).decode()
     except TypeError:  # half a surrogate pair, as in the traceback of a strategy that was given an odd file's name
         return json.dumps(event, default=str)
+
+
+_log = get_logger("hms.background")
+
+
+@contextlib.asynccontextmanager
+async def going_on(*work: Coroutine[object, object, None]) -> AsyncIterator[None]:
+    """Have work done until the end of the block; what breaks before is logged, and nothing else ends with it."""
+    tasks = [asyncio.create_task(one) for one in work]
+    for task in tasks:
+        task.add_done_callback(_looked_at)
+    try:
+        yield
+    finally:
+        await ended(*tasks)
+
+
+def _looked_at(task: asyncio.Task[None]) -> None:
+    problem = None if task.cancelled() else task.exception()
+    if problem is not None:
+        _log.error("background work ended", exc_info=problem)

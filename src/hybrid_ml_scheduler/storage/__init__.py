@@ -6,8 +6,7 @@ docs/storage.md lists the functions with their signatures and says what they pro
 from __future__ import annotations
 
 from hybrid_ml_scheduler.storage.cache import Cache, CacheHealth, Count, Subscription, open_cache
-from hybrid_ml_scheduler.storage.connect.identity import identity
-from hybrid_ml_scheduler.storage.connect.ownership import owned
+from hybrid_ml_scheduler.storage.connect.ownership import identity, owned
 from hybrid_ml_scheduler.storage.connect.schema import SchemaState, check, upgrade
 from hybrid_ml_scheduler.storage.connect.store import Store, open_store, ping
 from hybrid_ml_scheduler.storage.errors import NotOwnerError, ReplayError, StorageError, StoreUnavailableError

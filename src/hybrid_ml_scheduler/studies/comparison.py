@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from hybrid_ml_scheduler.core.errors import HmsError
-from hybrid_ml_scheduler.plans.facts import hardware_words, run_facts
+from hybrid_ml_scheduler.plans.inputs import hardware_words, run_facts
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.studies.engines import Engine, Failure, LocalEngine
 from hybrid_ml_scheduler.studies.folder import ResultsFolder

@@ -11,7 +11,7 @@ import numpy as np
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.core.knowledge import EXACT
 from hybrid_ml_scheduler.physics import Node
-from hybrid_ml_scheduler.plans.facts import hardware_words, run_facts
+from hybrid_ml_scheduler.plans.inputs import hardware_words, run_facts
 from hybrid_ml_scheduler.plans.intervals import bounded_interval, t_interval
 from hybrid_ml_scheduler.studies.comparison import Step, silent
 from hybrid_ml_scheduler.studies.engines import Engine, Failure

@@ -10,8 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid_ml_scheduler.plans.facts import hardware_words, run_facts
-from hybrid_ml_scheduler.plans.inputs import inputs_of
+from hybrid_ml_scheduler.plans.inputs import hardware_words, inputs_of, run_facts
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.studies.folder import ResultsFolder
 from hybrid_ml_scheduler.studies.race import SeedRace, same_tasks

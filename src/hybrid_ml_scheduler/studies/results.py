@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hybrid_ml_scheduler.plans.facts import versions
+from hybrid_ml_scheduler.plans.inputs import versions
 from hybrid_ml_scheduler.plans.intervals import DEFAULT_LEVEL, bounded_interval
 from hybrid_ml_scheduler.plans.metrics import LISTS
 from hybrid_ml_scheduler.plans.plan import Plan

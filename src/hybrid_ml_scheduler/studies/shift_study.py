@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_ml_scheduler.physics import Node
-from hybrid_ml_scheduler.plans.facts import run_facts
-from hybrid_ml_scheduler.plans.inputs import program_inputs
+from hybrid_ml_scheduler.plans.inputs import program_inputs, run_facts
 from hybrid_ml_scheduler.plans.node_plan import node_to_mapping
 from hybrid_ml_scheduler.studies.comparison import (
     Step,

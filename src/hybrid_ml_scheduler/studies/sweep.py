@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError
-from hybrid_ml_scheduler.plans.facts import hardware_words, run_facts, versions
-from hybrid_ml_scheduler.plans.inputs import inputs_of
+from hybrid_ml_scheduler.plans.inputs import hardware_words, inputs_of, run_facts, versions
 from hybrid_ml_scheduler.plans.plan import Plan, plan_from_mapping, read_plan_file
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
 from hybrid_ml_scheduler.studies.engines import Engine, Failure

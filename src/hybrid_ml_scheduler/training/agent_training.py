@@ -28,13 +28,22 @@ from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_arrival_st
 from hybrid_ml_scheduler.schedulers.agents.inputs import cluster_inputs
 from hybrid_ml_scheduler.schedulers.agents.options import AgentOptions
 from hybrid_ml_scheduler.schedulers.agents.rl_agent import VALUE_UNIT, RlAgent
-from hybrid_ml_scheduler.training.agent_check import AgentCheck
 from hybrid_ml_scheduler.training.counterfactuals import returns_of_actions, whole_columns
+from hybrid_ml_scheduler.training.judging import FrozenAgent, agent_ratio
 from hybrid_ml_scheduler.training.rollouts import task_columns
 from hybrid_ml_scheduler.training.split_search import SearchBudget, search_split
 from hybrid_ml_scheduler.training.training_log import TrainingLog
 
-__all__ = ["AgentBudget", "Experience", "TrainedAgent", "fit_returns", "gather", "train_agent"]
+__all__ = [
+    "CHECKED_LOADS",
+    "AgentBudget",
+    "AgentCheck",
+    "Experience",
+    "TrainedAgent",
+    "fit_returns",
+    "gather",
+    "train_agent",
+]
 
 Singles = npt.NDArray[np.float32]
 LOADS = (0.03, 0.12, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1)
@@ -239,3 +248,23 @@ def _learn_online(
     agent.adopt(dqn.weights)
     simulation.run((task, 1.0) for task in tasks.batch)
     dqn.adopt(agent.dqn.weights)
+
+
+CHECKED_LOADS = (0.5, 0.8, 0.95)
+SEEDS = 2
+MOST_TASKS = 5_000
+
+
+class AgentCheck:
+    """Always the same tasks, so that only the weights make a difference; no test seed is touched."""
+
+    def __init__(self, law: TaskSource, node: Node, training_profile: FloatColumn, seed: int, tasks: int) -> None:
+        self._law, self._node, self._training_profile = law, node, training_profile
+        self._seeds, self._tasks = range(seed, seed + SEEDS), min(tasks, MOST_TASKS)
+
+    def run(self, weights: npt.NDArray[np.float32], step: int, log: TrainingLog) -> None:
+        """Add the latency relative to `earliest_device` at each load to the curves."""
+        for load in CHECKED_LOADS:
+            agent = FrozenAgent(weights, self._training_profile)
+            ratios = agent_ratio(agent, self._law, self._node, load, self._seeds, self._tasks)
+            log.point(f"latency_vs_earliest_device_at_{load:g}", step, float(np.mean(ratios)))

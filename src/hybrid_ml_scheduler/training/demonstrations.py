@@ -5,7 +5,7 @@ from __future__ import annotations
 from hybrid_ml_scheduler.cluster import BacklogView, Simulation
 from hybrid_ml_scheduler.core import ClusterView, Decision, Prepares, RaceContext, Scheduler, Task, TaskBatch
 from hybrid_ml_scheduler.physics import Node
-from hybrid_ml_scheduler.schedulers.agents.lessons import Demonstration
+from hybrid_ml_scheduler.schedulers.agents.sight import Demonstration
 
 __all__ = ["demonstrations"]
 

@@ -9,14 +9,14 @@ import numpy as np
 
 from hybrid_ml_scheduler.core import FloatColumn, stream
 from hybrid_ml_scheduler.learning import FEATURES, ForestModel, fit_forest
-from hybrid_ml_scheduler.learning.features import FeatureMatrix
+from hybrid_ml_scheduler.learning.features import FeatureMatrix, feature_matrix
 from hybrid_ml_scheduler.learning.forest import ForestKind
 from hybrid_ml_scheduler.physics import Node
-from hybrid_ml_scheduler.plans.file_tasks import TaskSource
+from hybrid_ml_scheduler.plans.file_tasks import TaskSource, tasks_of
+from hybrid_ml_scheduler.schedulers.forest.labels import best_fractions
 from hybrid_ml_scheduler.training.judging import forest_ratio
-from hybrid_ml_scheduler.training.labelling import labelled
 
-__all__ = ["ForestTraining", "sizes_up_to", "train_forest"]
+__all__ = ["ForestTraining", "labelled", "sizes_up_to", "train_forest"]
 
 LEAST_SAMPLES = 50
 MOST_SIZES = 7
@@ -88,3 +88,10 @@ def _importance(model: ForestModel, unseen: FeatureMatrix, best: FloatColumn, se
 
 def _error(model: ForestModel, features: FeatureMatrix, best: Sequence[float] | FloatColumn) -> float:
     return float(np.abs(model.predict(features) - best).mean())
+
+
+def labelled(law: TaskSource, node: Node, seed: int, count: int) -> tuple[FeatureMatrix, FloatColumn]:
+    """Features and best shares of generated tasks."""
+    batch = tasks_of(law, seed, count)
+    features = feature_matrix(batch.size, batch.compute_intensity, batch.memory_required)
+    return features, best_fractions(batch, node)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from hybrid_ml_scheduler.core import FloatColumn
-from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.learning.files import write_model
 from hybrid_ml_scheduler.schedulers.agents.hold_model import EXPANDED, FEATURES, HoldModel
 from hybrid_ml_scheduler.schedulers.holding.settings import SETTINGS, History, Setting, replayed_values

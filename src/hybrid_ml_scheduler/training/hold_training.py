@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid_ml_scheduler.core import FloatColumn
-from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.physics.held_choices import fastest_seconds
 from hybrid_ml_scheduler.plans.loads import at_load

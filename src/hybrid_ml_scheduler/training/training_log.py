@@ -18,7 +18,7 @@ class TrainingLog:
         self._watch, self._name = watch, name
         self._board: Any = None
         if board is not None:
-            from hybrid_ml_scheduler.learning.board import open_board
+            from hybrid_ml_scheduler.learning.files import open_board
 
             self._board = open_board(board)
         self.curves: dict[str, list[tuple[int, float]]] = {}

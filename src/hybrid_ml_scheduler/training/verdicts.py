@@ -15,11 +15,11 @@ from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.learning.files import load_agent, load_forest
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.file_tasks import TaskSource
-from hybrid_ml_scheduler.plans.model_names import strategy_of
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import PROFILE_LENGTH, is_arrival_stats
 from hybrid_ml_scheduler.schedulers.agents.inputs import cluster_inputs
 from hybrid_ml_scheduler.schedulers.agents.rl_agent import shipped_training_profile, shipped_weights
 from hybrid_ml_scheduler.schedulers.agents.split_model import load_split
+from hybrid_ml_scheduler.schedulers.naming import strategy_of
 from hybrid_ml_scheduler.training import judging
 
 __all__ = ["Judgement", "Verdict", "judged"]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.tasks import IntColumn, TaskBatch
 
-__all__ = ["batch_of", "flat_parents", "in_order"]
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.physics import Node
+
+__all__ = ["batch_of", "flat_parents", "in_order", "with_named_type"]
 
 
 def batch_of(*, parent_offsets: IntColumn, parent_ids: IntColumn, **columns: Any) -> TaskBatch:
@@ -34,3 +38,26 @@ def in_order(batch: TaskBatch) -> TaskBatch:
     if np.array_equal(order, np.arange(len(batch))):
         return batch
     return batch.chosen(order)
+
+
+def with_named_type(batch: TaskBatch, name: str, node: Node | None) -> TaskBatch:
+    """The batch whose GPU times belong to a named type, so that they can be scaled to another one."""
+    from hybrid_ml_scheduler.physics.gpu_types import gpu_type  # compiled code stands behind it
+
+    gpu_type(name, () if node is None else node.types)
+    if np.isnan(batch.gpu_time).all():
+        raise PlanError(f"Trace option gpu_type = {name!r}: the file has no GPU times without a type.")
+    if name in batch.gpu_types:
+        raise PlanError(f"Trace option gpu_type = {name!r}: the file has a column gpu_time.{name} too.")
+    times = np.column_stack([batch.gpu_times, batch.gpu_time])
+    unknown = np.full(len(batch), np.nan)
+    for column in (times, unknown):
+        column.flags.writeable = False
+    note = f"gpu_type: GPU times without a type were measured on {name}, as asked."
+    return replace(
+        batch,
+        gpu_time=unknown,
+        gpu_times=times,
+        gpu_types=(*batch.gpu_types, name),
+        assumptions=(*batch.assumptions, note),
+    )

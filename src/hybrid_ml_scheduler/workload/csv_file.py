@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
-from hybrid_ml_scheduler.core.nearest import nearest, nearest_hint
 from hybrid_ml_scheduler.core.tasks import IntColumn, TaskBatch
+from hybrid_ml_scheduler.core.text import nearest, nearest_hint
 from hybrid_ml_scheduler.core.validation import validated
 from hybrid_ml_scheduler.workload.columns import batch_of, flat_parents, in_order
 from hybrid_ml_scheduler.workload.files import read_text, written

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.workload.parameters import WorkloadParameters
 

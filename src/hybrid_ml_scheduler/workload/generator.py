@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.limits import MOST_SEED
 from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
+from hybrid_ml_scheduler.core.validation import MOST_SEED
 from hybrid_ml_scheduler.workload import draws
 from hybrid_ml_scheduler.workload.columns import batch_of
 from hybrid_ml_scheduler.workload.parameters import WorkloadParameters

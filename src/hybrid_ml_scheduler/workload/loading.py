@@ -11,11 +11,11 @@ from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.workload import draws
 from hybrid_ml_scheduler.workload.arrival_times import ArrivalChoice, with_arrivals
+from hybrid_ml_scheduler.workload.columns import with_named_type
 from hybrid_ml_scheduler.workload.csv_file import batch_from_table
 from hybrid_ml_scheduler.workload.files import read_text
 from hybrid_ml_scheduler.workload.generator import check_seed, generate
 from hybrid_ml_scheduler.workload.missing_times import missing_time_notes
-from hybrid_ml_scheduler.workload.named_type import with_named_type
 from hybrid_ml_scheduler.workload.own_gaps import complete_table, mapped
 from hybrid_ml_scheduler.workload.parameters import WorkloadParameters
 from hybrid_ml_scheduler.workload.parts import WHOLE, Part, parents_within

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
-from hybrid_ml_scheduler.core.nearest import nearest_hint
-from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.core.text import nearest_hint
 from hybrid_ml_scheduler.workload import draws
 from hybrid_ml_scheduler.workload.csv_file import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, TYPED_TIME
 from hybrid_ml_scheduler.workload.table import Table

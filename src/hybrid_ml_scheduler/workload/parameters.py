@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.limits import LEAST_AMOUNT, MOST_AMOUNT
-from hybrid_ml_scheduler.core.nearest import nearest_hint
+from hybrid_ml_scheduler.core.text import nearest_hint
+from hybrid_ml_scheduler.core.validation import LEAST_AMOUNT, MOST_AMOUNT
 
 __all__ = ["ARRIVAL_LAWS", "INTENSITY_LAWS", "MEMORY_LAWS", "SIZE_LAWS", "WorkloadParameters"]
 

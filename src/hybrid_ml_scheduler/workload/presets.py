@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
-from hybrid_ml_scheduler.core.nearest import nearest_hint
+from hybrid_ml_scheduler.core.text import nearest_hint
 from hybrid_ml_scheduler.workload.parameters import WorkloadParameters
 
 __all__ = ["DEFAULT_PRESET", "PRESETS", "preset"]

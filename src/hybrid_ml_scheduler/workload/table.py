@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
-from hybrid_ml_scheduler.core.limits import LEAST_AMOUNT, MOST_AMOUNT
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.validation import LEAST_AMOUNT, MOST_AMOUNT
 
 __all__ = ["Table", "csv_table", "make_table"]
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 from starlette.websockets import WebSocket
 
 from hybrid_ml_scheduler.api import socket as sockets
-from hybrid_ml_scheduler.api.services import Services
+from hybrid_ml_scheduler.api.dependencies import Services
 from hybrid_ml_scheduler.live.hub import Hub
 from hybrid_ml_scheduler.service.telemetry import Telemetry
 from hybrid_ml_scheduler.service.viewers.latest_frame import LatestFrame

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid_ml_scheduler.cli.output.progress import progress_bar, row_count, stages, steps
+from hybrid_ml_scheduler.cli.output.formats import progress_bar, row_count, stages, steps
 
 
 def tell_all() -> None:

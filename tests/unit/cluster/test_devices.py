@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hybrid_ml_scheduler.cluster.devices import Device
-from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.reproducible import stream
 
 Part = tuple[float, float, float, float]
 """Start, finish, estimated seconds, and the believed moment before which the part cannot start."""

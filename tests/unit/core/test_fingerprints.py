@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hybrid_ml_scheduler.core.fingerprints import fingerprint_of
+from hybrid_ml_scheduler.core.reproducible import fingerprint_of
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid_ml_scheduler.core.nearest import nearest, nearest_hint
+from hybrid_ml_scheduler.core.text import nearest, nearest_hint
 
 KNOWN = ("seed", "seeds", "arrival_rate", "API_KEY")
 

@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 import pytest
 
-from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.execution import (
     ExecutionError,
     ExecutorOptions,

@@ -20,8 +20,7 @@ from hybrid_ml_scheduler.hardware.backend import Backend
 from hybrid_ml_scheduler.hardware.effort import QUICK, sweep
 from hybrid_ml_scheduler.hardware.measuring import chosen_accelerator, steps
 from hybrid_ml_scheduler.hardware.power import busy_gpu_power, counters, idle_gpu_power, joules_between, watts_of
-from hybrid_ml_scheduler.hardware.profile import DeviceProfile
-from hybrid_ml_scheduler.hardware.quiet import disturbances, disturbed_points
+from hybrid_ml_scheduler.hardware.profile import DeviceProfile, disturbances, disturbed_points
 from hybrid_ml_scheduler.hardware.series import launch, matmul, transfers
 
 TINY = replace(

@@ -8,10 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 
 from hybrid_ml_scheduler.live.arena import Arena
-from hybrid_ml_scheduler.live.course import Course, Retraining
 from hybrid_ml_scheduler.live.frames import Frame
 from hybrid_ml_scheduler.live.race import Race
-from hybrid_ml_scheduler.live.records import Notice, Rows
+from hybrid_ml_scheduler.live.records import Course, Notice, Retraining, Rows
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.workload import preset
 from tests.unit.live.spelled import spelled_out

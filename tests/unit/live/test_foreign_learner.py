@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from hybrid_ml_scheduler.live.checkpoints import packed, unpacked
-from hybrid_ml_scheduler.live.course import Retraining
 from hybrid_ml_scheduler.live.race import Race
-from hybrid_ml_scheduler.live.records import Activation, Rows
+from hybrid_ml_scheduler.live.records import Activation, Retraining, Rows
 from hybrid_ml_scheduler.live.replay import replay
 from hybrid_ml_scheduler.schedulers import check_scheduler
 from tests.unit.live.house import mixed_course

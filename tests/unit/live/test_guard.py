@@ -11,11 +11,9 @@ import pytest
 from hybrid_ml_scheduler.cluster import Simulation
 from hybrid_ml_scheduler.core import Verdict
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.live.activations import activation_words
 from hybrid_ml_scheduler.live.checkpoints import packed, unpacked
-from hybrid_ml_scheduler.live.course import Retraining
 from hybrid_ml_scheduler.live.race import Race
-from hybrid_ml_scheduler.live.records import Rows
+from hybrid_ml_scheduler.live.records import Retraining, Rows, activation_words
 from hybrid_ml_scheduler.live.replay import replay
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest

@@ -7,8 +7,8 @@ import pickle
 import pytest
 
 from hybrid_ml_scheduler.core import Outcome
-from hybrid_ml_scheduler.live.course import Course
 from hybrid_ml_scheduler.live.race import Race
+from hybrid_ml_scheduler.live.records import Course
 from hybrid_ml_scheduler.live.replay import replay
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.physics.truth import Drift, Truth

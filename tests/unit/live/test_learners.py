@@ -11,10 +11,10 @@ import pytest
 from hybrid_ml_scheduler.core import ClusterView, Decision, Task
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.live.checkpoints import packed, unpacked
-from hybrid_ml_scheduler.live.course import Course
 from hybrid_ml_scheduler.live.learners import Learners
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.racer import Racer
+from hybrid_ml_scheduler.live.records import Course
 from hybrid_ml_scheduler.live.replay import replay
 from hybrid_ml_scheduler.live.worker import TrainingWorker
 from hybrid_ml_scheduler.physics import Node

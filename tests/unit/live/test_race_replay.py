@@ -10,9 +10,8 @@ import pytest
 from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.core.errors import PlanError, StorageError
 from hybrid_ml_scheduler.live.checkpoints import packed, unpacked
-from hybrid_ml_scheduler.live.course import Course, Retraining
 from hybrid_ml_scheduler.live.race import Race
-from hybrid_ml_scheduler.live.records import RaceEvent, Rows
+from hybrid_ml_scheduler.live.records import Course, RaceEvent, Retraining, Rows
 from hybrid_ml_scheduler.live.replay import replay
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.workload import preset

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.core import Task
-from hybrid_ml_scheduler.live.course import Course, Retraining
 from hybrid_ml_scheduler.live.pace import _AT_FULL_SPEED
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.racer import DECISION_BUCKETS_S
+from hybrid_ml_scheduler.live.records import Course, Retraining
 from hybrid_ml_scheduler.physics import CoExecution, CostModel, Gpu, MemoryRule, Node
 from hybrid_ml_scheduler.workload import preset
 from tests.unit.live.spelled import spelled_out

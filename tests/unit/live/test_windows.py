@@ -10,8 +10,8 @@ import pytest
 
 from hybrid_ml_scheduler.core import Outcome
 from hybrid_ml_scheduler.live.checkpoints import packed, unpacked
-from hybrid_ml_scheduler.live.course import Course
 from hybrid_ml_scheduler.live.race import Race
+from hybrid_ml_scheduler.live.records import Course
 from hybrid_ml_scheduler.live.sketch import BUCKETS, bucket_of, packed_counts, percentile_of, unpacked_counts
 from hybrid_ml_scheduler.live.windows import LATEST, Span
 from hybrid_ml_scheduler.physics import MemoryRule, Node

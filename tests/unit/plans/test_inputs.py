@@ -9,8 +9,7 @@ import pytest
 from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.plans import inputs
-from hybrid_ml_scheduler.plans.facts import versions
-from hybrid_ml_scheduler.plans.inputs import inputs_of
+from hybrid_ml_scheduler.plans.inputs import inputs_of, versions
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
 from hybrid_ml_scheduler.studies.folder import ResultsFolder
 

@@ -7,9 +7,9 @@ import contextlib
 
 import pytest
 
-from hybrid_ml_scheduler.service.background import going_on
-from hybrid_ml_scheduler.storage.connect import ending
-from hybrid_ml_scheduler.storage.connect.ending import ended
+from hybrid_ml_scheduler.service.logs import going_on
+from hybrid_ml_scheduler.storage.connect import store
+from hybrid_ml_scheduler.storage.connect.store import ended
 from tests.waiting import within
 
 PATIENCE_S = 60.0
@@ -34,7 +34,7 @@ class Deaf:
 
 @pytest.mark.parametrize("times", [0, 1, 3])
 async def test_work_ends_however_often_it_must_be_asked(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
-    monkeypatch.setattr(ending, "_ASK_AGAIN_S", 0.01)
+    monkeypatch.setattr(store, "_ASK_AGAIN_S", 0.01)
     deaf, other = Deaf(times), Deaf(0)
     async with within(PATIENCE_S):
         async with going_on(deaf.work(), other.work()):

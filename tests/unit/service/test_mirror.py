@@ -15,8 +15,7 @@ from hybrid_ml_scheduler.live.hub import Hub
 from hybrid_ml_scheduler.service.viewers import mirror as mirrors
 from hybrid_ml_scheduler.service.viewers.latest_frame import LatestFrame
 from hybrid_ml_scheduler.service.viewers.mirror import Mirror
-from hybrid_ml_scheduler.service.wire.live import SimulationUpdate
-from hybrid_ml_scheduler.service.wire.relay import Handout
+from hybrid_ml_scheduler.service.wire.live import Handout, SimulationUpdate
 
 
 def frame(run_id: int = 1, tasks: Iterable[int] = ()) -> Frame:

@@ -11,8 +11,8 @@ from hybrid_ml_scheduler.core import RaceContext
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import create
-from hybrid_ml_scheduler.schedulers.agents.lessons import Demonstration, demonstrated_action
 from hybrid_ml_scheduler.schedulers.agents.rl_agent import RlAgent
+from hybrid_ml_scheduler.schedulers.agents.sight import Demonstration, demonstrated_action
 from hybrid_ml_scheduler.training.demonstrations import demonstrations
 from hybrid_ml_scheduler.workload import generate, preset
 

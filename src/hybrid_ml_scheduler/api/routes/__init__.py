@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from hybrid_ml_scheduler.api.routes import catalog, history, learning, motion, runs, simulation, tasks
+from hybrid_ml_scheduler.api.routes import catalog, history, motion, runs, simulation
 
 __all__ = ["ROUTERS"]
 
 ROUTERS = (
     simulation.router,
-    tasks.router,
+    simulation.task_router,
     history.router,
-    learning.router,
+    history.learning_router,
     motion.router,
     runs.router,
     catalog.router,

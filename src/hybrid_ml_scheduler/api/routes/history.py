@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import StreamingResponse
+from starlette.types import Send
 
-from hybrid_ml_scheduler.api.dependencies import ArchiveDep
-from hybrid_ml_scheduler.api.downloads import DownloadResponse
-from hybrid_ml_scheduler.api.security import require_api_key
+from hybrid_ml_scheduler.api.dependencies import ArchiveDep, LearningDep, require_api_key
+from hybrid_ml_scheduler.core.errors import StorageError
+from hybrid_ml_scheduler.service.logs import get_logger
 from hybrid_ml_scheduler.service.ports import StatsWindow
 from hybrid_ml_scheduler.service.problems import problem_responses
 from hybrid_ml_scheduler.service.wire.common import StrategyName
@@ -21,6 +22,7 @@ from hybrid_ml_scheduler.service.wire.history import (
     TrainingRecord,
     Trend,
 )
+from hybrid_ml_scheduler.service.wire.learning import Adaptation, Beliefs
 from hybrid_ml_scheduler.service.wire.statistics import Stats
 from hybrid_ml_scheduler.storage import (
     ExportFormat,
@@ -32,7 +34,7 @@ from hybrid_ml_scheduler.storage import (
     Order,
 )
 
-__all__ = ["router"]
+__all__ = ["DownloadResponse", "learning_router", "router"]
 
 router = APIRouter(prefix="/api", tags=["history"], responses=problem_responses(503))
 
@@ -171,3 +173,41 @@ async def models(archive: ArchiveDep, limit: Limit = 200, run_id: Id = None) -> 
 async def events(archive: ArchiveDep, limit: Limit = 200, run_id: Id = None) -> Events:
     """Return workload shifts and notifications of one run, or of all, newest first."""
     return await archive.events(limit, run_id)
+
+
+_log = get_logger("hms.http")
+
+
+class DownloadResponse(StreamingResponse):
+    """Sends pieces as they come. If the store goes away meanwhile, the connection ends before the file does."""
+
+    async def stream_response(self, send: Send) -> None:
+        """Send everything; without its end the server breaks the connection, which is all that a client can be told."""
+        try:
+            await super().stream_response(send)
+        except StorageError as problem:
+            _log.error("a download was broken off", problem=str(problem))
+
+
+learning_router = APIRouter(prefix="/api/learning", tags=["learning"], responses=problem_responses(404, 503))
+
+RunId = Annotated[int | None, Query(ge=0, le=2**63 - 1, description="The present run where it is left out.")]
+
+
+@learning_router.get("/adaptation", response_model=Adaptation)
+async def adaptation(
+    learning: LearningDep,
+    change: Annotated[
+        int | None, Query(ge=0, le=2**63 - 1, description="The first task of the change; the last one if left out.")
+    ] = None,
+    tasks: Annotated[int, Query(ge=40, le=10_000, description="At most so many tasks since the change.")] = 2000,
+    run_id: RunId = None,
+) -> Response:
+    """Return a run around a change: what it cost each strategy, and how soon each was settled again."""
+    return Response(await learning.adaptation(change, tasks, run_id), media_type="application/json")
+
+
+@learning_router.get("/beliefs")
+async def beliefs(learning: LearningDep, scheduler: StrategyName = "hybrid_ml", run_id: RunId = None) -> Beliefs:
+    """Return what a strategy believed of durations against what happened, by kind of work and type of device."""
+    return await learning.beliefs(scheduler, run_id)

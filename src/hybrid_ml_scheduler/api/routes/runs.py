@@ -6,8 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
 
-from hybrid_ml_scheduler.api.dependencies import RunsDep
-from hybrid_ml_scheduler.api.security import require_api_key
+from hybrid_ml_scheduler.api.dependencies import RunsDep, require_api_key
 from hybrid_ml_scheduler.service.problems import problem_responses
 from hybrid_ml_scheduler.service.wire.common import StrategyName
 from hybrid_ml_scheduler.service.wire.live import Snapshot

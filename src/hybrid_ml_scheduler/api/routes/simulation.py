@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Query
+from fastapi import APIRouter, Body, Depends, Path, Query
 
-from hybrid_ml_scheduler.api.dependencies import CatalogDep, RaceDep, ScreenDep
-from hybrid_ml_scheduler.api.security import require_api_key
+from hybrid_ml_scheduler.api.dependencies import ArchiveDep, CatalogDep, RaceDep, ScreenDep, require_api_key
 from hybrid_ml_scheduler.live.frames import Window
 from hybrid_ml_scheduler.live.windows import WindowName
 from hybrid_ml_scheduler.service.problems import problem_responses
@@ -16,8 +15,9 @@ from hybrid_ml_scheduler.service.views.live import standings_view
 from hybrid_ml_scheduler.service.wire.common import StrategyName
 from hybrid_ml_scheduler.service.wire.history import ModelVersion
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
+from hybrid_ml_scheduler.service.wire.tasks import NewTask, TaskAdvice, TaskAudit
 
-__all__ = ["router"]
+__all__ = ["router", "task_router"]
 
 router = APIRouter(prefix="/api", tags=["simulation"])
 
@@ -99,3 +99,22 @@ async def resume_short(race: RaceDep) -> SimulationStatus:
 async def status_short(race: RaceDep) -> SimulationStatus:
     """Short form of `/api/simulation/status`."""
     return race.status()
+
+
+task_router = APIRouter(prefix="/api/tasks", tags=["tasks"])
+
+
+@task_router.post("", dependencies=[Depends(require_api_key)], responses=problem_responses(401, 403, 409, 503))
+async def advise(
+    race: RaceDep,
+    task: NewTask,
+    run: Annotated[bool, Query(description="Also put the task into the race.")] = False,
+) -> TaskAdvice:
+    """Ask every strategy where this task should go; each answers with its reason and its prediction."""
+    return await race.advise(task, run)
+
+
+@task_router.get("/{task_id}", responses=problem_responses(404, 503))
+async def audit(archive: ArchiveDep, task_id: Annotated[int, Path(ge=0, le=2**63 - 1)]) -> TaskAudit:
+    """Show one task: every strategy's choice, reason and cost, the oracle's choice and a Gantt strip."""
+    return await archive.audit(task_id)

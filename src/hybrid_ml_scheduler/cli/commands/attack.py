@@ -36,7 +36,7 @@ def attack(
     `hms race --workload FOLDER/smallest.csv`.
     """
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
-    from hybrid_ml_scheduler.cli.output.progress import progress_bar
+    from hybrid_ml_scheduler.cli.output.formats import progress_bar
     from hybrid_ml_scheduler.physics import Node
     from hybrid_ml_scheduler.schedulers import create
     from hybrid_ml_scheduler.studies.attack import Attack, runs_of

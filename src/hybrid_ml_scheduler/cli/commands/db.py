@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from hybrid_ml_scheduler.cli.output.formats import Format
-from hybrid_ml_scheduler.cli.output.places import check_place
-from hybrid_ml_scheduler.cli.output.progress import row_count
+from hybrid_ml_scheduler.cli.output.formats import Format, check_place, row_count
 from hybrid_ml_scheduler.cli.output.show import print_json
 
 if TYPE_CHECKING:
@@ -99,7 +97,7 @@ def export(
 def _check_export(path: Path, table: str, file_format: FileFormat | None) -> None:
     """Refuse what could not be written in the end, before anything is read."""
     from hybrid_ml_scheduler.core.errors import StorageError
-    from hybrid_ml_scheduler.core.nearest import nearest_hint
+    from hybrid_ml_scheduler.core.text import nearest_hint
     from hybrid_ml_scheduler.storage import EXPORT_TABLES
 
     if table not in EXPORT_TABLES:

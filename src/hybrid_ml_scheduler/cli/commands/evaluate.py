@@ -55,9 +55,9 @@ def evaluate(
     `earliest_device`, `rl_split` by latency against `earliest_finish` and `frugal_finish` and by makespan against the
     proven bound. Below 1 the model is the better one; nothing can be below the optimum or the bound.
     """
+    from hybrid_ml_scheduler.cli.output.formats import stages
     from hybrid_ml_scheduler.cli.output.model_output import check_plot, learning_inputs, show, write_plot
-    from hybrid_ml_scheduler.cli.output.progress import stages
-    from hybrid_ml_scheduler.plans.model_names import strategy_of
+    from hybrid_ml_scheduler.schedulers.naming import strategy_of
 
     check_plot(plot)
     strategy = strategy_of(model)

@@ -92,7 +92,7 @@ def _entrant(plan: Plan, name: str | None) -> Entrant:
 
 def _found(plan: Plan, entrant: Entrant, seed: int, task: int | None, worst: int, looked_at: int) -> list[WhatIf]:
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
-    from hybrid_ml_scheduler.cli.output.progress import progress_bar
+    from hybrid_ml_scheduler.cli.output.formats import progress_bar
     from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
     from hybrid_ml_scheduler.studies.what_if import RunToChange, alternatives_of, costliest, row_of, what_if
 

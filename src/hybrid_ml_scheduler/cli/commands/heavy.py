@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hybrid_ml_scheduler.plans.plan import Plan
     from hybrid_ml_scheduler.studies.folder import ResultsFolder
 
-__all__ = ["heavy"]
+__all__ = ["heavy", "report"]
 
 REPORT_NAME = "heavy_simulation_report.csv"
 DEFAULT_TASKS = 10_000
@@ -68,7 +68,7 @@ def heavy(
 
 def _compared(plan: Plan, out: Path, workers: int | None) -> ResultsFolder:
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
-    from hybrid_ml_scheduler.cli.output.progress import progress_bar
+    from hybrid_ml_scheduler.cli.output.formats import progress_bar
     from hybrid_ml_scheduler.plans.inputs import inputs_of
     from hybrid_ml_scheduler.reports.making import comparison_steps, study_comparison
     from hybrid_ml_scheduler.studies.engines import LocalEngine
@@ -97,3 +97,23 @@ def _tell(folder: ResultsFolder, output: Format) -> None:
     for sentence in sentences:
         typer.echo(f"- {sentence}")
     typer.echo(f"Tables, plots and report.pdf are in {folder.path}.")
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder, such as results/heavy.")],
+    workers: Annotated[int | None, typer.Option(min=1, max=1024, help="Processes (default: all cores).")] = None,
+) -> None:
+    """Remake every plot and the PDF of a results folder without simulating anything.
+
+    The same tables give the same files, byte for byte.
+    """
+    from hybrid_ml_scheduler.cli.output.formats import progress_bar
+    from hybrid_ml_scheduler.reports.making import remake
+    from hybrid_ml_scheduler.reports.plots import plots_for
+    from hybrid_ml_scheduler.studies.engines import LocalEngine
+    from hybrid_ml_scheduler.studies.folder import ResultsFolder
+
+    found = ResultsFolder.open(folder)
+    with progress_bar("drawing", len(plots_for(found.tables(), found.read_table)) + 1, unit="files") as advance:
+        remake(found, engine=LocalEngine(workers), step=lambda _: advance(1))
+    typer.echo(f"Plots and report.pdf in {folder} are new.")

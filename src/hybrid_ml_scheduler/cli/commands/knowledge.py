@@ -41,7 +41,7 @@ def knowledge(
     `tables/`, `plots/` (PNG and SVG) and `report.pdf`.
     """
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
-    from hybrid_ml_scheduler.cli.output.progress import progress_bar
+    from hybrid_ml_scheduler.cli.output.formats import progress_bar
     from hybrid_ml_scheduler.plans.inputs import program_inputs
     from hybrid_ml_scheduler.reports.making import KNOWLEDGE_STEPS, study_knowledge
     from hybrid_ml_scheduler.studies.engines import LocalEngine

@@ -30,7 +30,7 @@ def _store() -> PerformanceStore:
 
 def _histories(kind: str | None = None) -> list[KindHistory]:
     from hybrid_ml_scheduler.core.errors import HmsError
-    from hybrid_ml_scheduler.core.nearest import nearest_hint
+    from hybrid_ml_scheduler.core.text import nearest_hint
 
     found = _store().histories()
     if kind is None:
@@ -85,7 +85,7 @@ def show(kind: Kind, output: Output = Format.TABLE) -> None:
 @app.command()
 def plot(kind: Kind, out: Annotated[Path, typer.Option(help="PNG or SVG file to write.")] = Path("model.png")) -> None:
     """Draw the measured seconds of a kind over its size, device by device."""
-    from hybrid_ml_scheduler.cli.output.places import check_place
+    from hybrid_ml_scheduler.cli.output.formats import check_place
 
     check_place("--out", out)
     mine = _histories(kind)
@@ -109,7 +109,7 @@ def export(out: Annotated[Path, typer.Option(help="CSV file to write.")] = Path(
     """Write every stored measurement as CSV."""
     import csv
 
-    from hybrid_ml_scheduler.cli.output.places import check_place
+    from hybrid_ml_scheduler.cli.output.formats import check_place
 
     check_place("--out", out)
     with out.open("w", encoding="utf-8", newline="") as file:

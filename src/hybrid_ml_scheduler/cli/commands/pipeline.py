@@ -107,7 +107,7 @@ def _run(
 
 def _watched(what: Pipeline, folder: ResultsFolder, phase: PhaseName) -> None:
     """Do the work behind a bar, and say what each phase took."""
-    from hybrid_ml_scheduler.cli.output.progress import progress_bar
+    from hybrid_ml_scheduler.cli.output.formats import progress_bar
     from hybrid_ml_scheduler.reports.making import comparison_steps
     from hybrid_ml_scheduler.reports.pipeline import PHASES, run_phase, run_pipeline
     from hybrid_ml_scheduler.studies.race import entrants

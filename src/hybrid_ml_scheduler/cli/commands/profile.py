@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_ml_scheduler.cli.output.formats import Format
-from hybrid_ml_scheduler.cli.output.places import check_place
+from hybrid_ml_scheduler.cli.output.formats import Format, check_place
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.hardware import Profile
@@ -58,7 +57,7 @@ def profile(
 
 
 def _measured(quick: bool, device: str) -> Profile:
-    from hybrid_ml_scheduler.cli.output.progress import steps
+    from hybrid_ml_scheduler.cli.output.formats import steps
     from hybrid_ml_scheduler.hardware import measure
 
     with steps() as say:

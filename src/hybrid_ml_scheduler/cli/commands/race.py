@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_ml_scheduler.cli.output.formats import Format
-from hybrid_ml_scheduler.cli.output.places import check_place
+from hybrid_ml_scheduler.cli.output.formats import Format, check_place
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.plans.plan import Plan
@@ -180,7 +179,7 @@ def _raced(
     from contextlib import nullcontext
 
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
-    from hybrid_ml_scheduler.cli.output.progress import progress_bar
+    from hybrid_ml_scheduler.cli.output.formats import progress_bar
     from hybrid_ml_scheduler.reports.perfetto import TraceWriter
     from hybrid_ml_scheduler.studies.race import check_search, entrants, race_until_decided, run_race
     from hybrid_ml_scheduler.studies.race_files import race_folder

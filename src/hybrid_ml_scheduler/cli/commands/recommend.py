@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from hybrid_ml_scheduler.studies.folder import ResultsFolder
     from hybrid_ml_scheduler.studies.recommend import Answer, Question
 
-__all__ = ["recommend"]
+__all__ = ["nodes", "recommend"]
 
 
 def recommend(
@@ -66,7 +67,7 @@ def _answer(question: Question, output: Format, out: Path | None) -> None:
     from contextlib import nullcontext
 
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
-    from hybrid_ml_scheduler.cli.output.progress import progress_bar
+    from hybrid_ml_scheduler.cli.output.formats import progress_bar
     from hybrid_ml_scheduler.cli.output.show import print_json
     from hybrid_ml_scheduler.reports.recommend_words import answer_mapping
     from hybrid_ml_scheduler.schedulers import create
@@ -126,3 +127,25 @@ def _write(folder: ResultsFolder, question: Question, answer: Answer) -> None:
         for suffix, data in draw("price_against_promise", folder.read_table).items():
             folder.write_bytes(f"plots/price_against_promise.{suffix}", data)
     folder.complete()
+
+
+def nodes(
+    output: Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")] = Format.TABLE,
+) -> None:
+    """List the GPU types of the catalogue: memory, bandwidth, peak figures, power, and example prices to be edited.
+
+    A plan takes one by `type = "h200"` in `[[physics.gpus]]` or `[physics.gpu]`, a race by `--gpu-type h200`. A section
+    `[physics.types.h200]` edits one, for example its price; another name adds one; `profile = "mine.json"` in it names
+    a measurement of `hms profile`, which then scales times before published figures do.
+    """
+    from hybrid_ml_scheduler.physics.gpu_types import GPU_TYPES, PRICES_OF
+
+    rows = [{key: value for key, value in asdict(one).items() if key != "curves"} for one in GPU_TYPES.values()]
+    if output is Format.JSON:
+        from hybrid_ml_scheduler.cli.output.show import print_json
+
+        print_json({"gpu_types": rows, "prices_of": PRICES_OF, "prices_are": "examples, to be edited in a plan"})
+        return
+    from hybrid_ml_scheduler.cli.output.gpu_type_table import print_gpu_types
+
+    print_gpu_types(rows, PRICES_OF)

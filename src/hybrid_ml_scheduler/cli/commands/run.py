@@ -92,7 +92,7 @@ def run(
     if script is not None:
         _run_program(script, out, output)
         return
-    from hybrid_ml_scheduler.cli.output.progress import steps
+    from hybrid_ml_scheduler.cli.output.formats import steps
     from hybrid_ml_scheduler.execution.runs.real_runs import RealPlan, real_run
 
     known = _calibration(out, calibration, device, workers, (kind, sizes), 40.0)
@@ -141,7 +141,7 @@ def validate(
     """Run streams for real and in the model: errors of makespan and latency, ranking, coverage, spread of repeats."""
     from dataclasses import replace
 
-    from hybrid_ml_scheduler.cli.output.progress import steps
+    from hybrid_ml_scheduler.cli.output.formats import steps
     from hybrid_ml_scheduler.execution.runs.calibration import write_calibration
     from hybrid_ml_scheduler.execution.runs.report import markdown, write_comparisons, write_json
     from hybrid_ml_scheduler.execution.runs.study import Bench
@@ -204,7 +204,7 @@ def _calibration(
     seconds: float,
 ) -> Calibration:
     """A calibration from a file, or measured now and written beside the results."""
-    from hybrid_ml_scheduler.cli.output.progress import steps
+    from hybrid_ml_scheduler.cli.output.formats import steps
     from hybrid_ml_scheduler.execution.runs.calibration import read_calibration, write_calibration
     from hybrid_ml_scheduler.execution.runs.kinds import kinds_named, sizes_named
     from hybrid_ml_scheduler.execution.runs.measuring import calibrated

@@ -49,7 +49,7 @@ def shift(
 
 def _studied(study: ShiftStudy, out: Path, workers: int | None) -> tuple[ResultsFolder, dict[str, Any]]:
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
-    from hybrid_ml_scheduler.cli.output.progress import progress_bar
+    from hybrid_ml_scheduler.cli.output.formats import progress_bar
     from hybrid_ml_scheduler.reports.making import shift_steps, study_shift
     from hybrid_ml_scheduler.studies.engines import LocalEngine
     from hybrid_ml_scheduler.studies.folder import ResultsFolder

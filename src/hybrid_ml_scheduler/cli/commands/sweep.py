@@ -52,7 +52,7 @@ def sweep(
     the first cell runs. A failed cell is reported and the rest goes on; the command then ends with code 1, and running
     it again tries only what is missing. The tables are the same from every engine.
     """
-    from hybrid_ml_scheduler.cli.output.progress import progress_bar
+    from hybrid_ml_scheduler.cli.output.formats import progress_bar
     from hybrid_ml_scheduler.reports.making import study_sweep, sweep_steps
     from hybrid_ml_scheduler.studies.engines import LocalEngine
     from hybrid_ml_scheduler.studies.folder import ResultsFolder

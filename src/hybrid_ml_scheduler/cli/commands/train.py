@@ -72,6 +72,7 @@ def forest(
     The plot shows predicted beside best shares of unseen tasks, how the execution time comes down with the number of
     labels, and what each feature is worth.
     """
+    from hybrid_ml_scheduler.cli.output.formats import stages
     from hybrid_ml_scheduler.cli.output.model_output import (
         check_plot,
         check_writable,
@@ -79,7 +80,6 @@ def forest(
         show,
         write_plot,
     )
-    from hybrid_ml_scheduler.cli.output.progress import stages
     from hybrid_ml_scheduler.cli.output.training_report import forest_frames, forest_result, forest_table
     from hybrid_ml_scheduler.learning import save_forest
     from hybrid_ml_scheduler.plans.file_tasks import FileTasks
@@ -142,6 +142,7 @@ def agent(
     and nodes of one to eight GPUs). `--effort 0.1` is for trying out. A name ending in `.npy` keeps the bare
     weights only. The plot shows the learning curves: search, loss, and latency on training seeds.
     """
+    from hybrid_ml_scheduler.cli.output.formats import stages
     from hybrid_ml_scheduler.cli.output.model_output import (
         check_plot,
         check_writable,
@@ -149,7 +150,6 @@ def agent(
         show,
         write_plot,
     )
-    from hybrid_ml_scheduler.cli.output.progress import stages
     from hybrid_ml_scheduler.cli.output.training_report import agent_table, curve_frames
     from hybrid_ml_scheduler.training.training_log import TrainingLog
 

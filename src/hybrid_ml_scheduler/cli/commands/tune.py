@@ -47,8 +47,8 @@ def tune(
     the same tasks; the tuned file is written and recommended if a paired 95 % interval says that it is better than
     the best rule, otherwise the command says what to keep. Ctrl-C loses nothing: the same command goes on.
     """
+    from hybrid_ml_scheduler.cli.output.formats import stages
     from hybrid_ml_scheduler.cli.output.model_output import check_writable, show
-    from hybrid_ml_scheduler.cli.output.progress import stages
     from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
     from hybrid_ml_scheduler.studies.tuning import tune as tuned
     from hybrid_ml_scheduler.training.training_files import save_hold

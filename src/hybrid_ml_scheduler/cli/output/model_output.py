@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_ml_scheduler.cli.output.formats import Format
-from hybrid_ml_scheduler.cli.output.places import check_place
+from hybrid_ml_scheduler.cli.output.formats import Format, check_place
 
 if TYPE_CHECKING:
     import pandas as pd

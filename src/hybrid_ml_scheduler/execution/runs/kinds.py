@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.nearest import nearest_hint
-from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.reproducible import stream
+from hybrid_ml_scheduler.core.text import nearest_hint
 from hybrid_ml_scheduler.execution.devices import CPU
 from hybrid_ml_scheduler.execution.tasks import TaskFunction, task
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.execution.devices import CPU, Device, node_devices
 from hybrid_ml_scheduler.execution.executor import HybridExecutor
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration, Factor

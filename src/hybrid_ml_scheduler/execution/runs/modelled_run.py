@@ -9,7 +9,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.cluster.interference import rescale
 from hybrid_ml_scheduler.core.protocols import Scheduler
-from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.execution.devices import CPU, Device, Place, places
 from hybrid_ml_scheduler.execution.futures import HybridFuture

@@ -25,10 +25,9 @@ from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
 from hybrid_ml_scheduler.learning.files import load_agent, save_agent
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_arrival_stats, is_arrival_stats
-from hybrid_ml_scheduler.schedulers.agents.lessons import Demonstration, demonstrated_action
 from hybrid_ml_scheduler.schedulers.agents.memory import AgentMemory
 from hybrid_ml_scheduler.schedulers.agents.options import AgentOptions
-from hybrid_ml_scheduler.schedulers.agents.sight import AgentSight
+from hybrid_ml_scheduler.schedulers.agents.sight import AgentSight, Demonstration, demonstrated_action
 
 __all__ = ["VALUE_UNIT", "RlAgent", "shipped_training_profile", "shipped_weights"]
 
@@ -251,7 +250,7 @@ class RlAgent:
         if self._tensorboard is None or self.dqn.updates % 100:
             return
         if self._board is None:
-            from hybrid_ml_scheduler.learning.board import open_board
+            from hybrid_ml_scheduler.learning.files import open_board
 
             self._board = open_board(self._tensorboard)
         if math.isfinite(self.loss):

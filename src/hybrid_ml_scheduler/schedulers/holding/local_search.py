@@ -10,7 +10,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.holding import PlanRule
-from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid
 from hybrid_ml_scheduler.schedulers.holding.best_of import candidate_plans, planned_finishes
 from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph, PlanHold, graph_children

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hybrid_ml_scheduler.core.knowledge import EXACT
-from hybrid_ml_scheduler.live.course import Course, Retraining
+from hybrid_ml_scheduler.live.records import Course, Retraining
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.known_tasks import rate_at_load
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, plan_from_mapping

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from hybrid_ml_scheduler.core import HmsError
 from hybrid_ml_scheduler.core.errors import StorageError
 from hybrid_ml_scheduler.live.arena import Arena
-from hybrid_ml_scheduler.live.course import Retraining
+from hybrid_ml_scheduler.live.records import Retraining
 from hybrid_ml_scheduler.plans.plan import Plan
-from hybrid_ml_scheduler.service.background import going_on
 from hybrid_ml_scheduler.service.control.courses import RunDefaults
 from hybrid_ml_scheduler.service.control.keeper import StoreKeeper
 from hybrid_ml_scheduler.service.control.recovery import LostRunError, recover
 from hybrid_ml_scheduler.service.control.run_control import RunControl
-from hybrid_ml_scheduler.service.logs import get_logger
+from hybrid_ml_scheduler.service.logs import get_logger, going_on
 from hybrid_ml_scheduler.service.viewers.latest_frame import LatestFrame
 from hybrid_ml_scheduler.service.wire.simulation import StartRequest
 from hybrid_ml_scheduler.storage import (

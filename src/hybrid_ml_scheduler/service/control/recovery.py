@@ -11,10 +11,9 @@ from typing import cast
 from hybrid_ml_scheduler.core import HmsError
 from hybrid_ml_scheduler.core.errors import InternalError
 from hybrid_ml_scheduler.live.checkpoints import unpacked
-from hybrid_ml_scheduler.live.course import Retraining
 from hybrid_ml_scheduler.live.frames import RaceState
 from hybrid_ml_scheduler.live.race import Race
-from hybrid_ml_scheduler.live.records import EventKind, RaceEvent
+from hybrid_ml_scheduler.live.records import EventKind, RaceEvent, Retraining
 from hybrid_ml_scheduler.live.replay import replay
 from hybrid_ml_scheduler.live.sinks import Keeper
 from hybrid_ml_scheduler.plans.plan import Plan

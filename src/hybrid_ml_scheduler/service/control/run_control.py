@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.frames import RaceState
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.physics.truth import Drift
-from hybrid_ml_scheduler.plans.facts import versions
+from hybrid_ml_scheduler.plans.inputs import versions
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.service.control.courses import RunDefaults, course_of, plan_for, shifted
 from hybrid_ml_scheduler.service.control.keeper import model_row

@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.core import HmsError
 from hybrid_ml_scheduler.live.arena import Arena, HaltedError
 from hybrid_ml_scheduler.live.framing import Framer
 from hybrid_ml_scheduler.service.control.asking import asked
-from hybrid_ml_scheduler.service.explain.believing import all_beliefs
+from hybrid_ml_scheduler.service.explain.adapting import all_beliefs
 from hybrid_ml_scheduler.service.problems import Conflict, Unavailable
 from hybrid_ml_scheduler.service.views.live import snapshot_view, status_view
 from hybrid_ml_scheduler.service.wire.learning import KeptPicture

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hybrid_ml_scheduler.core import FloatColumn
+from hybrid_ml_scheduler.live.race import Race
+from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.service.views.stored import stored_shift
-from hybrid_ml_scheduler.service.wire.learning import Adaptation, AdaptedStrategy
+from hybrid_ml_scheduler.service.wire.learning import Adaptation, AdaptedStrategy, Beliefs, BelievedCell
 from hybrid_ml_scheduler.storage import AroundChange, EventRow, RegretRow
 
-__all__ = ["adaptation_view", "settled_from"]
+__all__ = ["adaptation_view", "all_beliefs", "beliefs_of", "settled_from"]
 
 # A strategy is settled where the median of five steps is no more than a quarter above what it settles at.
 _STEPS = 5
@@ -93,3 +95,22 @@ def settled_from(regret: FloatColumn) -> int | None:
     windows = np.lib.stride_tricks.sliding_window_view(np.nan_to_num(regret, nan=np.inf), _STEPS)
     below = np.flatnonzero(np.median(windows, axis=1) <= limit)
     return int(below[0]) if len(below) else None
+
+
+def beliefs_of(racer: Racer) -> Beliefs:
+    """Return the record of one strategy, kinds in the order of their names; call it in the arena's thread."""
+    learned = racer.simulation.learned
+    if learned is None:
+        return Beliefs(scheduler=racer.name, level=racer.level, devices=[], drifts=0, cells=[])
+    cells = []
+    for (kind, place), cell in sorted(learned.record.cells().items()):
+        now, device = learned.model.estimate(kind, place), learned.types[place]
+        intervals = {"now": now.seconds, "low": now.low_s, "high": now.high_s}
+        cells.append(BelievedCell(kind=kind, device=device, **cell._asdict(), **intervals))
+    devices, drifts = list(learned.types), learned.model.drifts
+    return Beliefs(scheduler=racer.name, level=racer.level, devices=devices, drifts=drifts, cells=cells)
+
+
+def all_beliefs(race: Race) -> dict[str, Beliefs]:
+    """Return the records of all strategies that learn durations."""
+    return {racer.name: beliefs_of(racer) for racer in race.racers if racer.simulation.learned is not None}

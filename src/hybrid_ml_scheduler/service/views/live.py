@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.core import Task
-from hybrid_ml_scheduler.live.frames import DeviceLoad, Frame, Status, Window
+from hybrid_ml_scheduler.live.frames import DeviceLoad, Frame, Status, Window, moment
 from hybrid_ml_scheduler.live.records import Notice
 from hybrid_ml_scheduler.live.windows import WindowName
-from hybrid_ml_scheduler.plans.wire import moment
 from hybrid_ml_scheduler.service.wire import live
 from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus, WorkloadState
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from hybrid_ml_scheduler.core import HmsError
+from hybrid_ml_scheduler.live.frames import moment
 from hybrid_ml_scheduler.plans.intervals import t_interval
-from hybrid_ml_scheduler.plans.wire import moment
 from hybrid_ml_scheduler.service.control.courses import stored_plan
 from hybrid_ml_scheduler.service.measured_runs import facts_of
 from hybrid_ml_scheduler.service.views.stored import STORED_NAMES

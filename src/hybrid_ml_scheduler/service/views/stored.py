@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, cast, get_args
 
-from hybrid_ml_scheduler.live.activations import MODEL_EVENTS, model_key
-from hybrid_ml_scheduler.live.frames import LatestResult, Shift
-from hybrid_ml_scheduler.live.records import Level, ModelOutcome, shift_words
+from hybrid_ml_scheduler.live.frames import LatestResult, Shift, moment
+from hybrid_ml_scheduler.live.records import MODEL_EVENTS, ModelOutcome, NoticeLevel, model_key, shift_words
 from hybrid_ml_scheduler.plans.metrics import TASK_METRICS
-from hybrid_ml_scheduler.plans.wire import moment
 from hybrid_ml_scheduler.service.wire.history import LoadHistory, ModelVersion
 from hybrid_ml_scheduler.service.wire.live import Notification
 from hybrid_ml_scheduler.service.wire.tasks import TaskFacts
@@ -106,7 +104,7 @@ def stored_notifications(
     return [
         Notification(
             key=row.key,
-            level=cast("Level", row.level if row.level in get_args(Level) else "info"),
+            level=cast("NoticeLevel", row.level if row.level in get_args(NoticeLevel) else "info"),
             message=row.message,
             at=moment(row.created_at),
             event=_event(row),

@@ -5,19 +5,23 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from hybrid_ml_scheduler.live.frames import Bound, Comparison, DecisionAudit, DeviceLoad, LatestResult, Shift, Window
 from hybrid_ml_scheduler.live.windows import WindowName
+from hybrid_ml_scheduler.service.wire.catalog import StrategyCard
 from hybrid_ml_scheduler.service.wire.common import Answer, Demand
 from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus
 
 __all__ = [
+    "RELAYED",
     "ClusterLoad",
     "Focus",
+    "Handout",
     "LatestTask",
     "LogLine",
     "Notification",
+    "Relayed",
     "ServerMessage",
     "SimulationUpdate",
     "Snapshot",
@@ -112,3 +116,16 @@ class Focus(Demand):
 
 
 ServerMessage = Annotated[Snapshot | SimulationUpdate | Notification | LogLine, Field(discriminator="type")]
+
+
+class Handout(Answer):
+    """All that a process must know that begins to follow, or has lost the thread."""
+
+    type: Literal["handout"] = "handout"
+    service: str = Field(description="A name drawn at its start: another one begins to count and to number anew.")
+    snapshot: Snapshot
+    strategies: list[StrategyCard]
+
+
+Relayed = Annotated[Handout | SimulationUpdate | Notification | LogLine, Field(discriminator="type")]
+RELAYED: TypeAdapter[Relayed] = TypeAdapter(Relayed)

@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from hybrid_ml_scheduler.core.errors import ConfigurationError
 from hybrid_ml_scheduler.storage.cache.contract import CacheHealth, Count, Subscription
 from hybrid_ml_scheduler.storage.cache.local import LocalCache
-from hybrid_ml_scheduler.storage.connect.ending import ended
+from hybrid_ml_scheduler.storage.connect.store import ended
 
 __all__ = ["RedisCache"]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import time
 import uuid
@@ -19,13 +20,12 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_ml_scheduler.storage.connect.address import parsed, shown
-from hybrid_ml_scheduler.storage.connect.ending import ended
 from hybrid_ml_scheduler.storage.connect.schema import upgrade
-from hybrid_ml_scheduler.storage.connect.store import Store, connected, require_file
+from hybrid_ml_scheduler.storage.connect.store import Store, connected, ended, require_file
 from hybrid_ml_scheduler.storage.connect.tables import totals
 from hybrid_ml_scheduler.storage.errors import DRIVER_ERRORS, StorageError, translated
 
-__all__ = ["owned"]
+__all__ = ["identity", "owned"]
 
 _LOCK = 0x484D5332  # any number that only this product locks
 _FILE_PATIENCE_S = 1.0
@@ -187,3 +187,14 @@ class _Session:
             with contextlib.suppress(*DRIVER_ERRORS):
                 await connection.invalidate()
                 await connection.close()
+
+
+async def identity(store: Store) -> str:
+    """Return a name that no other database has: drawn when it was made, and its place, since files are copied."""
+    async with store.reading() as connection:
+        drawn = (await connection.execute(sa.select(totals.c.identity))).scalar_one()
+        if store.is_postgres:
+            place = str((await connection.execute(sa.select(sa.func.current_database()))).scalar_one())
+        else:
+            place = str(Path(str(store.engine.url.database)).resolve())
+    return hashlib.sha256(f"{drawn} {place}".encode()).hexdigest()[:16]

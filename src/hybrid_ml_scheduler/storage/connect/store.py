@@ -26,7 +26,7 @@ from hybrid_ml_scheduler.storage.errors import (
 )
 from hybrid_ml_scheduler.storage.records import StoreHealth
 
-__all__ = ["Store", "connected", "open_store", "ping", "require_file"]
+__all__ = ["Store", "connected", "ended", "open_store", "ping", "require_file"]
 
 _CONNECT_TIMEOUT_S = 2.0
 _COMMAND_TIMEOUT_S = 10.0
@@ -208,3 +208,19 @@ async def _await_answer(store: Store, timeout_s: float) -> None:
                 ) from problem
         await asyncio.sleep(pause_s)
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+
+_ASK_AGAIN_S = 0.5
+
+
+async def ended(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel tasks and wait until they have ended; what they raise is for others to look at.
+
+    They are asked again: up to Python 3.11 `asyncio.wait_for`, which drivers use too, forgets a cancellation that comes
+    together with what it waits for, and the task goes on as if nothing had been said.
+    """
+    going_on = {task for task in tasks if not task.done()}
+    while going_on:
+        for task in going_on:
+            task.cancel()
+        _, going_on = await asyncio.wait(going_on, timeout=_ASK_AGAIN_S)

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
-from hybrid_ml_scheduler.core.nearest import nearest_hint
+from hybrid_ml_scheduler.core.text import nearest_hint
 from hybrid_ml_scheduler.workload.csv_file import REQUIRED_COLUMNS
 from hybrid_ml_scheduler.workload.table import Table, csv_table
 from hybrid_ml_scheduler.workload.traces import azure_llm, gavel, openb, openb_requests, philly, swf, wfformat

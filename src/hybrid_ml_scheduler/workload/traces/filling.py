@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
-from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.validation import validated
 from hybrid_ml_scheduler.workload import draws
 from hybrid_ml_scheduler.workload.arrival_times import ArrivalChoice, with_arrivals
-from hybrid_ml_scheduler.workload.columns import batch_of, flat_parents
+from hybrid_ml_scheduler.workload.columns import batch_of, flat_parents, with_named_type
 from hybrid_ml_scheduler.workload.missing_times import missing_time_notes, share_of
-from hybrid_ml_scheduler.workload.named_type import with_named_type
 from hybrid_ml_scheduler.workload.parts import WHOLE, Part, parents_within
 from hybrid_ml_scheduler.workload.traces.options import TraceOptions
 from hybrid_ml_scheduler.workload.traces.records import ANY_MODE, PARALLEL, SERIAL, Assumption, Records

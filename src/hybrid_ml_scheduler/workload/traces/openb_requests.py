@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_ml_scheduler.core.streams import stream
+from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.workload.table import Table
 from hybrid_ml_scheduler.workload.traces.openb import MB_PER_MIB, gpu_share
 from hybrid_ml_scheduler.workload.traces.options import TraceOptions

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.nearest import nearest_hint
+from hybrid_ml_scheduler.core.text import nearest_hint
 
 __all__ = ["TraceOptions"]
 

@@ -1,4 +1,4 @@
-"""A short text that only equal values have: arrays by their bytes, records by their fields."""
+"""What makes a run repeatable: random streams by name, and a short text that only equal values have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["fingerprint_of"]
+__all__ = ["fingerprint_of", "stream"]
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
@@ -60,3 +60,15 @@ def _object_pieces(value: Any) -> Iterator[bytes | memoryview]:
         yield from _pieces(held)
     else:
         yield pickle.dumps(value, protocol=5)
+
+
+def stream(seed: int, *names: str | int) -> np.random.Generator:
+    """Return the generator that belongs to `seed` and this path of names.
+
+    The names are hashed into the spawn key, so a new consumer with a new name
+    changes no number that an older consumer draws.
+    """
+    path = "\x1f".join(str(name) for name in names)
+    digest = hashlib.blake2b(path.encode("utf-8"), digest_size=16).digest()
+    words = tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=words)))
