@@ -16,6 +16,7 @@ from hybrid_ml_scheduler.core.text import bounded_bytes, nearest_hint
 from hybrid_ml_scheduler.core.validation import MOST_OPEN, MOST_SEED, MOST_SEEDS
 from hybrid_ml_scheduler.physics.node import Node
 from hybrid_ml_scheduler.physics.truth import Truth
+from hybrid_ml_scheduler.plans.idle_physics import refuse_idle_physics
 from hybrid_ml_scheduler.plans.node_plan import node_from_mapping, node_to_mapping
 from hybrid_ml_scheduler.plans.truth_plan import TRUTH_KEYS, truth_from_mapping, usual_truth
 from hybrid_ml_scheduler.workload import DEFAULT_PRESET, PRESETS, Part, WorkloadParameters, preset, resolve
@@ -121,8 +122,11 @@ class Plan:
             raise PlanError(f"schedulers.race names {doubled[0]!r} more than once.")
 
     def tasks(self, seed: int) -> TaskBatch:
-        """The tasks that belong to this seed, on this plan's node."""
-        return self.workload.tasks(seed, self.node)
+        """The tasks of this seed on this plan's node; a figure of it that cannot act on them is refused."""
+        batch = self.workload.tasks(seed, self.node)
+        if not self.workload.is_preset:
+            refuse_idle_physics(batch, self.node, self.workload.source)
+        return batch
 
     @property
     def hidden(self) -> Truth:

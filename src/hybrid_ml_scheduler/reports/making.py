@@ -42,6 +42,8 @@ __all__ = [
 
 
 KNOWLEDGE_STEPS = len(KNOWLEDGE_PLOTS) + 1  # beside the trials: plots and the report
+# The phase that makes the tables, where it is not called "simulate".
+_FIRST_PHASES = {"sweep": "cells", "recommend": "search"}
 
 
 def _drawn(job: tuple[Path, str]) -> dict[str, bytes]:
@@ -73,7 +75,7 @@ def write_report(folder: ResultsFolder) -> None:
 
 def remake(folder: ResultsFolder, *, engine: Engine | None = None, step: Step = silent) -> None:
     """Plots and PDF again from what is stored; nothing is simulated."""
-    if not folder.is_done("cells" if folder.kind == "sweep" else "simulate"):
+    if not folder.is_done(_FIRST_PHASES.get(folder.kind, "simulate")):
         raise HmsError(f"{folder.path}: the simulation is not finished or its tables were changed; run it again.")
     if not folder.tables():
         raise HmsError(f"{folder.path}: no cell of the sweep has a result, so there is nothing to draw.")
@@ -81,7 +83,7 @@ def remake(folder: ResultsFolder, *, engine: Engine | None = None, step: Step = 
     write_report(folder)
     step("report")
     # A sweep goes on where cells failed; its folder stays unfinished until they are there.
-    if not folder.read_json("run.json").get("failures"):
+    if folder.kind == "recommend" or not folder.read_json("run.json").get("failures"):
         folder.complete()
 
 

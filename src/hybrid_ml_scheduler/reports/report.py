@@ -35,6 +35,10 @@ def report_pdf(folder: ResultsFolder) -> bytes:
         from hybrid_ml_scheduler.reports.knowledge_report import knowledge_page
 
         page = knowledge_page(folder)
+    elif folder.kind == "recommend":
+        from hybrid_ml_scheduler.reports.recommend_report import recommend_page
+
+        page = recommend_page(folder)
     else:
         page = _comparison_page(folder)
     target = io.BytesIO()

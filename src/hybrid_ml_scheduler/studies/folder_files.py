@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.core.errors import HmsError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FolderFiles", "parquet_bytes", "write_whole"]
+__all__ = ["FolderFiles", "RunLog", "parquet_bytes", "write_whole"]
 
 
 class FolderFiles:
@@ -97,3 +97,41 @@ def parquet_bytes(frame: pd.DataFrame) -> bytes:
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
     return bytes(sink.getvalue().to_pybytes())
+
+
+class RunLog:
+    """Values by the names of their runs, each on a line of a file as soon as it is known; without a file in memory."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._values: dict[str, float] = {}
+        if path is not None and path.is_file():
+            self._values = dict(_read(path))
+
+    def known(self, key: str) -> float | None:
+        """The value of a run, if it was made."""
+        return self._values.get(key)
+
+    def keep(self, key: str, value: float) -> None:
+        """Remember a run; the line is on the disk before the next one begins."""
+        self._values[key] = value
+        if self._path is not None:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([key, value]) + "\n")
+
+
+def _read(path: Path) -> list[tuple[str, float]]:
+    """The whole lines; one that was cut off by an interrupt is ended, so that the next does not join it."""
+    text = path.read_text(encoding="utf-8")
+    if not text.endswith("\n"):
+        with path.open("a", encoding="utf-8") as file:
+            file.write("\n")
+    return [pair for line in text.splitlines() if (pair := _pair(line)) is not None]
+
+
+def _pair(line: str) -> tuple[str, float] | None:
+    try:
+        key, value = json.loads(line)
+        return str(key), float(value)
+    except (ValueError, TypeError):
+        return None

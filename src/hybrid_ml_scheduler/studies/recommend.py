@@ -5,20 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hybrid_ml_scheduler.cluster import summarize
 from hybrid_ml_scheduler.core import TaskBatch
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.physics import durations
+from hybrid_ml_scheduler.core.tasks import BoolColumn
+from hybrid_ml_scheduler.physics import Durations, Node, durations
+from hybrid_ml_scheduler.physics.durations import gpu_kinds
+from hybrid_ml_scheduler.physics.typed_times import TimeSource, typed_times
 from hybrid_ml_scheduler.plans.candidates import Candidate
 from hybrid_ml_scheduler.plans.intervals import Interval, t_interval
 from hybrid_ml_scheduler.plans.plan import WorkloadChoice
 from hybrid_ml_scheduler.plans.promises import Promise
 from hybrid_ml_scheduler.plans.time_notes import time_notes
 from hybrid_ml_scheduler.schedulers import create
+from hybrid_ml_scheduler.studies.folder_files import RunLog
 from hybrid_ml_scheduler.studies.race import run_scheduler
 
 __all__ = ["DEFAULT_POLICIES", "Answer", "Question", "Trial", "recommend"]
@@ -89,13 +93,16 @@ class Answer:
     tasks: int
 
 
-def recommend(question: Question, progress: Progress | None = None) -> Answer:
-    """Search nodes and policies; pairs that are decided, or too dear to matter, get no more seeds."""
+def recommend(question: Question, progress: Progress | None = None, log: RunLog | None = None) -> Answer:
+    """Search nodes and policies; pairs that are decided, or too dear to matter, get no more seeds.
+
+    Runs that the log knows are not made again.
+    """
     if not question.policies:
         raise PlanError("A recommendation needs at least one policy.")
     values: dict[tuple[int, str], list[float]] = {}
     batches: dict[int, TaskBatch] = {}
-    told = progress or (lambda _: None)
+    told, log = progress or (lambda _: None), log or RunLog()
     for step in range(question.seeds):
         seed = question.seed + step
         batches[step] = _tasks(question, seed)
@@ -104,7 +111,7 @@ def recommend(question: Question, progress: Progress | None = None) -> Answer:
         live = _open_pairs(question, values, step)
         if not live:
             break
-        _run(question, batches[step], live, seed, values, told)
+        _run(_Runs(question, batches[step], seed, log, told), live, values)
     trials = _trials(question, values)
     best = _best(trials)
     return Answer(
@@ -112,7 +119,7 @@ def recommend(question: Question, progress: Progress | None = None) -> Answer:
         cheaper=_next_cheaper(trials, best),
         nearest=min(trials, key=lambda one: (_worth(one), one.price_usd_h)),
         trials=tuple(trials),
-        variations=_variations(question, batches[0], best),
+        variations=_variations(question, batches[0], best, log, told),
         assumptions=(*batches[0].assumptions, *_notes(question, batches[0])),
         tasks=len(batches[0]),
     )
@@ -151,23 +158,45 @@ def _open_pairs(
     return found if undecided else {}
 
 
-def _run(
-    question: Question,
-    batch: TaskBatch,
-    pairs: Mapping[int, Sequence[str]],
-    seed: int,
-    values: dict[tuple[int, str], list[float]],
-    progress: Progress,
-) -> None:
+class _Runs(NamedTuple):
+    """The runs of one batch on all nodes, and where they are kept; `what` tells them from those of other batches."""
+
+    question: Question
+    batch: TaskBatch
+    seed: int
+    log: RunLog
+    progress: Progress
+    what: str = "seeds"
+    slower: float = 1.0
+
+    def key(self, place: int, name: str) -> str:
+        """The name of one run in the log."""
+        return f"{self.what}|{self.seed}|{place}|{name}"
+
+    def seconds(self, node: Node) -> Durations:
+        """The durations on a node, those that rest on published figures times a factor."""
+        found = durations(self.batch, node)
+        if self.slower == 1.0:
+            return found
+        factors = np.where(_scaled(self.batch, node), self.slower, 1.0)
+        paged = found.paged_s * factors if found.paged_s.size else found.paged_s
+        return replace(found, gpu_s=found.gpu_s * factors, paged_s=paged)
+
+
+def _run(runs: _Runs, pairs: Mapping[int, Sequence[str]], values: dict[tuple[int, str], list[float]]) -> None:
+    """Make the runs that are not known yet, and gather all of them."""
     for place, names in pairs.items():
-        node = question.nodes[place].node
-        seconds = durations(batch, node)
+        node, seconds = runs.question.nodes[place].node, None
         for name in names:
-            columns = run_scheduler(create(name), batch, node, seed=seed, seconds=seconds)
-            summary = summarize(columns)
-            value = math.nan if summary.failed_count else float(getattr(summary, question.promise.metric))
+            value = runs.log.known(runs.key(place, name))
+            if value is None:
+                seconds = runs.seconds(node) if seconds is None else seconds
+                columns = run_scheduler(create(name), runs.batch, node, seed=runs.seed, seconds=seconds)
+                summary = summarize(columns)
+                value = math.nan if summary.failed_count else float(getattr(summary, runs.question.promise.metric))
+                runs.log.keep(runs.key(place, name), value)
             values.setdefault((place, name), []).append(value)
-            progress(1)
+            runs.progress(1)
 
 
 def _trial(question: Question, place: int, name: str, found: Sequence[float]) -> Trial:
@@ -201,13 +230,15 @@ def _next_cheaper(trials: Sequence[Trial], best: Trial | None) -> Trial | None:
     return min(below, key=lambda one: (-one.price_usd_h, _worth(one))) if below else None
 
 
-def _variations(question: Question, batch: TaskBatch, best: Trial | None) -> dict[str, str]:
+def _variations(
+    question: Question, batch: TaskBatch, best: Trial | None, log: RunLog, told: Progress
+) -> dict[str, str]:
     """The answer if an assumption were otherwise, each found with the first seed's tasks."""
     found = {}
-    for name, changed in _changes(batch).items():
+    pairs = {place: list(question.policies) for place in range(len(question.nodes))}
+    for name, (changed, slower) in _changes(question, batch).items():
         values: dict[tuple[int, str], list[float]] = {}
-        pairs = {place: list(question.policies) for place in range(len(question.nodes))}
-        _run(question, changed, pairs, question.seed, values, lambda _: None)
+        _run(_Runs(question, changed, question.seed, log, told, name, slower), pairs, values)
         other = _best(_trials(question, values))
         if other is None:
             found[name] = "no node keeps the promise"
@@ -220,8 +251,11 @@ def _variations(question: Question, batch: TaskBatch, best: Trial | None) -> dic
     return found
 
 
-def _changes(batch: TaskBatch) -> dict[str, TaskBatch]:
-    """The batch with one assumption changed; only assumptions that these tasks rest on."""
+def _changes(question: Question, batch: TaskBatch) -> dict[str, tuple[TaskBatch, float]]:
+    """The batch with one assumption changed, and how many times the scaled seconds on GPU types are taken.
+
+    Only assumptions that these tasks rest on.
+    """
 
     def with_column(name: str, column: Any) -> TaskBatch:
         column.flags.writeable = False
@@ -231,12 +265,27 @@ def _changes(batch: TaskBatch) -> dict[str, TaskBatch]:
         "a quarter more arrivals": with_column("arrival_time", batch.arrival_time / 1.25),
         "a fifth fewer arrivals": with_column("arrival_time", batch.arrival_time / 0.8),
     }
-    if (np.isnan(batch.cpu_time) != np.isnan(batch.gpu_time)).any():
+    no_gpu = np.isnan(batch.gpu_time) & np.isnan(batch.gpu_times).all(axis=1)
+    if (np.isnan(batch.cpu_time) != no_gpu).any():
         changes["guessed speed-ups a third higher"] = with_column("speedup_factor", batch.speedup_factor * 4 / 3)
         changes["guessed speed-ups a quarter lower"] = with_column("speedup_factor", batch.speedup_factor * 0.75)
     if any(note.startswith("guessed_memory") for note in batch.assumptions):
         changes["twice the guessed memory"] = with_column("memory_required", batch.memory_required * 2.0)
-    return changes
+    found = {name: (changed, 1.0) for name, changed in changes.items()}
+    if any(_scaled(batch, one.node).any() for one in question.nodes):
+        found["GPU types a third slower than their published figures say"] = (batch, 4 / 3)
+        found["GPU types a quarter faster than their published figures say"] = (batch, 0.75)
+    return found
+
+
+def _scaled(batch: TaskBatch, node: Node) -> BoolColumn:
+    """Which seconds rest on published figures of GPU types: a row for each task, a column for each kind of GPU."""
+    kinds = [node.gpus[index] for index in gpu_kinds(node)[0]]
+    source = typed_times(batch, node, kinds).source
+    by_speed = np.array([bool(gpu.type) and not gpu.dense_speed == gpu.stream_speed == 1.0 for gpu in kinds])
+    guessed = (source == TimeSource.FROM_CPU_TIME) | (source == TimeSource.FORMULA)
+    found: BoolColumn = (source == TimeSource.SCALED_BY_FIGURES) | (guessed & by_speed)
+    return found
 
 
 def _notes(question: Question, batch: TaskBatch) -> list[str]:

@@ -23,6 +23,7 @@ from hybrid_ml_scheduler.core.knowledge import EXACT, Level, at_level, level_of,
 from hybrid_ml_scheduler.physics import Durations, Node, PhysicsEstimator, TaskSeconds, durations
 from hybrid_ml_scheduler.physics.estimator import TruthFactor
 from hybrid_ml_scheduler.physics.gangs import has_gangs
+from hybrid_ml_scheduler.plans.idle_physics import idle_notes
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.plans.time_notes import time_notes
@@ -242,7 +243,7 @@ def hidden_notes(plan: Plan, known: KnownTasks) -> tuple[str, ...]:
 
 def hardware_assumptions(plan: Plan, batch: TaskBatch) -> tuple[str, ...]:
     """Where the times come from on this node, and what a measured machine leaves to guessing."""
-    notes = time_notes(batch, plan.node)
+    notes = (*time_notes(batch, plan.node), *idle_notes(batch, plan.node))
     if plan.hardware is None:
         return notes
     from hybrid_ml_scheduler.hardware import assumptions

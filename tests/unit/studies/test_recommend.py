@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.plans.candidates import load_candidates
 from hybrid_ml_scheduler.plans.plan import WorkloadChoice
 from hybrid_ml_scheduler.plans.promises import read_promise
+from hybrid_ml_scheduler.studies.folder_files import RunLog
 from hybrid_ml_scheduler.studies.recommend import Answer, Question, recommend
 
 NODES = """
@@ -94,10 +95,37 @@ def test_the_command_answers_in_words_in_json_and_in_a_folder(
     assert "Take two with the policy" in printed
     assert "for $2.00 an hour: it keeps the promise p95_latency < 1.1 s" in printed
     assert (tmp_path / "out" / "plots" / "price_against_promise.svg").is_file()
+    assert (tmp_path / "out" / "report.pdf").read_bytes().startswith(b"%PDF")
+    assert run(["report", str(tmp_path / "out")]) == 0
+    capsys.readouterr()
     assert run([*arguments, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["recommended"]["node"] == "two"
     assert found == json.loads((tmp_path / "out" / "recommendation.json").read_text())
+
+
+def test_a_search_that_was_interrupted_makes_only_the_runs_that_are_missing(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    question = Question(
+        workload=WorkloadChoice(source=str(files[0])),
+        nodes=tuple(load_candidates(files[1])),
+        policies=("gpu_only", "cpu_only"),
+        promise=read_promise("p95_latency < 1.1 s"),
+    )
+    whole, place = recommend(question), tmp_path / "runs.jsonl"
+
+    def stop(_: int) -> None:
+        if place.is_file() and len(place.read_text().splitlines()) >= 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        recommend(question, stop, RunLog(place))
+    with place.open("a") as file:
+        file.write('["cut of')  # as a power cut leaves it
+    assert recommend(question, None, RunLog(place)) == whole
+    lines = place.read_text().splitlines()
+    assert len(lines) == 1 + len({line.partition(",")[0] for line in lines if line.endswith("]")}), "no run twice"
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,8 @@ def recommend(
     """Find the cheapest node and policy that keep a promise, and say what would change the answer.
 
     Every node meets the same tasks with every policy, over paired seeds; pairs that are decided get no more of them.
-    A node keeps the promise if the whole 95 % interval of the metric does. The answer is modelled, not measured.
+    A node keeps the promise if the whole 95 % interval of the metric does. The answer is modelled, not measured. With
+    `--out` an interrupted search goes on where it stopped.
     """
     from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
     from hybrid_ml_scheduler.plans.candidates import load_candidates
@@ -71,6 +72,7 @@ def _answer(question: Question, output: Format, out: Path | None) -> None:
     from hybrid_ml_scheduler.cli.output.show import print_json
     from hybrid_ml_scheduler.reports.recommend_words import answer_mapping
     from hybrid_ml_scheduler.schedulers import create
+    from hybrid_ml_scheduler.studies.folder_files import RunLog
     from hybrid_ml_scheduler.studies.recommend import recommend as search
 
     for name in question.policies:
@@ -80,7 +82,7 @@ def _answer(question: Question, output: Format, out: Path | None) -> None:
     say_if_compiling()
     with folder or nullcontext():
         with progress_bar("searching", question.most_runs, unit="runs") as advance:
-            answer = search(question, advance)
+            answer = search(question, advance, None if folder is None else RunLog(folder.path / "runs.jsonl"))
         if folder is not None:
             _write(folder, question, answer)
     if output is Format.JSON:
@@ -90,11 +92,13 @@ def _answer(question: Question, output: Format, out: Path | None) -> None:
 
     print_answer(question, answer)
     if out is not None:
-        typer.echo(f"The answer, all trials and the chart are in {out}.")
+        typer.echo(f"The answer, all trials, the chart and a PDF are in {out}.")
 
 
 def _folder(out: Path, question: Question) -> ResultsFolder:
+    from hybrid_ml_scheduler.plans.inputs import inputs_of
     from hybrid_ml_scheduler.plans.node_plan import node_to_mapping
+    from hybrid_ml_scheduler.plans.plan import Plan
     from hybrid_ml_scheduler.studies.folder import ResultsFolder
 
     plan = {
@@ -105,13 +109,15 @@ def _folder(out: Path, question: Question) -> ResultsFolder:
         "seed": question.seed,
         "seeds": question.seeds,
     }
-    return ResultsFolder.create(out, kind="recommend", plan=plan)
+    inputs = inputs_of(Plan(workload=question.workload, schedulers=question.policies))
+    return ResultsFolder.create(out, kind="recommend", plan=plan, inputs=inputs)
 
 
 def _write(folder: ResultsFolder, question: Question, answer: Answer) -> None:
-    """Leave the answer, a table of all trials and the chart; each file whole."""
+    """Leave the answer, a table of all trials, the chart and a PDF; each file whole."""
     import pandas as pd
 
+    from hybrid_ml_scheduler.reports.making import write_report
     from hybrid_ml_scheduler.reports.plots.drawing import draw
     from hybrid_ml_scheduler.reports.recommend_words import answer_mapping, trial_mapping
 
@@ -126,6 +132,7 @@ def _write(folder: ResultsFolder, question: Question, answer: Answer) -> None:
     with folder.phase("plots"):
         for suffix, data in draw("price_against_promise", folder.read_table).items():
             folder.write_bytes(f"plots/price_against_promise.{suffix}", data)
+    write_report(folder)
     folder.complete()
 
 
