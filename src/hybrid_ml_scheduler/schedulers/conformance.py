@@ -31,7 +31,9 @@ from hybrid_ml_scheduler.core import (
     with_rule,
 )
 from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.core.holding import Holds
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
+from hybrid_ml_scheduler.schedulers.conformance_holding import AsksAgain, check_dispatch
 from hybrid_ml_scheduler.schedulers.grid import rule_choice
 from hybrid_ml_scheduler.schedulers.naming import require_name
 from hybrid_ml_scheduler.schedulers.own_code import printing_apart, strategy_errors_at
@@ -67,7 +69,8 @@ def check_scheduler(make: Callable[[], Scheduler]) -> None:
 
     Checked on nodes of 1, 2 and 4 GPUs: a name, valid decisions, no change of what it was shown, the same
     decisions for the same seed, a captured state that continues exactly, and a `rule` and a `rule_ahead` that
-    decide like `decide`, `rule_ahead` also leaving the state that `decide` leaves.
+    decide like `decide`, `rule_ahead` also leaving the state that `decide` leaves. Of a strategy that holds, `dispatch`
+    commits tasks that it holds, the same ones each time, and none for ever; its `decide` may say "not yet" (`None`).
     """
     with printing_apart():
         _check(_careful(make))
@@ -86,6 +89,10 @@ def _check(make: Callable[[], Scheduler]) -> None:
             _check_rule(ruled, make(), num_gpus)
         if ahead is not None:
             _check_ahead(ahead, make(), num_gpus)
+        if isinstance(first, Holds) or _NOT_YET in decisions:
+            estimator = PhysicsEstimator(Node.uniform(num_gpus))
+            holds = make if isinstance(first, Holds) else lambda: AsksAgain(make())
+            check_dispatch(holds, [task for task, _ in _stream(estimator)], estimator)
 
 
 def _careful(make: Callable[[], Scheduler]) -> Callable[[], Scheduler]:
@@ -104,6 +111,10 @@ def _careful(make: Callable[[], Scheduler]) -> Callable[[], Scheduler]:
         return scheduler
 
     return made
+
+
+# What stands for the answer "not yet" among decisions that are compared.
+_NOT_YET = (-1.0, None)
 
 
 def _decide(scheduler: Scheduler, task: Task, view: _View) -> Decision:
@@ -127,7 +138,9 @@ def _decisions(
                 with strategy_errors_at(scheduler.name, "restored"):
                     scheduler.restore(state)
         decision = _checked(scheduler, task, view, num_gpus)
-        decisions.append((decision.gpu_fraction, decision.gpu))
+        decisions.append(_NOT_YET if decision is None else (decision.gpu_fraction, decision.gpu))
+        if decision is None:
+            continue
         if isinstance(scheduler, Learns):
             with strategy_errors_at(scheduler.name, f"told the outcome of task {task.task_id}"):
                 scheduler.observe(task, _outcome(task, decision, view))
@@ -234,9 +247,11 @@ def _stream(estimator: PhysicsEstimator) -> Iterator[tuple[Task, _View]]:
         yield task, _View(estimator, now_s, float(rng.random() * 5), backlogs)
 
 
-def _checked(scheduler: Scheduler, task: Task, view: _View, num_gpus: int) -> Decision:
+def _checked(scheduler: Scheduler, task: Task, view: _View, num_gpus: int) -> Decision | None:
     before = copy.deepcopy((task, view.now_s, view.cpu_backlog_s, view.gpu_backlogs_s))
-    decision = _decide(scheduler, task, view)
+    decision: Decision | None = _decide(scheduler, task, view)
+    if decision is None:  # "not yet"
+        return None
     if not isinstance(decision, Decision):
         raise SchedulerError(f"{scheduler.name}: decide must return a Decision, not {type(decision).__name__}.")
     if not (isinstance(decision.gpu_fraction, Real) and 0.0 <= decision.gpu_fraction <= 1.0):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from hybrid_ml_scheduler.core import (
     stream,
 )
 from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.core.holding import Commitment, HeldTasks, HeldView
 from hybrid_ml_scheduler.schedulers import check_scheduler, create
 from tests.golden.cases import STRATEGIES
 
@@ -329,3 +330,46 @@ class Careful(Honest):
 
 def test_seeded_luck_and_an_honest_memory_pass() -> None:
     check_scheduler(Careful)
+
+
+class HoldsTwo:
+    """Commits the oldest held task to an idle GPU 0, and never more than that."""
+
+    name = "holds_two"
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision | None:
+        return None
+
+    def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterator[Commitment]:
+        if cluster.idle[1] and len(held):
+            yield Commitment(next(iter(held)).task_id, Decision(gpu_fraction=1.0, gpu=0))
+
+
+class HoldsForEver(HoldsTwo):
+    name = "holds_for_ever"
+
+    def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterator[Commitment]:
+        return iter(())
+
+
+class CommitsStrangers(HoldsTwo):
+    name = "commits_strangers"
+
+    def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterator[Commitment]:
+        yield Commitment(-1, Decision(gpu_fraction=1.0))
+
+
+def test_a_strategy_that_holds_passes_and_says_not_yet() -> None:
+    check_scheduler(HoldsTwo)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["sjf", "c_mu", "heft", "rl_hold", "best_of"])
+def test_built_in_strategies_that_hold_pass(name: str) -> None:
+    check_scheduler(lambda: create(name))
+
+
+def test_a_dispatch_that_breaks_the_contract_is_refused_in_a_sentence() -> None:
+    with pytest.raises(SchedulerError, match=r"holds_for_ever: \d+ tasks are held while every device is idle\."):
+        check_scheduler(HoldsForEver)  # type: ignore[arg-type]
+    with pytest.raises(SchedulerError, match=r"commits_strangers: dispatch committed task -1, which it does not hold"):
+        check_scheduler(CommitsStrangers)  # type: ignore[arg-type]
