@@ -30,13 +30,6 @@ MIGRATIONS = "storage/connect/migrations/"
 PROGRAMS = {"api/openapi.py", "studies/fork_server.py"}  # `python -m` and the workers' server start them
 MOST_METHODS = 20
 MOST_PARAMETERS, MOST_COMPILED_PARAMETERS = 8, 16
-# Classes that are to be divided yet, and along which line.
-CROWDED = {
-    "execution/executor.py:HybridExecutor": "opening and closing of its engines apart from the work",
-    "execution/ledger.py:Ledger": "counting apart from what is read from it",
-    "execution/workers/threads.py:ThreadEngine": "the threads apart from the contract of an engine",
-    "execution/workers/worker_process.py:WorkerProcess": "the pipe apart from the process",
-}
 VAGUE_WORDS = {"Manager", "Helper", "Util", "Utils", "Service", "Handler", "Base", "Info"}
 VAGUE_FILES = {"utils", "util", "helpers", "helper", "legacy", "tmp"}
 
@@ -100,7 +93,7 @@ def test_no_class_has_more_than_twenty_methods() -> None:
         for node in ast.walk(file.tree)
         if isinstance(node, ast.ClassDef) and own_methods(node) > MOST_METHODS
     }
-    assert crowded.keys() <= CROWDED.keys()
+    assert crowded == {}
 
 
 def parameters(function: Function) -> int:

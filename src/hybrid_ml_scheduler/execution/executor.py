@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import itertools
 import os
 import sys
 import threading
@@ -14,24 +13,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.execution.devices import Device, places
-from hybrid_ml_scheduler.execution.errors import ExecutionError, tried
+from hybrid_ml_scheduler.execution.errors import ExecutionError
 from hybrid_ml_scheduler.execution.explaining import explained
-from hybrid_ml_scheduler.execution.futures import HeldHere, HybridFuture, Kept
+from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
-from hybrid_ml_scheduler.execution.parents import parents_of, resolved, when_done
+from hybrid_ml_scheduler.execution.parents import parents_of, when_done
 from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
-from hybrid_ml_scheduler.execution.placing.placement import Placement, Placer, strategy_of
+from hybrid_ml_scheduler.execution.placing.placement import Placer, strategy_of
 from hybrid_ml_scheduler.execution.placing.store import PerformanceStore, store_folder
 from hybrid_ml_scheduler.execution.program_report import write_report
-from hybrid_ml_scheduler.execution.splitting import Halves
-from hybrid_ml_scheduler.execution.tasks import TaskFunction, array_bytes, kind_of, size_of
+from hybrid_ml_scheduler.execution.task_flow import TaskFlow
 from hybrid_ml_scheduler.execution.work import TaskRecord, Work
-from hybrid_ml_scheduler.execution.workers.engines import Engine, joined_cluster
-from hybrid_ml_scheduler.execution.workers.worker import fetch_kept, importing_main
+from hybrid_ml_scheduler.execution.workers.engines import joined_cluster
+from hybrid_ml_scheduler.execution.workers.worker import importing_main
 
 __all__ = ["HybridExecutor"]
 
@@ -39,7 +36,7 @@ DEFAULT_STRATEGY = "earliest_device"
 _OPEN: weakref.WeakSet[HybridExecutor] = weakref.WeakSet()
 
 
-class HybridExecutor(Executor):
+class HybridExecutor(TaskFlow, Executor):
     """Runs functions on the CPU and on every further device that has an implementation of them.
 
     `max_workers` CPU workers and `devices` beside them: names or `Device`; by default every CUDA GPU. `strategy` is
@@ -70,11 +67,9 @@ class HybridExecutor(Executor):
         self._places = places(self._devices)
         self._durations = LearnedDurations([place.device for place in self._places])
         self._placer = Placer(chosen, self._places, self._durations, self._options.seed)
-        self._ledger = Ledger(self._placer, self._options)
-        self._engine: Engine = cluster.engine(workers, self._places, self._ledger, self._options)
-        self._engine.connect(self._fetched, self._decide_more)
+        ledger = Ledger(self._placer, self._options)
+        super().__init__(ledger, cluster.engine(workers, self._places, ledger, self._options))
         self._store = self._opened_store()
-        self._ids, self._last_id = itertools.count(), -1
         self._lock = threading.Lock()
         self._started = self._closed = False
         self._pid = os.getpid()
@@ -228,122 +223,6 @@ class HybridExecutor(Executor):
                 if not self._started:
                     self._engine.start()
                     self._started = True
-
-    def _new_id(self) -> int:
-        number = next(self._ids)  # one step, so that no lock is needed
-        self._last_id = number
-        return number
-
-    def _described(self, work: Work) -> None:
-        function, args, kwargs = work.function, work.args, work.kwargs
-        if args or kwargs:
-            work.nbytes = array_bytes(args, kwargs)
-        if type(function) is TaskFunction:
-            work.options = function.chosen
-            work.kind = function.kind
-            work.size = size_of(work.kind, work.options.size, work.nbytes, args, kwargs)
-        else:
-            work.kind = kind_of(function)
-            work.size = float(work.nbytes) if work.nbytes else 1.0
-
-    def _after_parents(self, work: Work, parents: list[Any]) -> None:
-        """All results a task waits for are there, or one of them never will be."""
-        for parent in parents:
-            if parent.cancelled() or parent.exception() is not None:
-                self._ledger.left()
-                future = work.released()
-                if parent.cancelled():
-                    future.cancel()
-                    future.set_running_or_notify_cancel()
-                elif future.set_running_or_notify_cancel():
-                    future.set_exception(parent.exception())
-                self._engine.wake()
-                return
-        work.args = tuple(resolved(value) for value in work.args)
-        work.kwargs = {name: resolved(value) for name, value in work.kwargs.items()}
-        self._go(work, entered=True)
-
-    def _go(self, work: Work, entered: bool = False) -> None:
-        """Pack and place a task whose arguments are all there; what fails here is the future's exception."""
-        problem = tried(self._made_ready, work, entered).error
-        if problem is not None:
-            self._refused(work, problem, entered)
-        else:
-            self._admit(work, entered)
-
-    def _admit(self, work: Work, entered: bool = False) -> None:
-        try:
-            chosen = self._ledger.admit(work, not self._engine.is_own_thread(), entered)
-        except SchedulerError as error:
-            self._refused(work, error, entered=False)
-            return
-        if chosen is not None:
-            self._send(work, chosen)
-
-    def _send(self, work: Work, chosen: Placement) -> None:
-        if chosen.fraction < 1.0:
-            Halves(work, chosen, self._ledger, self._engine).start()
-        else:
-            self._engine.enqueue(work)
-
-    def _decide_more(self) -> None:
-        """Something has ended: decide about tasks that have been waiting for that."""
-        try:
-            decided = self._ledger.refill()
-        except SchedulerError as error:
-            self._ledger.problem = error
-            self._cancel_undecided(error)
-            return
-        for work, chosen in decided:
-            self._send(work, chosen)
-
-    def _cancel_undecided(self, error: Exception | None = None) -> None:
-        for work in self._ledger.take_undecided():
-            self._ledger.left()
-            future = work.released()
-            if error is None:
-                future.cancel()
-            if future.set_running_or_notify_cancel() and error is not None:
-                future.set_exception(error)
-
-    def _made_ready(self, work: Work, entered: bool) -> None:
-        if entered:
-            self._described(work)
-        self._bring_kept(work)
-        self._engine.prepare(work)
-
-    def _refused(self, work: Work, error: BaseException, entered: bool) -> None:
-        if entered:
-            self._ledger.left()
-        future = work.released()
-        if future.set_running_or_notify_cancel():
-            future.set_exception(error)
-        self._engine.wake()
-
-    def _bring_kept(self, work: Work) -> None:
-        """Send a task to the worker that keeps its argument, or bring the argument home if it cannot run there."""
-        for value in work.args:
-            if isinstance(value, Kept):
-                break
-        else:
-            return
-        can_run = work.function.implementations if type(work.function) is TaskFunction else ("cpu",)
-        owners = {value.owner for value in work.args if isinstance(value, Kept) and not isinstance(value, HeldHere)}
-        if len(owners) == 1 and (owner := owners.pop()).place.device in can_run:
-            work.affinity = owner
-        else:
-            work.args = tuple(value.fetch() if isinstance(value, Kept) else value for value in work.args)
-
-    def _fetched(self, kept: Kept) -> Any:
-        """The value of a kept result, brought here by a small task of its own."""
-        future = self._engine.new_future()
-        work = Work(future, fetch_kept, (kept,), {})
-        work.kind, work.task_id, work.affinity = "fetch", self._new_id(), kept.owner
-        self._engine.prepare(work)
-        self._ledger.enter(wait=False)
-        self._ledger.promise(work, kept.owner.place.index)
-        self._engine.enqueue(work)
-        return future.result()
 
     def _wind_up(self) -> None:
         self._engine.join()

@@ -72,7 +72,8 @@ class Ledger:
                 self._leave()
                 raise
             if chosen is not None and chosen.fraction >= 1.0:
-                self._promise(work, chosen.place if work.affinity is None else work.affinity.place.index)
+                work.place = chosen.place if work.affinity is None else work.affinity.place.index
+                self.placer.loads[work.place].add(work)
             return chosen
 
     def refill(self) -> list[tuple[Work, Placement]]:
@@ -89,11 +90,8 @@ class Ledger:
     def promise(self, work: Work, place: int) -> None:
         """The task will run there."""
         with self.lock:
-            self._promise(work, place)
-
-    def _promise(self, work: Work, place: int) -> None:
-        work.place = place
-        self.placer.loads[place].add(work)
+            work.place = place
+            self.placer.loads[place].add(work)
 
     def move(self, work: Work, place: int) -> None:
         """The task goes elsewhere after all."""
@@ -138,7 +136,7 @@ class Ledger:
             self.states[state] += 1
             self._records.append(work.record(self._names[work.place], finished_s, state, cold))
             if state == "done" and begun is not None:
-                self._learn(work, end - begun, finished_s, cold)
+                _learn(self, work, end - begun, finished_s, cold)
             self._leave()
 
     def _leave(self) -> None:
@@ -163,14 +161,6 @@ class Ledger:
         self._changed.wait_for(holds)
         self._waiting -= 1
 
-    def _learn(self, work: Work, seconds: float, finished_s: float, cold: bool) -> None:
-        try:
-            if self.placer.learn(work, seconds, finished_s, cold) and self.measured is not None:
-                self.measured(work.kind, self.placer.loads[work.place].place.device, work.size, seconds)
-        except SchedulerError as error:
-            # The tasks go on; whoever submits next is told.
-            self.problem = error
-
     def snapshot(self) -> dict[str, Any]:
         """Counts of ends and what is unfinished."""
         with self.lock:
@@ -182,3 +172,12 @@ class Ledger:
         with self.lock:
             self._write_down()
             return [TaskRecord._make(row) for row in self._records]
+
+
+def _learn(ledger: Ledger, work: Work, seconds: float, finished_s: float, cold: bool) -> None:
+    try:
+        if ledger.placer.learn(work, seconds, finished_s, cold) and ledger.measured is not None:
+            ledger.measured(work.kind, ledger.placer.loads[work.place].place.device, work.size, seconds)
+    except SchedulerError as error:
+        # The tasks go on; whoever submits next is told.
+        ledger.problem = error

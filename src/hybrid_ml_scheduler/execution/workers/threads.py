@@ -119,7 +119,7 @@ class ThreadEngine:
             self._watch_over(work, begun + limit)
         value, error = tried(call, *work.args, **work.kwargs)
         ended = time.perf_counter()
-        if not self._is_ours(work, limit):
+        if not _is_ours(self._limited, work, limit):
             return
         if error is not None:
             self._ends.raised(work, error, "", begun, ended)
@@ -127,13 +127,6 @@ class ThreadEngine:
         if cold:
             self._warm.add((work.kind, number))
         self._ends.done(work, HeldHere(value) if work.options.keep else value, begun, ended, cold)
-
-    def _is_ours(self, work: Work, limit: float | None) -> bool:
-        """Whether the task is still this thread's to end: a time-out may have ended it."""
-        if limit is None or self._limited.pop(id(work), None) is not None:
-            return True
-        _here.abandoned = True
-        return False
 
     def _watch_over(self, work: Work, until: float) -> None:
         self._limited[id(work)] = (work, until)
@@ -155,15 +148,7 @@ class ThreadEngine:
 
     def helping(self) -> AbstractContextManager[None] | None:
         """While a task of this engine waits for another one, an extra thread serves in its place."""
-        return self._replaced() if getattr(_here, "engine", None) is self else None
-
-    @contextmanager
-    def _replaced(self) -> Iterator[None]:
-        self._hire(_here.place)
-        try:
-            yield
-        finally:
-            self._queues[_here.place.index].put(None)
+        return _replaced(self._hire, self._queues) if getattr(_here, "engine", None) is self else None
 
     def stop(self, kill: bool = False) -> None:
         """End when all tasks have ended: what runs in a thread cannot be stopped."""
@@ -197,3 +182,21 @@ class ThreadEngine:
 
 def _nothing() -> None:
     """Nobody decides yet."""
+
+
+def _is_ours(limited: dict[int, tuple[Work, float]], work: Work, limit: float | None) -> bool:
+    """Whether the task is still this thread's to end: a time-out may have ended it."""
+    if limit is None or limited.pop(id(work), None) is not None:
+        return True
+    _here.abandoned = True
+    return False
+
+
+@contextmanager
+def _replaced(hire: Callable[[Place], None], queues: list[queue.SimpleQueue[Work | None]]) -> Iterator[None]:
+    """Somebody else serves in this thread's place meanwhile, and one thread less afterwards."""
+    hire(_here.place)
+    try:
+        yield
+    finally:
+        queues[_here.place.index].put(None)

@@ -166,18 +166,9 @@ class WorkerProcess:
                 self._closed_by_us.append(block)
         for block in closed:
             self._maps.forget(block)
-        return Answer(work, is_result, self._parcel(Packed(*item), descriptors), text, begun, ended, cold)
-
-    def _parcel(self, item: Packed, descriptors: list[int]) -> Parcel:
-        """The result as it was packed: over its block, or copied where too many blocks are out."""
-        if not item.spans:
-            return Parcel(item.payload)
-        if item.is_new:
-            self._maps.learn(item.block, descriptors[0])
-        crowded = len(self._mapped) >= _MOST_MAPPED
-        if not crowded:
-            self._mapped.add(item.block)
-        return unpacked(item, self._maps, copy=crowded)
+        return Answer(
+            work, is_result, _parcel(Packed(*item), descriptors, self._maps, self._mapped), text, begun, ended, cold
+        )
 
     def _give_back(self, number: int) -> None:
         """The last array over a result's block is gone: its worker may use the block again."""
@@ -251,6 +242,18 @@ class WorkerProcess:
         """In a forked child of the parent: the worker is not ours."""
         self.link.connection.close()
         self.control.close()
+
+
+def _parcel(item: Packed, descriptors: list[int], maps: BlockMaps, mapped: set[int]) -> Parcel:
+    """The result as it was packed: over its block, or copied where too many blocks are out."""
+    if not item.spans:
+        return Parcel(item.payload)
+    if item.is_new:
+        maps.learn(item.block, descriptors[0])
+    crowded = len(mapped) >= _MOST_MAPPED
+    if not crowded:
+        mapped.add(item.block)
+    return unpacked(item, maps, copy=crowded)
 
 
 def _nothing() -> None:

@@ -1,0 +1,145 @@
+"""The way of a task from its arguments to a worker, and of what it kept back to whoever asks for it."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.execution.errors import tried
+from hybrid_ml_scheduler.execution.futures import HeldHere, Kept
+from hybrid_ml_scheduler.execution.ledger import Ledger
+from hybrid_ml_scheduler.execution.parents import resolved
+from hybrid_ml_scheduler.execution.placing.placement import Placement
+from hybrid_ml_scheduler.execution.splitting import Halves
+from hybrid_ml_scheduler.execution.tasks import TaskFunction, array_bytes, kind_of, size_of
+from hybrid_ml_scheduler.execution.work import Work
+from hybrid_ml_scheduler.execution.workers.engines import Engine
+from hybrid_ml_scheduler.execution.workers.worker import fetch_kept
+
+__all__ = ["TaskFlow"]
+
+
+class TaskFlow:
+    """Describes, places and hands out tasks; what cannot go on ends as its future's exception."""
+
+    def __init__(self, ledger: Ledger, engine: Engine) -> None:
+        self._ledger, self._engine = ledger, engine
+        self._ids, self._last_id = itertools.count(), -1
+        engine.connect(self._fetched, self._decide_more)
+
+    def _new_id(self) -> int:
+        number = next(self._ids)  # one step, so that no lock is needed
+        self._last_id = number
+        return number
+
+    def _described(self, work: Work) -> None:
+        function, args, kwargs = work.function, work.args, work.kwargs
+        if args or kwargs:
+            work.nbytes = array_bytes(args, kwargs)
+        if type(function) is TaskFunction:
+            work.options = function.chosen
+            work.kind = function.kind
+            work.size = size_of(work.kind, work.options.size, work.nbytes, args, kwargs)
+        else:
+            work.kind = kind_of(function)
+            work.size = float(work.nbytes) if work.nbytes else 1.0
+
+    def _after_parents(self, work: Work, parents: list[Any]) -> None:
+        """All results a task waits for are there, or one of them never will be."""
+        for parent in parents:
+            if parent.cancelled() or parent.exception() is not None:
+                self._ledger.left()
+                future = work.released()
+                if parent.cancelled():
+                    future.cancel()
+                    future.set_running_or_notify_cancel()
+                elif future.set_running_or_notify_cancel():
+                    future.set_exception(parent.exception())
+                self._engine.wake()
+                return
+        work.args = tuple(resolved(value) for value in work.args)
+        work.kwargs = {name: resolved(value) for name, value in work.kwargs.items()}
+        self._go(work, entered=True)
+
+    def _go(self, work: Work, entered: bool = False) -> None:
+        """Pack and place a task whose arguments are all there; what fails here is the future's exception."""
+        problem = tried(self._made_ready, work, entered).error
+        if problem is not None:
+            self._refused(work, problem, entered)
+        else:
+            self._admit(work, entered)
+
+    def _admit(self, work: Work, entered: bool = False) -> None:
+        try:
+            chosen = self._ledger.admit(work, not self._engine.is_own_thread(), entered)
+        except SchedulerError as error:
+            self._refused(work, error, entered=False)
+            return
+        if chosen is not None:
+            self._send(work, chosen)
+
+    def _send(self, work: Work, chosen: Placement) -> None:
+        if chosen.fraction < 1.0:
+            Halves(work, chosen, self._ledger, self._engine).start()
+        else:
+            self._engine.enqueue(work)
+
+    def _decide_more(self) -> None:
+        """Something has ended: decide about tasks that have been waiting for that."""
+        try:
+            decided = self._ledger.refill()
+        except SchedulerError as error:
+            self._ledger.problem = error
+            self._cancel_undecided(error)
+            return
+        for work, chosen in decided:
+            self._send(work, chosen)
+
+    def _cancel_undecided(self, error: Exception | None = None) -> None:
+        for work in self._ledger.take_undecided():
+            self._ledger.left()
+            future = work.released()
+            if error is None:
+                future.cancel()
+            if future.set_running_or_notify_cancel() and error is not None:
+                future.set_exception(error)
+
+    def _made_ready(self, work: Work, entered: bool) -> None:
+        if entered:
+            self._described(work)
+        self._bring_kept(work)
+        self._engine.prepare(work)
+
+    def _refused(self, work: Work, error: BaseException, entered: bool) -> None:
+        if entered:
+            self._ledger.left()
+        future = work.released()
+        if future.set_running_or_notify_cancel():
+            future.set_exception(error)
+        self._engine.wake()
+
+    def _bring_kept(self, work: Work) -> None:
+        """Send a task to the worker that keeps its argument, or bring the argument home if it cannot run there."""
+        for value in work.args:
+            if isinstance(value, Kept):
+                break
+        else:
+            return
+        can_run = work.function.implementations if type(work.function) is TaskFunction else ("cpu",)
+        owners = {value.owner for value in work.args if isinstance(value, Kept) and not isinstance(value, HeldHere)}
+        if len(owners) == 1 and (owner := owners.pop()).place.device in can_run:
+            work.affinity = owner
+        else:
+            work.args = tuple(value.fetch() if isinstance(value, Kept) else value for value in work.args)
+
+    def _fetched(self, kept: Kept) -> Any:
+        """The value of a kept result, brought here by a small task of its own."""
+        future = self._engine.new_future()
+        work = Work(future, fetch_kept, (kept,), {})
+        work.kind, work.task_id, work.affinity = "fetch", self._new_id(), kept.owner
+        self._engine.prepare(work)
+        self._ledger.enter(wait=False)
+        self._ledger.promise(work, kept.owner.place.index)
+        self._engine.enqueue(work)
+        return future.result()
