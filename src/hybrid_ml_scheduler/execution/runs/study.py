@@ -18,6 +18,7 @@ from hybrid_ml_scheduler.execution.placing.estimator import NEVER_S
 from hybrid_ml_scheduler.execution.placing.placement import strategy_of
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration
 from hybrid_ml_scheduler.execution.runs.measured_run import measured, ready_executor
+from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
 from hybrid_ml_scheduler.execution.runs.pinned import FixedByKind, Switching
 from hybrid_ml_scheduler.execution.runs.run_result import RunResult
 from hybrid_ml_scheduler.execution.runs.streams import RealStream, drawn_stream
@@ -26,6 +27,7 @@ from hybrid_ml_scheduler.physics.node import Gpu, Node
 __all__ = ["Bench", "best_fixed", "bound", "capacity", "stream_of_length"]
 
 BEST_FIXED = "best_fixed"
+_WARM_UP_TASKS = 300
 
 
 class Bench:
@@ -35,6 +37,7 @@ class Bench:
         self, calibration: Calibration, max_workers: int | None, devices: Sequence[Device | str] | None
     ) -> None:
         self._calibration = calibration
+        self._warm: set[str] = set()
         self._switch = Switching(strategy_of("cpu_only"))
         self._executor = ready_executor(self._switch, calibration.sizes, max_workers, devices)
 
@@ -46,12 +49,20 @@ class Bench:
 
     def run(self, name: str, tasks: RealStream, *, knows: bool = True, limit_s: float = math.inf) -> RunResult:
         """Run a stream with a strategy that starts with the calibration's knowledge, or ignorant."""
+        self._warm_up(name)
         self._switch.use(made(name, tasks, self._calibration))
         self._executor.durations.forget()
         if knows:
             self._executor.durations.learn(self._calibration.observations())
         time.sleep(0.2)
         return measured(self._executor, tasks, limit_s)
+
+    def _warm_up(self, name: str) -> None:
+        """Let the strategy decide and learn in the model first: compiling its code is no part of a measurement."""
+        if name not in self._warm:
+            self._warm.add(name)
+            few = drawn_stream(self._calibration.sizes, _WARM_UP_TASKS, 0).at_once()
+            modelled(few, self._calibration, made(name, few, self._calibration), knows=False)
 
 
 def made(name: str, tasks: RealStream, calibration: Calibration) -> Scheduler:
