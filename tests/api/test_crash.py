@@ -112,9 +112,13 @@ def history(folder: Path, tasks: int) -> list[tuple[Any, ...]]:
     return results
 
 
-def test_with_synchronous_retraining_a_killed_run_equals_one_that_was_never_interrupted(tmp_path: Path) -> None:
-    environment = {"HMS_SCHEDULERS": STRATEGIES, "HMS_RETRAINING": "synchronous", "HMS_SPEED": "0"}
-    rng, wanted = random.Random(2), 700
+@pytest.mark.parametrize(("workload", "knowledge", "wanted"), [("mixed", "exact", 700), ("unknown", "learned", 500)])
+def test_with_synchronous_retraining_a_killed_run_equals_one_that_was_never_interrupted(
+    tmp_path: Path, workload: str, knowledge: str, wanted: int
+) -> None:
+    hidden = {"HMS_WORKLOAD": workload, "HMS_KNOWLEDGE": knowledge}
+    environment = {"HMS_SCHEDULERS": STRATEGIES, "HMS_RETRAINING": "synchronous", "HMS_SPEED": "0", **hidden}
+    rng = random.Random(2)
     whole, killed = (LiveService(tmp_path / name, environment) for name in ("whole", "killed"))
     try:
         whole.start().post("/api/simulation/start")
