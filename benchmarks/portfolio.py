@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_ml_scheduler.cluster import certificate
-from hybrid_ml_scheduler.core import FloatColumn, Scheduler, TaskBatch
+from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, Scheduler, TaskBatch, stream
 from hybrid_ml_scheduler.hardware.node import node_from_profile
 from hybrid_ml_scheduler.physics import Durations, Node, durations
 from hybrid_ml_scheduler.plans.intervals import t_interval
@@ -25,6 +25,9 @@ from hybrid_ml_scheduler.plans.loads import at_load, at_once
 from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel
 from hybrid_ml_scheduler.schedulers.agents.rl_hold import RlHold
+from hybrid_ml_scheduler.schedulers.holding.best_of import planned_finishes
+from hybrid_ml_scheduler.schedulers.holding.heft import Heft
+from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph
 from hybrid_ml_scheduler.studies.race import run_scheduler
 from hybrid_ml_scheduler.studies.tuning import RULES, tune
 from hybrid_ml_scheduler.training.hold_training import HoldBudget, train_hold
@@ -67,7 +70,7 @@ def run(*, quick: bool) -> dict[str, Any]:
     _tell("training rl_hold from nothing")
     train_hold(HoldBudget().scaled(effort.training), TrainingLog())
     result["train_s"] = time.perf_counter() - begun
-    for part in (_streams, _batches, _graphs, _travels, _tuning_on_traces):
+    for part in (_heft_beside_saga, _streams, _batches, _graphs, _travels, _tuning_on_traces):
         part(result, effort)
         print(render(result), file=sys.stderr)  # what is known by now: the whole takes a while
     return result
@@ -220,6 +223,81 @@ def _after_cut(batch: TaskBatch, node: Node, cut: int) -> Any:
     return t_interval([float(block.mean()) for block in blocks])
 
 
+def _heft_beside_saga(result: dict[str, Any], effort: Effort) -> None:
+    """`heft` beside anrg-saga, where that is installed: makespans of random graphs without transfers, and the time.
+
+    saga knows one speed a device; a cost that divides into a time of its own for each speed makes costs unrelated.
+    """
+    try:
+        from saga import Network, TaskGraph, TaskGraphNode
+        from saga.schedulers.heft import HeftScheduler
+    except ImportError as error:
+        result["heft_vs_saga"] = {"measured": f"anrg-saga cannot be imported: {error}"}
+        return
+
+    class Times(float):
+        """A cost that takes a time of its own on the device of each speed."""
+
+        table: dict[float, float]
+
+        def __truediv__(self, speed: float) -> float:
+            return self.table[speed]
+
+    _tell("heft beside anrg-saga")
+    worst, ours_s, theirs_s, rng = 0.0, 0.0, 0.0, stream(0, "benchmark", "saga")
+    names = [f"d{device}" for device in range(4)]
+    network = Network.create(
+        [(name, device + 1.0) for device, name in enumerate(names)],
+        [(a, b, 1e300) for a in names for b in names if a < b],
+    )
+    for related in (True, False) * (10 if effort.cuts > 1 else 1):
+        seconds, parents = _random_graph(rng, related)
+        tasks = []
+        for row, times in enumerate(seconds):
+            cost = Times(times[0])
+            cost.table = {device + 1.0: float(one) for device, one in enumerate(times)}
+            tasks.append(TaskGraphNode.model_construct(name=f"t{row:03}", cost=cost))
+        edges = [(f"t{parent:03}", f"t{row:03}") for row, above in enumerate(parents) for parent in above]
+        graph, known = TaskGraph.create(tasks, edges), _known(seconds, parents)
+        begun = time.perf_counter()
+        theirs = float(HeftScheduler().schedule(network, graph).makespan)
+        theirs_s += time.perf_counter() - begun
+        Heft().planned(known)  # compiled by now
+        begun = time.perf_counter()
+        plan = Heft().planned(known)
+        ours_s += time.perf_counter() - begun
+        worst = max(worst, abs(float(planned_finishes(known, plan).max()) / theirs - 1.0))
+    result["heft_vs_saga"] = {"largest_difference": worst, "times_as_fast": theirs_s / ours_s}
+
+
+def _random_graph(rng: np.random.Generator, related: bool) -> tuple[FloatColumn, list[list[int]]]:
+    """Seconds on four devices, and parents: one first task, one last task, each between behind one to three others."""
+    count = 60
+    work = rng.uniform(1.0, 10.0, count)
+    seconds = work[:, None] / np.arange(1.0, 5.0) if related else rng.uniform(1.0, 10.0, (count, 4))
+    drawn = [sorted(set(rng.integers(0, row, 3).tolist())) for row in range(1, count - 1)]
+    ends = sorted(set(range(count - 1)) - {parent for above in drawn for parent in above})
+    return seconds, [[], *drawn, ends]
+
+
+def _known(seconds: FloatColumn, parents: list[list[int]]) -> KnownGraph:
+    count, gpus = len(seconds), seconds.shape[1] - 1
+    terms = BatchTerms(
+        np.ascontiguousarray(seconds[:, 0]),
+        np.ascontiguousarray(seconds[:, 1:]),
+        np.empty((count, 0)),
+        np.arange(gpus),
+        np.zeros(count),
+        np.ones(gpus),
+        np.zeros(count, dtype=np.int64),
+        False,
+    )
+    offsets = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum([len(above) for above in parents], out=offsets[1:])
+    flat = np.array([parent for above in parents for parent in above], dtype=np.int64)
+    return KnownGraph(terms, np.arange(count), offsets, flat, np.zeros(gpus + 1))
+
+
 def _traces(*patterns: str) -> list[Path]:
     return sorted(path for pattern in patterns for path in TRACES.glob(pattern))
 
@@ -259,4 +337,4 @@ def _words(value: Any) -> str:
         return f"{value['mean']:.4f} [{low:.4f}, {high:.4f}] {value.get('rule', '')}".rstrip()
     if isinstance(value, dict):
         return ", ".join(f"{name} {_words(one)}" for name, one in value.items())
-    return f"{value:.4g}"
+    return value if isinstance(value, str) else f"{value:.4g}"
