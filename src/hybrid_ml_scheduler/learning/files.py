@@ -7,6 +7,7 @@ run; joblib's format is pickle and may run code on loading: load forests only fr
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import struct
@@ -14,7 +15,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,9 +23,13 @@ from hybrid_ml_scheduler.core.errors import ModelError
 from hybrid_ml_scheduler.learning.features import FEATURES
 from hybrid_ml_scheduler.learning.forest import ForestModel
 
+if TYPE_CHECKING:
+    from importlib.abc import Traversable
+
 __all__ = [
     "AGENT_FORMAT",
     "FOREST_FORMAT",
+    "json_model",
     "load_agent",
     "load_forest",
     "open_board",
@@ -191,3 +196,18 @@ def open_board(folder: str | Path) -> Any:
         return SummaryWriter(str(folder))
     except OSError as error:
         raise ModelError(f"{folder} cannot hold a TensorBoard log: {error.strerror or error}.") from error
+
+
+def json_model(place: Path | Traversable, kind: str, version: int) -> dict[str, Any]:
+    """The document of a model file in JSON, or one sentence that says why it is none."""
+    try:
+        document = json.loads(place.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelError(f"{place} cannot be read: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise ModelError(f"{place} is corrupt or not a model file: it holds no JSON.") from error
+    if not isinstance(document, dict) or document.get("format") != kind:
+        raise ModelError(f"{place} is not a file of the kind {kind}.")
+    if document.get("version") != version:
+        raise ModelError(f"{place} has version {document.get('version')!r}; this program reads version {version}.")
+    return document

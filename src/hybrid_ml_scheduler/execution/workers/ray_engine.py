@@ -9,39 +9,33 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 from hybrid_ml_scheduler.execution.devices import Place
-from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.work import Work
-from hybrid_ml_scheduler.execution.workers.endings import Fetch
 from hybrid_ml_scheduler.execution.workers.handing_out import WaitingTasks
 from hybrid_ml_scheduler.execution.workers.payloads import call_encoded_by_value, code_by_value
 from hybrid_ml_scheduler.execution.workers.ray_crew import RayCrew
 from hybrid_ml_scheduler.execution.workers.ray_worker import RayWorker
+from hybrid_ml_scheduler.execution.workers.serving import ServingEngine
 
 __all__ = ["RayEngine"]
 
 
-class RayEngine:
+class RayEngine(ServingEngine):
     """Queues of places and the actors that serve them."""
 
     def __init__(
         self, places: tuple[Place, ...], ledger: Ledger, options: ExecutorOptions, ray: Any, leaves: bool
     ) -> None:
-        self._ledger = ledger
+        super().__init__(WaitingTasks(places, ledger, code_by_value), ledger, "hms-ray")
         self._ray, self._leaves = ray, leaves
-        self._waiting = WaitingTasks(places, ledger, code_by_value)
         self._events: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._crew = RayCrew(places, self._waiting, ledger, options, ray, self._events.put)
-        self._rung = self._started = self._stopping = self._killing = False
-        self._thread = threading.Thread(target=self._serve, name="hms-ray", daemon=True)
-        self._decide: Callable[[], None] = _nothing
 
     @property
     def workers(self) -> list[RayWorker]:
@@ -58,49 +52,14 @@ class RayEngine:
         while self._thread.is_alive() and not self._crew.is_ready:
             time.sleep(0.01)
 
-    def new_future(self) -> HybridFuture:
-        """A future for a task of this engine."""
-        return HybridFuture()
-
-    def is_own_thread(self) -> bool:
-        """Whether a callback of this engine is asking."""
-        return threading.current_thread() is self._thread
-
-    def connect(self, fetch: Fetch, decide: Callable[[], None]) -> None:
-        """How a kept result is brought home, and who decides about more tasks."""
-        self._waiting.ends.fetch = fetch
-        self._decide = decide
-
     def prepare(self, work: Work) -> None:
         """Pack the arguments so that another machine can unpack them."""
         work.parcel = call_encoded_by_value(work.args, work.kwargs, work.kind)
-
-    def enqueue(self, work: Work) -> None:
-        """Put a task into the queue of its place."""
-        self._waiting.put(work)
-        if not self._rung:
-            self.wake()
-
-    def cancel_waiting(self) -> None:
-        """Cancel every task that has not been handed to a worker."""
-        self._waiting.cancel(self.workers)
-        self.wake()
 
     def wake(self) -> None:
         """Let the thread look round."""
         self._rung = True
         self._events.put(None)
-
-    def stop(self, kill: bool = False) -> None:
-        """End when all tasks have ended; with `kill` at once, and what runs fails."""
-        self._stopping = True
-        self._killing = self._killing or kill
-        self.wake()
-
-    def join(self) -> None:
-        """Wait until everything is over."""
-        if self._started and self._thread is not threading.current_thread():
-            self._thread.join()
 
     def close(self) -> None:
         """Leave the cluster if it was joined for this executor."""
@@ -132,7 +91,3 @@ class RayEngine:
                 else:
                     event()
                 event = self._events.get_nowait()
-
-
-def _nothing() -> None:
-    """Nobody decides yet."""

@@ -5,7 +5,6 @@ A tuned strategy is the same file with settings of its own. It is versioned data
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.errors import ModelError
 from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.learning.files import json_model
 from hybrid_ml_scheduler.schedulers.holding.settings import History, Setting
 
 __all__ = ["EXPANDED", "FEATURES", "HoldModel", "expanded", "hold_document", "hold_features", "load_hold"]
@@ -81,16 +81,7 @@ def hold_document(model: HoldModel) -> dict[str, Any]:
 def load_hold(path: str | None = None) -> HoldModel:
     """Read a model (the shipped one by default), or refuse the file with one sentence."""
     place = Path(path) if path else files("hybrid_ml_scheduler.schedulers") / "weights" / "rl_hold.json"
-    try:
-        document = json.loads(place.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ModelError(f"{place} cannot be read: {error.strerror or error}.") from error
-    except ValueError as error:
-        raise ModelError(f"{place} is corrupt or not a model file: it holds no JSON.") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ModelError(f"{place} is not a file of the kind {FORMAT}.")
-    if document.get("version") != VERSION:
-        raise ModelError(f"{place} has version {document.get('version')!r}; this program reads version {VERSION}.")
+    document = json_model(place, FORMAT, VERSION)
     settings = _settings(place, document.get("settings"))
     patience: Any = document.get("patience")
     if not _is_number(patience) or patience < 0.0:

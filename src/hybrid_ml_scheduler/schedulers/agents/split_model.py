@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.errors import ModelError
 from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.learning.files import json_model
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import PROFILE_LENGTH
 from hybrid_ml_scheduler.schedulers.agents.value_charge import ALL_WEIGHTS
 
@@ -58,16 +58,7 @@ def split_document(model: SplitModel) -> dict[str, Any]:
 def load_split(path: str | None = None) -> SplitModel:
     """Read a model (the shipped one by default), or refuse the file with one sentence."""
     place = Path(path) if path else files("hybrid_ml_scheduler.schedulers") / "weights" / "rl_split.json"
-    try:
-        document = json.loads(place.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ModelError(f"{place} cannot be read: {error.strerror or error}.") from error
-    except ValueError as error:
-        raise ModelError(f"{place} is corrupt or not a model file: it holds no JSON.") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ModelError(f"{place} is not a file of the kind {FORMAT}.")
-    if document.get("version") != VERSION:
-        raise ModelError(f"{place} has version {document.get('version')!r}; this program reads version {VERSION}.")
+    document = json_model(place, FORMAT, VERSION)
     gpus, record = document.get("num_gpus"), document.get("record")
     if isinstance(gpus, bool) or not isinstance(gpus, int) or gpus < 1 or not isinstance(record, dict):
         raise ModelError(f"{place} does not say for how many GPUs it was trained, and how.")

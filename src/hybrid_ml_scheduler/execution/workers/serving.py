@@ -1,0 +1,78 @@
+"""What engines with a thread of their own have in common: tasks wait until that thread hands them out."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from hybrid_ml_scheduler.execution.futures import HybridFuture
+from hybrid_ml_scheduler.execution.ledger import Ledger
+from hybrid_ml_scheduler.execution.work import Work
+from hybrid_ml_scheduler.execution.workers.endings import Fetch
+from hybrid_ml_scheduler.execution.workers.handing_out import WaitingTasks
+
+__all__ = ["ServingEngine"]
+
+
+class ServingEngine(ABC):
+    """A queue for every place, and the thread that serves them; how workers are reached is said below this class."""
+
+    def __init__(self, waiting: WaitingTasks, ledger: Ledger, name: str) -> None:
+        self._ledger, self._waiting = ledger, waiting
+        self._rung = self._started = self._stopping = self._killing = False
+        self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self._decide: Callable[[], None] = _nothing
+
+    @property
+    @abstractmethod
+    def workers(self) -> list[Any]:
+        """The workers as they are now."""
+
+    @abstractmethod
+    def wake(self) -> None:
+        """Let the thread look round."""
+
+    @abstractmethod
+    def _serve(self) -> None:
+        """Hand out tasks until the end."""
+
+    def new_future(self) -> HybridFuture:
+        """A future for a task of this engine."""
+        return HybridFuture()
+
+    def is_own_thread(self) -> bool:
+        """Whether a callback of this engine is asking."""
+        return threading.current_thread() is self._thread
+
+    def connect(self, fetch: Fetch, decide: Callable[[], None]) -> None:
+        """How a kept result is brought home, and who decides about more tasks."""
+        self._waiting.ends.fetch = fetch
+        self._decide = decide
+
+    def enqueue(self, work: Work) -> None:
+        """Put a task into the queue of its place."""
+        self._waiting.put(work)
+        if not self._rung:
+            self.wake()
+
+    def cancel_waiting(self) -> None:
+        """Cancel every task that has not been handed to a worker."""
+        self._waiting.cancel(self.workers)
+        self.wake()
+
+    def stop(self, kill: bool = False) -> None:
+        """End when all tasks have ended; with `kill` at once, and what runs fails."""
+        self._stopping = True
+        self._killing = self._killing or kill
+        self.wake()
+
+    def join(self) -> None:
+        """Wait until everything is over."""
+        if self._started and self._thread is not threading.current_thread():
+            self._thread.join()
+
+
+def _nothing() -> None:
+    """Nobody decides yet."""
