@@ -5,7 +5,10 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source scripts/setup.sh
 
-failed=()
+failures=$(mktemp)
+log=$(mktemp)
+python_checks=
+trap 'rm -f "$failures" "$log"; [[ -z "$python_checks" ]] || kill "$python_checks" 2>/dev/null || true' EXIT
 
 # Run one check; a failure is remembered, so that one run shows all that is wrong.
 check() {
@@ -13,7 +16,7 @@ check() {
     shift
     say "Checking: $name."
     if ! "$@" >&2; then
-        failed+=("$name")
+        printf '%s\n' "$name" >>"$failures"
     fi
 }
 
@@ -25,12 +28,18 @@ in_dashboard() { CI=true npm --prefix dashboard run --silent --if-present "$1"; 
 ensure_test
 ensure_chromium
 compile_kernels
-check "style (ruff check)" .venv/bin/ruff check .
-check "format (ruff format)" .venv/bin/ruff format --check .
-check "types (mypy --strict)" .venv/bin/mypy --strict
-# What users of Python 3.10 get. The types of pandas and others are whole from 3.11 on only, hence the two exceptions.
-check "types as Python 3.10 sees them" .venv/bin/mypy --strict --python-version 3.10 \
-    --no-warn-return-any --no-warn-unused-ignores src examples
+check_python() {
+    check "style (ruff check)" .venv/bin/ruff check .
+    check "format (ruff format)" .venv/bin/ruff format --check .
+    check "types (mypy --strict)" .venv/bin/mypy --strict
+    # What users of Python 3.10 get. The types of pandas and others are whole from 3.11 on only, hence the two exceptions.
+    check "types as Python 3.10 sees them" .venv/bin/mypy --strict --python-version 3.10 \
+        --no-warn-return-any --no-warn-unused-ignores src examples
+}
+
+# Python's checks run beside the dashboard's, and say what they found when both are done.
+check_python 2>"$log" &
+python_checks=$!
 if has_dashboard; then
     ensure_node
     install_dashboard
@@ -39,6 +48,10 @@ if has_dashboard; then
     check "the dashboard's own tests" in_dashboard test
     check "the dashboard's build" build_dashboard
 fi
+waiting wait "$python_checks"
+python_checks=
+cat "$log" >&2
+mapfile -t failed <"$failures"
 
 if ((${#failed[@]})); then
     say "These checks failed, so this run fails whatever the tests say: $(printf '%s; ' "${failed[@]}")"
