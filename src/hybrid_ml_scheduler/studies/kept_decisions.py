@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
@@ -16,11 +16,12 @@ from hybrid_ml_scheduler.studies.what_if import Alternative, WhatIf
 
 __all__ = ["ChangedTask", "KeptRun", "RecordedTask"]
 
-CPU = 0
-
 
 class RecordedTask(NamedTuple):
-    """One task as it was placed; a device that it did not use has no start. A task that failed uses none."""
+    """One task as it was placed; a device that it did not use has no start. A task that failed uses none.
+
+    `gang` are the GPUs that it held besides `gpu`.
+    """
 
     task_id: int
     arrival_s: float
@@ -33,6 +34,7 @@ class RecordedTask(NamedTuple):
     gpu_start_s: float | None
     gpu_part_s: float
     parents: tuple[int, ...] = ()
+    gang: tuple[int, ...] = ()
 
 
 class ChangedTask(NamedTuple):
@@ -52,16 +54,23 @@ class _Placed:
     gpu: int
     cpu_part_s: float
     gpu_part_s: float
+    gang: tuple[int, ...] = ()
 
 
 class KeptRun:
     """The record of one strategy on one node, in the order in which it decided, from busy devices on."""
 
     def __init__(
-        self, tasks: Sequence[RecordedTask], free_s: Sequence[float], *, serial: bool = False, holds: bool = False
+        self,
+        tasks: Sequence[RecordedTask],
+        free_s: Sequence[float],
+        *,
+        slots: int = 1,
+        serial: bool = False,
+        holds: bool = False,
     ) -> None:
         self._tasks = sorted(tasks, key=_began if holds else _became_ready)
-        self._serial, self._holds = serial, holds
+        self._slots, self._serial, self._holds = slots, serial, holds
         self._rows = {task.task_id: row for row, task in enumerate(self._tasks)}
         self._is_graph = any(task.parents for task in tasks)
         self._free = list(self._free_before(list(free_s)))
@@ -127,8 +136,7 @@ class KeptRun:
                 break
             task = self._tasks[later]
             ready_s = self._ready_s(task, finishes)
-            placed = _Placed(ready_s=ready_s, gpu=task.gpu, cpu_part_s=task.cpu_part_s, gpu_part_s=task.gpu_part_s)
-            ends = self._place(free_s, placed)
+            ends = self._place(free_s, replace(_as_recorded(task), ready_s=ready_s))
             if not math.isnan(task.finish_s):
                 finish_s = max(ends, default=task.finish_s)
                 change_s += finish_s - task.finish_s
@@ -138,8 +146,7 @@ class KeptRun:
 
     def _finish(self, free_s: list[float], row: int) -> None:
         for task in self._tasks[row:]:
-            for device, end_s in _used(task, _ends(task)):
-                free_s[device] = end_s
+            self._place(free_s, _as_recorded(task))
 
     def _ready_s(self, task: RecordedTask, finishes: dict[int, float]) -> float:
         """When a task is ready: as recorded, unless a parent of it now ends at another time."""
@@ -155,15 +162,17 @@ class KeptRun:
         """Queue the parts of a task; returns when each ends."""
         ends = []
         if placed.cpu_part_s > 0.0:
-            free_s[CPU] = max(free_s[CPU], placed.ready_s) + placed.cpu_part_s
-            ends.append(free_s[CPU])
+            slot = min(range(self._slots), key=free_s.__getitem__)
+            free_s[slot] = max(free_s[slot], placed.ready_s) + placed.cpu_part_s
+            ends.append(free_s[slot])
         if placed.gpu_part_s > 0.0:
-            device = placed.gpu + 1
-            begin_s = max(free_s[device], placed.ready_s)
+            devices = [gpu + self._slots for gpu in (placed.gpu, *placed.gang)]
+            begin_s = max(placed.ready_s, *(free_s[device] for device in devices))
             if self._serial and ends:
                 begin_s = max(begin_s, ends[0])
-            free_s[device] = begin_s + placed.gpu_part_s
-            ends.append(free_s[device])
+            for device in devices:
+                free_s[device] = begin_s + placed.gpu_part_s
+            ends.append(begin_s + placed.gpu_part_s)
         return tuple(ends)
 
 
@@ -179,15 +188,15 @@ def _began(task: RecordedTask) -> tuple[float, float, int]:
 
 
 def _as_recorded(task: RecordedTask) -> _Placed:
-    return _Placed(ready_s=task.ready_s, gpu=task.gpu, cpu_part_s=task.cpu_part_s, gpu_part_s=task.gpu_part_s)
+    return _Placed(
+        ready_s=task.ready_s,
+        gpu=task.gpu,
+        cpu_part_s=task.cpu_part_s,
+        gpu_part_s=task.gpu_part_s,
+        gang=task.gang,
+    )
 
 
 def _ends(task: RecordedTask) -> tuple[float, ...]:
     parts = ((task.cpu_start_s, task.cpu_part_s), (task.gpu_start_s, task.gpu_part_s))
     return tuple(start + part for start, part in parts if start is not None and part > 0.0)
-
-
-def _used(task: RecordedTask, ends: tuple[float, ...]) -> Iterator[tuple[int, float]]:
-    devices = [CPU] if task.cpu_part_s > 0.0 else []
-    devices += [task.gpu + 1] if task.gpu_part_s > 0.0 else []
-    return zip(devices, ends, strict=False)

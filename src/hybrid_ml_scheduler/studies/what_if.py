@@ -248,7 +248,7 @@ class Runs:
 
     def _free_s(self) -> FloatColumn:
         free_s = self._run.free_s
-        return np.zeros(self.node.num_gpus + 1) if free_s is None else free_s.copy()
+        return np.zeros(self.node.num_gpus + self.node.cpu.slots) if free_s is None else free_s.copy()
 
     def _piece(self, rows: slice, rule: BatchRule, free: FloatColumn, *, sliced: bool = True) -> RunColumns | None:
         if rows.start == rows.stop:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from hybrid_ml_scheduler.cluster import RunColumns, run_batch
 from hybrid_ml_scheduler.core import BatchRule, RuleKind, TaskBatch
 from hybrid_ml_scheduler.core.errors import WorkloadError
-from hybrid_ml_scheduler.physics import CoExecution, Gpu, Node, PhysicsEstimator
+from hybrid_ml_scheduler.physics import CoExecution, Cpu, Gpu, Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.studies.kept_decisions import ChangedTask, KeptRun, RecordedTask
 from hybrid_ml_scheduler.studies.race import run_scheduler
@@ -18,6 +19,7 @@ from hybrid_ml_scheduler.workload import generate, preset
 
 NODES = {
     "parallel": Node(gpus=(Gpu(), Gpu(speed=0.5))),
+    "slots": Node(gpus=(Gpu(), Gpu(speed=0.5)), cpu=Cpu(slots=3)),
     "serial": Node(gpus=(Gpu(), Gpu(speed=0.5)), co_execution=CoExecution.SERIAL),
 }
 
@@ -38,6 +40,7 @@ def record(batch: TaskBatch, columns: RunColumns) -> list[RecordedTask]:
             cpu_part_s=float(columns.cpu_s[row]),
             gpu_start_s=start(columns.gpu_start_s[row]),
             gpu_part_s=float(columns.gpu_s[row]),
+            gang=tuple(int(gpu) for gpu in columns.gang[row] if gpu >= 0),
         )
         for row in range(len(batch))
     ]
@@ -48,7 +51,8 @@ def record(batch: TaskBatch, columns: RunColumns) -> list[RecordedTask]:
 def test_a_changed_record_is_the_run_with_all_other_decisions_prescribed(name: str, node: Node) -> None:
     batch = generate(preset("mixed").with_values({"num_tasks": 60, "arrival_rate": 12.0}), 3)
     base = run_scheduler(create(name), batch, node, seed=3)
-    kept = KeptRun(record(batch, base), [0.0] * 3, serial=node.co_execution == CoExecution.SERIAL)
+    slots, serial = node.cpu.slots, node.co_execution == CoExecution.SERIAL
+    kept = KeptRun(record(batch, base), [0.0] * (slots + 2), slots=slots, serial=serial)
     estimator = PhysicsEstimator(node)
     for row, share, gpu in ((0, 1.0, 1), (20, 0.5, 0), (59, 0.25, 1)):
         parts = estimator.parts(batch.task(row), share, gpu)
@@ -60,6 +64,23 @@ def test_a_changed_record_is_the_run_with_all_other_decisions_prescribed(name: s
         assert one.latency_s == other.latency_s[row]
         assert one.makespan_s == other.finish_s.max()
         assert one.total_change_s == pytest.approx(float((other.latency_s - base.latency_s).sum()), abs=1e-9)
+
+
+def test_gangs_hold_all_their_gpus_in_a_record() -> None:
+    plain = generate(preset("mixed").with_values({"num_tasks": 40, "arrival_rate": 12.0}), 3)
+    wide = np.where(np.arange(40) % 3 == 0, 2, 1)
+    wide.flags.writeable = False
+    whole = np.zeros(40, dtype=np.bool_)
+    whole.flags.writeable = False
+    batch = replace(plain, gpus_required=wide, divisible=whole)
+    node = NODES["parallel"]
+    base = run_scheduler(create("gpu_only"), batch, node, seed=3)
+    assert (base.gang >= 0).any()
+    kept = KeptRun(record(batch, base), [0.0] * 3)
+    cpu_s = PhysicsEstimator(node).cpu_s(batch.task(1))
+    (one,) = kept.what_if(int(batch.task_id[1]), [ChangedTask(0.0, -1, cpu_s, 0.0)]).alternatives
+    assert one.latency_s == pytest.approx(cpu_s)
+    assert one.others_s <= 0.0
 
 
 def test_the_longest_latencies_come_first() -> None:

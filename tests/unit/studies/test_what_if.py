@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.cluster import RunColumns
 from hybrid_ml_scheduler.core import Decision, TaskBatch
 from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, NOMINAL, Level
-from hybrid_ml_scheduler.physics import Gpu, Node
+from hybrid_ml_scheduler.physics import Cpu, Gpu, Node
 from hybrid_ml_scheduler.physics.truth import Truth
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.schedulers import create
@@ -53,6 +53,19 @@ def test_a_changed_run_equals_one_in_which_the_decision_was_really_taken(name: s
     for decision in alternatives_of(batch.task(row), NODE)[::3]:
         stepped = changed_run(run, int(batch.task_id[row]), decision)
         assert same(runs.changed(row, decision), stepped)
+
+
+def test_gangs_and_slots_can_be_changed_too() -> None:
+    wide = np.where(np.arange(40) % 4 == 0, 2, 1)
+    whole = np.zeros(40, dtype=np.bool_)
+    for column in (wide, whole):
+        column.flags.writeable = False
+    batch, node = replace(tasks(), gpus_required=wide, divisible=whole), replace(NODE, cpu=Cpu(slots=2))
+    run = to_change("earliest_device", batch, node, 0)
+    runs = Runs(run)
+    for row in (4, 5):
+        for decision in alternatives_of(batch.task(row), node):
+            assert same(runs.changed(row, decision), changed_run(run, int(batch.task_id[row]), decision))
 
 
 def test_the_decision_that_was_taken_changes_nothing() -> None:

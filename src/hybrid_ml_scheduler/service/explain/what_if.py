@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
@@ -13,7 +14,7 @@ import numpy as np
 
 from hybrid_ml_scheduler import storage
 from hybrid_ml_scheduler.core import NO_GPU, Task, TaskBatch, with_rule
-from hybrid_ml_scheduler.core.errors import HmsError
+from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 from hybrid_ml_scheduler.core.holding import Holds
 from hybrid_ml_scheduler.core.knowledge import EXACT, level_of, split_level
 from hybrid_ml_scheduler.core.protocols import Scheduler
@@ -157,7 +158,8 @@ def _can_be_asked_again(recorded: _Recorded, made: Scheduler) -> bool:
 def _simulated(recorded: _Recorded, make: Callable[[], Scheduler]) -> Runs:
     batch = TaskBatch.from_tasks([_task(row) for row in recorded.rows])
     known = KnownTasks(batch=batch, node=recorded.plan.node, truth=Truth(), seed=recorded.plan.seed)
-    return Runs(RunToChange(make=make, known=known, free_s=np.array(recorded.free_s)))
+    free_s = np.array(recorded.free_s) if any(recorded.free_s) else None
+    return Runs(RunToChange(make=make, known=known, free_s=free_s))
 
 
 def _is_the_same(runs: Runs, rows: list[DecidedTask]) -> bool:
@@ -188,7 +190,11 @@ class _Kept:
         self._node = recorded.plan.node
         self._estimator = PhysicsEstimator(self._node)
         tasks = [_recorded_task(row) for row in recorded.rows]
-        self._run = KeptRun(tasks, recorded.free_s, serial=self._estimator.serial, holds=holds)
+        slots = self._node.cpu.slots
+        if slots > 1 and any(recorded.free_s):
+            raise PlanError("What if from the middle of a run needs a CPU with one slot.")
+        free_s = [*[0.0] * (slots - 1), *recorded.free_s]
+        self._run = KeptRun(tasks, free_s, slots=slots, serial=self._estimator.serial, holds=holds)
 
     def what_if(self, task_id: int) -> WhatIf:
         """Every alternative for one task."""
@@ -196,11 +202,14 @@ class _Kept:
 
     def costliest(self, count: int, looked_at: int) -> list[WhatIf]:
         """The decisions that cost most."""
-        found = [self.what_if(task_id) for task_id in self._run.longest(looked_at)]
+        longest = [one for one in self._run.longest(looked_at) if not _gang(self._rows[one].result)]
+        found = [self.what_if(task_id) for task_id in longest]
         return sorted(found, key=lambda one: -one.regret_s)[:count]
 
     def _others(self, row: DecidedTask) -> list[ChangedTask]:
         task = _task(row)
+        if _gang(row.result):
+            raise PlanError(f"Task {task.task_id} needs several GPUs at once, for which no other decision is tried.")
         on_cpu, on_gpu = _factors(self._estimator, task, row.result)
         found: dict[tuple[float, int], ChangedTask] = {}
         for decision in alternatives_of(task, self._node):
@@ -235,7 +244,13 @@ def _recorded_task(row: DecidedTask) -> RecordedTask:
         gpu_start_s=result.gpu_start,
         gpu_part_s=(result.gpu_part or 0.0) if used else 0.0,
         parents=tuple(json.loads(row.task.dependencies)),
+        gang=_gang(result),
     )
+
+
+def _gang(result: ResultRow) -> tuple[int, ...]:
+    """The GPUs of a task besides its first, as its device's name says."""
+    return tuple(gpu for gpu in map(int, re.findall(r"gpu_(\d+)", result.device)) if gpu != result.gpu_id)
 
 
 def _or_nan(value: float | None) -> float:
