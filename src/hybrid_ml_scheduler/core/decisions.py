@@ -31,6 +31,9 @@ NO_GPU = -1
 FITTED, NOT_FITTING, FAILED, PARENT_FAILED = 0, 1, 2, 3
 
 
+_MOST_NAMED = 2  # GPUs of a gang besides the first that are named one by one
+
+
 class Decision(NamedTuple):
     """Where a ready task goes: a share for one GPU, the rest for the CPU.
 
@@ -111,9 +114,12 @@ outcome_of: Callable[[tuple[Any, ...]], Outcome] = partial(tuple.__new__, Outcom
 
 
 def device_name(gpu: int, gpu_fraction: float, gang: Iterable[int] = ()) -> str:
-    """Return where a task runs in words: `cpu`, `gpu_2`, `cpu+gpu_2`, or `gpu_0+gpu_2` for a gang."""
+    """Return where a task runs in words: `cpu`, `gpu_2`, `cpu+gpu_2`; a gang is `gpu_0+gpu_2` or `gpu_0 and 3 more`."""
     if gpu == NO_GPU:
         return "cpu"
     if gang:
-        return "+".join(f"gpu_{one}" for one in sorted((gpu, *gang)))
+        first, *others = sorted((gpu, *gang))
+        if len(others) > _MOST_NAMED:  # what is stored has a bounded length
+            return f"gpu_{first} and {len(others)} more"
+        return "+".join(f"gpu_{one}" for one in (first, *others))
     return f"gpu_{gpu}" if gpu_fraction >= 1.0 else f"cpu+gpu_{gpu}"
