@@ -8,6 +8,8 @@ to its end; its memory must fit each GPU that it could be given.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from hybrid_ml_scheduler.core.compiled import compiled
@@ -60,9 +62,20 @@ def gang_seconds(width: IntColumn, counts: IntColumn, gpu_s: FloatColumn) -> Non
 
 
 @compiled(nogil=True, inline="always")
-def _comes_before(one: int, other: int, backlog: FloatColumn) -> bool:
-    """Whether a GPU is free earlier than another one; the lower id first among equals."""
-    return backlog[one] < backlog[other] or (backlog[one] == backlog[other] and one < other)
+def _next_free(after: int, lead: int, own_kind: int, gpu_kind: IntColumn, backlog: FloatColumn) -> int:
+    """The GPU of a pool that is free next after another one (-1: the first of all); the lower id first among equals.
+
+    `own_kind` is the kind that the pool is limited to (-1: none), `lead` a GPU that is passed over (-1: none).
+    """
+    found = -1
+    for one in range(gpu_kind.shape[0]):
+        if one == lead or (own_kind >= 0 and gpu_kind[one] != own_kind):
+            continue
+        if after >= 0 and (backlog[one] < backlog[after] or (backlog[one] == backlog[after] and one <= after)):
+            continue
+        if found < 0 or backlog[one] < backlog[found]:
+            found = one
+    return found
 
 
 @compiled(nogil=True)
@@ -76,21 +89,18 @@ def gang_backlogs(
     lead_memory_mb: FloatColumn,
 ) -> None:
     """Fill in, for a gang led by each GPU: seconds until all its GPUs are free, and the least memory of the pool."""
-    total = gpu_kind.shape[0]
-    for lead in range(total):
-        own = counts[gpu_kind[lead]] >= width
-        last, least_mb = backlog[lead], gpu_memory_mb[lead]
-        for one in range(total):
-            if own and gpu_kind[one] != gpu_kind[lead]:
-                continue
-            least_mb = min(least_mb, gpu_memory_mb[one])
-            before = 0
-            for other in range(total):
-                in_pool = not own or gpu_kind[other] == gpu_kind[lead]
-                before += in_pool and _comes_before(other, one, backlog)
-            if before == width - 1:
-                last = max(last, backlog[one])
-        lead_backlog[lead], lead_memory_mb[lead] = last, least_mb
+    pool, last, least_mb = -2, 0.0, 0.0  # of the pool that was looked at last
+    for lead in range(gpu_kind.shape[0]):
+        own_kind = gpu_kind[lead] if counts[gpu_kind[lead]] >= width else -1
+        if own_kind != pool:
+            pool, least_mb, at = own_kind, math.inf, -1
+            for _ in range(width):
+                at = _next_free(at, -1, own_kind, gpu_kind, backlog)
+            last = backlog[at]
+            for one in range(gpu_kind.shape[0]):
+                if own_kind < 0 or gpu_kind[one] == own_kind:
+                    least_mb = min(least_mb, gpu_memory_mb[one])
+        lead_backlog[lead], lead_memory_mb[lead] = max(backlog[lead], last), least_mb
 
 
 @compiled(nogil=True)
@@ -98,19 +108,16 @@ def gang_members(
     lead: int, width: int, gpu_kind: IntColumn, counts: IntColumn, backlog: FloatColumn, others: Gang
 ) -> None:
     """Fill in the GPUs of a gang besides its leader, by rising id; places beyond them are -1."""
-    total, found = gpu_kind.shape[0], 0
-    own = counts[gpu_kind[lead]] >= width
+    own_kind = gpu_kind[lead] if counts[gpu_kind[lead]] >= width else -1
+    at = -1
     others[:] = -1
-    for one in range(total):
-        if one == lead or (own and gpu_kind[one] != gpu_kind[lead]):
-            continue
-        before = 0
-        for other in range(total):
-            in_pool = other != lead and (not own or gpu_kind[other] == gpu_kind[lead])
-            before += in_pool and _comes_before(other, one, backlog)
-        if before < width - 1:
-            others[found] = one
-            found += 1
+    for filled in range(width - 1):
+        at = _next_free(at, lead, own_kind, gpu_kind, backlog)
+        place = filled
+        while place > 0 and others[place - 1] > at:
+            others[place] = others[place - 1]
+            place -= 1
+        others[place] = at
 
 
 def pool_memory_mb(width: int, gpu_kind: IntColumn, counts: IntColumn, gpu_memory_mb: FloatColumn) -> FloatColumn:

@@ -20,6 +20,8 @@ from hybrid_ml_scheduler.core.decisions import FAILED
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import Terms
 from hybrid_ml_scheduler.physics.choices import completion_s, split_on
+from hybrid_ml_scheduler.physics.formulas import whole_share
+from hybrid_ml_scheduler.physics.node import WHOLE
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import notice
 
 __all__ = [
@@ -181,7 +183,7 @@ def least_value_charge(
                 best, best_fraction, best_gpu = charge, grid[point], gpu
             if grid[point] == 0.0:
                 break  # every GPU is the same to a task that uses none
-    return best_fraction, best_gpu
+    return whole_share(best_fraction) if terms[6] >= WHOLE else best_fraction, best_gpu
 
 
 @compiled(nogil=True)
