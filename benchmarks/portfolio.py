@@ -165,16 +165,15 @@ def _compare(
 
 def _batches(result: dict[str, Any], effort: Effort) -> None:
     node, law = Node(), preset("mixed")
-    result["batch_vs_bound"] = {}
     _tell("batches")
-    for name in BATCH_RULES:
-        ratios = []
-        for seed in effort.seeds:
-            loaded = at_once(law, node, seed, effort.at_once)
+    ratios: dict[str, list[float]] = {name: [] for name in BATCH_RULES}
+    for seed in effort.seeds:
+        loaded = at_once(law, node, seed, effort.at_once)
+        bound = certificate(loaded.batch, node, loaded.seconds).makespan_s
+        for name in BATCH_RULES:
             columns = run_scheduler(create(name), loaded.batch, node, seed=seed, seconds=loaded.seconds)
-            bound = certificate(loaded.batch, node, loaded.seconds).makespan_s
-            ratios.append(float(np.max(columns.finish_s)) / bound)
-        result["batch_vs_bound"][name] = _summary(np.array(ratios))
+            ratios[name].append(float(np.max(columns.finish_s)) / bound)
+    result["batch_vs_bound"] = {name: _summary(np.array(found)) for name, found in ratios.items()}
 
 
 def _graphs(result: dict[str, Any], effort: Effort) -> None:
