@@ -29,6 +29,9 @@ def mapped(table: Table, names: Mapping[str, str]) -> tuple[Table, list[str]]:
     """The table with columns under the product's names; `duration` is the seconds on the CPU, and said so."""
     known = (DURATION, *REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
     columns, notes = dict(table.columns), []
+    doubled = [theirs for theirs in names.values() if list(names.values()).count(theirs) > 1]
+    if doubled:
+        raise PlanError(f"--map names the file's column {doubled[0]!r} for two columns of a task.")
     for ours, theirs in names.items():
         if ours not in known and not ours.startswith(TYPED_TIME):
             raise PlanError(f"--map {ours}={theirs}: a task has no column {ours!r}{nearest_hint(ours, known)}")

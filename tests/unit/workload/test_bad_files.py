@@ -101,6 +101,7 @@ def test_a_file_of_nothing_but_zero_seconds_is_refused(tmp_path: Path) -> None:
         ({"duraton": "run_s"}, "a task has no column 'duraton'; did you mean 'duration'?"),
         ({"duration": "runs"}, "the column 'runs' is missing; did you mean 'run_s'?"),
         ({"cpu_time": "run_s", "size": "cpu_time"}, "is missing"),
+        ({"cpu_time": "run_s", "gpu_time": "run_s"}, "--map names the file's column 'run_s' for two columns of a task"),
     ],
 )
 def test_a_mapping_that_cannot_be_is_refused(names: dict[str, str], sentence: str, tmp_path: Path) -> None:

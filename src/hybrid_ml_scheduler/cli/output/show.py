@@ -57,8 +57,13 @@ def print_race(result: Mapping[str, Any]) -> None:
     for metric in columns:
         table.add_column(f"{metric.short.lower()} {metric.unit}", justify="right", no_wrap=True)
     rows = sorted(result["schedulers"].items(), key=lambda item: item[1]["mean_latency_s"] or 0.0)
+    fell_back = any(metrics.get("oom_count") for _, metrics in rows)
+    if fell_back:
+        table.add_column("did not fit", justify="right", no_wrap=True)
     for name, metrics in rows:
-        table.add_row(name, metrics["knowledge"], *(_cell(metrics, metric.key, metric.unit) for metric in columns))
+        counts = [_number(metrics.get("oom_count") or 0.0)] if fell_back else []
+        cells = (_cell(metrics, metric.key, metric.unit) for metric in columns)
+        table.add_row(name, metrics["knowledge"], *cells, *counts)
     known = [bound.get(metric.key) for metric in columns]
     table.add_section()
     table.add_row("proven bound", "", *("" if value is None else _number(value) for value in known), style="dim")
