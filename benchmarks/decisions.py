@@ -12,18 +12,22 @@ import gc
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from hybrid_ml_scheduler.cluster import BacklogView, Simulation
-from hybrid_ml_scheduler.core import RaceContext, stream
+from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
+from hybrid_ml_scheduler.core import RaceContext, Task, stream
 from hybrid_ml_scheduler.learning import DoubleDqn, DqnSettings, Transition, fit_forest
 from hybrid_ml_scheduler.learning.forest import LEAST_LEAF
 from hybrid_ml_scheduler.learning.network import named_layers
+from hybrid_ml_scheduler.learning.time_forest import LEAST_LEAF as TIME_LEAST_LEAF
+from hybrid_ml_scheduler.learning.time_forest import fit_time_forest, time_row
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE, create
+from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl
 from hybrid_ml_scheduler.training.forest_training import labelled
 from hybrid_ml_scheduler.workload import generate, preset
 
@@ -62,6 +66,8 @@ def run(*, quick: bool) -> dict[str, Any]:
         result[name] = _decisions(name, effort.decisions)
     _tell("forest")
     result.update(_forest(effort))
+    _tell("hybrid_ml with a forest of corrections")
+    result.update(_corrected_decisions(effort))
     _tell("network")
     result.update(_network(effort))
     _tell("stable-baselines3")
@@ -112,6 +118,76 @@ def _forest(effort: Effort) -> dict[str, Any]:
     result["sklearn_predict"] = _each(lambda i: plain.predict(rows[i : i + 1]), effort.predictions)
     result["onnx_forest_predict"] = _onnx_forest(plain, rows, effort.predictions)
     return result
+
+
+def _corrected_decisions(effort: Effort) -> dict[str, Any]:
+    """A whole decision of `hybrid_ml` at `learned` beside ONNX Runtime's walk of a forest of the same size, in turns.
+
+    Ours holds the belief, both rows of the forest, the choice and the bookkeeping; the peer walks the same two rows.
+    """
+    estimator = LearnedEstimator(Node())
+    tasks = list(generate(preset("unknown").with_values({"num_tasks": max(effort.decisions, 1_000)}), 1))
+    rows = _rows_of(tasks[:1_000], estimator)
+    logs = 0.5 * np.sin(3.0 * rows[:, 6]) * (1.0 + rows[:, 7])
+    strategy = HybridMl()
+    strategy.prepare(RaceContext(estimator=estimator, seed=1))
+    forest = fit_time_forest(rows[:1_000], logs[:1_000], stream(1, "benchmark"))
+    strategy.activate(replace(forest, share=1.0), strategy.training_data())
+    walk = _two_row_walk(rows.astype(np.float32), logs)
+    decide = _decider(strategy, estimator, tasks)
+    own, peer = [], []
+    for index in range(effort.decisions):
+        own.append(decide(index))
+        peer.append(walk(index))
+    own, peer = own[effort.decisions // 10 :], peer[effort.decisions // 10 :]
+    return {
+        "hybrid_ml_corrected_decision": _percentiles(own),
+        "onnx_same_forest": _percentiles(peer),
+        "hybrid_ml_vs_onnx_forest": float(np.median(own) / np.median(peer)),
+    }
+
+
+def _rows_of(tasks: list[Task], estimator: LearnedEstimator) -> np.ndarray:
+    """Two rows of features a task: on the CPU, and on a GPU."""
+    found = []
+    for task in tasks:
+        told = estimator.seconds(task)
+        traits = (task.size, task.compute_intensity, task.memory_required)
+        found += [time_row(*traits, 0, one, device) for device, one in enumerate((told.cpu_s, told.gpu_s[0]))]
+    return np.array(found)
+
+
+def _two_row_walk(rows: np.ndarray, logs: np.ndarray) -> Callable[[int], float]:
+    """ONNX Runtime's answer for the two rows of a task; returns its seconds."""
+    from skl2onnx import to_onnx
+    from sklearn.ensemble import RandomForestRegressor
+
+    plain = RandomForestRegressor(100, min_samples_leaf=TIME_LEAST_LEAF, random_state=1)
+    session = _session(to_onnx(plain.fit(rows[:1_000], logs[:1_000]), rows[:1]).SerializeToString())
+    name = session.get_inputs()[0].name
+
+    def walked(index: int) -> float:
+        first = 2 * (index % (len(rows) // 2))
+        begin = time.perf_counter()
+        session.run(None, {name: rows[first : first + 2]})
+        return time.perf_counter() - begin
+
+    return walked
+
+
+def _decider(strategy: HybridMl, estimator: LearnedEstimator, tasks: list[Task]) -> Callable[[int], float]:
+    """One decision on a fresh task and random backlogs; returns its seconds."""
+    rng = stream(1, "benchmark", "decisions")
+
+    def decided(index: int) -> float:
+        task, busy = tasks[index], rng.exponential(0.3, 5) * (rng.random(5) < 0.6)
+        view = BacklogView(estimator, task.arrival_time, float(busy[0]), busy[1:].tolist())
+        begin = time.perf_counter()
+        estimator.seconds(task)
+        strategy.decide(task, view)
+        return time.perf_counter() - begin
+
+    return decided
 
 
 def _onnx_forest(forest: Any, rows: np.ndarray, count: int) -> dict[str, float]:
