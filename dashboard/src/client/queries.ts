@@ -8,6 +8,7 @@ import { ask, ServiceProblem } from "./http";
 import type {
   Adaptation,
   Beliefs,
+  GpuTypeCard,
   LedgerPage,
   LoadHistory,
   Models,
@@ -61,6 +62,17 @@ export function usePresets(): readonly Preset[] {
     useQuery({
       queryKey: ["presets"],
       queryFn: () => ask<Preset[]>("/api/presets"),
+      staleTime: Number.POSITIVE_INFINITY,
+    }).data ?? []
+  );
+}
+
+/** The types of GPU that a new run's node can have. */
+export function useGpuTypes(): readonly GpuTypeCard[] {
+  return (
+    useQuery({
+      queryKey: ["gpu-types"],
+      queryFn: () => ask<GpuTypeCard[]>("/api/gpu_types"),
       staleTime: Number.POSITIVE_INFINITY,
     }).data ?? []
   );

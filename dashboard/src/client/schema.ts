@@ -84,6 +84,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/gpu_types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Gpu Types
+         * @description List the types of GPU that a new run's node can have.
+         */
+        get: operations["gpu_types_api_gpu_types_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/health": {
         parameters: {
             query?: never;
@@ -1454,6 +1474,24 @@ export interface components {
             is_complete: boolean;
         };
         /**
+         * GpuTypeCard
+         * @description A type of GPU that a new run's node can have; prices are examples, not quotations.
+         */
+        GpuTypeCard: {
+            /** Fp32 Tflops */
+            fp32_tflops: number;
+            /** Memory Mb */
+            memory_mb: number;
+            /** Name */
+            name: string;
+            /** Power W */
+            power_w: number;
+            /** Price Usd H */
+            price_usd_h: number;
+            /** Title */
+            title: string;
+        };
+        /**
          * Health
          * @description The truth about the parts; the status code is 503 when the database is down.
          */
@@ -2718,6 +2756,11 @@ export interface components {
             /** Arrival Rate */
             arrival_rate?: number | null;
             /**
+             * Gpu Type
+             * @description The type of all GPUs of the new run, as `/api/gpu_types` names it; only with it.
+             */
+            gpu_type?: string | null;
+            /**
              * Knowledge
              * @description What strategies of the new run are told about durations; only with `new_run`.
              */
@@ -3317,6 +3360,62 @@ export interface operations {
             };
             /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    gpu_types_api_gpu_types_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GpuTypeCard"][];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -25,6 +25,7 @@ function TaskFacts({ audit }: { audit: TaskAudit }) {
     ["Memory", `${count(task.memory_required)} MB`],
     ["Arrived", seconds(task.arrival_time)],
     ["Run", task.run_id === null ? "–" : String(task.run_id)],
+    ...(task.kind ? ([["Kind", task.kind]] as [string, string][]) : []),
     ["Parents", task.dependencies.length === 0 ? "none" : task.dependencies.join(", ")],
   ];
   return (
@@ -72,6 +73,7 @@ function Everyone({ audit, onPick }: { audit: TaskAudit; onPick: (id: number) =>
               strategy={strategy}
               oracle={audit.oracle}
               taskId={audit.task.task_id}
+              run={audit.task.run_id}
               zoom={zoom}
               onPick={onPick}
             />

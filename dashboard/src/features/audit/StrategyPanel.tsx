@@ -10,11 +10,13 @@ import { useLive } from "@/live/store";
 import { GpuShare } from "./GpuShare";
 import { Reasons } from "./Reasons";
 import { shapesOf } from "./shapes";
+import { WhatIf } from "./WhatIf";
 
 export interface StrategyPanelProps {
   strategy: StrategyAudit;
   oracle: TaskAudit["oracle"];
   taskId: number;
+  run: number | null;
   zoom: number;
   onPick: (taskId: number) => void;
 }
@@ -59,7 +61,7 @@ function Outcome({ strategy, oracle }: Pick<StrategyPanelProps, "strategy" | "or
 }
 
 /** What one strategy did with the task, with its devices around that moment. */
-export function StrategyPanel({ strategy, oracle, taskId, zoom, onPick }: StrategyPanelProps) {
+export function StrategyPanel({ strategy, oracle, taskId, run, zoom, onPick }: StrategyPanelProps) {
   const face = useFaces()(strategy.scheduler);
   const theme = useTheme((s) => s.theme);
   const shifts = useLive((s) => s.shifts);
@@ -103,6 +105,7 @@ export function StrategyPanel({ strategy, oracle, taskId, zoom, onPick }: Strate
           {...(strategy.reason_origin === "none" ? { none: null } : {})}
         />
       </details>
+      <WhatIf key={taskId} run={run} scheduler={strategy.scheduler} taskId={taskId} />
     </li>
   );
 }

@@ -1,7 +1,7 @@
 import { type FormEvent, useEffect, useId, useRef, useState } from "react";
 import { start } from "@/client/commands";
-import { usePresets, useStrategies } from "@/client/queries";
-import type { StrategyCard } from "@/client/types";
+import { useGpuTypes, usePresets, useStrategies } from "@/client/queries";
+import type { SimulationStatus, StrategyCard } from "@/client/types";
 import { spoken, useFaces, useRacers } from "@/lib/useStrategy";
 import { useLive } from "@/live/store";
 import { forgetNewRun, gpusOf, MOST_GPUS, rateOf, requestOf, seedOf } from "./newRun";
@@ -81,6 +81,45 @@ function useTyped(now: string, meaning: (text: string) => number | null) {
   };
 }
 
+type Level = SimulationStatus["knowledge"];
+
+const LEVELS: readonly { key: Level; label: string; title: string }[] = [
+  {
+    key: "learned",
+    label: "Learned",
+    title: "They begin with the formula and learn from what they see finish",
+  },
+  { key: "exact", label: "Exact", title: "They are told the true durations, without the noise" },
+  { key: "nominal", label: "Nominal", title: "They believe the formula, whatever happens" },
+];
+
+interface PickFieldProps {
+  label: string;
+  value: string;
+  title: string;
+  options: readonly { key: string; label: string; title?: string }[];
+  onChange: (key: string) => void;
+}
+
+function PickField({ label, value, title, options, onChange }: PickFieldProps) {
+  return (
+    <label className="block text-sm" title={title}>
+      <span className="eyebrow block">{label}</span>
+      <select
+        className="field mt-1 h-8 w-full"
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      >
+        {options.map((one) => (
+          <option key={one.key} value={one.key} title={one.title}>
+            {one.label}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
 const shown = (value: number | null | undefined): string =>
   value == null ? "" : String(Number(value.toPrecision(6)));
 
@@ -96,6 +135,9 @@ export function NewRunDialog() {
   // Until something is picked, those of the present race are: the list may come later than the dialog.
   const [picked, setPicked] = useState<ReadonlySet<string> | null>(null);
   const [preset, setPreset] = useState<string | null>(null);
+  const [level, setLevel] = useState<Level | null>(null);
+  const [type, setType] = useState("");
+  const types = useGpuTypes();
   const chosen = picked ?? new Set(cards.filter((card) => card.in_race).map((card) => card.name));
   const seedNow = status?.seed ?? null;
   const seed = useTyped(seedNow === null ? "" : String(seedNow), seedOf);
@@ -122,7 +164,16 @@ export function NewRunDialog() {
     const wish = { cards, chosen, racers, seed: seedNow, wishedSeed: seed.wished };
     // The plan of a new run is the present one's plan, which shifts have not changed: what is shown here is named.
     const named = preset ?? (rate.wished === null ? null : now);
-    void start(requestOf({ ...wish, gpus: gpus.wished, preset: named || null, rate: rate.wished }));
+    void start(
+      requestOf({
+        ...wish,
+        gpus: gpus.wished,
+        preset: named || null,
+        rate: rate.wished,
+        knowledge: level,
+        gpuType: type || null,
+      }),
+    );
   };
   return (
     <dialog
@@ -141,21 +192,16 @@ export function NewRunDialog() {
         </p>
         <Strategies cards={cards} chosen={chosen} onToggle={toggle} />
         <div className="mt-3 grid grid-cols-2 gap-3">
-          <label className="block text-sm">
-            <span className="eyebrow block">Workload</span>
-            <select
-              className="field mt-1 h-8 w-full"
-              value={preset ?? now}
-              onChange={(event) => setPreset(event.target.value)}
-            >
-              {!presets.some((one) => one.name === now) && <option value={now}>{now || "–"}</option>}
-              {presets.map((one) => (
-                <option key={one.name} value={one.name} title={one.description}>
-                  {spoken(one.name)}
-                </option>
-              ))}
-            </select>
-          </label>
+          <PickField
+            label="Workload"
+            title="What the stream of tasks is made of"
+            value={preset ?? now}
+            options={[
+              ...(presets.some((one) => one.name === now) ? [] : [{ key: now, label: now || "–" }]),
+              ...presets.map((one) => ({ key: one.name, label: spoken(one.name), title: one.description })),
+            ]}
+            onChange={setPreset}
+          />
           <NumberField
             label="Load, tasks per second"
             value={rate.text}
@@ -169,6 +215,27 @@ export function NewRunDialog() {
             isWrong={gpus.isWrong}
             title="All GPUs are like the first one of the present node"
             onChange={gpus.set}
+          />
+          <PickField
+            label="Type of the GPUs"
+            title="The hardware of the new node; prices are examples"
+            value={type}
+            options={[
+              { key: "", label: "As in the present run" },
+              ...types.map((one) => ({
+                key: one.name,
+                label: one.title,
+                title: `${one.fp32_tflops} TFLOPS, ${one.memory_mb / 1000} GB, $${one.price_usd_h} an hour`,
+              })),
+            ]}
+            onChange={setType}
+          />
+          <PickField
+            label="Strategies know durations"
+            title="What strategies are told about how long a task takes"
+            value={level ?? status?.knowledge ?? "exact"}
+            options={LEVELS}
+            onChange={(key) => setLevel(key as Level)}
           />
           <NumberField
             label="Seed"

@@ -46,6 +46,9 @@ export interface Wish {
   gpus?: number | null;
   preset?: string | null;
   rate?: number | null;
+  /** What strategies are told about durations, and the type of all GPUs; null leaves them as they are. */
+  knowledge?: StartRequest["knowledge"];
+  gpuType?: string | null;
 }
 
 /** What is asked of the service: only what differs from the present run. */
@@ -62,5 +65,7 @@ export function requestOf(wish: Wish): Partial<StartRequest> {
     ...(wish.gpus == null ? {} : { num_gpus: wish.gpus }),
     ...(wish.preset == null ? {} : { workload: wish.preset }),
     ...(wish.rate == null ? {} : { arrival_rate: wish.rate }),
+    ...(wish.knowledge == null ? {} : { knowledge: wish.knowledge }),
+    ...(wish.gpuType == null ? {} : { gpu_type: wish.gpuType }),
   };
 }

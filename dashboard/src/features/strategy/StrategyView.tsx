@@ -8,6 +8,7 @@ import { type StrategyFace, useFaces, useRacers } from "@/lib/useStrategy";
 import { useWindowSearch } from "@/lib/window";
 import { focusOn, useLive } from "@/live/store";
 import { ClusterLoadWidget } from "./ClusterLoadWidget";
+import { CostliestWidget } from "./CostliestWidget";
 import { DevicesWidget } from "./DevicesWidget";
 import { EfficiencyWidget } from "./EfficiencyWidget";
 import { LastDecisionWidget } from "./LastDecisionWidget";
@@ -127,6 +128,12 @@ function widgetsOf(name: string): readonly WidgetSpec[] {
       place: { i: "devices", x: 5, y: 13, w: 7, h: 5, minW: 4, minH: 4 },
       title: "Devices and queues",
       body: <DevicesWidget name={name} />,
+      grows: true,
+    },
+    {
+      place: { i: "costliest", x: 0, y: 18, w: 12, h: 7, minW: 4, minH: 4 },
+      title: "Decisions that cost most",
+      body: <CostliestWidget name={name} />,
       grows: true,
     },
   ];

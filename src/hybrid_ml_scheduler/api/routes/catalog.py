@@ -7,9 +7,10 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from hybrid_ml_scheduler.api.dependencies import CatalogDep
+from hybrid_ml_scheduler.physics.gpu_types import GPU_TYPES
 from hybrid_ml_scheduler.plans.metrics import CATALOGUE, MetricCard
 from hybrid_ml_scheduler.service.problems import problem_responses
-from hybrid_ml_scheduler.service.wire.catalog import About, Health, Preset, StrategyCard
+from hybrid_ml_scheduler.service.wire.catalog import About, GpuTypeCard, Health, Preset, StrategyCard
 
 __all__ = ["router"]
 
@@ -36,6 +37,13 @@ async def strategies(catalog: CatalogDep) -> list[StrategyCard]:
 async def presets(catalog: CatalogDep) -> list[Preset]:
     """List the workload presets."""
     return catalog.presets()
+
+
+@router.get("/gpu_types")
+async def gpu_types() -> list[GpuTypeCard]:
+    """List the types of GPU that a new run's node can have."""
+    fields = GpuTypeCard.model_fields
+    return [GpuTypeCard(**{name: getattr(one, name) for name in fields}) for one in GPU_TYPES.values()]
 
 
 @router.get("/catalogue")

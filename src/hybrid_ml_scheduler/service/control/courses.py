@@ -9,7 +9,9 @@ from typing import Any
 from hybrid_ml_scheduler.core.knowledge import EXACT
 from hybrid_ml_scheduler.live.records import Course, Retraining
 from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.physics.gpu_types import gpu_type
 from hybrid_ml_scheduler.plans.known_tasks import rate_at_load
+from hybrid_ml_scheduler.plans.node_plan import node_from_mapping, node_to_mapping
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, plan_from_mapping
 from hybrid_ml_scheduler.schedulers import find, located
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, StartRequest
@@ -50,7 +52,7 @@ def _asked(plan: Plan, request: StartRequest, workload: WorkloadChoice) -> Plan:
         seed=request.seed,
         workload=workload,
         knowledge=request.knowledge,
-        node=None if request.num_gpus is None else _resized(plan.node, request.num_gpus),
+        node=_node(plan.node, request),
         schedulers=tuple(map(located, schedulers)),  # the run is continued from whatever folder
         options={located(spec): values for spec, values in plan.options.items()},
     )
@@ -65,6 +67,16 @@ def _loaded(plan: Plan) -> Plan:
     rate = rate_at_load(laws, plan.node, _USUAL_LOAD, plan.seed, truth=plan.hidden)
     rounded = float(f"{rate:.3g}")
     return replace(plan, workload=replace(workload, values={**workload.values, "arrival_rate": rounded}))
+
+
+def _node(node: Node, request: StartRequest) -> Node | None:
+    """Return the node that a request asks for; None leaves it as it is."""
+    if request.gpu_type is not None:
+        gpu_type(request.gpu_type, node.types)  # refused in its own words
+        section = {key: value for key, value in node_to_mapping(node).items() if key != "gpus"}
+        typed = {**section, "gpu": {"type": request.gpu_type}}
+        return node_from_mapping(typed, request.num_gpus or node.num_gpus, None, "gpu_type")
+    return None if request.num_gpus is None else _resized(node, request.num_gpus)
 
 
 def _resized(node: Node, num_gpus: int) -> Node:

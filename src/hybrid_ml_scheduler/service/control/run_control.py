@@ -37,6 +37,8 @@ __all__ = ["RunControl"]
 
 T = TypeVar("T")
 
+_OF_A_NEW_RUN = ("seed", "schedulers", "num_gpus", "gpu_type", "knowledge")
+
 
 class RunControl(RunStoring):
     """One command at a time; the arena carries it out between two tasks."""
@@ -59,10 +61,8 @@ class RunControl(RunStoring):
         async with self._lock:
             if request.new_run or (self._arena.race is None and self._arena.problem is None):
                 await self._begin(request)
-            elif any(
-                one is not None for one in (request.seed, request.schedulers, request.num_gpus, request.knowledge)
-            ):
-                names = "seed, schedulers, num_gpus and knowledge"
+            elif any(getattr(request, name) is not None for name in _OF_A_NEW_RUN):
+                names = f"{', '.join(_OF_A_NEW_RUN[:-1])} and {_OF_A_NEW_RUN[-1]}"
                 raise Conflict(f"{names} belong to a new run; ask for it with new_run = true.")
             else:
                 await self._in_arena(self._arena.refuse_if_halted)

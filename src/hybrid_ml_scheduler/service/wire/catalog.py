@@ -8,7 +8,7 @@ from pydantic import Field
 
 from hybrid_ml_scheduler.service.wire.common import Answer
 
-__all__ = ["About", "Component", "Health", "Online", "Preset", "StrategyCard"]
+__all__ = ["About", "Component", "GpuTypeCard", "Health", "Online", "Preset", "StrategyCard"]
 
 
 class StrategyCard(Answer):
@@ -22,6 +22,17 @@ class StrategyCard(Answer):
     in_race: bool
     learns: bool
     explains: bool = Field(description="Whether it gives reasons; known once it races.")
+
+
+class GpuTypeCard(Answer):
+    """A type of GPU that a new run's node can have; prices are examples, not quotations."""
+
+    name: str
+    title: str
+    memory_mb: float
+    fp32_tflops: float
+    power_w: float
+    price_usd_h: float
 
 
 class Preset(Answer):

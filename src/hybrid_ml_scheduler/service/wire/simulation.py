@@ -49,6 +49,9 @@ class StartRequest(Demand):
     num_gpus: Annotated[int, Field(ge=1, le=_MOST_GPUS)] | None = Field(
         default=None, description="GPUs of the new run's node, further ones like its first; only with `new_run`."
     )
+    gpu_type: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
+        default=None, description="The type of all GPUs of the new run, as `/api/gpu_types` names it; only with it."
+    )
 
 
 class DriftDemand(Demand):

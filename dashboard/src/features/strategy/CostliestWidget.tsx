@@ -1,0 +1,116 @@
+import { useState } from "react";
+import { useStoredRun } from "@/client/queries";
+import { useCostliest } from "@/client/whatIf";
+import { placeText } from "@/features/audit/effects";
+import { Answer, Empty } from "@/features/widgets/States";
+import { Widget } from "@/features/widgets/Widget";
+import { count, seconds, taskNumber } from "@/lib/format";
+import { useView } from "@/lib/url";
+import { useLive } from "@/live/store";
+
+const HEADS = ["Task", "Decided", "Better", "Latency", "Would have saved"];
+
+/** The decisions that cost most: each one changed, and the run simulated again. */
+export function CostliestWidget({ name }: { name: string }) {
+  const stored = useStoredRun();
+  const present = useLive((s) => s.update?.status.run_id ?? null);
+  const run = stored ?? present;
+  const [, change] = useView();
+  const [asked, ask] = useState<string | null>(null);
+  const isAsked = asked === `${run} ${name}`;
+  const answer = useCostliest(run, name, isAsked);
+  const found = answer.data;
+  const table = () => ({
+    columns: [
+      "task_id",
+      "device",
+      "gpu_fraction",
+      "better_device",
+      "better_gpu_fraction",
+      "latency_s",
+      "regret_s",
+    ],
+    rows: (found?.tasks ?? []).map((one) => [
+      one.task_id,
+      one.device,
+      one.gpu_fraction,
+      one.alternatives[0]?.device,
+      one.alternatives[0]?.gpu_fraction,
+      one.latency_s,
+      one.regret_s,
+    ]),
+  });
+  return (
+    <Widget
+      title="Decisions that cost most"
+      meaning="Among the tasks with the longest latency in the latest part of the run: each decision is changed to every alternative, the run is simulated again, and the sum of all latencies is compared. What the best alternative would have saved is the regret of the decision. Click a task to see every alternative."
+      table={table}
+      controls={
+        <button
+          type="button"
+          className="press px-2 py-0.5 text-xs"
+          disabled={run === null || answer.isFetching}
+          onClick={() => (isAsked ? void answer.refetch() : ask(`${run} ${name}`))}
+        >
+          {answer.isFetching ? "Looking…" : isAsked ? "Look again" : "Look for them"}
+        </button>
+      }
+      foot={
+        found
+          ? `${count(found.looked_at)} tasks looked at, of tasks ${taskNumber(found.first_task)} to ${taskNumber(found.last_task)}. ${found.explanation}`
+          : undefined
+      }
+    >
+      {!isAsked ? (
+        <Empty title="Which decisions cost most?">
+          The run is simulated again for every alternative, which takes some seconds.
+        </Empty>
+      ) : (
+        <Answer
+          data={found}
+          error={answer.error}
+          isEmpty={(all) => all.tasks.length === 0}
+          empty="No decision could have been better"
+        >
+          {(all) => (
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+            <section aria-label="Decisions that cost most" className="h-full overflow-auto" tabIndex={0}>
+              <table className="figure w-full text-right text-xs whitespace-nowrap [&_td]:pl-2.5 [&_th]:pl-2.5 [&_td:first-child]:pl-0 [&_th:first-child]:pl-0">
+                <thead className="sticky top-0 text-muted" style={{ background: "var(--panel-solid)" }}>
+                  <tr>
+                    {HEADS.map((head, i) => (
+                      <th key={head} scope="col" className={`py-1.5 font-medium ${i < 3 ? "text-left" : ""}`}>
+                        {head}
+                      </th>
+                    ))}
+                  </tr>
+                </thead>
+                <tbody>
+                  {all.tasks.map((one) => (
+                    <tr key={one.task_id} className="border-t border-line" data-task={one.task_id}>
+                      <td className="text-left">
+                        <button
+                          type="button"
+                          className="min-h-6 text-ml hover:underline"
+                          onClick={() => change({ task: one.task_id })}
+                        >
+                          {taskNumber(one.task_id)}
+                        </button>
+                      </td>
+                      <td className="py-1.5 text-left">{placeText(one)}</td>
+                      <td className="text-left">
+                        {one.alternatives[0] ? placeText(one.alternatives[0]) : "–"}
+                      </td>
+                      <td>{seconds(one.latency_s)}</td>
+                      <td className="font-semibold">{seconds(one.regret_s)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </section>
+          )}
+        </Answer>
+      )}
+    </Widget>
+  );
+}
