@@ -23,7 +23,10 @@ sys.path.insert(0, str(ROOT))
 from tests.api.service import LiveService, service  # noqa: E402  (the repository must be on the path first)
 from tests.e2e.browser import Tab, launched, tab  # noqa: E402
 
-STRATEGIES = "round_robin,random,greedy,hybrid_ml,rl_agent,rl_split,oracle,earliest_finish,frugal_finish"
+STRATEGIES = (
+    "round_robin,random,greedy,hybrid_ml,rl_agent,rl_split,oracle,earliest_finish,frugal_finish,"
+    "earliest_finish@nominal,earliest_finish@exact"
+)
 EARLY_TASKS = 1500
 WATCH_S = 26.0
 WIDE: dict[str, Any] = {"viewport": {"width": 1440, "height": 1000}}
@@ -76,6 +79,21 @@ def go_history(page: Page) -> None:
     page.get_by_role("link", name="History").click()
 
 
+def go_node(page: Page) -> None:
+    """Two strategies' devices side by side."""
+    page.get_by_role("link", name="Node").click()
+
+
+def go_learning(page: Page) -> None:
+    """Who adapted, and what is believed."""
+    page.get_by_role("link", name="Learning").click()
+
+
+def go_runs(page: Page) -> None:
+    """The stored runs."""
+    page.get_by_role("link", name="Runs", exact=True).click()
+
+
 WAYS: dict[str, Callable[[Page], None]] = {
     "race": go_nowhere,
     "strategy": go_strategy,
@@ -83,6 +101,9 @@ WAYS: dict[str, Callable[[Page], None]] = {
     "tasks": go_tasks,
     "audit": go_audit,
     "history": go_history,
+    "node": go_node,
+    "learning": go_learning,
+    "runs": go_runs,
 }
 
 
@@ -116,7 +137,7 @@ def watched(live: LiveService) -> None:
 def toured(opened: Tab, name: str) -> None:
     """The second step of the tour, as a first visitor sees it."""
     page = opened.open("/")
-    page.get_by_role("dialog").get_by_role("button", name="Next").click()
+    page.get_by_role("region", name="How to read the race").get_by_role("button", name="Next").click()
     kept(page, name)
 
 

@@ -16,11 +16,11 @@ const SPARES: readonly Style[] = spares;
 
 /** Muted, so that nobody takes a device for a strategy; a test holds the two sets apart in both themes. */
 const DEVICES = [
-  "#eda9a8",
+  "#e69eb8",
   "#207773",
-  "#94af7a",
+  "#8c6e96",
   "#7579bb",
-  "#673c14",
+  "#6e3c14",
   "#7d5986",
   "#404952",
   "#4a6826",

@@ -33,11 +33,13 @@ export function useFaces(): FaceOf {
     return (name: string) => {
       const found = faces.get(name);
       if (found) return found;
-      const card = known.get(name);
-      const style = strategyStyle(name, card?.color, worn);
+      // What the model says of a strategy in a real run wears its colour; a mark beside the value says what it is.
+      const own = name.replace(/\.modelled$/, "");
+      const card = known.get(own);
+      const style = strategyStyle(own, card?.color, worn);
       worn.add(style.colour);
       const [colour, dash] = [strategyColour(style, theme), strategyDash(style)];
-      const face = { name, label: card?.label ?? spoken(name), colour, dash, card };
+      const face = { name, label: card?.label ?? spoken(own), colour, dash, card };
       faces.set(name, face);
       return face;
     };

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { deviceLabel } from "@/live/devices";
 import { REASON_WORDS } from "./reasonWords";
-import { type Bars, type Curve, type Fact, measured, shapesOf, spokenKey } from "./shapes";
+import { type Bars, type Curve, type Fact, measured, shapesOf, spokenKey, type Words } from "./shapes";
 
 interface Drawn<T> {
   shape: T;
@@ -110,6 +110,21 @@ function MiniCurve({ shape, colour }: Drawn<Curve>) {
   );
 }
 
+function Sentences({ shape }: { shape: Words }) {
+  return (
+    <figure className="mt-3">
+      <figcaption className="eyebrow mb-1" title={REASON_WORDS[shape.key]?.meaning}>
+        {spokenKey(shape.key)}
+      </figcaption>
+      <ul className="space-y-0.5 text-xs">
+        {shape.lines.map((line) => (
+          <li key={line.name}>{`${line.text.charAt(0).toUpperCase()}${line.text.slice(1)}`}</li>
+        ))}
+      </ul>
+    </figure>
+  );
+}
+
 function Facts({ facts }: { facts: readonly Fact[] }) {
   if (facts.length === 0) return null;
   return (
@@ -141,6 +156,7 @@ export function Reasons({ reason, colour, none = "This strategy gives no further
     <div data-reasons={shapes.length}>
       <Facts facts={shapes.filter((shape) => shape.kind === "fact")} />
       {shapes.map((shape) => {
+        if (shape.kind === "words") return <Sentences key={shape.key} shape={shape} />;
         if (shape.kind === "bars") return <BarList key={shape.key} shape={shape} colour={colour} />;
         return shape.kind === "curve" ? <MiniCurve key={shape.key} shape={shape} colour={colour} /> : null;
       })}

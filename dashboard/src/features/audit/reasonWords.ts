@@ -40,6 +40,10 @@ export const REASON_WORDS: Readonly<Record<string, ReasonWord>> = {
     "How the predicted share comes about: the base (mean of the training labels) plus what each feature adds or takes away; the sum is the prediction.",
   ),
   action: word("action", "The device with the highest Q-value."),
+  belief: word(
+    "believed durations",
+    "What the strategy has learned of this kind of work on each type of device when it decided.",
+  ),
   q_values: word(
     "Q values",
     "The network's estimate of all future reward for each action, where reward is minus weighted time and energy; the highest one is taken.",

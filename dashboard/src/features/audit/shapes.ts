@@ -26,7 +26,14 @@ export interface Fact {
   text: string;
 }
 
-export type Shape = Bars | Curve | Fact;
+/** Sentences, such as what is believed of each type of device. */
+export interface Words {
+  kind: "words";
+  key: string;
+  lines: { name: string; text: string }[];
+}
+
+export type Shape = Bars | Curve | Fact | Words;
 
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -76,6 +83,11 @@ function barsOf(key: string, pairs: [string, unknown][]): Bars | null {
   return entries.length > 1 && entries.length >= pairs.length / 2 ? { kind: "bars", key, entries } : null;
 }
 
+function wordsOf(key: string, pairs: [string, unknown][]): Words | null {
+  const lines = pairs.flatMap(([name, text]) => (typeof text === "string" ? [{ name, text }] : []));
+  return lines.length > 0 && lines.length === pairs.length ? { kind: "words", key, lines } : null;
+}
+
 function shapeOf(key: string, value: unknown): Shape {
   if (Array.isArray(value)) {
     if (value.every(isRecord)) return curveOf(key, value) ?? factOf(key, value);
@@ -86,7 +98,8 @@ function shapeOf(key: string, value: unknown): Shape {
       ) ?? factOf(key, value)
     );
   }
-  if (isRecord(value)) return barsOf(key, Object.entries(value)) ?? factOf(key, value);
+  if (isRecord(value))
+    return barsOf(key, Object.entries(value)) ?? wordsOf(key, Object.entries(value)) ?? factOf(key, value);
   return factOf(key, value);
 }
 

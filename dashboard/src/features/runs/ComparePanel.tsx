@@ -6,7 +6,8 @@ import { Widget } from "@/features/widgets/Widget";
 import { count, dollars, gap, joules, seconds } from "@/lib/format";
 import { useView } from "@/lib/url";
 import { useFaces } from "@/lib/useStrategy";
-import { PAIRED, pairedOf, type RunField, runTitle, standingOf, strategiesOf } from "./words";
+import { SourceChip } from "./SourceChip";
+import { modelledOf, PAIRED, pairedOf, type RunField, runTitle, standingOf, strategiesOf } from "./words";
 
 const FIELDS: readonly { key: RunField; label: string; format: (value: number | null) => string }[] = [
   { key: "avg_latency", label: "Latency", format: seconds },
@@ -59,7 +60,10 @@ function CompareTable({ found, field }: { found: RunComparison; field: (typeof F
             </th>
             {found.runs.map((run) => (
               <th key={run.run_id} scope="col" className="py-1.5 pl-4 text-right font-medium sm:pl-10">
-                <span className="block text-ink">{runTitle(run)}</span>
+                <span className="block text-ink">
+                  {runTitle(run)}
+                  <SourceChip source={run.source} />
+                </span>
                 <span className="block font-normal whitespace-nowrap max-sm:hidden">{`${run.workload}, seed ${run.seed}, ${count(run.tasks)} tasks`}</span>
               </th>
             ))}
@@ -85,6 +89,7 @@ function CompareTable({ found, field }: { found: RunComparison; field: (typeof F
                       {leads && <span title="least of this run">● </span>}
                       {field.format(value)}
                     </span>
+                    <SourceChip source={modelledOf(run, name)} />
                     {run !== first && (
                       <Difference
                         paired={found.paired.find((one) => one.run_id === run.run_id)}

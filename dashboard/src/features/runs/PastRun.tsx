@@ -9,6 +9,8 @@ import { useView } from "@/lib/url";
 import { reduce } from "@/live/reducer";
 import { type LiveState, START } from "@/live/state";
 import { ShownRun } from "@/live/store";
+import { MeasuredNote } from "./MeasuredNote";
+import { SourceChip } from "./SourceChip";
 import { runTitle } from "./words";
 
 export interface PastRunProps {
@@ -29,7 +31,8 @@ function Bar({ run, problem }: { run: number; problem: string | null }) {
       data-stored-run={run}
     >
       <p className="mr-auto">
-        <span className="font-semibold">{card ? runTitle(card) : `Run ${run}`}</span>{" "}
+        <span className="font-semibold">{card ? runTitle(card) : `Run ${run}`}</span>
+        {card && <SourceChip source={card.source} />}{" "}
         {card && (
           <span className="text-muted">
             seed {card.seed}, {card.workload}, {count(card.tasks)} tasks. Everything below is as it was
@@ -37,6 +40,7 @@ function Bar({ run, problem }: { run: number; problem: string | null }) {
           </span>
         )}
         {problem && <span className="block text-warn">{problem}</span>}
+        {card?.measured && <MeasuredNote facts={card.measured} />}
         {card?.note && <span className="block text-muted">{card.note}</span>}
       </p>
       <Link className="press" to="/runs">

@@ -7,6 +7,8 @@ import { Confirm } from "@/features/widgets/Confirm";
 import { count, seconds, wallDay } from "@/lib/format";
 import { useFaces } from "@/lib/useStrategy";
 import { DescribeDialog } from "./DescribeDialog";
+import { MeasuredNote } from "./MeasuredNote";
+import { SourceChip } from "./SourceChip";
 import { leaderOf, runTitle } from "./words";
 
 export interface RunTableProps {
@@ -91,10 +93,12 @@ function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProp
       <th scope="row" className="max-w-72 py-2 text-left font-normal">
         <span className="font-semibold">{runTitle(run)}</span>
         {run.is_present && <span className="chip ml-2 text-good">present</span>}
+        <SourceChip source={run.source} />
         <span className="block text-muted sm:hidden">
           {`${wallDay(run.at)}, ${run.workload}, seed ${run.seed}, ${count(run.tasks)} tasks`}
         </span>
         {run.note && <span className="block whitespace-pre-line text-muted">{run.note}</span>}
+        {run.measured && <MeasuredNote facts={run.measured} />}
       </th>
       <td className="py-2 pl-3 text-left whitespace-nowrap max-sm:hidden">{wallDay(run.at)}</td>
       <td className="py-2 pl-3 text-left max-sm:hidden">{run.workload}</td>

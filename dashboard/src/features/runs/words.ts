@@ -35,6 +35,11 @@ export function standingOf(run: RunCard, name: string): RunStanding | undefined 
   return run.standings.find((one) => one.name === name);
 }
 
+/** Of a real run, what was only modelled says so at its value; all else has its mark at the run. */
+export function modelledOf(run: RunCard, name: string): RunStanding["source"] {
+  return standingOf(run, name)?.source === "modelled" ? "modelled" : "simulated";
+}
+
 export function pairedOf(paired: PairedRuns, name: string, field: RunField) {
   return paired.values.find((value) => value.scheduler === name && value.metric === PAIRED[field]);
 }

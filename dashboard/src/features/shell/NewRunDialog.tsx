@@ -35,7 +35,9 @@ function Strategies({ cards, chosen, onToggle }: StrategiesProps) {
                 className="size-2 shrink-0 rounded-full"
                 style={{ background: face(card.name).colour }}
               />
-              <span className="truncate">{card.label}</span>
+              <span className="truncate">
+                {card.name.includes("@") ? card.label : card.label.replace(/ \((learned|nominal)\)$/, "")}
+              </span>
             </label>
           </li>
         ))}

@@ -1,0 +1,26 @@
+import type { RunCard } from "@/client/types";
+import { joules, seconds } from "@/lib/format";
+import { useFaces } from "@/lib/useStrategy";
+
+/** The machine of a real run, what no placement could have beaten there, its meters and its alarms. */
+export function MeasuredNote({ facts }: { facts: NonNullable<RunCard["measured"]> }) {
+  const face = useFaces();
+  const energy = Object.entries(facts.energy_j).map(
+    ([name, value]) => `${face(name).label} ${joules(value)}`,
+  );
+  const lines = [
+    Object.values(facts.machine).join(", "),
+    facts.bound_s === null ? "" : `No placement could have ended before ${seconds(facts.bound_s)}.`,
+    energy.length > 0 ? `Energy of the whole machine: ${energy.join(", ")}. ${facts.meters}` : facts.meters,
+  ].filter((line) => line !== "");
+  return (
+    <>
+      <span className="block text-muted">{lines.join(" · ")}</span>
+      {facts.alarms.map((alarm) => (
+        <span key={alarm} className="block text-warn">
+          {alarm}
+        </span>
+      ))}
+    </>
+  );
+}
