@@ -38,6 +38,7 @@ def test_no_strategy_beats_the_certificate_with_gangs_and_slots(data: st.DataObj
         if summary.failed_count == 0:
             assert summary.makespan_s >= floor.makespan_s
             assert summary.mean_time_s >= floor.mean_time_s
+            assert summary.mean_latency_s >= floor.mean_latency_s
 
 
 @given(batch=batches(), node=nodes())

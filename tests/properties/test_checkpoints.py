@@ -46,8 +46,9 @@ def interrupted(batch: TaskBatch, node: Node, name: str, seed: int, stop: int) -
     return outcomes + simulation.drain()
 
 
-@given(batch=batches(), node=nodes(), name=names, seed=seeds, stop=st.integers(0, 11))
-def test_restored_equals_uninterrupted(batch: TaskBatch, node: Node, name: str, seed: int, stop: int) -> None:
+@given(data=st.data(), node=nodes(slots=True), name=names, seed=seeds, stop=st.integers(0, 11))
+def test_restored_equals_uninterrupted(data: st.DataObject, node: Node, name: str, seed: int, stop: int) -> None:
+    batch = data.draw(batches(most_gpus=node.num_gpus))
     expected = stepping_outcomes(batch, node, name, seed)
     assert repr(interrupted(batch, node, name, seed, stop % len(batch))) == repr(expected)
 

@@ -95,16 +95,18 @@ def run_independent(
     backlog, slot = np.zeros(gpu_kind.shape[0]), 0
     if shared is not None:
         width, counts, gang, _ = shared
-        alone, room = np.empty_like(backlog), gpu_memory.copy()
+        alone, room, narrowed = np.empty_like(backlog), gpu_memory.copy(), False
     for row in range(arrival.shape[0]):
         now = arrival[row]
         for gpu in range(backlog.shape[0]):
             backlog[gpu] = max(free[gpu + 1] - now, 0.0)
         if shared is not None:
             slot = first_slot(backlog.shape[0], free)
-            room[:] = gpu_memory
-            if width[row] > 1:
-                alone[:] = backlog
+            if width[row] > 1 or narrowed:  # written one by one: a copy of a slice would take longer than the rest
+                for gpu in range(backlog.shape[0]):
+                    alone[gpu], room[gpu] = backlog[gpu], gpu_memory[gpu]
+            narrowed = width[row] > 1
+            if narrowed:
                 gang_backlogs(width[row], gpu_kind, counts, gpu_memory, alone, backlog, room)
             terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], room, memory_rule[row], serial)
         else:
@@ -119,9 +121,15 @@ def run_independent(
             gpu = least_backlog(backlog)
         fraction, cpu_part, gpu_part, status = split_on(gpu, wanted, terms)
         if shared is not None:
-            if width[row] > 1 and gpu_part > 0.0:
+            if narrowed and gpu_part > 0.0:
                 gang_members(gpu, width[row], gpu_kind, counts, alone, gang[row])
-            placed = place_shared(now, slot, gpu, gang[row], cpu_part, gpu_part, 1.0, 1.0, serial, free)
+                placed = place_shared(now, slot, gpu, gang[row], cpu_part, gpu_part, 1.0, 1.0, serial, free)
+            else:
+                placed = place(now, free[slot], free[gpu + 1], cpu_part, gpu_part, 1.0, 1.0, serial)
+                if cpu_part > 0.0:
+                    free[slot] = placed[5]
+                if gpu_part > 0.0:
+                    free[gpu + 1] = placed[6]
         else:
             placed = place_parts(now, gpu, cpu_part, gpu_part, 1.0, 1.0, serial, free)
         write(out, row, fraction, gpu, status, placed)

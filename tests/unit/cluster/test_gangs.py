@@ -11,7 +11,11 @@ from hybrid_ml_scheduler.cluster import Simulation, certificate, run_batch, summ
 from hybrid_ml_scheduler.core import BatchRule, Decision, RuleKind, TaskBatch
 from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
 from hybrid_ml_scheduler.physics import Cpu, Gpu, Node
-from hybrid_ml_scheduler.schedulers import create
+from hybrid_ml_scheduler.schedulers import available, create
+from hybrid_ml_scheduler.studies.running import run_scheduler
+
+# Their compiled learning takes longer than all others together; they are raced with the rest.
+LEARNED = ("hybrid_ml", "rl_agent", "rl_split", "rl_hold", "best_of", "local_search", "lp_classes", "heft", "peft")
 
 
 def jobs(gpu_s: list[float], width: list[int], cpu_s: float = 100.0, arrival: list[float] | None = None) -> TaskBatch:
@@ -94,6 +98,18 @@ def test_a_share_asked_for_an_indivisible_task_goes_to_the_nearer_device_and_is_
     assert columns.gpu_fraction.tolist() == [0.0, 0.0, 1.0, 1.0]
     assert columns.rounded.tolist() == [False, True, False, True]
     assert summarize(columns).rounded_count == 2
+
+
+@pytest.mark.parametrize("name", [name for name in available() if name not in LEARNED])
+def test_every_strategy_places_gangs_and_whole_tasks_on_a_node_with_slots(name: str) -> None:
+    width = [1, 2, 1, 4, 1, 1, 2, 1] * 3
+    batch = jobs([1.0, 2.0, 0.5] * 8, width, cpu_s=3.0, arrival=[0.4 * row for row in range(24)])
+    node = Node(cpu=Cpu(slots=2))
+    columns = run_scheduler(create(name), batch, node, seed=1)
+    assert columns.completed.all()
+    held = (columns.gang >= 0).sum(axis=1) + (columns.gpu >= 0)
+    assert (held == np.where(columns.gpu >= 0, batch.gpus_required, 0)).all()
+    assert summarize(columns).makespan_s >= certificate(batch, node).makespan_s
 
 
 class AsTold:
