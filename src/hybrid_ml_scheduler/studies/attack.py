@@ -22,9 +22,10 @@ from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.studies.race import run_scheduler
 from hybrid_ml_scheduler.workload import generate, preset
 
-__all__ = ["BOUND", "PORTFOLIO", "Attack", "AttackResult", "Case", "Found", "attack", "runs_of"]
+__all__ = ["BOUND", "PORTFOLIO", "RIVALS", "Attack", "AttackResult", "Case", "Found", "attack", "runs_of"]
 
 BOUND = "bound"
+RIVALS = ("portfolio", BOUND)
 PORTFOLIO = ("earliest_finish", "earliest_device", "frugal_finish", "sjf", "gpu_only", "greedy", "round_robin")
 _KEPT_SHARE = 0.25
 _ROUNDS = 4
@@ -93,8 +94,8 @@ _LAWS: tuple[tuple[str, Callable[[float], Any]], ...] = (
 
 def attack(asked: Attack, progress: Progress | None = None) -> AttackResult:
     """Search; the same attack with the same seed finds the same cases."""
-    if asked.against not in ("portfolio", BOUND):
-        raise PlanError(f"--against {asked.against!r} must be portfolio or {BOUND}.")
+    if asked.against not in RIVALS:
+        raise PlanError(f"An attack is against {' or '.join(RIVALS)}, not {asked.against!r}.")
     told, rng = progress or (lambda _: None), stream(asked.seed, "attack", asked.strategy)
     judge = _Judge(asked)
     usual = judge.of(_case(asked, {}, asked.seed))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_ml_scheduler.cli.output.formats import Format
+from hybrid_ml_scheduler.cli.output.formats import Format, check_place
+from hybrid_ml_scheduler.core.errors import PlanError
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.studies.attack import Attack, AttackResult, Found
@@ -39,10 +40,12 @@ def attack(
     from hybrid_ml_scheduler.cli.output.formats import progress_bar
     from hybrid_ml_scheduler.physics import Node
     from hybrid_ml_scheduler.schedulers import create
-    from hybrid_ml_scheduler.studies.attack import Attack, runs_of
+    from hybrid_ml_scheduler.studies.attack import RIVALS, Attack, runs_of
     from hybrid_ml_scheduler.studies.attack import attack as search
 
     create(strategy)  # a name that does not exist is refused before anything is compiled
+    if against not in RIVALS:
+        raise PlanError(f"--against {against!r} must be {' or '.join(RIVALS)}.")
     if out is not None:
         _check_new(out)
     asked = Attack(strategy=strategy, against=against, node=Node.uniform(gpus), tasks=tasks, tries=tries, seed=seed)
@@ -60,8 +63,8 @@ def attack(
 
 
 def _check_new(out: Path) -> None:
-    from hybrid_ml_scheduler.core.errors import PlanError
-
+    above = next(place for place in (out, *out.absolute().parents) if place.exists())
+    check_place("--out", above / "worst.toml")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise PlanError(f"--out {out}: there is something already; name a new folder.")
 

@@ -64,7 +64,7 @@ def evaluate(
     from hybrid_ml_scheduler.core.text import counted
     from hybrid_ml_scheduler.training.verdicts import Judgement, judged
 
-    inputs = learning_inputs([workload] if workload else [], gpus, hardware, plan)
+    inputs = learning_inputs([] if workload is None else [workload], gpus, hardware, plan)
     name = inputs.names[0]
     task = Judgement(
         law=inputs.sources[0],

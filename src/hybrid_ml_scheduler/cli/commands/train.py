@@ -87,7 +87,7 @@ def forest(
 
     check_writable("--out", out, (".joblib",))
     check_plot(plot)
-    inputs = learning_inputs([workload] if workload else [], gpus, hardware, plan)
+    inputs = learning_inputs([] if workload is None else [workload], gpus, hardware, plan)
     name, source, node = inputs.names[0], inputs.sources[0], inputs.node
     tasks = min(tasks, source.training_count) if isinstance(source, FileTasks) else tasks
     total, done = len(sizes_up_to(tasks)) + 1, 0
