@@ -156,6 +156,8 @@ def test_the_command_explains_a_plan_and_a_folder(tmp_path: Path, capsys: pytest
     assert json.loads(capsys.readouterr().out) == found
     assert run(["explain", str(plan), "--worst", "3", "--looked-at", "20"]) == 0
     assert "tasks with the longest latency were looked at" in capsys.readouterr().out
+    assert run(["explain", str(plan), "--worst", "1", "--looked-at", "900", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["looked_at"] == 60  # never more tasks than there are
     assert run(["explain", str(plan), "--scheduler", "oracle", "--task", "1"]) == 0
     assert "Task 1 of oracle" in capsys.readouterr().out
 

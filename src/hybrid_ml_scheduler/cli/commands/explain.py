@@ -41,12 +41,12 @@ def explain(
     plan = _plan_of(run)
     entrant = _entrant(plan, scheduler)
     chosen = plan.seed if seed is None else seed
-    found = _found(plan, entrant, chosen, task, worst, looked_at)
+    rows, found = _found(plan, entrant, chosen, task, worst, looked_at)
     result = {
         "scheduler": entrant.name,
         "seed": chosen,
         "tasks": [one.to_mapping() for one in found],
-        **({} if task is not None else {"looked_at": looked_at}),
+        **({} if task is not None else {"looked_at": rows}),
     }
     if output is Format.JSON:
         from hybrid_ml_scheduler.cli.output.show import print_json
@@ -90,7 +90,9 @@ def _entrant(plan: Plan, name: str | None) -> Entrant:
     raise PlanError(f"There is no strategy {name!r} in this run; it has {', '.join(one.name for one in known)}.")
 
 
-def _found(plan: Plan, entrant: Entrant, seed: int, task: int | None, worst: int, looked_at: int) -> list[WhatIf]:
+def _found(
+    plan: Plan, entrant: Entrant, seed: int, task: int | None, worst: int, looked_at: int
+) -> tuple[int, list[WhatIf]]:
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
     from hybrid_ml_scheduler.cli.output.formats import progress_bar
     from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
@@ -107,5 +109,5 @@ def _found(plan: Plan, entrant: Entrant, seed: int, task: int | None, worst: int
     rows = 1 if task is not None else min(looked_at, len(batch))
     with progress_bar("simulating again", each * rows, unit="runs") as advance:
         if task is not None:
-            return [what_if(changed, task, advance)]
-        return costliest(changed, worst, looked_at, advance)
+            return rows, [what_if(changed, task, advance)]
+        return rows, costliest(changed, worst, looked_at, advance)
