@@ -168,6 +168,7 @@ def test_a_size_that_is_no_number_and_a_strategy_that_fails_are_the_futures_prob
         ({"workers": "fibres"}, "must be 'processes' or 'threads'"),
         ({"engine": "cloud"}, "must be 'local'"),
         ({"strategy": "no_such"}, "no strategy called"),
+        ({"strategy": "earliest_finish@exact"}, "there is no level exact; ask for earliest_finish"),
     ],
 )
 def test_what_cannot_be_made_is_refused_with_a_sentence(wrong: dict[str, object], sentence: str) -> None:

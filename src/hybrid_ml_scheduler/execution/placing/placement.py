@@ -9,6 +9,7 @@ from hybrid_ml_scheduler.cluster.devices import BacklogView
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.holding import soonest_device
+from hybrid_ml_scheduler.core.knowledge import split_level
 from hybrid_ml_scheduler.core.learners import train_if_due
 from hybrid_ml_scheduler.core.protocols import Explains, Learns, Prepares, RaceContext, Scheduler
 from hybrid_ml_scheduler.core.tasks import Task
@@ -46,6 +47,12 @@ class Snapshot(NamedTuple):
 def strategy_of(strategy: str | type | Scheduler) -> Scheduler:
     """A strategy from its registered name, its class or itself."""
     if isinstance(strategy, str):
+        bare, level = split_level(strategy)
+        if level not in (None, "learned"):
+            raise SchedulerError(
+                f"{strategy}: what real tasks take is learned from measurements, so there is no level {level}; "
+                f"ask for {bare}."
+            )
         return create(strategy)
     made = strategy() if isinstance(strategy, type) else strategy
     if not isinstance(getattr(made, "name", None), str) or not callable(getattr(made, "decide", None)):
