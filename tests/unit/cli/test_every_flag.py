@@ -46,6 +46,7 @@ BAD: dict[str, tuple[str, ...]] = {
     "--dialect": ("phily", ""),
     "--knowledge": ("lernd", ""),
     "--url": ("nonsense", "ftp://x", ""),
+    "--service": ("nonsense", "ftp://x", ""),
     "--map": ("x", "=y", "bogus=size", ""),
     "--gpu-type": ("h2000", ""),
     "--nodes": FILES_TO_READ,

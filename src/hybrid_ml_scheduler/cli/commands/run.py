@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hybrid_ml_scheduler.cli.output.formats import Format
+from hybrid_ml_scheduler.core.errors import PlanError
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.execution.runs.calibration import Calibration
@@ -89,6 +90,8 @@ def run(
     Every run is measured; the model says beside it what was to be expected and what other strategies would have done.
     """
     _check(out, device, (kind, sizes), [("--seconds", seconds), ("--load", load)], scheduler, calibration)
+    if service is not None and not service.startswith(("http://", "https://")):
+        raise PlanError(f"--service {service!r} must be an address such as http://127.0.0.1:8000.")
     if script is not None:
         _run_program(script, out, output)
         return
