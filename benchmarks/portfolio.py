@@ -56,10 +56,13 @@ class Effort:
     search_steps: int = 300_000
     cuts: int = 20
     training: float = 1.0
+    most_sources: int = 100
 
 
 FULL = Effort()
-QUICK = Effort(seeds=(0, 1), tasks=600, at_once=200, trace_tasks=400, search_steps=300, cuts=1, training=0.01)
+QUICK = Effort(
+    seeds=(0, 1), tasks=600, at_once=200, trace_tasks=400, search_steps=300, cuts=1, training=0.01, most_sources=1
+)
 
 
 def run(*, quick: bool) -> dict[str, Any]:
@@ -125,17 +128,15 @@ def _travels(result: dict[str, Any], effort: Effort) -> None:
     result["learned_vs_earliest_finish"] = {}
     nodes = {"": Node(), "h200 ": node_from_profile(H200)}
     for prefix, node in nodes.items():
-        for name in PRESETS:
+        for name in list(PRESETS)[: effort.most_sources]:
             _tell(f"{prefix}{name} at 80%")
             streams = [at_load(preset(name), node, 0.8, seed, effort.tasks // 4) for seed in effort.seeds[:5]]
             _compare(result, f"{prefix}{name}", [(one.batch, one.seconds) for one in streams], node, RULES)
-    for path in _traces("*/openb_pod*.csv.gz", "azure*/*.csv.gz", "philly*/*.csv.gz", "*/*.swf.gz"):
+    for path in _traces(effort, "*/openb_pod*.csv.gz", "azure*/*.csv.gz", "philly*/*.csv.gz", "*/*.swf.gz"):
         _tell(path.name)
         batches = [load(path, seed=seed, limit=effort.trace_tasks) for seed in effort.seeds[:5]]
         _compare(result, path.name, [(one, durations(one, Node())) for one in batches], Node(), RULES)
-    for path in _traces("*/*.json.gz"):
-        if "wfinstances" not in path.parent.name:
-            continue
+    for path in _traces(effort, "wfinstances*/*.json.gz"):
         batches = [load(path, seed=seed, options={"divisible": 1}) for seed in effort.seeds[:5]]
         rules: dict[str, tuple[str, dict[str, Any]]] = {name: (name, {}) for name in GRAPH_RULES}
         _compare(result, path.name, [(one, durations(one, Node())) for one in batches], Node(), rules, makespan=True)
@@ -184,7 +185,7 @@ def _graphs(result: dict[str, Any], effort: Effort) -> None:
     makers |= {"local_search": ("local_search", {"steps": effort.search_steps})}
     gaps: dict[str, list[float]] = {name: [] for name in makers}
     node, slowest = Node(), 0.0
-    for path in _traces("wfinstances*/*.json.gz"):
+    for path in _traces(effort, "wfinstances*/*.json.gz"):
         _tell(path.name)
         batch = load(path, seed=0, options={"divisible": 1})
         seconds = durations(batch, node)
@@ -205,7 +206,7 @@ def _graphs(result: dict[str, Any], effort: Effort) -> None:
 def _tuning_on_traces(result: dict[str, Any], effort: Effort) -> None:
     """`hms tune` at several cuts in time: what it recommends beside the best rule, on the tasks after the cut."""
     result["tune_on_traces"] = {}
-    for path in _traces("azure_llm_2023/*conv*.csv.gz", "pwa_swf/*.swf.gz", "philly_2017/*.csv.gz"):
+    for path in _traces(effort, "azure_llm_2023/*conv*.csv.gz", "pwa_swf/*.swf.gz", "philly_2017/*.csv.gz"):
         batch, node = load(path, seed=0, limit=effort.trace_tasks), Node()
         ahead, behind = [], 0
         for cut in np.linspace(0.3, 0.8, effort.cuts) if effort.cuts > 1 else (0.5,):
@@ -306,8 +307,8 @@ def _known(seconds: FloatColumn, parents: list[list[int]]) -> KnownGraph:
     return KnownGraph(terms, np.arange(count), offsets, flat, np.zeros(gpus + 1))
 
 
-def _traces(*patterns: str) -> list[Path]:
-    return sorted(path for pattern in patterns for path in TRACES.glob(pattern))
+def _traces(effort: Effort, *patterns: str) -> list[Path]:
+    return sorted(path for pattern in patterns for path in TRACES.glob(pattern))[: effort.most_sources]
 
 
 def _ratio(ours: FloatColumn, theirs: FloatColumn) -> dict[str, Any]:
