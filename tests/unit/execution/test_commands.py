@@ -105,3 +105,13 @@ def test_joblib_hands_every_call_to_the_executor(hybrid: HybridExecutor) -> None
         assert joblib.Parallel()(joblib.delayed(add)(number, 1) for number in range(10)) == list(range(1, 11))
         squares = joblib.Parallel()(joblib.delayed(square)(np.full(3, float(number))) for number in range(4))
     assert [float(one[0]) for one in squares] == [0.0, 1.0, 4.0, 9.0]
+
+
+@pytest.mark.parametrize("command", ["run", "validate"])
+def test_a_level_that_real_tasks_cannot_have_is_refused_before_anything_is_measured(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert run([command, "--scheduler", "sjf@exact", "--out", str(out)]) == 2
+    assert "there is no level exact; ask for sjf" in capsys.readouterr().err
+    assert not out.exists()

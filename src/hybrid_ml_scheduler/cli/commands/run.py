@@ -177,9 +177,9 @@ def _check(
 ) -> None:
     """Refuse what cannot be used before anything is measured."""
     from hybrid_ml_scheduler.core.errors import HmsError
+    from hybrid_ml_scheduler.execution.placing.placement import strategy_of
     from hybrid_ml_scheduler.execution.runs.calibration import read_calibration
     from hybrid_ml_scheduler.execution.runs.kinds import kinds_named, sizes_named
-    from hybrid_ml_scheduler.schedulers.registry import find
 
     for flag, value in amounts:
         if not 0.0 < value <= _MOST_SECONDS:
@@ -190,7 +190,7 @@ def _check(
     sizes_named(kinds[1], kinds_named(kinds[0]))
     for name in scheduler or []:
         if name != "best_fixed":
-            find(name)
+            strategy_of(name)
     if calibration is not None:
         read_calibration(calibration)
     above = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
