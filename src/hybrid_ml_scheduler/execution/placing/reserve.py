@@ -9,7 +9,7 @@ too.
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import defaultdict, deque
 
 from hybrid_ml_scheduler.execution.placing.load import PlaceLoad
 from hybrid_ml_scheduler.execution.placing.placement import Placement, Placer
@@ -21,7 +21,8 @@ __all__ = ["Reserve"]
 # A worker has enough with one task running and one ahead, or with this much believed work.
 _DEPTH = 2
 _ENOUGH_S = 0.004
-_MOST = 64
+# What is believed of a group is looked up again after so many uses, and when a task of it was taken.
+_USES = 32
 _ASKED_AT_ONCE = 32
 
 
@@ -30,7 +31,7 @@ class Reserve:
 
     def __init__(self, placer: Placer) -> None:
         self._placer = placer
-        self._kinds: dict[tuple[str, int], deque[Work]] = {}
+        self._groups: defaultdict[tuple[str, int], _Group] = defaultdict(_Group)
         self._count = 0
 
     def __len__(self) -> int:
@@ -44,7 +45,7 @@ class Reserve:
         if len(able) < 2 or work.affinity is not None or any(_has_room(self._placer.loads[one]) for one in able):
             return self._placer.place(work, now_s, self._waiting_s())
         # What gains on a device often depends on the size more than on the kind.
-        self._kinds.setdefault((work.kind, math.frexp(work.size)[1]), deque()).append(work)
+        self._groups[work.kind, math.frexp(work.size)[1]].queue.append(work)
         self._count += 1
         return None
 
@@ -68,45 +69,68 @@ class Reserve:
 
     def cancel(self) -> list[Work]:
         """Take everything out, undecided."""
-        works = [work for queue in self._kinds.values() for work in queue]
-        self._kinds.clear()
+        works = [work for group in self._groups.values() for work in group.queue]
+        self._groups.clear()
         self._count = 0
         return works
 
     def _most_gain(self, place: int) -> Work | None:
-        """Of the first task of each kind the one that is faster here by most, compared with its best other device."""
+        """Of the first task of each group the one that is faster here by most, compared with its best other device."""
         best: tuple[float, tuple[str, int]] | None = None
-        for kind, queue in self._kinds.items():
-            believed = self._placer.believed_s(queue[0], hopeful=True)
-            if place in believed:
-                elsewhere = min(seconds for other, seconds in believed.items() if other != place)
-                gain = elsewhere / believed[place]
-                if gain > 1.0 and self._placer.is_worth_a_try(queue[0], place):
-                    gain = math.inf  # otherwise kinds that gain more would keep it from ever being tried
-                if best is None or gain > best[0]:
-                    best = (gain, kind)
+        for key, group in self._groups.items():
+            gain = group.known(self._placer).gains.get(place)
+            if gain is not None and (best is None or gain > best[0]):
+                best = (gain, key)
         if best is None:
             return None
-        queue = self._kinds[best[1]]
-        work = queue.popleft()
+        group = self._groups[best[1]]
+        work = group.queue.popleft()
+        group.uses = 0  # what is due to be tried is being tried now
         self._count -= 1
-        if not queue:
-            del self._kinds[best[1]]
+        if not group.queue:
+            del self._groups[best[1]]
         return work
 
     def _waiting_s(self) -> list[float] | None:
-        """Believed seconds of what waits here for each place; as many tasks of a kind as of its first one."""
+        """Believed seconds of what waits here for each place; as many tasks of a group as of its first one."""
         if not self._count:
             return None
         waiting = [0.0] * len(self._placer.loads)
-        for queue in self._kinds.values():
-            believed = self._placer.believed_s(queue[0])
-            fastest = min(believed.values())
-            sharing = [place for place, seconds in believed.items() if seconds <= fastest]
-            for place in sharing:
-                workers = self._placer.loads[place].place.workers
-                waiting[place] += len(queue) * fastest / len(sharing) / workers
+        for group in self._groups.values():
+            count = len(group.queue)
+            for place, seconds in group.known(self._placer).shares:
+                waiting[place] += count * seconds
         return waiting
+
+
+class _Group:
+    """Tasks of one kind and order of size, and what is believed of the first of them, made anew now and then."""
+
+    __slots__ = ("gains", "queue", "shares", "uses")
+
+    def __init__(self) -> None:
+        self.queue: deque[Work] = deque()
+        self.gains: dict[int, float] = {}
+        self.shares: list[tuple[int, float]] = []
+        self.uses = 0
+
+    def known(self, placer: Placer) -> _Group:
+        """Itself, with gains by place and seconds that each task adds to what waits for the best places."""
+        if self.uses > 0:
+            self.uses -= 1
+            return self
+        self.uses, first = _USES, self.queue[0]
+        hoped = placer.believed_s(first, hopeful=True)
+        self.gains = {}
+        for place, seconds in hoped.items():
+            gain = min(other_s for other, other_s in hoped.items() if other != place) / seconds
+            # Otherwise kinds that gain more would keep it from ever being tried.
+            self.gains[place] = math.inf if gain > 1.0 and placer.is_worth_a_try(first, place) else gain
+        believed = placer.believed_s(first)
+        fastest = min(believed.values())
+        sharing = [place for place, seconds in believed.items() if seconds <= fastest]
+        self.shares = [(place, fastest / len(sharing) / placer.loads[place].place.workers) for place in sharing]
+        return self
 
 
 def _has_room(load: PlaceLoad) -> bool:
