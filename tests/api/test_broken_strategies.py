@@ -70,8 +70,9 @@ async def test_whatever_a_strategy_says_when_it_breaks_can_be_stored_sent_and_sh
         assert (await client.get("/api/health")).json()["database"]["status"] == "ok"
         told = (await client.get("/api/events")).json()["notifications"]
         assert [one["message"] for one in told if one["event"] == "race_halted"] == [sentence]
-        shown = json.loads(services_of(client).screen.snapshot("greedy"))
-        assert shown["update"]["status"]["problem"] == sentence
+        async with within(PATIENCE_S):
+            while json.loads(services_of(client).screen.snapshot("greedy"))["update"]["status"]["problem"] != sentence:
+                await asyncio.sleep(0.01)
         described = {one["name"]: one for one in (await client.get("/api/strategies")).json()}
         assert described["odd"]["description"] == r"Says what it \ud800 likes."
         after = await post(client, "/api/simulation/start", {"new_run": True, "schedulers": ["greedy"], "speed": 200})
