@@ -141,17 +141,14 @@ def run_held_batch(
 
 def _held_terms(rule: HeldRule, num_gpus: int, count: int) -> HeldTerms:
     stages = (HeldStage(first=0, grid=rule.grid, price=rule.price, longest=rule.longest), *rule.stages)
-    points = np.array([len(stage.grid) for stage in stages], dtype=np.int64)
-    grids = np.zeros((len(stages), points.max()))
-    for row, stage in enumerate(stages):
-        grids[row, : points[row]] = stage.grid
+    points = max(len(stage.grid) for stage in stages)
+    grids = np.array([(*stage.grid, *stage.grid[-1:] * (points - len(stage.grid))) for stage in stages])
     limits = np.array([stage.longest or (np.inf,) * (num_gpus + 1) for stage in stages])
     return HeldTerms(
         order=rule.order,
         size_s=rule.size_s,
         first=np.array([stage.first for stage in stages], dtype=np.int64),
         grid=grids,
-        points=points,
         price=np.array([stage.price for stage in stages]),
         longest=limits,
         depth=max(1, min(rule.depth, count)),

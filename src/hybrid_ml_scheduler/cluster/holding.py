@@ -33,14 +33,13 @@ _IN_ORDER = int(Pick.IN_ORDER)
 class HeldTerms(NamedTuple):
     """A `HeldRule` as compiled code takes it; the columns after `size_s` have one row a stage.
 
-    A grid has `points` shares, the rest of its row is not used.
+    A grid that is shorter than others repeats its last share.
     """
 
     order: FloatColumn
     size_s: FloatColumn
     first: IntColumn
     grid: FloatColumn
-    points: IntColumn
     price: FloatColumn
     longest: FloatColumn
     depth: int
@@ -94,9 +93,9 @@ def run_held(
     `ready` is filled with the moment each task may be committed.
     """
     # Unpacked before the loop: within it, every use of a tuple of arrays would count references to all of them.
-    order, size_s, stage_first, grids, points, prices, limits, depth, pick = rule
+    order, size_s, stage_first, grids, prices, limits, depth, pick = rule
     stage = 0
-    grid, price, longest = grids[0, : points[0]], prices[0], limits[0]
+    grid, price, longest = grids[0].copy(), prices[0], limits[0].copy()
     cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
     identity, arrival, open_parents, child_offsets, child_rows = arrivals
     cpu_factor, gpu_factor = factors
@@ -133,7 +132,8 @@ def run_held(
                     length = push_ready(heap, length, child, ready, identity)
         while stage + 1 < stage_first.shape[0] and seen >= stage_first[stage + 1]:
             stage += 1
-            grid, price, longest = grids[stage, : points[stage]], prices[stage], limits[stage]
+            price = prices[stage]
+            grid[:], longest[:] = grids[stage], limits[stage]  # in place: another array would slow every decision
         resting = 0
         for device in range(devices):
             idle[device] = free[device] <= now

@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.core.decisions import FAILED
 from hybrid_ml_scheduler.core.holding import Pick
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.core.terms import Terms
-from hybrid_ml_scheduler.physics.choices import completion_s, split_on
+from hybrid_ml_scheduler.physics.choices import _parts_on, completion_s, split_on
 from hybrid_ml_scheduler.physics.formulas import whole_share
 from hybrid_ml_scheduler.physics.node import WHOLE
 
@@ -61,16 +61,18 @@ def least_limited_charge(
     `backlog` and `longest_s` have the CPU first. Ties: least charge, then the smaller fraction, then the lower GPU.
     """
     serial, num_gpus = terms[7], backlog.shape[0] - 1
+    is_whole, memory_rule = terms[6] >= WHOLE, terms[6] % WHOLE
     tried = 0  # one bit a GPU
     for gpu in range(num_gpus):
         if gpu > 62 or not _has_twin(gpu, terms, backlog, longest_s):
             tried |= 1 << min(gpu, 63)
     best, best_fraction, best_gpu = math.inf, 0.0, -1
     for point in range(grid.shape[0]):
+        share = whole_share(grid[point]) if is_whole else grid[point]
         for gpu in range(num_gpus):
             if not tried >> min(gpu, 63) & 1:
                 continue
-            _, cpu_part, gpu_part, status = split_on(gpu, grid[point], terms)
+            _, cpu_part, gpu_part, status = _parts_on(gpu, share, memory_rule, terms)
             if status == FAILED or cpu_part > longest_s[0] or gpu_part > longest_s[gpu + 1]:
                 continue
             charge = completion_s(cpu_part, gpu_part, backlog[0], backlog[gpu + 1], serial)
