@@ -32,6 +32,8 @@ const FOOT = 24;
 /** Columns that the head, the rows and the bound's line share: names, bars, figures. */
 interface Shape {
   isWide: boolean;
+  /** Whether the longest name has room in one line; otherwise it takes two. */
+  isRoomy: boolean;
   /** How many figures stand beside the value. */
   extras: number;
   columns: string;
@@ -43,13 +45,23 @@ const WIDE = { value: 5.2, extra: 5.6, gap: 0.75 } as const;
 
 function shapeOf(width: number, extras: number): Shape {
   if (width > 0 && width < 560)
-    return { isWide: false, extras: 1, columns: "8.6rem 1fr 4.6rem", left: "9.6rem", right: "5.6rem" };
+    return {
+      isWide: false,
+      isRoomy: false,
+      extras: 1,
+      columns: "8.6rem 1fr 4.6rem",
+      left: "9.6rem",
+      right: "5.6rem",
+    };
   const figures = WIDE.value + extras * (WIDE.extra + WIDE.gap);
+  const isRoomy = width >= ROOMY;
+  const names = isRoomy ? 13.5 : 9.5;
   return {
     isWide: true,
+    isRoomy,
     extras,
-    columns: `9.5rem 1fr ${WIDE.value}rem${` ${WIDE.extra}rem`.repeat(extras)}`,
-    left: "10.5rem",
+    columns: `${names}rem 1fr ${WIDE.value}rem${` ${WIDE.extra}rem`.repeat(extras)}`,
+    left: `${names + 1}rem`,
     right: `${figures + WIDE.gap + 0.25}rem`,
   };
 }
@@ -181,7 +193,11 @@ function Row({ racer, top, height, href, shape }: RowProps) {
             {racer.rank}
           </span>
           <span className="size-2 shrink-0 rounded-full" style={{ background: racer.colour }} />
-          <span className="truncate font-medium group-hover/row:underline">{racer.label}</span>
+          <span
+            className={`font-medium group-hover/row:underline ${shape.isRoomy ? "truncate" : "line-clamp-2 text-xs leading-none"}`}
+          >
+            {racer.label}
+          </span>
         </span>
         <span className="relative block rounded-md bg-raised" style={{ height: Math.min(24, height - 10) }}>
           <Bar racer={racer} />

@@ -30,7 +30,7 @@ def explained(future: HybridFuture, work: Work, placer: Placer, places: tuple[Pl
     }
     snapshot: Snapshot | None = work.snapshot
     if snapshot is None:
-        found["reason"] = "there is an implementation for the CPU only"
+        found["reason"] = "on this machine only the CPU has an implementation of it"
         return found
     names = [place.name for place in places]
     found["believed_s"] = {

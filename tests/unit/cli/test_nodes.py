@@ -49,6 +49,15 @@ def test_bad_flags_get_one_sentence(flags: list[str], sentence: str, capsys: pyt
     assert "Traceback" not in error
 
 
+def test_tuning_reads_a_foreign_csv_by_its_mapping(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "foreign.csv", tmp_path / "tuned.json"
+    path.write_text("start,run_s\n0,30\n5,60\n")
+    flags = ["--map", "duration=elapsed", "--map", "arrival_time=start"]
+    assert run(["tune", "--workload", str(path), "--out", str(out), *flags]) == 2
+    assert "elapsed" in capsys.readouterr().err
+    assert not out.exists()
+
+
 def test_the_table_says_what_did_not_fit_and_what_cost_means(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -57,7 +57,7 @@ def test_an_explanation_says_what_was_believed_and_why(hybrid: HybridExecutor) -
     assert "earliest completion" in told["reason"]
     plain = hybrid.submit(same, 1)
     assert plain.result() == 1
-    assert hybrid.explain(plain)["reason"] == "there is an implementation for the CPU only"
+    assert hybrid.explain(plain)["reason"] == "on this machine only the CPU has an implementation of it"
 
 
 @pytest.mark.parametrize("workers", ["threads", "processes"])

@@ -212,7 +212,9 @@ def test_damaged_gzip_is_refused(tmp_path: Path) -> None:
 def test_a_file_of_no_known_dialect_is_refused_with_the_known_ones(text: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text(text)
-    assert "no known dialect (csv, swf, wfformat, gavel, philly, azure_llm, openb, openb_requests)" in refusal(path)
+    told = refusal(path)
+    assert "no known dialect (csv, swf, wfformat, gavel, philly, azure_llm, openb, openb_requests)" in told
+    assert "--map duration=run_s" in told
 
 
 def changed(sample: str, old: str, new: str, tmp_path: Path) -> Path:

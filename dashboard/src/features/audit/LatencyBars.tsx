@@ -36,7 +36,7 @@ export function LatencyBars({ audit, names }: LatencyBarsProps) {
           return (
             <li
               key={name}
-              className="grid grid-cols-[6.6rem_1fr_4.6rem] items-center gap-2 text-xs sm:grid-cols-[7rem_5.6rem_1fr_4.6rem]"
+              className="grid grid-cols-[6.6rem_1fr_4.6rem] items-center gap-2 text-xs sm:grid-cols-[9.4rem_5.6rem_1fr_4.6rem]"
             >
               <span className="truncate">{label}</span>
               <span className="truncate text-muted max-sm:hidden">{deviceLabel(strategy.device)}</span>

@@ -35,6 +35,10 @@ def tune(
     out: Annotated[Path, typer.Option(help="The tuned strategy's file (.json).")] = Path("tuned.json"),
     objective: Annotated[Objective, typer.Option(help="What counts.")] = Objective.LATENCY,
     option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Options of the trace reader.")] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="OURS=THEIRS", help="A column of a foreign CSV, e.g. duration=run_s; repeat."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**62, help="Seed of the search, and of the tasks of a preset.")] = 0,
     gpus: Gpus = None,
     hardware: Hardware = None,
@@ -62,6 +66,7 @@ def tune(
         hardware=hardware,
         plan=plan,
         options=tuple(option or ()),
+        columns=tuple(columns or ()),
     )
     wanted = plan_of(flags)
     state = out.with_name(f"{out.name}.part")

@@ -107,7 +107,8 @@ def detected(path: Path, text: str) -> Dialect:
         return DIALECTS[OWN]  # with measured times, size and intensity are not needed
     if shares[best] < 0.5:
         raise WorkloadError(
-            f"{path}, line 1: {json.dumps(first[:60])} is the beginning of no known dialect ({', '.join(DIALECTS)})."
+            f"{path}, line 1: {json.dumps(first[:60])} is the beginning of no known dialect ({', '.join(DIALECTS)}). "
+            "Of any other CSV say which column is which, for example --map duration=run_s."
         )
     return DIALECTS[best]
 
