@@ -17,9 +17,14 @@ def zooms(page: Page) -> set[str]:
 
 def one_zoom(page: Page) -> str:
     """The stretch that every chart of the view shows, once all of them were drawn anew."""
-    page.wait_for_function("new Set([...document.querySelectorAll('[data-zoom]')].map(e => e.dataset.zoom)).size === 1")
-    (shown,) = zooms(page)
-    return shown
+    # Asked and answered in one step: between two, a chart may be drawn for the next stretch.
+    shown = page.wait_for_function(
+        """() => {
+            const shown = new Set([...document.querySelectorAll("[data-zoom]")].map((each) => each.dataset.zoom));
+            return shown.size === 1 && !shown.has("") ? [...shown] : null;
+        }"""
+    ).json_value()
+    return str(shown[0])
 
 
 def drag(page: Page, name: str, begin: float, end: float) -> None:

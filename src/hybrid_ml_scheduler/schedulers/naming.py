@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from hybrid_ml_scheduler.core.errors import ModelError, SchedulerError
+from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.knowledge import LEVELS
 
-__all__ = ["IDENTIFIER_PATTERN", "NAME_PATTERN", "is_name", "require_name", "spoken", "strategy_of"]
+__all__ = ["IDENTIFIER_PATTERN", "NAME_PATTERN", "is_name", "require_name", "spoken"]
 
 _LONGEST = 64  # what a table of the history holds
 NAME_PATTERN = rf"^[A-Za-z_][A-Za-z0-9_.\-]{{0,{_LONGEST - 1}}}$"
@@ -41,19 +40,3 @@ def require_name(where: str, name: object) -> str:
         f"{where}: {name!a} cannot be a strategy's `name`; it is made of the letters A to Z and a to z, digits, "
         "_, - and ., and begins with a letter or _."
     )
-
-
-_SHIPPED = ("rl_agent", "rl_split")
-_ENDINGS = {".joblib": "hybrid_ml", ".json": "rl_split", ".pth": "rl_agent", ".npy": "rl_agent"}
-
-
-def strategy_of(model: str) -> str:
-    """The strategy that a model belongs to; one sentence where there is no such model."""
-    if model in _SHIPPED:
-        return model
-    strategy = _ENDINGS.get(Path(model).suffix)
-    if strategy is None:
-        raise ModelError(f"{model} is no model: name rl_agent, rl_split or a .joblib, .pth, .npy or .json file.")
-    if not Path(model).is_file():
-        raise ModelError(f"There is no model file {model}.")
-    return strategy

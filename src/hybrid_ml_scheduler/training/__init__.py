@@ -1,1 +1,25 @@
 """Fitting and judging forests and agents, and the problem as an environment for other people's agents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hybrid_ml_scheduler.core.errors import ModelError
+
+__all__ = ["strategy_of"]
+
+# Here, where nothing heavy is loaded: a model that is not there is refused at once.
+_SHIPPED = ("rl_agent", "rl_split")
+_ENDINGS = {".joblib": "hybrid_ml", ".json": "rl_split", ".pth": "rl_agent", ".npy": "rl_agent"}
+
+
+def strategy_of(model: str) -> str:
+    """The strategy that a model belongs to; one sentence where there is no such model."""
+    if model in _SHIPPED:
+        return model
+    strategy = _ENDINGS.get(Path(model).suffix)
+    if strategy is None:
+        raise ModelError(f"{model} is no model: name rl_agent, rl_split or a .joblib, .pth, .npy or .json file.")
+    if not Path(model).is_file():
+        raise ModelError(f"There is no model file {model}.")
+    return strategy

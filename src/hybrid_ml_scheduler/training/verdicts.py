@@ -19,8 +19,7 @@ from hybrid_ml_scheduler.schedulers.agents.arrival_stats import PROFILE_LENGTH, 
 from hybrid_ml_scheduler.schedulers.agents.inputs import cluster_inputs
 from hybrid_ml_scheduler.schedulers.agents.rl_agent import shipped_training_profile, shipped_weights
 from hybrid_ml_scheduler.schedulers.agents.split_model import load_split
-from hybrid_ml_scheduler.schedulers.naming import strategy_of
-from hybrid_ml_scheduler.training import judging
+from hybrid_ml_scheduler.training import judging, strategy_of
 
 __all__ = ["Judgement", "Verdict", "judged"]
 

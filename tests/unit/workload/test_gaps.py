@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.core import HmsError, TaskBatch
-from hybrid_ml_scheduler.physics import Node, durations
+from hybrid_ml_scheduler.physics import Gpu, Node, durations
 from hybrid_ml_scheduler.workload import load
 from tests.unit.workload.comparing import DATA
+
+EIGHT = Node(gpus=(Gpu(),) * 8)
 
 OWN = "task_id,size,compute_intensity,memory_required,arrival_time,dependencies,cpu_time"
 
@@ -105,9 +107,9 @@ def test_size_and_intensity_are_optional_where_times_are_measured(tmp_path: Path
 
 
 def test_a_list_of_requests_without_times_says_that_times_are_drawn() -> None:
-    batch = load(DATA / "openb_requests.csv")
+    batch = load(DATA / "openb_requests.csv", node=EIGHT)
     assert len(batch) == 4
     assert np.isnan(batch.cpu_time).tolist() == [True, True, False, True]
     assert "no times" in said(batch, "guessed_lifetime")
-    longer = load(DATA / "openb_requests.csv", options={"lifetime_median_s": 1200})
+    longer = load(DATA / "openb_requests.csv", node=EIGHT, options={"lifetime_median_s": 1200})
     assert longer.gpu_time[0] == pytest.approx(2 * batch.gpu_time[0])

@@ -57,7 +57,7 @@ def evaluate(
     """
     from hybrid_ml_scheduler.cli.output.formats import stages
     from hybrid_ml_scheduler.cli.output.model_output import check_plot, learning_inputs, show, write_plot
-    from hybrid_ml_scheduler.schedulers.naming import strategy_of
+    from hybrid_ml_scheduler.training import strategy_of
 
     check_plot(plot)
     strategy = strategy_of(model)

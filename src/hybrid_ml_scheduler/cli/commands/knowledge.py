@@ -9,6 +9,7 @@ import typer
 
 from hybrid_ml_scheduler.cli.output.formats import Format
 from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.validation import MOST_SEED
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.studies.folder import ResultsFolder
@@ -18,7 +19,7 @@ __all__ = ["knowledge"]
 
 def knowledge(
     tasks: Annotated[int, typer.Option(min=100, max=1_000_000, help="How many tasks a run has.")] = 5000,
-    seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED - 1000, help="The first seed.")] = 0,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="Number of seeds.")] = 5,
     load: Annotated[
         list[float] | None,
