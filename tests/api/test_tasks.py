@@ -136,8 +136,13 @@ def test_a_task_may_say_kind_deadline_whether_it_can_be_cut_and_how_many_gpus_it
     running.held("pause")
     whole = running.post("/api/tasks", {**TASK, "kind": "train", "deadline": 5.0, "divisible": False}, run="true")
     running.held("pause")
-    stored = running.get(f"/api/tasks/{whole['task_id']}")["strategies"]["greedy"]
-    assert stored["gpu_fraction"] in (0.0, 1.0)
+    audit = running.get(f"/api/tasks/{whole['task_id']}")
+    assert audit["strategies"]["greedy"]["gpu_fraction"] in (0.0, 1.0)
+    assert audit["oracle"]["gpu_fraction"] in (0.0, 1.0)
+    told = {"kind": "train", "deadline": 5.0, "divisible": False, "gpus_required": 1}
+    (row,) = running.get("/api/history/ledger", task_id=whole["task_id"], scheduler="greedy")["rows"]
+    for found in (audit["task"], row):
+        assert {name: found[name] for name in told} == told
     for wrong, sentence in (
         ({"gpus_required": 99}, "the node of the race has"),
         ({"gpus_required": 0}, "gpus_required"),

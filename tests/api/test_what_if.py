@@ -19,6 +19,8 @@ from hybrid_ml_scheduler.studies.what_if import RunToChange, changed_run, row_of
 from tests.api.service import LiveService, service
 
 PLAIN = ("earliest_device", "round_robin", "greedy")
+TASK = {"size": 3000, "compute_intensity": 0.9, "memory_required": 100}
+SPECIAL: dict[str, dict[str, Any]] = {"whole": {"divisible": False, "deadline": 9.0}, "gang": {"gpus_required": 2}}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +28,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
     """A run of which all is told, with a shift in it, and a run whose durations are hidden and learned."""
     environment = {"HMS_SCHEDULERS": ",".join((*PLAIN, "hybrid_ml")), "HMS_WORKLOAD": "mixed", "HMS_SEED": "5"}
     with service(tmp_path_factory.mktemp("what_if"), environment) as live:
-        live.post("/api/simulation/start", {"new_run": True, "speed": 0, "arrival_rate": 9, "schedulers": [*PLAIN]})
+        live.post("/api/simulation/start", {"new_run": True, "speed": 5, "arrival_rate": 9, "schedulers": [*PLAIN]})
+        live.wait(lambda status: status["tasks_processed"] >= 5)
+        live.held("pause")
+        for special in SPECIAL.values():
+            live.post("/api/tasks", {**TASK, **special}, run="true")
+        live.post("/api/simulation/start", {"speed": 0})
         live.wait(lambda status: status["tasks_processed"] >= 400)
         live.held("stop")
         hidden = {"new_run": True, "speed": 0, "workload": "unknown", "schedulers": ["earliest_finish", "sjf"]}
@@ -64,7 +71,22 @@ def stored_batch(live: LiveService, run_id: int) -> TaskBatch:
     own = [row for row in rows if int(row["run_id"]) == run_id]
     names = ("size", "compute_intensity", "memory_required", "arrival_time")
     facts = [{"task_id": int(row["task_id"]), **{name: float(row[name]) for name in names}} for row in own]
-    return TaskBatch.from_tasks([Task.from_mapping(one) for one in facts])
+    held = [{"divisible": row["divisible"] == "1", "gpus_required": int(row["gpus_required"])} for row in own]
+    return TaskBatch.from_tasks([Task.from_mapping({**one, **two}) for one, two in zip(facts, held, strict=True)])
+
+
+@pytest.mark.parametrize("scheduler", PLAIN)
+def test_a_stored_task_that_must_run_whole_is_not_cut_and_a_gang_is_tried_as_a_gang(
+    runs: LiveService, scheduler: str
+) -> None:
+    batch = stored_batch(runs, first_run(runs)["run_id"])
+    whole, gang = batch.task_id[~batch.divisible].tolist()
+    assert batch.gpus_required[batch.task_id == gang].tolist() == [2]
+    for task_id in (whole, gang):
+        found = asked(runs, scheduler, task_id)
+        assert found["later_decisions"] == "anew", found["explanation"]
+        assert {one["gpu_fraction"] for one in found["task"]["alternatives"]} <= {0.0, 1.0}
+        assert found["task"]["alternatives"]
 
 
 def test_an_alternative_is_the_run_of_a_strategy_that_really_took_it(runs: LiveService) -> None:

@@ -1708,14 +1708,23 @@ export interface components {
             compute_intensity: number;
             /** Cost */
             cost: number | null;
+            /**
+             * Deadline
+             * @description Seconds after its arrival; null if it has none.
+             */
+            deadline: number | null;
             /** Device */
             device: string;
+            /** Divisible */
+            divisible: boolean;
             /** Energy */
             energy: number | null;
             /** Failed */
             failed: boolean;
             /** Gpu Fraction */
             gpu_fraction: number;
+            /** Gpus Required */
+            gpus_required: number;
             /** Kind */
             kind: string;
             /** Latency */
@@ -2967,8 +2976,23 @@ export interface components {
             arrival_time: number;
             /** Compute Intensity */
             compute_intensity: number;
+            /**
+             * Deadline
+             * @description Seconds after its arrival; null if it has none.
+             */
+            deadline: number | null;
             /** Dependencies */
             dependencies: number[];
+            /**
+             * Divisible
+             * @description Whether it may be cut between CPU and GPU.
+             */
+            divisible: boolean;
+            /**
+             * Gpus Required
+             * @description GPUs that it holds at once.
+             */
+            gpus_required: number;
             /**
              * Kind
              * @description The sort of work; empty if unknown.

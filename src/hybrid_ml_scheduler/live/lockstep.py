@@ -155,7 +155,8 @@ class Lockstep:
     def _may_stretch(self) -> bool:
         """Whether every strategy would decide the next tasks as they arrive, with nothing to be done in between."""
         laws = self.workload
-        is_plain = not (laws.dependency_probability or laws.noise_sigma or laws.kinds or self.hidden.hides)
+        special = laws.dependency_probability or laws.noise_sigma or laws.kinds or laws.deadline_slack
+        is_plain = not (special or self.hidden.hides)
         return is_plain and not self.learners.is_synchronous and all(r.simulation.is_clear for r in self.racers)
 
     def _enter(self, task: Task, duration_factor: float, *, until_s: float, explain: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from hybrid_ml_scheduler import storage
 from hybrid_ml_scheduler.core import Task
-from hybrid_ml_scheduler.service.explain.audits import Reasons, audit_of, stored_task
+from hybrid_ml_scheduler.service.explain.audits import Reasons, audit_of
 from hybrid_ml_scheduler.service.ports import Download, StatsWindow
 from hybrid_ml_scheduler.service.problems import NotFound
 from hybrid_ml_scheduler.service.shelf import Shelf
@@ -116,7 +116,7 @@ class StoredHistory:
         run = await storage.get_run(self._store, found.task.run_id)
         if run is None:
             raise NotFound(f"The run of task {task_id} has been removed from the history.")
-        task = stored_task(found)
+        task = storage.stored_task(found.task)
         return await audit_of(self._store, run, found, task, await self._race.reasons(task))
 
     async def trend(self, points: int, run_id: int | None, latest: int | None) -> bytes:

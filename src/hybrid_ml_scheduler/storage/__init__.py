@@ -89,6 +89,7 @@ from hybrid_ml_scheduler.storage.rows import (
     TrainingRow,
     result_row,
     result_rows,
+    stored_task,
     task_row,
 )
 from hybrid_ml_scheduler.storage.write.batches import RowBatch
@@ -206,6 +207,7 @@ __all__ = [
     "set_run_state",
     "statistics",
     "stored_runs",
+    "stored_task",
     "task_history",
     "task_row",
     "training_records",

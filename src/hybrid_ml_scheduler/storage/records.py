@@ -140,6 +140,9 @@ class LedgerRow:
     device: str
     gpu_fraction: float
     kind: str
+    deadline: Annotated[float | None, Field(description="Seconds after its arrival; null if it has none.")]
+    divisible: bool
+    gpus_required: int
     size: float
     compute_intensity: float
     memory_required: float

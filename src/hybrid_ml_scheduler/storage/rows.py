@@ -5,6 +5,7 @@ Named tuples, because both drivers take them as they are: the fastest road into 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -20,12 +21,16 @@ __all__ = [
     "TrainingRow",
     "result_row",
     "result_rows",
+    "stored_task",
     "task_row",
 ]
 
 
 class TaskRow(NamedTuple):
-    """One task; `dependencies` is a JSON array of parent ids, `kind` the sort of work ("" if unknown)."""
+    """One task; `dependencies` is a JSON array of parent ids, `kind` the sort of work ("" if unknown).
+
+    `deadline` is in seconds after arrival; a task that is not `divisible` ran whole, on `gpus_required` GPUs at once.
+    """
 
     task_id: int
     run_id: int
@@ -35,6 +40,9 @@ class TaskRow(NamedTuple):
     arrival_time: float
     dependencies: str = "[]"
     kind: str = ""
+    deadline: float | None = None
+    divisible: bool = True
+    gpus_required: int = 1
 
 
 class ResultRow(NamedTuple):
@@ -141,6 +149,25 @@ def task_row(run_id: int, task: Task) -> TaskRow:
         task.arrival_time,
         parents,
         task.kind,
+        task.deadline,
+        task.divisible,
+        task.gpus_required,
+    )
+
+
+def stored_task(row: TaskRow) -> Task:
+    """Return the task of a row, as it was when it was decided; measured seconds are not stored."""
+    return Task(
+        task_id=row.task_id,
+        size=row.size,
+        compute_intensity=row.compute_intensity,
+        memory_required=row.memory_required,
+        arrival_time=row.arrival_time,
+        dependencies=tuple(json.loads(row.dependencies)),
+        kind=row.kind,
+        deadline=row.deadline,
+        divisible=row.divisible,
+        gpus_required=row.gpus_required,
     )
 
 

@@ -41,7 +41,7 @@ def loose(run_id: int, first: int, count: int, *, seed: int = 1) -> RowBatch:
         samples.failed(row.task_id, row.scheduler_name) if row.task_id % 11 == 3 and row.gpu_id < 0 else row
         for row in batch.results
     ]
-    return replace(batch, tasks=[row._replace(dependencies="[]") for row in batch.tasks], results=results)
+    return replace(batch, tasks=[samples.plain(row) for row in batch.tasks], results=results)
 
 
 def block_of(batch: RowBatch) -> TaskBlock:
@@ -103,7 +103,7 @@ async def test_blocks_and_loose_rows_of_one_batch_go_together(store: Store) -> N
 async def test_blocks_of_other_runs_and_strategies_stay_apart(store: Store) -> None:
     first, second = await samples.new_run(store), await samples.new_run(store)
     parts = [loose(first, 0, 5), loose(second, 5, 5), samples.batch(second, 10, 4, schedulers=("greedy",))]
-    parts[2] = replace(parts[2], tasks=[row._replace(dependencies="[]") for row in parts[2].tasks])
+    parts[2] = replace(parts[2], tasks=[samples.plain(row) for row in parts[2].tasks])
     merged = RowBatch.merged([RowBatch(blocks=[block_of(part)]) for part in parts])
     assert len(merged.blocks) == 3
     await write_batch(store, merged)

@@ -45,7 +45,10 @@ async def test_csv_round_trip_to_the_last_bit(store: Store, filled: RowBatch, tm
         assert row.latency is None or float(line["latency"]) == row.latency
         assert float(line["size"]) == filled.tasks[row.task_id].size
         assert line["out_of_memory"] == str(int(row.out_of_memory))
-        assert line["dependencies"] == filled.tasks[row.task_id].dependencies
+        task = filled.tasks[row.task_id]
+        assert (line["dependencies"], line["kind"]) == (task.dependencies, task.kind)
+        assert (float(line["deadline"]) if line["deadline"] else None) == task.deadline
+        assert (line["divisible"], line["gpus_required"]) == (str(int(task.divisible)), str(task.gpus_required))
 
 
 async def test_parquet_round_trip_to_the_last_bit(store: Store, filled: RowBatch, tmp_path: Path) -> None:
@@ -57,7 +60,13 @@ async def test_parquet_round_trip_to_the_last_bit(store: Store, filled: RowBatch
     for line in table.to_pylist():
         row = results[line["task_id"], line["scheduler_name"]]
         assert (line["latency"], line["failed"], line["gpu_id"]) == (row.latency, row.failed, row.gpu_id)
-        assert line["memory_required"] == filled.tasks[row.task_id].memory_required
+        task = filled.tasks[row.task_id]
+        assert line["memory_required"] == task.memory_required
+        assert (line["deadline"], line["divisible"], line["gpus_required"]) == (
+            task.deadline,
+            task.divisible,
+            task.gpus_required,
+        )
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])

@@ -10,9 +10,19 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from hybrid_ml_scheduler.storage import StorageError, Store, check, identity, open_store, upgrade
+from hybrid_ml_scheduler.storage import (
+    StorageError,
+    Store,
+    TaskRow,
+    check,
+    identity,
+    open_store,
+    task_history,
+    upgrade,
+)
 from hybrid_ml_scheduler.storage.connect.store import connected
 from hybrid_ml_scheduler.storage.connect.tables import metadata
+from tests.contracts.storage import samples
 
 
 async def test_an_empty_database_comes_up_to_date_and_a_second_time_changes_nothing(empty_url: str) -> None:
@@ -79,6 +89,17 @@ async def test_the_migrations_build_exactly_the_declared_tables(store: Store) ->
 
     async with store.reading() as connection:
         assert await connection.run_sync(differences) == []
+
+
+async def test_a_task_stored_before_it_could_say_more_is_divisible_without_a_deadline_on_one_gpu(store: Store) -> None:
+    old = {"task_id": 0, "run_id": await samples.new_run(store), "size": 5.0, "compute_intensity": 0.5}
+    old |= {"memory_required": 1.0, "arrival_time": 0.0, "dependencies": "[]"}
+    places = ", ".join(f":{name}" for name in old)
+    async with store.writing() as connection:
+        await connection.execute(sa.text(f"INSERT INTO tasks ({', '.join(old)}) VALUES ({places})"), old)
+    found = await task_history(store, 0)
+    assert found is not None
+    assert found.task == TaskRow(**old)
 
 
 async def test_postgresql_does_not_compress_checkpoints(migrated_postgres_url: str) -> None:

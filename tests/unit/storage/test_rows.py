@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from hybrid_ml_scheduler.core import Outcome, Task
-from hybrid_ml_scheduler.storage import result_row, result_rows, task_row
+from hybrid_ml_scheduler.storage import result_row, result_rows, stored_task, task_row
 from hybrid_ml_scheduler.storage.connect.tables import ROW_TABLES
 from hybrid_ml_scheduler.storage.rows import ResultRow
 
@@ -58,7 +58,7 @@ def test_rows_of_several_strategies_keep_their_names() -> None:
     assert [row.scheduler_name for row in rows] == ["a", "b", "b"]
 
 
-def test_a_task_row_holds_its_kind_and_its_parents_as_json() -> None:
+def test_a_task_row_holds_all_that_is_known_before_it_runs_and_gives_it_back() -> None:
     task = Task(
         task_id=9,
         size=10.0,
@@ -67,8 +67,13 @@ def test_a_task_row_holds_its_kind_and_its_parents_as_json() -> None:
         arrival_time=1.0,
         dependencies=(3, 4),
         kind="sort",
+        deadline=5.0,
+        divisible=False,
+        gpus_required=2,
     )
-    assert task_row(7, task) == (9, 7, 10.0, 0.5, 2.0, 1.0, "[3, 4]", "sort")
+    row = task_row(7, task)
+    assert row == (9, 7, 10.0, 0.5, 2.0, 1.0, "[3, 4]", "sort", 5.0, False, 2)
+    assert stored_task(row) == task
 
 
 def test_every_row_type_has_exactly_the_columns_of_its_table() -> None:

@@ -26,6 +26,9 @@ function TaskFacts({ audit }: { audit: TaskAudit }) {
     ["Arrived", seconds(task.arrival_time)],
     ["Run", task.run_id === null ? "–" : String(task.run_id)],
     ...(task.kind ? ([["Kind", task.kind]] as [string, string][]) : []),
+    ...(task.deadline ? ([["Due after", seconds(task.deadline)]] as [string, string][]) : []),
+    ...(task.divisible === false ? ([["May be cut", "no"]] as [string, string][]) : []),
+    ...(task.gpus_required > 1 ? ([["GPUs at once", count(task.gpus_required)]] as [string, string][]) : []),
     ["Parents", task.dependencies.length === 0 ? "none" : task.dependencies.join(", ")],
   ];
   return (

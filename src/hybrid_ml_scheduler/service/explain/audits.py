@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -21,7 +20,7 @@ from hybrid_ml_scheduler.service.views.stored import task_facts
 from hybrid_ml_scheduler.service.wire.tasks import Gantt, OracleChoice, StrategyAudit, TaskAudit
 from hybrid_ml_scheduler.storage import ResultRow, RunRecord, Store, TaskHistory, results_between
 
-__all__ = ["Reasons", "audit_of", "oracle_choice", "reasons_of", "stored_task"]
+__all__ = ["Reasons", "audit_of", "oracle_choice", "reasons_of"]
 
 _TASKS_BEFORE = 80
 _TASKS_AFTER = 80
@@ -54,19 +53,6 @@ async def reasons_of(arena: Arena, task: Task) -> Reasons:
     today = await asked(arena, lambda: _reasons_today(arena, task, recalled))
     racers = [] if arena.race is None else arena.race.racers
     return Reasons(recalled=recalled, today=today, summaries={racer.name: racer.summary for racer in racers})
-
-
-def stored_task(found: TaskHistory) -> Task:
-    """Return a task as it was when it was decided."""
-    return Task(
-        task_id=found.task.task_id,
-        size=found.task.size,
-        compute_intensity=found.task.compute_intensity,
-        memory_required=found.task.memory_required,
-        arrival_time=found.task.arrival_time,
-        dependencies=tuple(json.loads(found.task.dependencies)),
-        kind=found.task.kind,
-    )
 
 
 async def audit_of(store: Store, run: RunRecord, found: TaskHistory, task: Task, reasons: Reasons) -> TaskAudit:

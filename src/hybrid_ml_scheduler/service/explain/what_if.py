@@ -156,7 +156,7 @@ def _can_be_asked_again(recorded: _Recorded, made: Scheduler) -> bool:
 
 
 def _simulated(recorded: _Recorded, make: Callable[[], Scheduler]) -> Runs:
-    batch = TaskBatch.from_tasks([_task(row) for row in recorded.rows])
+    batch = TaskBatch.from_tasks([storage.stored_task(row.task) for row in recorded.rows])
     known = KnownTasks(batch=batch, node=recorded.plan.node, truth=Truth(), seed=recorded.plan.seed)
     free_s = np.array(recorded.free_s) if any(recorded.free_s) else None
     return Runs(RunToChange(make=make, known=known, free_s=free_s))
@@ -168,18 +168,6 @@ def _is_the_same(runs: Runs, rows: list[DecidedTask]) -> bool:
     stored = np.array([(_or_nan(row.result.finish_time), row.result.gpu_fraction, row.result.gpu_id) for row in rows])
     again = np.column_stack([base.finish_s, base.gpu_fraction, base.gpu])
     return bool(np.array_equal(stored, again, equal_nan=True))
-
-
-def _task(row: DecidedTask) -> Task:
-    task = row.task
-    return Task(
-        task.task_id,
-        task.size,
-        task.compute_intensity,
-        task.memory_required,
-        task.arrival_time,
-        tuple(json.loads(task.dependencies)),
-    )
 
 
 class _Kept:
@@ -202,13 +190,13 @@ class _Kept:
 
     def costliest(self, count: int, looked_at: int) -> list[WhatIf]:
         """The decisions that cost most."""
-        longest = [one for one in self._run.longest(looked_at) if not _gang(self._rows[one].result)]
+        longest = [one for one in self._run.longest(looked_at) if not _is_gang(self._rows[one])]
         found = [self.what_if(task_id) for task_id in longest]
         return sorted(found, key=lambda one: -one.regret_s)[:count]
 
     def _others(self, row: DecidedTask) -> list[ChangedTask]:
-        task = _task(row)
-        if _gang(row.result):
+        task = storage.stored_task(row.task)
+        if _is_gang(row):
             raise PlanError(f"Task {task.task_id} needs several GPUs at once, for which no other decision is tried.")
         on_cpu, on_gpu = _factors(self._estimator, task, row.result)
         found: dict[tuple[float, int], ChangedTask] = {}
@@ -251,6 +239,11 @@ def _recorded_task(row: DecidedTask) -> RecordedTask:
 def _gang(result: ResultRow) -> tuple[int, ...]:
     """The GPUs of a task besides its first, as its device's name says."""
     return tuple(gpu for gpu in map(int, re.findall(r"gpu_(\d+)", result.device)) if gpu != result.gpu_id)
+
+
+def _is_gang(row: DecidedTask) -> bool:
+    """Whether a task needs several GPUs; older rows tell it by their device's name alone."""
+    return row.task.gpus_required > 1 or bool(_gang(row.result))
 
 
 def _or_nan(value: float | None) -> float:

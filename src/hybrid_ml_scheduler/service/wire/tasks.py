@@ -56,6 +56,9 @@ class TaskFacts(Answer):
     arrival_time: float
     dependencies: list[int]
     kind: str = Field(description="The sort of work; empty if unknown.")
+    deadline: float | None = Field(description="Seconds after its arrival; null if it has none.")
+    divisible: bool = Field(description="Whether it may be cut between CPU and GPU.")
+    gpus_required: int = Field(description="GPUs that it holds at once.")
 
 
 class Advice(Answer):

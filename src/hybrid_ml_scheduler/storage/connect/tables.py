@@ -79,6 +79,9 @@ tasks = Table(
     Column("arrival_time", Double, nullable=False),
     Column("dependencies", sa.JSON, nullable=False),
     Column("kind", String(KIND_LENGTH), nullable=False, server_default=""),
+    Column("deadline", Double),
+    Column("divisible", Boolean, nullable=False, server_default=sa.true()),
+    Column("gpus_required", Integer, nullable=False, server_default="1"),
     Index(None, "run_id", "task_id"),
 )
 

@@ -69,7 +69,10 @@ class ResultColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TaskBlock:
-    """Tasks of one run without parents; `facts` has a line for each of `FACTS`, `results` columns for each strategy."""
+    """Plain tasks of one run: no parents, no kind, no deadline, divisible, one GPU.
+
+    `facts` has a line for each of `FACTS`, `results` columns for each strategy.
+    """
 
     run_id: int
     task_id: IntColumn

@@ -118,8 +118,16 @@ def _template(kinds: tuple[str | tuple[str], ...]) -> tuple[npt.NDArray[Any], tu
 
 
 def _task_fields(block: TaskBlock) -> list[Field]:
-    run_ids = np.full(len(block.task_id), block.run_id, dtype=np.int64)
-    known: dict[str, Field] = {"task_id": block.task_id, "run_id": run_ids, "dependencies": _NO_PARENTS, "kind": ""}
+    count = len(block.task_id)
+    known: dict[str, Field] = {
+        "task_id": block.task_id,
+        "run_id": np.full(count, block.run_id, dtype=np.int64),
+        "dependencies": _NO_PARENTS,
+        "kind": "",
+        "deadline": None,
+        "divisible": np.ones(count, dtype=np.bool_),
+        "gpus_required": np.ones(count, dtype=np.int32),
+    }
     return [known[name] if name in known else block.fact(name) for name in TaskRow._fields]
 
 
