@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -92,7 +93,7 @@ async def test_the_migrations_build_exactly_the_declared_tables(store: Store) ->
 
 
 async def test_a_task_stored_before_it_could_say_more_is_divisible_without_a_deadline_on_one_gpu(store: Store) -> None:
-    old = {"task_id": 0, "run_id": await samples.new_run(store), "size": 5.0, "compute_intensity": 0.5}
+    old: dict[str, Any] = {"task_id": 0, "run_id": await samples.new_run(store), "size": 5.0, "compute_intensity": 0.5}
     old |= {"memory_required": 1.0, "arrival_time": 0.0, "dependencies": "[]"}
     places = ", ".join(f":{name}" for name in old)
     async with store.writing() as connection:

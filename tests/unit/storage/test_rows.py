@@ -71,9 +71,8 @@ def test_a_task_row_holds_all_that_is_known_before_it_runs_and_gives_it_back() -
         divisible=False,
         gpus_required=2,
     )
-    row = task_row(7, task)
-    assert row == (9, 7, 10.0, 0.5, 2.0, 1.0, "[3, 4]", "sort", 5.0, False, 2)
-    assert stored_task(row) == task
+    assert task_row(7, task) == (9, 7, 10.0, 0.5, 2.0, 1.0, "[3, 4]", "sort", 5.0, False, 2)
+    assert stored_task(task_row(7, task)) == task
 
 
 def test_every_row_type_has_exactly_the_columns_of_its_table() -> None:
