@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.network_peers import onnx_net, torch_net, torch_update
 from hybrid_ml_scheduler.cluster import BacklogView, Simulation
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
 from hybrid_ml_scheduler.core import RaceContext, Task, stream
 from hybrid_ml_scheduler.learning import DoubleDqn, DqnSettings, Transition, fit_forest
 from hybrid_ml_scheduler.learning.forest import LEAST_LEAF
-from hybrid_ml_scheduler.learning.network import named_layers
 from hybrid_ml_scheduler.learning.time_forest import LEAST_LEAF as TIME_LEAST_LEAF
 from hybrid_ml_scheduler.learning.time_forest import fit_time_forest, time_row
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
@@ -209,7 +209,7 @@ def _network(effort: Effort) -> dict[str, Any]:
         action, reward = int(rng.integers(5)), float(rng.random())
         dqn.replay.add(Transition(states[row], 1.0, action, reward, 0.9, states[row + 1], 1.0, nothing))
     count = effort.predictions
-    net, target, session = _torch_net(dqn), _torch_net(dqn), _session(_onnx_net(dqn))
+    net, target, session = torch_net(dqn), torch_net(dqn), _session(onnx_net(dqn))
     inputs = torch.from_numpy(states)
     result: dict[str, Any] = {"network_forward": _each(lambda i: dqn.q(states[i]), count)}
     with torch.inference_mode():
@@ -219,85 +219,14 @@ def _network(effort: Effort) -> dict[str, Any]:
     if not np.allclose(own, theirs, atol=1e-5):
         raise SystemExit("the network in ONNX answers something else than ours")
     plain = torch.optim.Adam(net.parameters(), lr=1e-4)
-    other = _torch_net(dqn)
+    other = torch_net(dqn)
     fused = torch.optim.Adam(other.parameters(), lr=1e-4, fused=True)
     updates = {
         "agent_update_ms": dqn.update,
-        "torch_update_ms": lambda: _torch_update(net, target, plain, dqn),
-        "torch_fused_update_ms": lambda: _torch_update(other, target, fused, dqn),
+        "torch_update_ms": lambda: torch_update(net, target, plain, dqn),
+        "torch_fused_update_ms": lambda: torch_update(other, target, fused, dqn),
     }
     return result | {name: 1e3 * float(np.median(times)) for name, times in _in_turns(updates, effort.updates).items()}
-
-
-def _onnx_net(dqn: DoubleDqn) -> bytes:
-    """The same weights as an ONNX graph."""
-    from onnx import TensorProto, checker, helper, numpy_helper
-
-    constants, nodes, last = [], [], "states"
-    for name in ("hidden1", "hidden2", "head"):
-        for part in ("weight", "bias"):
-            values = np.ascontiguousarray(named_layers(dqn.weights, dqn.shape)[f"{name}.{part}"])
-            constants.append(numpy_helper.from_array(values, f"{name}.{part}"))
-        nodes.append(helper.make_node("Gemm", [last, f"{name}.weight", f"{name}.bias"], [name]))
-        if name != "head":
-            nodes.append(helper.make_node("Relu", [name], [f"{name}.out"]))
-        last = f"{name}.out"
-    constants.append(numpy_helper.from_array(np.array([1, dqn.shape[2]]), "sizes"))
-    nodes += [
-        helper.make_node("Split", ["head", "sizes"], ["value", "advantage"], axis=1),
-        helper.make_node("ReduceMean", ["advantage"], ["mean"], axes=[1]),
-        helper.make_node("Sub", ["advantage", "mean"], ["centred"]),
-        helper.make_node("Add", ["value", "centred"], ["q"]),
-    ]
-    ends = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, width])
-        for name, width in (("states", dqn.shape[0]), ("q", dqn.shape[2]))
-    ]
-    graph = helper.make_graph(nodes, "dueling", ends[:1], ends[1:], constants)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    checker.check_model(model)
-    return bytes(model.SerializeToString())
-
-
-def _torch_net(dqn: DoubleDqn) -> Any:
-    import torch
-
-    class Dueling(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            layers = named_layers(dqn.weights, dqn.shape)
-            self.layers = torch.nn.ModuleList()
-            for name in ("hidden1", "hidden2", "head"):
-                weight = layers[f"{name}.weight"]
-                layer = torch.nn.Linear(*weight.shape)
-                layer.weight.data = torch.from_numpy(weight.T.copy())
-                layer.bias.data = torch.from_numpy(layers[f"{name}.bias"].copy())
-                self.layers.append(layer)
-
-        def forward(self, states: torch.Tensor) -> torch.Tensor:
-            out = self.layers[2](torch.relu(self.layers[1](torch.relu(self.layers[0](states)))))
-            value, advantage = out[:, :1], out[:, 1:]
-            return torch.add(value, advantage - advantage.mean(dim=1, keepdim=True))
-
-    return Dueling()
-
-
-def _torch_update(net: Any, target: Any, optimiser: Any, dqn: DoubleDqn) -> None:
-    import torch
-
-    batch = dqn.replay.sample(dqn.rng, 64)
-    states, following = torch.from_numpy(batch.states), torch.from_numpy(batch.next_states)
-    with torch.no_grad():
-        best = net(following).argmax(dim=1, keepdim=True)
-        goal = (
-            torch.from_numpy(batch.rewards)
-            + torch.from_numpy(batch.discounts) * target(following).gather(1, best)[:, 0]
-        )
-    taken = net(states).gather(1, torch.from_numpy(batch.actions)[:, None])[:, 0]
-    optimiser.zero_grad()
-    loss: Any = torch.nn.functional.smooth_l1_loss(taken, goal)  # torch has no types for what follows
-    loss.backward()
-    optimiser.step()
 
 
 def _beside_sb3(effort: Effort) -> dict[str, float]:
