@@ -27,7 +27,8 @@ class Stuck:
     name = "stuck"
 
     def decide(self, task, cluster):
-        while not Path("{}").exists():
+        Path("{0}.begun").touch()
+        while not Path("{0}").exists():
             time.sleep(0.01)
         return Decision(gpu_fraction=1.0)
 """
@@ -92,6 +93,7 @@ async def test_a_command_is_not_waited_for_for_ever_and_is_taken_back(tmp_path: 
     (tmp_path / "stuck.py").write_text(STUCK.format(go))
     with house() as place:
         place.enter(f"{tmp_path / 'stuck.py'}:Stuck")
+        place.wait((tmp_path / "go.begun").exists)
         with pytest.raises(Unavailable, match="has not answered for 0 s"):
             await asked(place.arena, lambda: obeyed.append("late"), within_s=0.2)
         pulse = Pulse(place.arena)
@@ -111,6 +113,7 @@ def test_the_end_does_not_wait_for_an_engine_that_hangs(tmp_path: Path) -> None:
     (tmp_path / "stuck.py").write_text(STUCK.format(go))
     with house() as place:
         place.enter(f"{tmp_path / 'stuck.py'}:Stuck")
+        place.wait((tmp_path / "go.begun").exists)
         place.arena.close(within_s=0.2)
         assert place.arena.is_alive
         go.touch()
