@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.physics.node import Node
 from hybrid_ml_scheduler.plans.node_plan import node_from_mapping
 from hybrid_ml_scheduler.plans.plan import read_plan_file
 
-__all__ = ["Candidate", "load_candidates"]
+__all__ = ["Candidate", "candidates_from_mapping", "load_candidates"]
 
 _KEYS = ("name", "gpu_type", "gpus", "price_usd_h", "physics", "hardware")
 _SECONDS_PER_HOUR = 3600.0
@@ -31,21 +31,39 @@ class Candidate:
 
 def load_candidates(path: Path) -> list[Candidate]:
     """Read the nodes of a TOML or YAML file; every refusal names the file and the node."""
-    found = read_plan_file(path)
-    listed = found.get("node")
-    unknown = [key for key in found if key not in ("node", "types")]
+    return candidates_from_mapping(read_plan_file(path), str(path))
+
+
+def candidates_from_mapping(values: Mapping[str, Any], source: str, *, files: bool = True) -> list[Candidate]:
+    """The nodes from plain values in the form of such a file; without `files` none may name a profile on the disk."""
+    listed, types = values.get("node"), values.get("types", {})
+    unknown = [key for key in values if key not in ("node", "types")]
     if unknown:
-        raise PlanError(f"{path}: a file of nodes has no section {unknown[0]!r}; it has [[node]] and [types].")
-    if not isinstance(listed, list) or not 1 <= len(listed) <= _MOST:
-        raise PlanError(f"{path}: a file of nodes needs 1 to {_MOST} sections [[node]].")
-    candidates = [
-        _candidate(one, found.get("types", {}), f"{path}, node {place}") for place, one in enumerate(listed, 1)
-    ]
+        raise PlanError(f"{source}: a file of nodes has no section {unknown[0]!r}; it has [[node]] and [types].")
+    if not isinstance(listed, (list, tuple)) or not 1 <= len(listed) <= _MOST:
+        raise PlanError(f"{source}: a file of nodes needs 1 to {_MOST} sections [[node]].")
+    if not files:
+        _refuse_files(listed, types, source)
+    candidates = [_candidate(one, types, f"{source}, node {place}") for place, one in enumerate(listed, 1)]
     names = [one.name for one in candidates]
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
-        raise PlanError(f"{path}: two nodes are called {doubled[0]!r}.")
+        raise PlanError(f"{source}: two nodes are called {doubled[0]!r}.")
     return candidates
+
+
+def _refuse_files(listed: Sequence[Any], types: Any, source: str) -> None:
+    """Who asks from elsewhere names no files of this machine."""
+    sections = [types, *(one.get("physics", {}).get("types") for one in listed if _has_section(one, "physics"))]
+    edited = [one for section in sections if isinstance(section, Mapping) for one in section.values()]
+    if any(isinstance(one, Mapping) and "hardware" in one for one in listed) or any(
+        isinstance(one, Mapping) and "profile" in one for one in edited
+    ):
+        raise PlanError(f"{source}: a hardware profile can only be named on the command line.")
+
+
+def _has_section(one: Any, name: str) -> bool:
+    return isinstance(one, Mapping) and isinstance(one.get(name), Mapping)
 
 
 def _candidate(section: Any, types: Any, where: str) -> Candidate:

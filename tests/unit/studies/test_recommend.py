@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from hybrid_ml_scheduler.cli.main import run
-from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 from hybrid_ml_scheduler.plans.candidates import load_candidates
 from hybrid_ml_scheduler.plans.plan import WorkloadChoice
 from hybrid_ml_scheduler.plans.promises import read_promise
 from hybrid_ml_scheduler.studies.folder_files import RunLog
-from hybrid_ml_scheduler.studies.recommend import Answer, Question, recommend
+from hybrid_ml_scheduler.studies.recommending.asked import question_from_values, recommendation
+from hybrid_ml_scheduler.studies.recommending.search import Answer, Question, recommend
 
 NODES = """
 [[node]]
@@ -115,7 +116,7 @@ def test_a_search_that_was_interrupted_makes_only_the_runs_that_are_missing(
     )
     whole, place = recommend(question), tmp_path / "runs.jsonl"
 
-    def stop(_: int) -> None:
+    def stop(_: str, __: int, ___: int) -> None:
         if place.is_file() and len(place.read_text().splitlines()) >= 4:
             raise KeyboardInterrupt
 
@@ -171,3 +172,39 @@ def test_the_nodes_of_the_repository_can_be_read() -> None:
     nodes = load_candidates(Path("plans/nodes.toml"))
     assert len(nodes) == 12
     assert nodes[0].price_usd_h == pytest.approx(0.5 + 0.00002 * 3600)
+
+
+def test_a_question_of_plain_values_gives_the_record_and_tells_how_far_it_is(files: tuple[Path, Path]) -> None:
+    told: list[tuple[str, int, int]] = []
+    question = question_from_values(
+        WorkloadChoice(source=str(files[0])),
+        [{"name": "one", "gpus": 1, "price_usd_h": 1}, {"name": "two", "gpus": 2, "price_usd_h": 2}],
+        "p95_latency < 1.1 s",
+        policies=("gpu_only", "cpu_only"),
+    )
+    found = recommendation(question, lambda *step: told.append(step))
+    assert found == json.loads(json.dumps(found)), "plain values only"
+    assert (found["recommended"]["node"], found["nearest"]["node"]) == ("two", "two")
+    assert told[0][1:] == (0, 4)
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+    assert all(done <= total for _, done, total in told)
+    assert told[-1][1] == told[-1][2] == 4 + 2 * 4, "both variations of the arrivals are counted"
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"nodes": [{"hardware": "plans/hardware/h200.json"}]}, "only be named on the command line"),
+        ({"types": {"t4": {"profile": "x.json"}}}, "only be named on the command line"),
+        ({"nodes": [{"physics": {"types": {"t4": {"profile": "x"}}}}]}, "only be named on the command line"),
+        ({"nodes": ["t4"]}, "must be a section"),
+        ({"nodes": []}, "needs 1 to 1000"),
+        ({"policies": ["nobody"]}, "nobody"),
+        ({"promise": "p95 latency"}, "--promise"),
+        ({"seeds": 0}, "from 1 to 1000"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_is_refused_before_anything_runs(changes: Any, sentence: str) -> None:
+    asked_for = {"nodes": [{"gpus": 1}], "promise": "mean_latency < 1 s", **changes}
+    with pytest.raises(HmsError, match=sentence):
+        question_from_values(WorkloadChoice(), **asked_for)

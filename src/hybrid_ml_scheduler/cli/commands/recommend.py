@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.cli.output.formats import Format
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.studies.folder import ResultsFolder
-    from hybrid_ml_scheduler.studies.recommend import Answer, Question
+    from hybrid_ml_scheduler.studies.recommending.search import Answer, Question
 
 __all__ = ["nodes", "recommend"]
 
@@ -49,7 +49,7 @@ def recommend(
     from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
     from hybrid_ml_scheduler.plans.candidates import load_candidates
     from hybrid_ml_scheduler.plans.promises import read_promise
-    from hybrid_ml_scheduler.studies.recommend import DEFAULT_POLICIES, Question
+    from hybrid_ml_scheduler.studies.recommending.search import DEFAULT_POLICIES, Question
 
     promised = read_promise(promise)
     flags = Flags(tasks=tasks, workload=workload, rate=rate, options=tuple(option or ()), columns=tuple(columns or ()))
@@ -68,12 +68,12 @@ def _answer(question: Question, output: Format, out: Path | None) -> None:
     from contextlib import nullcontext
 
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
-    from hybrid_ml_scheduler.cli.output.formats import progress_bar
+    from hybrid_ml_scheduler.cli.output.formats import steps
     from hybrid_ml_scheduler.cli.output.show import print_json
-    from hybrid_ml_scheduler.reports.recommend_words import answer_mapping
     from hybrid_ml_scheduler.schedulers import create
     from hybrid_ml_scheduler.studies.folder_files import RunLog
-    from hybrid_ml_scheduler.studies.recommend import recommend as search
+    from hybrid_ml_scheduler.studies.recommending.search import recommend as search
+    from hybrid_ml_scheduler.studies.recommending.words import answer_mapping
 
     for name in question.policies:
         create(name)
@@ -81,8 +81,8 @@ def _answer(question: Question, output: Format, out: Path | None) -> None:
     folder = None if out is None else _folder(out, question)
     say_if_compiling()
     with folder or nullcontext():
-        with progress_bar("searching", question.most_runs, unit="runs") as advance:
-            answer = search(question, advance, None if folder is None else RunLog(folder.path / "runs.jsonl"))
+        with steps() as tell:
+            answer = search(question, tell, None if folder is None else RunLog(folder.path / "runs.jsonl"))
         if folder is not None:
             _write(folder, question, answer)
     if output is Format.JSON:
@@ -119,7 +119,7 @@ def _write(folder: ResultsFolder, question: Question, answer: Answer) -> None:
 
     from hybrid_ml_scheduler.reports.making import write_report
     from hybrid_ml_scheduler.reports.plots.drawing import draw
-    from hybrid_ml_scheduler.reports.recommend_words import answer_mapping, trial_mapping
+    from hybrid_ml_scheduler.studies.recommending.words import answer_mapping, trial_mapping
 
     rows = []
     for one in answer.trials:

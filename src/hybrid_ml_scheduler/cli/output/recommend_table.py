@@ -7,8 +7,8 @@ from rich.table import Table
 
 from hybrid_ml_scheduler.cli.output.show import page
 from hybrid_ml_scheduler.plans.metrics import METRICS, figure_with_interval
-from hybrid_ml_scheduler.reports.recommend_words import answer_sentences
-from hybrid_ml_scheduler.studies.recommend import Answer, Question, Trial
+from hybrid_ml_scheduler.studies.recommending.search import Answer, Question, Trial
+from hybrid_ml_scheduler.studies.recommending.words import answer_sentences
 
 __all__ = ["print_answer"]
 

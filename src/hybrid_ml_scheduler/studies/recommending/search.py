@@ -39,7 +39,8 @@ DEFAULT_POLICIES = (
     "cpu_only",
 )
 _FIRST_SEEDS = 2
-Progress = Callable[[int], None]
+# What is being done, how many runs are done, and how many there will be as far as is known by now.
+Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +55,9 @@ class Question:
     seeds: int = 5
 
     @property
-    def most_runs(self) -> int:
-        """How many runs it takes at most, without the variations."""
-        return len(self.nodes) * len(self.policies) * self.seeds
+    def pairs(self) -> int:
+        """How many pairs of a node and a policy there are."""
+        return len(self.nodes) * len(self.policies)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,8 @@ def recommend(question: Question, progress: Progress | None = None, log: RunLog 
         raise PlanError("A recommendation needs at least one policy.")
     values: dict[tuple[int, str], list[float]] = {}
     batches: dict[int, TaskBatch] = {}
-    told, log = progress or (lambda _: None), log or RunLog()
+    log = log or RunLog()
+    meter = _Meter(progress, question.pairs)
     for step in range(question.seeds):
         seed = question.seed + step
         batches[step] = _tasks(question, seed)
@@ -111,7 +113,8 @@ def recommend(question: Question, progress: Progress | None = None, log: RunLog 
         live = _open_pairs(question, values, step)
         if not live:
             break
-        _run(_Runs(question, batches[step], seed, log, told), live, values)
+        meter.doing(f"seed {step + 1} of at most {question.seeds}", sum(map(len, live.values())))
+        _run(_Runs(question, batches[step], seed, log, meter), live, values)
     trials = _trials(question, values)
     best = _best(trials)
     return Answer(
@@ -119,7 +122,7 @@ def recommend(question: Question, progress: Progress | None = None, log: RunLog 
         cheaper=_next_cheaper(trials, best),
         nearest=min(trials, key=lambda one: (_worth(one), one.price_usd_h)),
         trials=tuple(trials),
-        variations=_variations(question, batches[0], best, log, told),
+        variations=_variations(question, batches[0], best, log, meter),
         assumptions=(*batches[0].assumptions, *_notes(question, batches[0])),
         tasks=len(batches[0]),
     )
@@ -158,6 +161,29 @@ def _open_pairs(
     return found if undecided else {}
 
 
+class _Meter:
+    """Counts the runs for whoever watches; a watcher that raises ends the search, whose log keeps what was done."""
+
+    def __init__(self, told: Progress | None, pairs: int) -> None:
+        self._told = told
+        self._label, self._done, self._total = "reading the tasks", 0, pairs
+        self._tell()
+
+    def doing(self, label: str, runs: int, later: int = 0) -> None:
+        """Begin so many runs of one kind, after which so many others will follow."""
+        self._label, self._total = label, self._done + runs + later
+        self._tell()
+
+    def one_more(self) -> None:
+        """Count a run."""
+        self._done += 1
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._told is not None:
+            self._told(self._label, self._done, self._total)
+
+
 class _Runs(NamedTuple):
     """The runs of one batch on all nodes, and where they are kept; `what` tells them from those of other batches."""
 
@@ -165,7 +191,7 @@ class _Runs(NamedTuple):
     batch: TaskBatch
     seed: int
     log: RunLog
-    progress: Progress
+    meter: _Meter
     what: str = "seeds"
     slower: float = 1.0
 
@@ -196,7 +222,7 @@ def _run(runs: _Runs, pairs: Mapping[int, Sequence[str]], values: dict[tuple[int
                 value = math.nan if summary.failed_count else float(getattr(summary, runs.question.promise.metric))
                 runs.log.keep(runs.key(place, name), value)
             values.setdefault((place, name), []).append(value)
-            runs.progress(1)
+            runs.meter.one_more()
 
 
 def _trial(question: Question, place: int, name: str, found: Sequence[float]) -> Trial:
@@ -230,15 +256,15 @@ def _next_cheaper(trials: Sequence[Trial], best: Trial | None) -> Trial | None:
     return min(below, key=lambda one: (-one.price_usd_h, _worth(one))) if below else None
 
 
-def _variations(
-    question: Question, batch: TaskBatch, best: Trial | None, log: RunLog, told: Progress
-) -> dict[str, str]:
+def _variations(question: Question, batch: TaskBatch, best: Trial | None, log: RunLog, meter: _Meter) -> dict[str, str]:
     """The answer if an assumption were otherwise, each found with the first seed's tasks."""
     found = {}
     pairs = {place: list(question.policies) for place in range(len(question.nodes))}
-    for name, (changed, slower) in _changes(question, batch).items():
+    changes = _changes(question, batch)
+    for left, (name, (changed, slower)) in zip(range(len(changes) - 1, -1, -1), changes.items(), strict=True):
         values: dict[tuple[int, str], list[float]] = {}
-        _run(_Runs(question, changed, question.seed, log, told, name, slower), pairs, values)
+        meter.doing(f"with {name}", question.pairs, question.pairs * left)
+        _run(_Runs(question, changed, question.seed, log, meter, name, slower), pairs, values)
         other = _best(_trials(question, values))
         if other is None:
             found[name] = "no node keeps the promise"

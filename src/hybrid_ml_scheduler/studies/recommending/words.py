@@ -7,7 +7,7 @@ from typing import Any
 
 from hybrid_ml_scheduler.plans.metrics import METRICS, figure_with_interval
 from hybrid_ml_scheduler.plans.palette import label_of
-from hybrid_ml_scheduler.studies.recommend import Answer, Question, Trial
+from hybrid_ml_scheduler.studies.recommending.search import Answer, Question, Trial
 
 __all__ = ["answer_mapping", "answer_sentences", "trial_mapping"]
 
