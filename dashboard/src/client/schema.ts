@@ -2302,12 +2302,16 @@ export interface components {
         };
         /**
          * Percentiles
-         * @description Mean and percentiles of each metric for one strategy.
+         * @description Mean and percentiles of one metric for one strategy; `None` without a value.
          */
         Percentiles: {
             /** Mean */
             mean: number | null;
-            metric: components["schemas"]["Metric"];
+            /**
+             * Metric
+             * @enum {string}
+             */
+            metric: "time" | "latency" | "wait" | "energy" | "cost";
             /** P50 */
             p50: number | null;
             /** P95 */
@@ -3001,7 +3005,7 @@ export interface components {
             /** Memory Required */
             memory_required: number;
             /** Run Id */
-            run_id: number | null;
+            run_id: number;
             /** Size */
             size: number;
             /** Task Id */
@@ -6787,6 +6791,7 @@ export const modelVersionOutcomeValues: ReadonlyArray<FlattenedDeepRequired<comp
 export const notificationLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["level"]> = ["info", "success", "warning", "error"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["type"]> = ["notification"];
 export const pairedValueVerdictValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PairedValue"]["verdict"]> = ["first", "second", "none"];
+export const percentilesMetricValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Percentiles"]["metric"]> = ["time", "latency", "wait", "energy", "cost"];
 export const runCardSourceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RunCard"]["source"]> = ["simulated", "measured"];
 export const runStandingSourceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RunStanding"]["source"]> = ["simulated", "measured", "modelled"];
 export const simulationStatusKnowledgeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["knowledge"]> = ["exact", "nominal", "learned"];

@@ -18,7 +18,6 @@ from hybrid_ml_scheduler.service.views.stored import (
     result_view,
     stored_notifications,
     stored_shift,
-    task_facts,
 )
 from hybrid_ml_scheduler.service.wire.history import (
     Collection,
@@ -81,16 +80,13 @@ class StoredHistory:
 
     async def full_history(self, limit: int) -> list[TrainingRecord]:
         """Return the latest training records, newest first."""
-        rows = await storage.training_records(self._store, limit=limit)
-        return [TrainingRecord(**row._asdict()) for row in rows]
+        return await storage.training_records(self._store, limit=limit)
 
     async def comparative(self, limit: int) -> list[ComparativeTask]:
         """Return the latest tasks with every strategy's result, newest first."""
         found = await storage.comparative_history(self._store, limit=limit)
         return [
-            ComparativeTask(
-                task=task_facts(one.task), results={name: result_view(row) for name, row in one.results.items()}
-            )
+            ComparativeTask(task=one.task, results={name: result_view(row) for name, row in one.results.items()})
             for one in found
         ]
 

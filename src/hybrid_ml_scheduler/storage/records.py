@@ -25,9 +25,9 @@ __all__ = [
     "Metric",
     "Order",
     "PairedStretches",
+    "Percentiles",
     "RunRecord",
     "RunSummary",
-    "Spread",
     "Statistics",
     "StoreHealth",
     "TaskHistory",
@@ -190,11 +190,11 @@ class HeatCell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    """Mean and percentiles of one metric of one strategy; `None` without a value."""
+class Percentiles:
+    """Mean and percentiles of one metric for one strategy; `None` without a value."""
 
-    scheduler_name: str
-    metric: Metric
+    scheduler: str
+    metric: Annotated[Metric, Field(json_schema_extra={"enum": list(TASK_METRICS)})]
     tasks: int
     mean: float | None
     p50: float | None
@@ -226,7 +226,7 @@ class Statistics:
     heat_map: Sequence[HeatCell]
     histogram_bounds: Sequence[float]
     histogram_counts: Sequence[int]
-    spreads: Sequence[Spread]
+    spreads: Sequence[Percentiles]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
 
 from hybrid_ml_scheduler.core import Outcome, Task
 
@@ -39,10 +41,10 @@ class TaskRow(NamedTuple):
     memory_required: float
     arrival_time: float
     dependencies: str = "[]"
-    kind: str = ""
-    deadline: float | None = None
-    divisible: bool = True
-    gpus_required: int = 1
+    kind: Annotated[str, Field(description="The sort of work; empty if unknown.")] = ""
+    deadline: Annotated[float | None, Field(description="Seconds after its arrival; null if it has none.")] = None
+    divisible: Annotated[bool, Field(description="Whether it may be cut between CPU and GPU.")] = True
+    gpus_required: Annotated[int, Field(description="GPUs that it holds at once.")] = 1
 
 
 class ResultRow(NamedTuple):

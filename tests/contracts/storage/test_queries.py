@@ -140,7 +140,7 @@ async def test_spreads_heat_map_and_histogram_hold_every_task(store: Store, fill
     assert sum(cell.tasks for cell in found.heat_map) == 60
     assert sum(found.histogram_counts) == 60
     assert {cell.best_device for cell in found.heat_map} <= {"cpu", "gpu", "split", None}
-    spread = next(s for s in found.spreads if s.scheduler_name == "greedy" and s.metric == "latency")
+    spread = next(s for s in found.spreads if s.scheduler == "greedy" and s.metric == "latency")
     values = [row.latency for row in filled.results if row.scheduler_name == "greedy" and row.latency is not None]
     assert spread.tasks == 59
     assert spread.mean == pytest.approx(fmean(values))

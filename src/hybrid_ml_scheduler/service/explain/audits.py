@@ -16,7 +16,6 @@ from hybrid_ml_scheduler.schedulers.rules.oracle import Oracle
 from hybrid_ml_scheduler.service.control.asking import asked
 from hybrid_ml_scheduler.service.control.courses import stored_plan
 from hybrid_ml_scheduler.service.explain.gantt import Reach, gantt_around
-from hybrid_ml_scheduler.service.views.stored import task_facts
 from hybrid_ml_scheduler.service.wire.tasks import Gantt, OracleChoice, StrategyAudit, TaskAudit
 from hybrid_ml_scheduler.storage import ResultRow, RunRecord, Store, TaskHistory, results_between
 
@@ -65,7 +64,7 @@ async def audit_of(store: Store, run: RunRecord, found: TaskHistory, task: Task,
         name: _strategy(row, reasons.of(name), gantt_around(row, around, node, reach))
         for name, row in found.results.items()
     }
-    return TaskAudit(task=task_facts(found.task), oracle=oracle_choice(task, node), strategies=strategies)
+    return TaskAudit(task=found.task, oracle=oracle_choice(task, node), strategies=strategies)
 
 
 def oracle_choice(task: Task, node: Node) -> OracleChoice:

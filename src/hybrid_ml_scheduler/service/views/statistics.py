@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hybrid_ml_scheduler.live.windows import WindowName
 from hybrid_ml_scheduler.service.views.stored import STORED_NAMES
 from hybrid_ml_scheduler.service.wire.statistics import (
@@ -9,11 +11,10 @@ from hybrid_ml_scheduler.service.wire.statistics import (
     HeatMap,
     Histogram,
     Metric,
-    Percentiles,
     Stats,
     WinMatrix,
 )
-from hybrid_ml_scheduler.storage import Statistics
+from hybrid_ml_scheduler.storage import Percentiles, Statistics
 
 __all__ = ["stats_view"]
 
@@ -60,17 +61,5 @@ def stats_view(found: Statistics, window: int, covers: WindowName, first_task: i
 
 
 def _percentiles(found: Statistics) -> list[Percentiles]:
-    by_stored = {_stored(metric): metric for metric in Metric}
-    return [
-        Percentiles(
-            scheduler=one.scheduler_name,
-            metric=by_stored[one.metric],
-            tasks=one.tasks,
-            mean=one.mean,
-            p50=one.p50,
-            p95=one.p95,
-            p99=one.p99,
-        )
-        for one in found.spreads
-        if one.metric in by_stored
-    ]
+    by_stored = {_stored(metric): metric.value for metric in Metric}
+    return [replace(one, metric=by_stored[one.metric]) for one in found.spreads if one.metric in by_stored]

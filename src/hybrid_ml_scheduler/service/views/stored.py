@@ -12,8 +12,7 @@ from hybrid_ml_scheduler.live.records import MODEL_EVENTS, ModelOutcome, NoticeL
 from hybrid_ml_scheduler.plans.metrics import TASK_METRICS
 from hybrid_ml_scheduler.service.wire.history import LoadHistory, ModelVersion
 from hybrid_ml_scheduler.service.wire.live import Notification
-from hybrid_ml_scheduler.service.wire.tasks import TaskFacts
-from hybrid_ml_scheduler.storage import BusyShares, EventRow, ModelRow, NotificationRow, ResultRow, TaskRow
+from hybrid_ml_scheduler.storage import BusyShares, EventRow, ModelRow, NotificationRow, ResultRow
 
 __all__ = [
     "STORED_NAMES",
@@ -22,7 +21,6 @@ __all__ = [
     "result_view",
     "stored_notifications",
     "stored_shift",
-    "task_facts",
 ]
 
 # The wire says `time`, the tables say `actual_time`; both are fixed by what others rely on.
@@ -35,11 +33,6 @@ _EVENTS = {
     "training": "training_failed",
     **MODEL_EVENTS,
 }
-
-
-def task_facts(row: TaskRow) -> TaskFacts:
-    """Return a stored task."""
-    return TaskFacts(**{**row._asdict(), "dependencies": json.loads(row.dependencies)})
 
 
 def result_view(row: ResultRow) -> LatestResult:

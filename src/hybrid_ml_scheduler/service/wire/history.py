@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
 
 from pydantic import Field
 
 from hybrid_ml_scheduler.live.frames import LatestResult, Shift
 from hybrid_ml_scheduler.live.records import ModelOutcome
-from hybrid_ml_scheduler.service.wire.common import Answer
+from hybrid_ml_scheduler.service.wire.common import Answer, AsObject
 from hybrid_ml_scheduler.service.wire.live import Notification
 from hybrid_ml_scheduler.service.wire.tasks import TaskFacts
 from hybrid_ml_scheduler.storage.records import TrendPoint
+from hybrid_ml_scheduler.storage.rows import TrainingRow
 
 __all__ = [
     "Collection",
@@ -25,15 +27,7 @@ __all__ = [
 ]
 
 
-class TrainingRecord(Answer):
-    """A task with the oracle's label."""
-
-    task_id: int
-    size: float
-    compute_intensity: float
-    memory_required: float
-    optimal_gpu_fraction: float
-    optimal_time: float
+TrainingRecord = Annotated[TrainingRow, AsObject("TrainingRecord", "A task with the oracle's label.")]
 
 
 class ComparativeTask(Answer):

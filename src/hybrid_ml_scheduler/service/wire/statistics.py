@@ -8,9 +8,9 @@ from pydantic import Field
 
 from hybrid_ml_scheduler.live.windows import WindowName
 from hybrid_ml_scheduler.service.wire.common import Answer
-from hybrid_ml_scheduler.storage.records import HeatCell
+from hybrid_ml_scheduler.storage.records import HeatCell, Percentiles
 
-__all__ = ["Correlations", "HeatMap", "Histogram", "Metric", "Percentiles", "Stats", "WinMatrix"]
+__all__ = ["Correlations", "HeatMap", "Histogram", "Metric", "Stats", "WinMatrix"]
 
 
 class Metric(str, Enum):
@@ -53,18 +53,6 @@ class Histogram(Answer):
 
     bounds: list[float]
     counts: list[int]
-
-
-class Percentiles(Answer):
-    """Mean and percentiles of each metric for one strategy."""
-
-    scheduler: str
-    metric: Metric
-    tasks: int
-    mean: float | None
-    p50: float | None
-    p95: float | None
-    p99: float | None
 
 
 class Stats(Answer):

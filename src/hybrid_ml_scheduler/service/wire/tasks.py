@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, Json
 
-from hybrid_ml_scheduler.service.wire.common import Answer, Demand
+from hybrid_ml_scheduler.service.wire.common import Answer, AsObject, Demand
+from hybrid_ml_scheduler.storage.rows import TaskRow
 
 __all__ = [
     "Advice",
@@ -45,20 +46,7 @@ class NewTask(Demand):
     gpus_required: Annotated[int, Field(ge=1, le=1024)] = Field(default=1, description="GPUs that it holds at once.")
 
 
-class TaskFacts(Answer):
-    """A task as stored."""
-
-    task_id: int
-    run_id: int | None
-    size: float
-    compute_intensity: float
-    memory_required: float
-    arrival_time: float
-    dependencies: list[int]
-    kind: str = Field(description="The sort of work; empty if unknown.")
-    deadline: float | None = Field(description="Seconds after its arrival; null if it has none.")
-    divisible: bool = Field(description="Whether it may be cut between CPU and GPU.")
-    gpus_required: int = Field(description="GPUs that it holds at once.")
+TaskFacts = Annotated[TaskRow, AsObject("TaskFacts", "A task as stored.", dependencies=Json[list[int]])]
 
 
 class Advice(Answer):

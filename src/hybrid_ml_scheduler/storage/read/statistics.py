@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, tasks, training_data
 from hybrid_ml_scheduler.storage.errors import StorageError
 from hybrid_ml_scheduler.storage.read.heat import INTENSITY_BOUNDS, SIZE_STEPS, heat_cells, size_bounds
-from hybrid_ml_scheduler.storage.records import METRICS, Metric, Spread, Statistics
+from hybrid_ml_scheduler.storage.records import METRICS, Metric, Percentiles, Statistics
 
 __all__ = ["statistics"]
 
@@ -172,13 +172,13 @@ def _pearson(columns: np.ndarray) -> Matrix:
     return [[float(matrix[i, j]) if varies[i] and varies[j] else None for j in names] for i in names]
 
 
-def _spread(found: _Window, place: int, metric: Metric) -> Spread:
+def _spread(found: _Window, place: int, metric: Metric) -> Percentiles:
     values = found.outcomes[metric][place]
     values = values[np.isfinite(values)]
     known = len(values) > 0
     marks = np.percentile(values, [50, 95, 99]).tolist() if known else [None, None, None]
-    return Spread(
-        scheduler_name=found.schedulers[place],
+    return Percentiles(
+        scheduler=found.schedulers[place],
         metric=metric,
         tasks=len(values),
         mean=float(values.mean()) if known else None,
