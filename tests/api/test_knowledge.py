@@ -32,7 +32,7 @@ def test_the_default_race_hides_durations_and_names_the_level_of_every_racer(unk
     assert status["schedulers"] == LEARNERS.split(",")
     labels = {card["name"]: card["label"] for card in unknown.get("/api/strategies") if card["in_race"]}
     assert labels["hybrid_ml"] == "Hybrid ML (learned)"
-    assert labels["oracle"] == "Oracle"
+    assert labels["oracle"] == "Oracle (exact)"
     assert labels["earliest_finish@exact"] == "Earliest finish (exact)"
 
 

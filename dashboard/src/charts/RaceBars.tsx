@@ -275,7 +275,7 @@ export function RaceBars(props: RaceBarsProps) {
   );
   const values = [...racers.map((r) => r.value), bound];
   const toLength = lengthOf(values, scale);
-  const steps = grades(values, scale, shape.isWide ? 6 : 2);
+  const steps = grades(values, scale, shape.isWide ? 5 : 2);
   // A stable order in the document lets every row glide to its new place.
   const stable = [...rows].sort((a, b) => (a.name < b.name ? -1 : 1));
   return (

@@ -69,11 +69,15 @@ export function grades(values: readonly (number | null)[], scale: Scale, wanted:
   const all = isLog ? logTicks(least, most) : linearTicks(0, most, wanted);
   const decades = all.filter((tick) => Number.isInteger(Number(Math.log10(tick).toFixed(9))));
   const kept = isLog && all.length > wanted && decades.length > 1 ? decades : all;
-  // From the far end, so that the longest bar has a value beside it.
-  const every = Math.max(1, Math.ceil((kept.length - 1) / wanted));
-  return kept
-    .filter((_, i) => (kept.length - 1 - i) % every === 0)
-    .map((value) => ({ value, at: toLength(value) }));
+  // From the far end, so that the longest bar has a value beside it; far enough apart that their words do not touch.
+  const apart = 1 / (wanted + 1);
+  const found: Grade[] = [];
+  for (const value of kept.reverse()) {
+    const at = toLength(value);
+    const nearest = found.at(-1);
+    if (nearest === undefined || nearest.at - at >= apart) found.push({ value, at });
+  }
+  return found.reverse();
 }
 
 /** The racers with their places; the least value leads, unknown values come last, names break ties. */

@@ -49,6 +49,8 @@ describe("numbers and axes can be read", () => {
     expect(log.every((step, i) => i === 0 || step.at > (log[i - 1]?.at ?? 0))).toBe(true);
     expect(grades([0.05, 500], "log", 2)).toHaveLength(2);
     expect(grades([null], "log", 6)).toEqual([]);
+    const tight = grades([0.075, 8.15], "log", 5);
+    expect(tight.every((step, i) => i === 0 || step.at - (tight[i - 1]?.at ?? 0) >= 1 / 6)).toBe(true);
   });
 
   it("the trend's ticks end beyond the highest value, and a flat line is no drama", () => {

@@ -45,9 +45,9 @@ def preset_cards() -> list[Preset]:
     ]
 
 
-def leveled(label: str, name: str, level: Level) -> str:
-    """A racer's label with what it is told, unless that is the exact durations or stands in its name already."""
-    return label if level == EXACT or split_level(name)[1] else f"{label} ({level})"
+def leveled(label: str, name: str, level: Level, of_run: Level) -> str:
+    """A racer's label with what it is told, unless all are told the exact durations or its name says it already."""
+    return label if level == of_run == EXACT or split_level(name)[1] else f"{label} ({level})"
 
 
 class LiveCatalog:
@@ -97,7 +97,9 @@ class LiveCatalog:
         strategy = None if racer is None else racer.scheduler
         return StrategyCard(
             name=entry.name,
-            label=entry.label if racer is None else leveled(entry.label, racer.name, racer.level),
+            label=entry.label
+            if racer is None
+            else leveled(entry.label, racer.name, racer.level, self._control.plan.knowledge),
             color=style_of(entry.name).colour,
             kind=entry.kind,
             description=entry.summary,

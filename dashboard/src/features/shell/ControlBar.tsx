@@ -104,7 +104,7 @@ function ShiftButtons() {
   const racing = useLive((s) => s.update !== null && s.update.status.state !== "idle");
   const steerable = useSteerable();
   return (
-    <fieldset className="col-span-2 min-w-0 xl:ml-auto">
+    <fieldset className="col-span-2 min-w-0 2xl:ml-auto">
       <legend className="eyebrow">Shift the workload to</legend>
       <div className="mt-1 flex flex-wrap gap-1">
         {presets.map((preset) => (
