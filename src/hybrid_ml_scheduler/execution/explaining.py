@@ -29,6 +29,9 @@ def explained(future: HybridFuture, work: Work, placer: Placer, places: tuple[Pl
         "state": _state(future),
     }
     snapshot: Snapshot | None = work.snapshot
+    if snapshot is None and work.task is not None:
+        found["reason"] = f"{placer.strategy.name} holds it: it has not been placed yet"
+        return found
     if snapshot is None:
         found["reason"] = "on this machine only the CPU has an implementation of it"
         return found

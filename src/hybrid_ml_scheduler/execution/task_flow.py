@@ -78,6 +78,8 @@ class TaskFlow:
             return
         if chosen is not None:
             self._send(work, chosen)
+        elif self._ledger.reserve.asks_on_arrival:
+            self._decide_more()
 
     def _send(self, work: Work, chosen: Placement) -> None:
         if chosen.fraction < 1.0:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from hybrid_ml_scheduler.cluster import run_batch
 from hybrid_ml_scheduler.cluster.bounds import area_bound_s
 from hybrid_ml_scheduler.core import BatchRule, FloatColumn, RuleKind, stream
+from hybrid_ml_scheduler.hardware.machine import usable_cores
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.file_tasks import TaskSource
 from hybrid_ml_scheduler.plans.loads import LoadedTasks, at_load, at_once
@@ -180,7 +182,8 @@ def _round(
     """One generation of the cross-entropy method."""
     people = center + spread * rng.standard_normal((population, len(center)))
     people[0] = center
-    scores = np.array([score(person) for person in people])
+    with ThreadPoolExecutor(usable_cores()) as threads:  # the runs are compiled and need no lock
+        scores = np.array(list(threads.map(score, people)))
     elite = people[np.argsort(scores, kind="stable")[: population // 4]]
     moved = 0.3 * center + 0.7 * elite.mean(axis=0)
     narrowed = np.maximum(0.6 * spread + 0.4 * elite.std(axis=0), least_spread)

@@ -35,6 +35,7 @@ class MeasuredEstimator(PhysicsEstimator):
         self._kind_list = self.gpu_kind.tolist()
         self._durations = durations
         self._kind, self._available = "", frozenset({CPU})
+        self._held: dict[int, frozenset[str]] = {}
         self._hopeful = True
         self.trials: dict[str, Trial] = {}
 
@@ -49,11 +50,21 @@ class MeasuredEstimator(PhysicsEstimator):
         """
         self._kind, self._available, self._hopeful, self._task = kind, available, hopeful, None
 
+    def introduce(self, task: Task, available: frozenset[str]) -> None:
+        """Say where a held task has an implementation: it may be asked about at any time until it is forgotten."""
+        self._held[task.task_id] = available
+
+    def forget(self, task_id: int) -> None:
+        """A task is held no longer."""
+        self._held.pop(task_id, None)
+
     def _computed(self, task: Task) -> TaskSeconds:
         believed = {}
+        available = self._held.get(task.task_id)
+        kind, available = (self._kind, self._available) if available is None else (task.kind, available)
         for device in (CPU, *self._devices):
-            if device in self._available:
-                found = self._durations.estimate(self._kind, device, task.size)
+            if device in available:
+                found = self._durations.estimate(kind, device, task.size)
                 believed[device] = None if found is None else found.seconds
         known = [seconds for seconds in believed.values() if seconds is not None]
         least = min(known, default=UNKNOWN_S / HOPE)
@@ -61,7 +72,7 @@ class MeasuredEstimator(PhysicsEstimator):
         self.trials = {}
         for device, value in believed.items() if self._hopeful else ():
             if value is not None and value > least:
-                trial = self._durations.trials.due(self._kind, device, task.size)
+                trial = self._durations.trials.due(kind, device, task.size)
                 if trial is not None:
                     self.trials[device] = trial
                     believed[device] = unknown

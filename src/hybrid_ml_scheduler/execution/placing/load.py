@@ -24,6 +24,11 @@ class PlaceLoad:
         self.unfinished = 0
         self.running: dict[int, Work] = {}
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether one of its workers has nothing to do."""
+        return self.unfinished < self.place.workers
+
     def add(self, work: Work) -> None:
         """A task was promised to this place."""
         self.promised_s += work.predicted_s
@@ -37,8 +42,8 @@ class PlaceLoad:
 
     def backlog_s(self, now_s: float) -> float:
         """Seconds until a worker of this place is free, as believed."""
-        if self.unfinished < self.place.workers:
-            return 0.0  # one of them is idle
+        if self.is_idle:
+            return 0.0
         done = 0.0
         for work in self.running.values():
             done += min(now_s - work.started_s, work.predicted_s * (1.0 - _OVERDUE))

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from hybrid_ml_scheduler.cluster.devices import BacklogView
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError
-from hybrid_ml_scheduler.core.holding import soonest_device
 from hybrid_ml_scheduler.core.knowledge import split_level
 from hybrid_ml_scheduler.core.learners import train_if_due
 from hybrid_ml_scheduler.core.protocols import Explains, Learns, Prepares, RaceContext, Scheduler
@@ -103,8 +102,8 @@ class Placer:
         trials, device = self._durations.trials, self._places[place].device
         return not trials.was_placed(work.kind, device) or trials.due(work.kind, device, work.size) is not None
 
-    def place(self, work: Work, now_s: float, waiting_s: Sequence[float] | None = None) -> Placement:
-        """Decide; a task that can run in one place only is not asked about.
+    def place(self, work: Work, now_s: float, waiting_s: Sequence[float] | None = None) -> Placement | None:
+        """Decide; a task that can run in one place only is not asked about. None is "not yet".
 
         `waiting_s` is believed work for each place that is not promised to it yet.
         """
@@ -118,22 +117,52 @@ class Placer:
             backlogs = [own + more for own, more in zip(backlogs, waiting_s, strict=True)]
         return self._asked(work, available, now_s, backlogs)
 
-    def _asked(self, work: Work, available: frozenset[str], now_s: float, backlogs: list[float]) -> Placement:
+    def _asked(self, work: Work, available: frozenset[str], now_s: float, backlogs: list[float]) -> Placement | None:
         task = self._task(work, now_s)
         self._estimator.describe(work.kind, available)
         view = BacklogView(self._estimator, now_s, backlogs[0], backlogs[1:])
         with strategy_errors(f"The strategy {self.strategy.name!r} cannot decide about {work.kind}"):
             train_if_due(self.strategy)
-            answer: Decision | None = self.strategy.decide(task, view)
-        # Workers have queues of their own: "not yet" means the device that ends first.
-        decision = soonest_device(task, view) if answer is None else answer
+            decision: Decision | None = self.strategy.decide(task, view)
+        return None if decision is None else self._settled(work, task, decision, available, view)
+
+    def introduced(self, work: Work, now_s: float) -> Task:
+        """A task that will be held: the strategy may ask about it from now on."""
+        work.task = self._task(work, now_s)
+        self._estimator.introduce(work.task, self._available(work))
+        return work.task
+
+    def forget(self, task_id: int) -> None:
+        """A task is held no longer."""
+        self._estimator.forget(task_id)
+
+    def held_view(self, now_s: float, taken: Sequence[int]) -> BacklogView:
+        """What a strategy that holds sees; `taken` counts workers of each place that are as good as busy."""
+        self._estimator.describe("", _ONLY_CPU)  # nothing that was remembered holds for ever
+        backlogs = backlogs_s(self.loads, now_s)
+        view = BacklogView(self._estimator, now_s, backlogs[0], backlogs[1:])
+        view.idle = [load.unfinished + more < load.place.workers for load, more in zip(self.loads, taken, strict=True)]
+        return view
+
+    def committed(self, work: Work, task: Task, decision: Decision, now_s: float) -> Placement:
+        """Where a task goes that a strategy held and commits now."""
+        available, backlogs = self._available(work), backlogs_s(self.loads, now_s)
+        self._estimator.describe(work.kind, available)
+        return self._settled(
+            work, task, decision, available, BacklogView(self._estimator, now_s, backlogs[0], backlogs[1:])
+        )
+
+    def _settled(
+        self, work: Work, task: Task, decision: Decision, available: frozenset[str], view: BacklogView
+    ) -> Placement:
+        """Carry out a decision, and note what was believed."""
         seconds = self._estimator.seconds(task)
         each = (seconds.cpu_s, *(self._estimator.gpu_s(task, gpu) for gpu in range(len(self._places) - 1)))
         trials = dict(self._estimator.trials)
         chosen = self._carried_out(work, task, decision, available, view)
         device = self._places[chosen.place].device
         trial = trials.get(device)
-        work.task, work.snapshot = task, Snapshot(tuple(backlogs), each, decision, trial)
+        work.task, work.snapshot = task, Snapshot((view.cpu_backlog_s, *view.gpu_backlogs_s), each, decision, trial)
         work.predicted_s = each[chosen.place] if trial is None else trial.believed_s
         self._durations.trials.placed(work.kind, device, trial)
         return chosen
@@ -161,7 +190,7 @@ class Placer:
             memory_required=work.nbytes / 1e6,
             arrival_time=now_s,
             kind=work.kind,
-            divisible=work.function.divider is not None,
+            divisible=getattr(work.function, "divider", None) is not None,
         )
 
     def learn(self, work: Work, seconds: float, finished_s: float, cold: bool) -> bool:
@@ -182,8 +211,7 @@ class Placer:
         snapshot: Snapshot | None = work.snapshot
         if snapshot is None or work.task is None or not isinstance(self.strategy, Explains):
             return {}
-        available = frozenset(work.function.implementations.keys() & self._devices)
-        self._estimator.describe(work.kind, available)
+        self._estimator.describe(work.kind, self._available(work))
         view = BacklogView(self._estimator, work.submitted_s, snapshot.backlogs_s[0], list(snapshot.backlogs_s[1:]))
         with strategy_errors(f"The strategy {self.strategy.name!r} cannot explain {work.kind}"):
             return dict(self.strategy.explain(work.task, view))

@@ -3,7 +3,7 @@
 A task is decided at once while some device that can run it has room. Otherwise it stays here, and when a device has
 room, of the first tasks of each kind and order of size the one is taken that gains most by this device, and the
 strategy is asked about it: once, as about any task. The backlogs it is shown hold what waits here for other devices
-too.
+too. A strategy that holds, or that answers "not yet", has its tasks kept in `Holding` instead.
 """
 
 from __future__ import annotations
@@ -11,6 +11,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict, deque
 
+from hybrid_ml_scheduler.cluster.held_tasks import AsksAgain
+from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.core.holding import Holds
+from hybrid_ml_scheduler.execution.placing.holding import Holding
 from hybrid_ml_scheduler.execution.placing.load import PlaceLoad
 from hybrid_ml_scheduler.execution.placing.placement import Placement, Placer
 from hybrid_ml_scheduler.execution.tasks import TaskFunction
@@ -33,25 +37,62 @@ class Reserve:
         self._placer = placer
         self._groups: defaultdict[tuple[str, int], _Group] = defaultdict(_Group)
         self._count = 0
+        self._holding: Holding | None = None
+        if isinstance(placer.strategy, Holds) and len(placer.loads) > 1:
+            self._holding = Holding(placer, placer.strategy)
 
     def __len__(self) -> int:
-        return self._count
+        return self._count + (0 if self._holding is None else len(self._holding))
+
+    @property
+    def asks_on_arrival(self) -> bool:
+        """Whether the strategy is to be asked about waiting tasks as soon as another one has come."""
+        return self._holding is not None
 
     def offer(self, work: Work, now_s: float) -> Placement | None:
         """The decision about a new task, or None if it waits here."""
+        if self._holding is not None:
+            return self._holding.offer(work, now_s)
         if type(work.function) is not TaskFunction:
             return self._placer.place(work, now_s)
         able = self._placer.places_of(work)
         if len(able) < 2 or work.affinity is not None or any(_has_room(self._placer.loads[one]) for one in able):
-            return self._placer.place(work, now_s, self._waiting_s())
+            chosen = self._placer.place(work, now_s, self._waiting_s())
+            if chosen is None:
+                self._held_from_now_on(work, now_s)
+            return chosen
+        self._wait_here(work)
+        return None
+
+    def _wait_here(self, work: Work) -> None:
         # What gains on a device often depends on the size more than on the kind.
         self._groups[work.kind, math.frexp(work.size)[1]].queue.append(work)
         self._count += 1
-        return None
+
+    def _held_from_now_on(self, work: Work, now_s: float) -> None:
+        """The strategy has said "not yet": all that is undecided is held, and asked about again at every wake."""
+        waiting = sorted([*self.cancel(), work], key=lambda one: one.task_id)
+        self._holding = Holding(self._placer, AsksAgain(self._placer.strategy))
+        for one in waiting:
+            self._holding.hold(one, now_s)
 
     def refill(self, now_s: float) -> list[tuple[Work, Placement]]:
-        """Decide about tasks for every device that has room; their places are promised by the caller, one by one."""
+        """Decide about tasks for every device that has room; whole ones are promised to their places."""
+        if self._holding is not None:
+            return self._holding.refill(now_s)
         found: list[tuple[Work, Placement]] = []
+        try:
+            self._fill_places(now_s, found)
+        except SchedulerError:
+            if not found:
+                raise
+        return [*found, *self._first_asked_again(now_s)]
+
+    def _first_asked_again(self, now_s: float) -> list[tuple[Work, Placement]]:
+        """Nobody else might ask soon where "not yet" was said for the first time."""
+        return [] if self._holding is None else self._holding.refill(now_s)
+
+    def _fill_places(self, now_s: float, found: list[tuple[Work, Placement]]) -> None:
         for load in self._placer.loads:
             while self._count and _has_room(load) and len(found) < _ASKED_AT_ONCE:
                 work = self._most_gain(load.place.index)
@@ -60,16 +101,23 @@ class Reserve:
                 waiting_s = self._waiting_s()
                 if waiting_s is not None:
                     waiting_s[load.place.index] = 0.0  # here it is this task's turn
-                chosen = self._placer.place(work, now_s, waiting_s)
+                try:
+                    chosen = self._placer.place(work, now_s, waiting_s)
+                except SchedulerError:
+                    self._wait_here(work)  # whoever is told of the error ends it with the others
+                    raise
+                if chosen is None:
+                    self._held_from_now_on(work, now_s)
+                    return
                 if chosen.fraction >= 1.0:
                     work.place = chosen.place
                     self._placer.loads[chosen.place].add(work)
                 found.append((work, chosen))
-        return found
 
     def cancel(self) -> list[Work]:
         """Take everything out, undecided."""
         works = [work for group in self._groups.values() for work in group.queue]
+        works += [] if self._holding is None else self._holding.cancel()
         self._groups.clear()
         self._count = 0
         return works

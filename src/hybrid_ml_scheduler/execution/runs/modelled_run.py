@@ -106,8 +106,7 @@ class _Clock:
                 return self._result()
             else:
                 self._end(server, moment)
-                for work, _ in self._reserve.refill(moment) if self._reserve else ():
-                    self._queued(work)
+                self._refill(moment)
             self._begin(moment)
             rescale(
                 moment, self._slots, self._row, self._left, self._slower, self._since, self._kind_of_row, *self._factors
@@ -122,6 +121,12 @@ class _Clock:
         if chosen is not None:
             work.place = chosen.place
             self._placer.loads[work.place].add(work)
+            self._queued(work)
+        elif self._reserve.asks_on_arrival:
+            self._refill(moment)
+
+    def _refill(self, moment: float) -> None:
+        for work, _ in self._reserve.refill(moment) if self._reserve else ():
             self._queued(work)
 
     def _queued(self, work: Work) -> None:

@@ -145,6 +145,8 @@ class ThreadEngine:
                     self._threads.pop(work.worker, None)
                     self._hire(place)
                     self._ends.failed(work, error, "timeout")
+                    if self._ledger.reserve:
+                        self._decide()  # the new thread is idle
 
     def helping(self) -> AbstractContextManager[None] | None:
         """While a task of this engine waits for another one, an extra thread serves in its place."""
