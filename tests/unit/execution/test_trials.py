@@ -27,7 +27,9 @@ def placed_one(judge: Placer, number: int, vector_s: float) -> int:
     """Place one task on an idle node and let it take the truth's seconds; where it went."""
     work = Work(HybridFuture(), square, (), {})
     work.kind, work.size, work.task_id, work.options = "square", 1.0, number, square.chosen
-    work.place = judge.place(work, float(number)).place
+    chosen = judge.place(work, float(number))
+    assert chosen is not None
+    work.place = chosen.place
     judge.learn(work, vector_s if work.place else CPU_S, number + 1.0, cold=False)
     return work.place
 
