@@ -8,8 +8,8 @@ function Icon({ notice }: { notice: Notification }) {
   const look = { size: 15, className: "shrink-0", "aria-hidden": true } as const;
   if (notice.event === "model_retrained") return <BrainCircuit {...look} color="var(--ml)" />;
   if (notice.event === "workload_shifted") return <Shuffle {...look} color="var(--warn)" />;
-  if (notice.level === "error" || notice.level === "warning")
-    return <CircleAlert {...look} color="var(--bad)" />;
+  if (notice.level === "error") return <CircleAlert {...look} color="var(--bad)" />;
+  if (notice.level === "warning") return <CircleAlert {...look} color="var(--warn)" />;
   return <Info {...look} color="var(--ml)" />;
 }
 
