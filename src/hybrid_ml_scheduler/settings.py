@@ -131,6 +131,10 @@ class Settings(BaseSettings):
     trusted_proxies: str = Field(default="", alias=_own("TRUSTED_PROXIES"))
     rate_limit: str = Field(default="600/minute", alias=_own("RATE_LIMIT"))
     max_body_bytes: Annotated[int, Field(ge=256, le=2**30)] = Field(default=65_536, alias=_own("MAX_BODY_BYTES"))
+    max_upload_bytes: Annotated[int, Field(ge=1024, le=2**28)] = Field(
+        default=16 * 2**20, alias=_own("MAX_UPLOAD_BYTES")
+    )
+    uploads_bytes: Annotated[int, Field(ge=1024, le=2**40)] = Field(default=256 * 2**20, alias=_own("UPLOADS_BYTES"))
     max_message_bytes: Annotated[int, Field(ge=64, le=2**24)] = Field(default=4096, alias=_own("MAX_MESSAGE_BYTES"))
     max_viewers: Annotated[int, Field(ge=1, le=100_000)] = Field(default=1000, alias=_own("MAX_VIEWERS"))
     update_interval_s: Annotated[float, Field(ge=0.05, le=60)] = Field(default=0.5, alias=_own("UPDATE_INTERVAL_S"))
@@ -241,6 +245,15 @@ class Settings(BaseSettings):
     def database_file(self) -> Path:
         """The embedded database's file, where no server is named."""
         return self.data_dir / "hybrid_scheduler.db"
+
+    @property
+    def uploads_dir(self) -> Path:
+        """The folder of what people send: beside the embedded database, else in the folder for data."""
+        url = self.database.get_secret_value()
+        if url.startswith("sqlite"):
+            file = Path(url.partition(":///")[2].partition("?")[0])
+            return file.with_name(f"{file.stem}.uploads")
+        return self.data_dir / "uploads"
 
     @property
     def database(self) -> SecretStr:

@@ -894,6 +894,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Uploads
+         * @description Return the files that are kept, newest first, each with what was read from it.
+         */
+        get: operations["list_uploads_api_uploads_get"];
+        put?: never;
+        /**
+         * Upload
+         * @description Take in a file: it is read completely before it is kept, and refused in one sentence if it cannot be.
+         */
+        post: operations["upload_api_uploads_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/uploads/{upload_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove
+         * @description Remove a file; one that a stored run needs stays until the run is removed.
+         */
+        delete: operations["remove_api_uploads__upload_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1490,6 +1534,14 @@ export interface components {
             price_usd_h: number;
             /** Title */
             title: string;
+        };
+        /**
+         * HardwareFacts
+         * @description What was read from a hardware profile.
+         */
+        HardwareFacts: {
+            /** Devices */
+            devices: string[];
         };
         /**
          * Health
@@ -2645,9 +2697,10 @@ export interface components {
             speed: number;
             /**
              * State
+             * @description `complete`: every task of the run's trace has been placed, and no other will come.
              * @enum {string}
              */
-            state: "idle" | "running" | "paused" | "stopped";
+            state: "idle" | "running" | "paused" | "stopped" | "complete";
             /**
              * Storage
              * @description `waiting`: the store slows the race; `refused`: it takes no more rows of this run, see `problem`.
@@ -2769,10 +2822,20 @@ export interface components {
             /** Arrival Rate */
             arrival_rate?: number | null;
             /**
+             * Arrival Scale
+             * @description Arrival times of the trace are multiplied by this.
+             */
+            arrival_scale?: number | null;
+            /**
              * Gpu Type
              * @description The type of all GPUs of the new run, as `/api/gpu_types` names it; only with it.
              */
             gpu_type?: string | null;
+            /**
+             * Hardware
+             * @description The uploaded hardware profile of the new run's node; only with `new_run`.
+             */
+            hardware?: string | null;
             /**
              * Knowledge
              * @description What strategies of the new run are told about durations; only with `new_run`.
@@ -2801,6 +2864,16 @@ export interface components {
             seed?: number | null;
             /** Speed */
             speed?: number | null;
+            /**
+             * Target Load
+             * @description Arrivals of the trace are stretched to keep the GPUs busy for this share of time.
+             */
+            target_load?: number | null;
+            /**
+             * Upload
+             * @description The uploaded trace whose tasks are raced, in the place of `workload`.
+             */
+            upload?: string | null;
             /** Workload */
             workload?: string | null;
         };
@@ -3012,6 +3085,74 @@ export interface components {
             task_id: number;
         };
         /**
+         * TraceContent
+         * @description What was read from a trace.
+         */
+        TraceContent: {
+            /**
+             * Arrival Rate
+             * @description Tasks a second, on average; none where all arrive at once.
+             */
+            arrival_rate: number | null;
+            /**
+             * Commonest Kinds
+             * @description The commonest kinds with their tasks; at most twelve.
+             */
+            commonest_kinds: {
+                [key: string]: number;
+            };
+            /** Dependencies */
+            dependencies: number;
+            /**
+             * Kinds
+             * @description How many kinds of work it names.
+             */
+            kinds: number;
+            /**
+             * Left Out
+             * @description What was left out, and why.
+             */
+            left_out: string[];
+            /**
+             * Measured
+             * @description Tasks with measured seconds.
+             */
+            measured: number;
+            /**
+             * Most Gpus
+             * @description The most GPUs that a task needs at once.
+             */
+            most_gpus: number;
+            /**
+             * Notes
+             * @description What was assumed where the file says nothing.
+             */
+            notes: string[];
+            /**
+             * Span S
+             * @description Seconds from the first arrival to the last.
+             */
+            span_s: number;
+            /** Tasks */
+            tasks: number;
+        };
+        /**
+         * TraceFacts
+         * @description The file whose tasks are raced; the run is complete when they have all been placed.
+         */
+        TraceFacts: {
+            /**
+             * Tasks
+             * @description How many tasks it has.
+             */
+            tasks: number;
+            /**
+             * Upload
+             * @description The upload, as `/api/uploads` names it.
+             */
+            upload: string;
+        };
+        /**
          * TrainingRecord
          * @description A task with the oracle's label.
          */
@@ -3073,6 +3214,75 @@ export interface components {
             simulated_time_s: number;
             /** Tasks */
             tasks: number;
+        };
+        /**
+         * UploadCard
+         * @description A file that was checked completely and is kept.
+         */
+        UploadCard: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Bytes */
+            bytes: number;
+            /**
+             * Columns
+             * @description Columns of a task, and what the file calls them.
+             */
+            columns: {
+                [key: string]: string;
+            };
+            /**
+             * Dialect
+             * @description The form it was read in; none where it was recognised.
+             */
+            dialect: string | null;
+            hardware: components["schemas"]["HardwareFacts"] | null;
+            /** Name */
+            name: string;
+            /**
+             * Runs
+             * @description Stored runs that need it; it cannot be removed before them.
+             */
+            runs: number[];
+            trace: components["schemas"]["TraceContent"] | null;
+            /** Upload Id */
+            upload_id: string;
+            /**
+             * Use
+             * @enum {string}
+             */
+            use: "trace" | "hardware";
+        };
+        /**
+         * UploadList
+         * @description The files that are kept, newest first.
+         */
+        UploadList: {
+            /**
+             * Most Bytes
+             * @description What all uploads together may take.
+             */
+            most_bytes: number;
+            /**
+             * Most Upload Bytes
+             * @description What one upload may take, as it is sent.
+             */
+            most_upload_bytes: number;
+            /** Total Bytes */
+            total_bytes: number;
+            /** Uploads */
+            uploads: components["schemas"]["UploadCard"][];
+        };
+        /**
+         * UploadRemoved
+         * @description An upload that is gone.
+         */
+        UploadRemoved: {
+            /** Upload Id */
+            upload_id: string;
         };
         /**
          * WhatIfAnswer
@@ -3173,8 +3383,13 @@ export interface components {
         WorkloadState: {
             /** Arrival Rate */
             arrival_rate: number;
-            /** Preset */
+            /**
+             * Preset
+             * @description The name of a preset, or of the file that is raced.
+             */
             preset: string;
+            /** @description The file whose tasks are raced; none with a preset. */
+            trace: components["schemas"]["TraceFacts"] | null;
         };
     };
     responses: never;
@@ -6760,6 +6975,291 @@ export interface operations {
             };
         };
     };
+    list_uploads_api_uploads_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadList"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    upload_api_uploads_post: {
+        parameters: {
+            query: {
+                /** @description `OURS=THEIRS`: what the CSV calls a column of a task. May be repeated. */
+                column?: string[];
+                /** @description The form of a trace; recognised where none is given. */
+                dialect?: string | null;
+                /** @description The type of GPU that GPU times were measured on. */
+                gpu_type?: string | null;
+                /** @description The name of the file. */
+                name: string;
+                /** @description What the file is. */
+                use?: "trace" | "hardware";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The file as it is, or packed with gzip. */
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadCard"];
+                };
+            };
+            /** @description Unauthorized: The API key is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: The present state of the race does not allow this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_api_uploads__upload_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadRemoved"];
+                };
+            };
+            /** @description Unauthorized: The API key is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: The present state of the race does not allow this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
 }
 type FlattenedDeepRequired<T> = {
     [K in keyof T]-?: FlattenedDeepRequired<T[K] extends unknown[] | undefined | null ? Extract<T[K], unknown[]>[number] : T[K]>;
@@ -6775,6 +7275,7 @@ export const pathsApiHistoryLedgerGetParametersQueryOrderValues: ReadonlyArray<F
 export const pathsApiHistoryLedgerGetParametersQuerySortValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/history/ledger"]["get"]["parameters"]["query"]["sort"]> = ["task_id", "scheduler", "device", "gpu_fraction", "size", "compute_intensity", "memory_required", "arrival_time", "time", "latency", "wait", "energy", "cost"];
 export const pathsApiStandingsGetParametersQueryWindowValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/standings"]["get"]["parameters"]["query"]["window"]> = ["run", "shift", "latest"];
 export const pathsApiStatsGetParametersQueryWindowAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<paths>["/api/stats"]["get"]["parameters"]["query"]["window"]> = ["shift", "run"];
+export const pathsApiUploadsPostParametersQueryUseValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/uploads"]["post"]["parameters"]["query"]["use"]> = ["trace", "hardware"];
 export const componentStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Component"]["status"]> = ["ok", "degraded", "down"];
 export const costliestLater_decisionsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Costliest"]["later_decisions"]> = ["anew", "kept"];
 export const driftDemandDeviceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DriftDemand"]["device"]> = ["cpu", "gpu", "all"];
@@ -6796,12 +7297,13 @@ export const runCardSourceValues: ReadonlyArray<FlattenedDeepRequired<components
 export const runStandingSourceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RunStanding"]["source"]> = ["simulated", "measured", "modelled"];
 export const simulationStatusKnowledgeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["knowledge"]> = ["exact", "nominal", "learned"];
 export const simulationStatusRetrainingValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["retraining"]> = ["background", "synchronous"];
-export const simulationStatusStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["state"]> = ["idle", "running", "paused", "stopped"];
+export const simulationStatusStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["state"]> = ["idle", "running", "paused", "stopped", "complete"];
 export const simulationStatusStorageValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["storage"]> = ["ok", "waiting", "down", "refused"];
 export const simulationUpdateTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationUpdate"]["type"]> = ["simulation_update"];
 export const snapshotTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Snapshot"]["type"]> = ["snapshot"];
 export const startRequestKnowledgeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["StartRequest"]["knowledge"]> = ["exact", "nominal", "learned"];
 export const statsCoversValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Stats"]["covers"]> = ["run", "shift", "latest"];
 export const strategyAuditReason_originValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["StrategyAudit"]["reason_origin"]> = ["at_decision", "now", "none"];
+export const uploadCardUseValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UploadCard"]["use"]> = ["trace", "hardware"];
 export const whatIfAnswerLater_decisionsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WhatIfAnswer"]["later_decisions"]> = ["anew", "kept"];
 export const windowNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Window"]["name"]> = ["run", "shift", "latest"];

@@ -15,6 +15,7 @@ from hybrid_ml_scheduler.api.errors import install_error_handlers
 from hybrid_ml_scheduler.api.middleware import BodyLimit, HeadAsGet, RateLimit, RequestLog, SecurityHeaders
 from hybrid_ml_scheduler.api.origins import OriginLimit, Sharing
 from hybrid_ml_scheduler.api.routes import ROUTERS
+from hybrid_ml_scheduler.api.routes.uploads import UPLOADS_PATH
 from hybrid_ml_scheduler.api.schema import install_openapi
 from hybrid_ml_scheduler.api.static_files import install_dashboard
 from hybrid_ml_scheduler.live.hub import Hub
@@ -32,11 +33,13 @@ from hybrid_ml_scheduler.service.learning_history import LearningHistory
 from hybrid_ml_scheduler.service.logs import going_on
 from hybrid_ml_scheduler.service.stored_runs import StoredRuns
 from hybrid_ml_scheduler.service.telemetry import Telemetry
+from hybrid_ml_scheduler.service.uploads.folder import UploadFolder
+from hybrid_ml_scheduler.service.uploads.uploads import Uploads
 from hybrid_ml_scheduler.service.viewers.latest_frame import LatestFrame
 from hybrid_ml_scheduler.service.viewers.mirror import Mirror, hand_out, relay_updates
 from hybrid_ml_scheduler.service.wire.catalog import About
 from hybrid_ml_scheduler.settings import Settings
-from hybrid_ml_scheduler.storage import Cache, identity, open_cache, open_store
+from hybrid_ml_scheduler.storage import Cache, Store, identity, open_cache, open_store
 from hybrid_ml_scheduler.workload import preset
 
 __all__ = ["create_app"]
@@ -85,7 +88,8 @@ def create_app(settings: Settings, services: Services | None = None, *, new_run:
 def _install_middleware(app: FastAPI, settings: Settings, telemetry: Telemetry, cache: Cache) -> None:
     """The last one added is the first to see a request."""
     app.add_middleware(RateLimit, rate=settings.rate, cache=cache)
-    app.add_middleware(BodyLimit, limit_bytes=settings.max_body_bytes)
+    sending = {UPLOADS_PATH: settings.max_upload_bytes}
+    app.add_middleware(BodyLimit, limit_bytes=settings.max_body_bytes, larger=sending, key=settings.required_api_key)
     app.add_middleware(OriginLimit, origins=settings.origins, needs_key=settings.required_api_key is not None)
     app.add_middleware(HeadAsGet)
     inner = app.build_middleware_stack
@@ -118,6 +122,7 @@ async def _raced(
                 runs=StoredRuns(store, control),
                 devices=DeviceHistory(store, cache, control),
                 learning=LearningHistory(store, cache, control, arena),
+                uploads=_uploads(settings, store),
                 catalog=catalog,
                 hub=hub,
                 screen=latest_frame,
@@ -143,6 +148,7 @@ async def _followed(settings: Settings, telemetry: Telemetry, cache: Cache) -> A
                 runs=StoredRuns(store, race, is_followed=True),
                 devices=DeviceHistory(store, cache, race),
                 learning=LearningHistory(store, cache, race),
+                uploads=_uploads(settings, store),
                 catalog=FollowedCatalog(_about(settings), mirror, store, cache, telemetry),
                 hub=hub,
                 screen=mirror,
@@ -177,6 +183,17 @@ def _setup(settings: Settings, new_run: bool) -> RunSetup:
         autostart=settings.autostart,
         new_run=new_run,
         retention_tasks=settings.retention_tasks,
+        uploads=UploadFolder(settings.uploads_dir),
+    )
+
+
+def _uploads(settings: Settings, store: Store) -> Uploads:
+    return Uploads(
+        UploadFolder(settings.uploads_dir),
+        store,
+        most_bytes=settings.uploads_bytes,
+        most_upload_bytes=settings.max_upload_bytes,
+        is_followed=settings.follow,
     )
 
 

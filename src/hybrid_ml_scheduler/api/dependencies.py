@@ -16,6 +16,7 @@ from hybrid_ml_scheduler.service.devices import DeviceHistory
 from hybrid_ml_scheduler.service.learning_history import LearningHistory
 from hybrid_ml_scheduler.service.ports import Archive, Catalog, Race, Runs
 from hybrid_ml_scheduler.service.telemetry import Telemetry
+from hybrid_ml_scheduler.service.uploads.uploads import Uploads
 from hybrid_ml_scheduler.service.viewers.screen import Screen
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "ScreenDep",
     "Services",
     "Unauthorised",
+    "UploadsDep",
     "require_api_key",
 ]
 
@@ -41,6 +43,7 @@ class Services:
     runs: Runs
     devices: DeviceHistory
     learning: LearningHistory
+    uploads: Uploads
     catalog: Catalog
     hub: Hub
     screen: Screen
@@ -68,6 +71,10 @@ async def _learning(connection: HTTPConnection) -> LearningHistory:
     return cast("LearningHistory", connection.app.state.services.learning)
 
 
+async def _uploads(connection: HTTPConnection) -> Uploads:
+    return cast("Uploads", connection.app.state.services.uploads)
+
+
 async def _catalog(connection: HTTPConnection) -> Catalog:
     return cast("Catalog", connection.app.state.services.catalog)
 
@@ -81,6 +88,7 @@ ArchiveDep = Annotated[Archive, Depends(_archive)]
 RunsDep = Annotated[Runs, Depends(_runs)]
 DevicesDep = Annotated[DeviceHistory, Depends(_devices)]
 LearningDep = Annotated[LearningHistory, Depends(_learning)]
+UploadsDep = Annotated[Uploads, Depends(_uploads)]
 CatalogDep = Annotated[Catalog, Depends(_catalog)]
 ScreenDep = Annotated[Screen, Depends(_screen)]
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import math
 import time
 import uuid
+from collections.abc import Mapping
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
@@ -129,25 +131,39 @@ class HeadAsGet:
 class BodyLimit:
     """Refuses a body that says it is too large, or that turns out to be."""
 
-    def __init__(self, app: ASGIApp, limit_bytes: int) -> None:
+    def __init__(
+        self, app: ASGIApp, limit_bytes: int, larger: Mapping[str, int] | None = None, key: str | None = None
+    ) -> None:
+        """`larger` are the limits of single paths, for those who have the `key` where one is needed."""
         self._app = app
         self._limit = limit_bytes
+        self._larger = dict(larger or {})
+        self._key = key
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request: the body is read here, so that it is refused before anything sees it."""
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
             await self._app(scope, receive, send)
             return
-        announced = Headers(scope=scope).get("content-length", "0")
-        is_too_large = announced.isdigit() and int(announced) > self._limit
-        body = None if is_too_large else await self._body(receive)
+        headers = Headers(scope=scope)
+        announced, limit = headers.get("content-length", "0"), self._limit_of(scope, headers)
+        is_too_large = announced.isdigit() and int(announced) > limit
+        body = None if is_too_large else await self._body(receive, limit)
+        if body is None and limit < self._larger.get(scope["path"], limit):
+            response = problem_response(401, "This call needs the right API key in the header X-API-Key.", scope)
+            await response(scope, receive, send)
+            return
         if body is None:
-            response = problem_response(413, f"The body is larger than {self._limit} bytes.", scope)
+            response = problem_response(413, f"The body is larger than {limit} bytes.", scope)
             await response(scope, receive, send)
             return
         await self._app(scope, _once({"type": "http.request", "body": body, "more_body": False}, receive), send)
 
-    async def _body(self, receive: Receive) -> bytes | None:
+    def _limit_of(self, scope: Scope, headers: Headers) -> int:
+        is_known = self._key is None or hmac.compare_digest(headers.get("x-api-key", "").encode(), self._key.encode())
+        return self._larger.get(scope["path"], self._limit) if is_known else self._limit
+
+    async def _body(self, receive: Receive, limit: int) -> bytes | None:
         parts: list[bytes] = []
         size = 0
         while True:
@@ -156,7 +172,7 @@ class BodyLimit:
                 return b"".join(parts)
             parts.append(message.get("body", b""))
             size += len(parts[-1])
-            if size > self._limit:
+            if size > limit:
                 return None
             if not message.get("more_body", False):
                 return b"".join(parts)

@@ -95,6 +95,9 @@ class Arena(RunState, CommandLoop):
         rest_s = self._next_frame_s - now_s
         if self.state != "running":
             return max(0.0, min(_IDLE_S, rest_s))
+        if race.is_complete:
+            self.complete(race)
+            return 0.0
         if not has_room:
             self.pace.rest()
             return _STORE_WAIT_S
@@ -118,7 +121,7 @@ class Arena(RunState, CommandLoop):
         """Take the tasks that are due, one at least and then as long as there is time; return how many."""
         explain_all = 0.0 < self.pace.speed <= _EXPLAIN_ALL_UP_TO
         taken = 0
-        while taken < count and (taken == 0 or time.monotonic() < until_s):
+        while taken < count and not race.is_complete and (taken == 0 or time.monotonic() < until_s):
             if explain_all or self._explain_next:
                 self._explain_next = False
                 self.reasons.remember(race.step(explain=True).task_id, race.racers)

@@ -26,6 +26,7 @@ __all__ = [
     "RaceState",
     "Shift",
     "Status",
+    "TraceFacts",
     "Window",
     "moment",
 ]
@@ -48,7 +49,15 @@ def _seconds(value: object) -> object:
 Moment = Annotated[float, BeforeValidator(_seconds), PlainSerializer(moment, when_used="json")]
 
 
-RaceState = Literal["idle", "running", "paused", "stopped"]
+RaceState = Literal["idle", "running", "paused", "stopped", "complete"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceFacts:
+    """The file whose tasks are raced; the run is complete when they have all been placed."""
+
+    upload: Annotated[str, Field(description="The upload, as `/api/uploads` names it.")]
+    tasks: Annotated[int, Field(description="How many tasks it has.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +117,7 @@ class Status:
     learning: Mapping[str, LearningState] = field(default_factory=dict)
     problem: str | None = None
     knowledge: Level = EXACT
+    trace: TraceFacts | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,6 +50,13 @@ class HiddenTruth:
         factors = (cpu * duration_factor, *(factor * duration_factor for factor in gpus))
         return TrueTask(nominal, true, duration_factor, factors)
 
+    def measured(self, task: Task, nominal: TaskSeconds, own: TaskSeconds, duration_factor: float) -> TrueTask:
+        """The truth about a task with seconds of its own, of which something else was known before it ran."""
+        drifted = self.of(task, own, duration_factor)
+        true = drifted.true
+        ratios = (true.cpu_s / nominal.cpu_s, *(a / b for a, b in zip(true.gpu_s, nominal.gpu_s, strict=True)))
+        return TrueTask(nominal, true, duration_factor, tuple(ratio * duration_factor for ratio in ratios))
+
     def proven(self, task: Task, truth: TrueTask) -> Task:
         """The task as the bounds take it: with its true seconds as measured ones (of several types the least)."""
         if not self.hides:

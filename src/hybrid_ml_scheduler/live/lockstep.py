@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from hybrid_ml_scheduler.cluster import BacklogView, RunColumns
-from hybrid_ml_scheduler.core import HmsError, Task
+from hybrid_ml_scheduler.core import HmsError, Outcome, Task
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.knowledge import at_level, level_of, split_level
+from hybrid_ml_scheduler.core.knowledge import EXACT, at_level, level_of, split_level
 from hybrid_ml_scheduler.live.frames import Shift
-from hybrid_ml_scheduler.live.hidden import HiddenTruth
+from hybrid_ml_scheduler.live.hidden import HiddenTruth, TrueTask
 from hybrid_ml_scheduler.live.learners import Learners
 from hybrid_ml_scheduler.live.numbering import Numbering
 from hybrid_ml_scheduler.live.proof import Proof
@@ -27,7 +27,7 @@ from hybrid_ml_scheduler.live.windows import Windows
 from hybrid_ml_scheduler.physics import PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import create, find, options_for, strategy_errors_at
 from hybrid_ml_scheduler.schedulers.rules.oracle import Oracle
-from hybrid_ml_scheduler.workload import TaskStream, WorkloadParameters
+from hybrid_ml_scheduler.workload import TaskStream, TraceStream, WorkloadParameters
 
 __all__ = ["Lockstep"]
 
@@ -50,7 +50,7 @@ class Lockstep:
         self.recent: deque[Task] = deque(maxlen=_RECENT_KEPT)
         self.windows = Windows(first_task_id)
         self.proof = Proof(course.node)
-        self.stream = TaskStream(course.workload, course.seed, first_task_id=first_task_id)
+        self.stream = self._stream(first_task_id)
         self.hidden = HiddenTruth(course.truth, course.seed, course.node)
         self.racers = [self._racer(spec) for spec in course.schedulers]
         self.learners = Learners(self.racers, course)
@@ -84,7 +84,13 @@ class Lockstep:
         self.run_id, self.rows = run_id, Rows(run_id=run_id)
         self.first_task_id = self.next_task_id = first_task_id
         self.windows = Windows(first_task_id)
-        self.stream = TaskStream(self.course.workload, self.course.seed, first_task_id=first_task_id)
+        self.stream = self._stream(first_task_id)
+
+    def _stream(self, first_task_id: int) -> TaskStream | TraceStream:
+        course = self.course
+        if course.trace is not None:
+            return TraceStream(course.trace.batch, first_task_id=first_task_id)
+        return TaskStream(course.workload, course.seed, first_task_id=first_task_id)
 
     @property
     def tasks_processed(self) -> int:
@@ -96,12 +102,24 @@ class Lockstep:
         """The laws that the next task follows."""
         return self.stream.parameters
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether the tasks come from a file and all of them have been placed."""
+        return isinstance(self.stream, TraceStream) and self.stream.is_over
+
     def step(self, *, explain: bool = False) -> Task:
-        """Take the next task of the stream through every strategy."""
-        drawn, duration_factor = self.stream.next_task_and_factor()
-        task = self._numbering.renumbered(drawn)
-        self._enter(task, duration_factor, until_s=task.arrival_time, explain=explain)
+        """Take the next task of the stream through every strategy; after the last one of a file, let all finish."""
+        seen = None
+        if isinstance(self.stream, TraceStream):
+            task, seen, duration_factor = self.stream.next_task()
+        else:
+            drawn, duration_factor = self.stream.next_task_and_factor()
+            task = self._numbering.renumbered(drawn)
+        self._enter(task, duration_factor, until_s=task.arrival_time, explain=explain, seen=seen)
         self.rows.activations += self.learners.after_task(self.next_task_id)
+        if self.is_complete:
+            for racer in self.racers:
+                self._count(racer, racer.drain())
         return task
 
     def advance(self, most: int) -> int:
@@ -113,8 +131,8 @@ class Lockstep:
         if most < _LEAST_STRETCH or not self._may_stretch():
             self.step()
             return 1
-        batch = self._numbering.renumbered_stretch(self.stream.next_stretch(most))
-        stretch = Stretch.of(batch, self._estimator)
+        drawn = cast("TaskStream", self.stream).next_stretch(most)  # a trace is taken step by step
+        stretch = Stretch.of(self._numbering.renumbered_stretch(drawn), self._estimator)
         runs, problem = self._met(stretch)
         if problem is not None:
             whole = min(map(len, runs.values()))
@@ -154,29 +172,51 @@ class Lockstep:
 
     def _may_stretch(self) -> bool:
         """Whether every strategy would decide the next tasks as they arrive, with nothing to be done in between."""
+        if isinstance(self.stream, TraceStream):
+            return False
         laws = self.workload
         special = laws.dependency_probability or laws.noise_sigma or laws.kinds or laws.deadline_slack
         is_plain = not (special or self.hidden.hides)
         return is_plain and not self.learners.is_synchronous and all(r.simulation.is_clear for r in self.racers)
 
-    def _enter(self, task: Task, duration_factor: float, *, until_s: float, explain: bool) -> None:
-        """The way of a single task into the race: the oracle labels it, and every strategy meets it."""
-        truth, rows = self.hidden.of(task, self._estimator.seconds(task), duration_factor), self.rows
+    def _enter(
+        self, task: Task, duration_factor: float, *, until_s: float, explain: bool, seen: Task | None = None
+    ) -> None:
+        """The way of a single task into the race: the oracle labels it, and every strategy meets it.
+
+        A task with measured seconds is met as it was `seen` before it ran, unless a strategy is told the exact truth.
+        """
+        truth, rows = self._truth(task, task if seen is None else seen, duration_factor), self.rows
         self._estimator.remember(task, truth.true)  # the oracle is told the truth
         label = self._label(task)
-        met = [racer.step(task, *truth.told(racer.level), until_s=until_s, explain=explain) for racer in self.racers]
+        met = [
+            racer.step(
+                task if seen is None or racer.level == EXACT else seen,
+                *truth.told(racer.level),
+                until_s=until_s,
+                explain=explain,
+            )
+            for racer in self.racers
+        ]
         # Only what all have met counts: where one breaks, the totals are those of the rows that are kept.
         rows.tasks.append(task)
         rows.labels.append(label)
         self.windows.enter(task.task_id, task.arrival_time, label.execution_s * duration_factor, until_s)
         for racer, outcomes in zip(self.racers, met, strict=True):
-            name = racer.name
-            racer.count(outcomes)
-            for outcome in outcomes:
-                rows.outcomes.append((name, outcome))
+            self._count(racer, outcomes)
         self.proof.add(self.hidden.proven(task, truth), duration_factor)
         self.recent.append(task)
         self.now_s, self.next_task_id = until_s, task.task_id + 1
+
+    def _truth(self, task: Task, seen: Task, duration_factor: float) -> TrueTask:
+        own = self._estimator.seconds(task)
+        if seen is task:
+            return self.hidden.of(task, own, duration_factor)
+        return self.hidden.measured(task, self._estimator.seconds(seen), own, duration_factor)
+
+    def _count(self, racer: Racer, outcomes: list[Outcome]) -> None:
+        racer.count(outcomes)
+        self.rows.outcomes += [(racer.name, outcome) for outcome in outcomes]
 
     def _label(self, task: Task) -> Label:
         choice = self._oracle.decide(task, self._empty)

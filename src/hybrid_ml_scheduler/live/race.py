@@ -22,7 +22,7 @@ from hybrid_ml_scheduler.live.records import (
     shift_words,
 )
 from hybrid_ml_scheduler.physics.truth import Drift
-from hybrid_ml_scheduler.workload import WorkloadParameters
+from hybrid_ml_scheduler.workload import TraceStream, WorkloadParameters
 from hybrid_ml_scheduler.workload.draws import kind_names
 
 __all__ = ["Race"]
@@ -125,7 +125,7 @@ class Race(Lockstep):
         self.preset = facts["preset"]
         self.stream.shift(WorkloadParameters().with_values(facts["workload"]))
         if "drift" in facts:
-            self.hidden.drift(Drift(**facts["drift"]), kind_names(self.workload)[1:] or ("",))
+            self.hidden.drift(Drift(**facts["drift"]), self._kinds())
         mark = Shift(
             task_id=event.boundary,
             tasks_processed=self.tasks_processed,
@@ -140,6 +140,12 @@ class Race(Lockstep):
         for racer in self.racers:
             racer.tally.shift(event.boundary)
         return mark
+
+    def _kinds(self) -> tuple[str, ...]:
+        """The kinds of work that may drift."""
+        if isinstance(self.stream, TraceStream):
+            return self.stream.kind_names
+        return kind_names(self.workload)[1:] or ("",)
 
     def _admitted(self, task: Task) -> None:
         self._numbering.insert(self.stream.next_task_id)

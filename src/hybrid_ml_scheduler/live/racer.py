@@ -93,6 +93,11 @@ class Racer:
         self._took(time.perf_counter() - begin, 1)
         return outcomes
 
+    def drain(self) -> list[Outcome]:
+        """Let everything that has arrived be decided and finish, since nothing more will come."""
+        with self._blamed("the end of the trace"):
+            return self.simulation.drain()
+
     def run(self, stretch: Stretch) -> tuple[RunColumns, HmsError | None]:
         """Let several independent tasks arrive and decide each as it comes, at once where the strategy can.
 

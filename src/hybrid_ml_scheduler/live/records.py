@@ -28,6 +28,7 @@ __all__ = [
     "RacedStretch",
     "Retraining",
     "Rows",
+    "Trace",
     "activation_words",
     "model_key",
     "shift_words",
@@ -198,6 +199,14 @@ def _compared(activation: Activation) -> str:
 Retraining = Literal["background", "synchronous"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trace:
+    """The tasks of a file, and the upload that they come from; a race on it ends with its last task."""
+
+    upload: str
+    batch: TaskBatch
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
     """One race: the same course and the same events give the same rows, to the last digit."""
@@ -213,3 +222,4 @@ class Course:
     most_open: int = MOST_OPEN
     knowledge: Level = EXACT
     truth: Truth = field(default_factory=Truth)
+    trace: Trace | None = None

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from hybrid_ml_scheduler.core import HmsError, Task
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.knowledge import EXACT
-from hybrid_ml_scheduler.core.text import plain_text
-from hybrid_ml_scheduler.live.frames import RaceState, Status, idle_frame
+from hybrid_ml_scheduler.core.text import counted, plain_text
+from hybrid_ml_scheduler.live.frames import RaceState, Status, TraceFacts, idle_frame
 from hybrid_ml_scheduler.live.framing import Framer
 from hybrid_ml_scheduler.live.pace import Pace, Speedometer
 from hybrid_ml_scheduler.live.race import Race
@@ -92,7 +92,15 @@ class RunState:
         self._next_frame_s = 0.0
         if wanted != "running":
             with suppress(HmsError):  # it stands, as was wanted, and the status says that it will not go on, and why
-                self._or_halt(lambda: self._hand_over_all(checkpoint=wanted == "stopped"))
+                self._or_halt(lambda: self._hand_over_all(checkpoint=wanted != "paused"))
+
+    def complete(self, race: Race) -> None:
+        """End the run of a trace whose last task has been placed (in the arena's thread)."""
+        if race.course.trace is not None:
+            tasks = counted(len(race.course.trace.batch), "task")
+            message = f"The run is complete: all {tasks} of {race.preset} have been placed, and no other will come."
+            self.tell("success", message, key="complete", event="run_complete")
+        self.change_state("complete")
 
     def set_speed(self, speed: float) -> None:
         """Change the pace (in the arena's thread)."""
@@ -213,4 +221,7 @@ class RunState:
             learning={} if race is None else race.learners.states(race.tasks_processed),
             problem=self.problem,
             knowledge=EXACT if course is None else course.knowledge,
+            trace=None
+            if course is None or course.trace is None
+            else TraceFacts(upload=course.trace.upload, tasks=len(course.trace.batch)),
         )

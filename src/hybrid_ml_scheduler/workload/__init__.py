@@ -9,6 +9,7 @@ from hybrid_ml_scheduler.workload.loading import load, resolve
 from hybrid_ml_scheduler.workload.parameters import WorkloadParameters
 from hybrid_ml_scheduler.workload.parts import Part
 from hybrid_ml_scheduler.workload.presets import DEFAULT_PRESET, PRESETS, preset
+from hybrid_ml_scheduler.workload.trace_stream import TraceStream
 from hybrid_ml_scheduler.workload.traces import DIALECTS, TraceOptions
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Part",
     "TaskStream",
     "TraceOptions",
+    "TraceStream",
     "WorkloadParameters",
     "describe",
     "generate",

@@ -34,6 +34,7 @@ async def test_a_viewer_who_leaves_in_the_middle_of_a_message_leaves_no_complain
         runs=nothing,
         devices=nothing,
         learning=nothing,
+        uploads=nothing,
         catalog=nothing,
         hub=hub,
         screen=LatestFrame(hub),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybrid_ml_scheduler.api.routes import catalog, history, motion, runs, simulation
+from hybrid_ml_scheduler.api.routes import catalog, history, motion, runs, simulation, uploads
 
 __all__ = ["ROUTERS"]
 
@@ -13,5 +13,6 @@ ROUTERS = (
     history.learning_router,
     motion.router,
     runs.router,
+    uploads.router,
     catalog.router,
 )

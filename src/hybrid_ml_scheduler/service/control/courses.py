@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 from hybrid_ml_scheduler.core.knowledge import EXACT
-from hybrid_ml_scheduler.live.records import Course, Retraining
+from hybrid_ml_scheduler.live.records import Course, Retraining, Trace
 from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.physics.gangs import check_widths
 from hybrid_ml_scheduler.physics.gpu_types import gpu_type
 from hybrid_ml_scheduler.plans.known_tasks import rate_at_load
 from hybrid_ml_scheduler.plans.node_plan import node_from_mapping, node_to_mapping
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, plan_from_mapping
+from hybrid_ml_scheduler.plans.upload_source import found_plan, source_name, upload_source
 from hybrid_ml_scheduler.schedulers import find, located
+from hybrid_ml_scheduler.service.uploads.folder import KeptUpload, UploadFolder
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, StartRequest
 from hybrid_ml_scheduler.workload import WorkloadParameters, preset
 
@@ -24,6 +28,7 @@ __all__ = ["RunDefaults", "course_of", "plan_for", "shifted", "stored_plan"]
 _TOLD_OPTIONS: Mapping[str, Mapping[str, Any]] = {"hybrid_ml": {"mode": "share", "guard": True}}
 _USUAL_LOAD = 0.6  # of what the node could sustain in truth
 _PROBED_TASKS = 5000
+_OF_TRACES = ("target_load", "arrival_scale")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,24 +40,56 @@ class RunDefaults:
     speed: float | None
 
 
-def plan_for(plan: Plan, request: StartRequest) -> Plan:
+def plan_for(plan: Plan, request: StartRequest, uploads: UploadFolder) -> Plan:
     """Return the plan of a new run that a request asks for."""
     workload = plan.workload
+    if request.upload is not None:
+        trace = _kept(uploads, request.upload, "trace")
+        workload = WorkloadChoice(source=str(trace.source), dialect=trace.dialect, options=trace.options)
     if request.workload is not None:
         preset(request.workload)
         workload = WorkloadChoice(source=request.workload)
-    if request.arrival_rate is not None:
-        workload = replace(workload, values={**workload.values, "arrival_rate": request.arrival_rate})
-    return _loaded(_asked(plan, request, workload))
+    return _loaded(_asked(plan, request, _arriving(workload, request), uploads))
 
 
-def _asked(plan: Plan, request: StartRequest, workload: WorkloadChoice) -> Plan:
+def _kept(uploads: UploadFolder, upload_id: str, use: str) -> KeptUpload:
+    found = uploads.get(upload_id)
+    if found is None or found.use != use:
+        raise PlanError(f"There is no uploaded {'trace' if use == 'trace' else 'hardware profile'} {upload_id}.")
+    return found
+
+
+def _arriving(workload: WorkloadChoice, request: StartRequest) -> WorkloadChoice:
+    """The workload with its arrivals as asked for; what was asked of them before no longer counts."""
+    asked = {name: getattr(request, name) for name in ("arrival_rate", *_OF_TRACES)}
+    given = {name: value for name, value in asked.items() if value is not None}
+    if not given:
+        return workload
+    if workload.is_preset and "arrival_rate" not in given:
+        raise PlanError(f"{next(iter(given))} is for traces, and {workload.source} is a preset.")
+    rate = {name: value for name, value in given.items() if name == "arrival_rate"}
+    options = {name: value for name, value in workload.options.items() if name not in _OF_TRACES}
+    stretched = {name: value for name, value in given.items() if name in _OF_TRACES}
+    kept = {name: value for name, value in workload.values.items() if name != "arrival_rate"}
+    return replace(workload, values={**kept, **rate}, options={**options, **stretched})
+
+
+def _asked(plan: Plan, request: StartRequest, workload: WorkloadChoice, uploads: UploadFolder) -> Plan:
     schedulers = plan.schedulers if request.schedulers is None else tuple(request.schedulers)
+    hardware = None
+    if request.hardware is not None:
+        profile = _kept(uploads, request.hardware, "hardware").source.path(uploads.path.resolve())
+        hardware, node = str(profile), node_from_mapping({}, request.num_gpus, str(profile))
+    else:
+        node = _node(plan.node, request)
+        if request.gpu_type is not None:
+            plan = replace(plan, hardware=None)
     return plan.with_values(
         seed=request.seed,
         workload=workload,
         knowledge=request.knowledge,
-        node=_node(plan.node, request),
+        hardware=hardware,
+        node=node,
         schedulers=tuple(map(located, schedulers)),  # the run is continued from whatever folder
         options={located(spec): values for spec, values in plan.options.items()},
     )
@@ -89,15 +126,17 @@ def stored_plan(mapping: Mapping[str, Any]) -> Plan:
     return plan_from_mapping(mapping, "stored plan")
 
 
-def course_of(plan: Plan, retraining: Retraining) -> Course:
+def course_of(plan: Plan, retraining: Retraining, uploads: UploadFolder) -> Course:
     """Return what is raced; every strategy is looked up here, so that a wrong name is refused before anything runs."""
     for spec in plan.schedulers:
         find(spec)
+    trace = _trace(plan, uploads)
     return Course(
         seed=plan.seed,
         node=plan.node,
-        preset=plan.workload.source,
-        workload=plan.workload.parameters(),
+        preset=source_name(plan.workload.source),
+        workload=plan.workload.parameters() if trace is None else WorkloadParameters(),
+        trace=trace,
         schedulers=plan.schedulers,
         options=_options(plan),
         retrain_interval=plan.retrain_interval,
@@ -106,6 +145,20 @@ def course_of(plan: Plan, retraining: Retraining) -> Course:
         knowledge=plan.knowledge,
         truth=plan.hidden,
     )
+
+
+def _trace(plan: Plan, uploads: UploadFolder) -> Trace | None:
+    """The tasks of a plan whose workload is an upload, read anew: its digest says that they are the same."""
+    found = upload_source(plan.workload.source)
+    if found is None:
+        return None
+    try:
+        batch = found_plan(plan, uploads.path).tasks(plan.seed)
+    except HmsError as problem:
+        place = f"{found.path(uploads.path).parent}/"
+        raise PlanError(str(problem).replace(place, "")) from problem
+    check_widths(batch, plan.node.num_gpus)
+    return Trace(upload=found.digest, batch=batch)
 
 
 def _options(plan: Plan) -> Mapping[str, Mapping[str, Any]]:

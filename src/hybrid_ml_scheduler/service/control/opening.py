@@ -17,6 +17,7 @@ from hybrid_ml_scheduler.service.control.keeper import StoreKeeper
 from hybrid_ml_scheduler.service.control.recovery import LostRunError, recover
 from hybrid_ml_scheduler.service.control.run_control import RunControl
 from hybrid_ml_scheduler.service.logs import get_logger, going_on
+from hybrid_ml_scheduler.service.uploads.folder import UploadFolder
 from hybrid_ml_scheduler.service.viewers.latest_frame import LatestFrame
 from hybrid_ml_scheduler.service.wire.simulation import StartRequest
 from hybrid_ml_scheduler.storage import (
@@ -52,6 +53,7 @@ class RunSetup:
     autostart: bool
     new_run: bool = False
     retention_tasks: int
+    uploads: UploadFolder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +92,9 @@ async def _opened(setup: RunSetup, latest_frame: LatestFrame, owner: str) -> Asy
         ends.push_async_callback(asyncio.to_thread, arena.close)
         arena.start()
         defaults = RunDefaults(plan=setup.plan, retraining=setup.retraining, speed=setup.speed)
-        control = RunControl(defaults, arena, store, writer)
-        await ends.enter_async_context(going_on(_keep_house(store, setup.retention_tasks)))
+        control = RunControl(defaults, arena, store, writer, setup.uploads)
+        house = _keep_house(store, setup.retention_tasks)
+        await ends.enter_async_context(going_on(house, control.note_completion()))
         await _come_back(setup, arena, control, store, keeper)
         yield OpenedRun(arena=arena, store=store, writer=writer, control=control)
 
@@ -107,7 +110,7 @@ async def _come_back(setup: RunSetup, arena: Arena, control: RunControl, store: 
         await control.begin_anew("running" if setup.autostart else "stopped")
         return
     try:
-        found = await recover(store, keeper)
+        found = await recover(store, keeper, setup.uploads)
     except LostRunError as problem:
         cause = problem.__cause__
         _log.error(str(problem), exc_info=None if isinstance(cause, HmsError) else cause)

@@ -13,11 +13,12 @@ from hybrid_ml_scheduler.core.errors import InternalError
 from hybrid_ml_scheduler.live.checkpoints import unpacked
 from hybrid_ml_scheduler.live.frames import RaceState
 from hybrid_ml_scheduler.live.race import Race
-from hybrid_ml_scheduler.live.records import EventKind, RaceEvent, Retraining
+from hybrid_ml_scheduler.live.records import Course, EventKind, RaceEvent, Retraining
 from hybrid_ml_scheduler.live.replay import replay
 from hybrid_ml_scheduler.live.sinks import Keeper
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.service.control.courses import course_of, stored_plan
+from hybrid_ml_scheduler.service.uploads.folder import UploadFolder
 from hybrid_ml_scheduler.storage import (
     CheckpointRow,
     EventRow,
@@ -52,7 +53,7 @@ class Recovered:
     replayed: int
 
 
-async def recover(store: Store, keeper: Keeper) -> Recovered | None:
+async def recover(store: Store, keeper: Keeper, uploads: UploadFolder) -> Recovered | None:
     """Bring the newest run back; None when there has never been one, `LostRunError` when it cannot be continued."""
     run = await latest_run(store)
     if run is None:
@@ -61,7 +62,8 @@ async def recover(store: Store, keeper: Keeper) -> Recovered | None:
     begin = 0 if checkpoint is None else checkpoint.boundary
     rows, until = await events_since(store, run.run_id, begin), await next_task_id(store)
     try:
-        return await asyncio.to_thread(_rebuilt, run, checkpoint, [_event(row) for row in rows], until, keeper)
+        course = await asyncio.to_thread(_course, run, uploads)
+        return await asyncio.to_thread(_rebuilt, run, course, checkpoint, [_event(row) for row in rows], until, keeper)
     except StoreUnavailableError:
         raise
     except HmsError as problem:
@@ -71,23 +73,36 @@ async def recover(store: Store, keeper: Keeper) -> Recovered | None:
         raise LostRunError(f"Run {run.run_id} cannot be continued: {reason}.") from problem
 
 
-def _rebuilt(
-    run: RunRecord, checkpoint: CheckpointRow | None, events: list[RaceEvent], until: int, keeper: Keeper
-) -> Recovered:
-    plan = stored_plan(run.plan)
+def _course(run: RunRecord, uploads: UploadFolder) -> Course:
     retraining: Retraining = run.controls["retraining"]
-    race = Race(course_of(plan, retraining), run_id=run.run_id, first_task_id=int(run.controls["first_task_id"]))
+    return course_of(stored_plan(run.plan), retraining, uploads)
+
+
+def _rebuilt(
+    run: RunRecord,
+    course: Course,
+    checkpoint: CheckpointRow | None,
+    events: list[RaceEvent],
+    until: int,
+    keeper: Keeper,
+) -> Recovered:
+    race = Race(course, run_id=run.run_id, first_task_id=int(run.controls["first_task_id"]))
     if checkpoint is not None:
         race.restore(unpacked(checkpoint.blob))
     begin = race.next_task_id
     replay(race, events, until, keeper.keep)
     return Recovered(
         race=race,
-        plan=plan,
-        state=cast("RaceState", run.state),
+        plan=stored_plan(run.plan),
+        state=_state(run, race),
         speed=float(run.controls["speed"]),
         replayed=race.next_task_id - begin,
     )
+
+
+def _state(run: RunRecord, race: Race) -> RaceState:
+    """The state it was in; one that was noted as complete before its last rows were stored has some way to go."""
+    return "running" if run.state == "complete" and not race.is_complete else cast("RaceState", run.state)
 
 
 def _event(row: EventRow) -> RaceEvent:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from hybrid_ml_scheduler.core import Task
+from hybrid_ml_scheduler.core import HmsError, Task
 from hybrid_ml_scheduler.core.errors import PlanError, StorageError
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.frames import RaceState
@@ -22,6 +22,7 @@ from hybrid_ml_scheduler.service.control.run_storing import RunStoring
 from hybrid_ml_scheduler.service.explain.advice import advice
 from hybrid_ml_scheduler.service.explain.audits import Reasons, reasons_of
 from hybrid_ml_scheduler.service.problems import Conflict
+from hybrid_ml_scheduler.service.uploads.folder import UploadFolder
 from hybrid_ml_scheduler.service.views.stored import model_version
 from hybrid_ml_scheduler.service.wire.history import ModelVersion
 from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
@@ -37,14 +38,28 @@ __all__ = ["RunControl"]
 
 T = TypeVar("T")
 
-_OF_A_NEW_RUN = ("seed", "schedulers", "num_gpus", "gpu_type", "knowledge")
+_LOOK_EVERY_S = 0.25
+_OF_A_NEW_RUN = (
+    "seed",
+    "schedulers",
+    "num_gpus",
+    "gpu_type",
+    "knowledge",
+    "upload",
+    "target_load",
+    "arrival_scale",
+    "hardware",
+)
 
 
 class RunControl(RunStoring):
     """One command at a time; the arena carries it out between two tasks."""
 
-    def __init__(self, defaults: RunDefaults, arena: Arena, store: Store, writer: StoreWriter) -> None:
+    def __init__(
+        self, defaults: RunDefaults, arena: Arena, store: Store, writer: StoreWriter, uploads: UploadFolder
+    ) -> None:
         super().__init__(arena, store, writer)
+        self._uploads = uploads
         self.plan = defaults.plan
         # Strategies that were named when the service started, for the next run; the stored one goes on with its own.
         self.named: tuple[str, ...] = ()
@@ -66,6 +81,8 @@ class RunControl(RunStoring):
                 raise Conflict(f"{names} belong to a new run; ask for it with new_run = true.")
             else:
                 await self._in_arena(self._arena.refuse_if_halted)
+                if self._arena.state == "complete":
+                    raise Conflict("The run is complete: its trace has ended; begin another with new_run = true.")
                 patch = SimulationPatch(
                     speed=request.speed, arrival_rate=request.arrival_rate, workload=request.workload
                 )
@@ -132,6 +149,22 @@ class RunControl(RunStoring):
                 await self._enter(race, plan, request, state)
             return removed
 
+    async def note_completion(self) -> None:
+        """Note with the run of a trace that it is complete, once it is, for the list of runs and for a restart."""
+        noted: int | None = None
+        while True:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            race = self._arena.race
+            if race is None or self._arena.state != "complete" or race.run_id == noted:
+                continue
+            async with self._lock:
+                with contextlib.suppress(HmsError):  # a store that is away is asked again
+                    if self._arena.race is race and self._arena.state == "complete":
+                        await self._durable()
+                        await self._keep_picture()
+                        await self.save_state()
+                        noted = race.run_id
+
     async def _go_to(self, wanted: RaceState, allowed: set[RaceState]) -> SimulationStatus:
         async with self._lock:
 
@@ -152,8 +185,8 @@ class RunControl(RunStoring):
 
     async def _made(self, request: StartRequest) -> tuple[Race, Plan]:
         """Make the race of a new run before anything is touched: what cannot be made must not cost the present run."""
-        plan = plan_for(self._defaults.plan, request)
-        course = course_of(plan, self._defaults.retraining)
+        plan = plan_for(self._defaults.plan, request, self._uploads)
+        course = await asyncio.to_thread(course_of, plan, self._defaults.retraining, self._uploads)
         race = await asyncio.to_thread(Race, course, run_id=0, first_task_id=0)
         await next_task_id(self._store)  # without a store nothing is begun, and the present run goes on
         return race, plan
@@ -216,6 +249,8 @@ class RunControl(RunStoring):
             await self._in_arena(self._arena.refuse_if_halted)
             if race is None:
                 raise Conflict("There is no run yet whose workload could be changed; start one first.")
+            if race.course.trace is not None and (patch.arrival_rate, patch.workload) != (None, None):
+                raise Conflict("The run follows a trace, whose arrivals are given; a new run can have another load.")
             laws = shifted(race.preset, race.workload, patch)
             laws = None if laws == (race.preset, race.workload) else laws
 

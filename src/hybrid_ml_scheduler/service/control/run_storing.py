@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from hybrid_ml_scheduler.core import HmsError
 from hybrid_ml_scheduler.live.arena import Arena, HaltedError
+from hybrid_ml_scheduler.live.frames import RaceState
 from hybrid_ml_scheduler.live.framing import Framer
 from hybrid_ml_scheduler.service.control.asking import asked
 from hybrid_ml_scheduler.service.explain.adapting import all_beliefs
@@ -28,6 +29,11 @@ _DURABLE_WITHIN_S = 2.0
 _STORED_WITHIN_S = 10.0
 _RETRY_S = 1.0
 _LOOK_AGAIN_S = 0.01
+
+
+def _kept_state(state: RaceState) -> RaceState:
+    """What the last picture of a run says: it stands, or all of its trace is placed."""
+    return "complete" if state == "complete" else "stopped"
 
 
 class RunStoring:
@@ -87,7 +93,7 @@ class RunStoring:
         race = self._arena.race
         if race is None or race.tasks_processed == 0:
             return
-        status = replace(self._arena.status(), state="stopped", achieved_speed=0.0, backlog_rows=0)
+        status = replace(self._arena.status(), state=_kept_state(self._arena.state), achieved_speed=0.0, backlog_rows=0)
         frame, beliefs = await self._in_arena(lambda: (Framer(race).frame(status, time.time()), all_beliefs(race)))
         picture = KeptPicture.model_construct(**dict(snapshot_view(frame, race.recent)), beliefs=beliefs)
         await keep_picture(self._store, race.run_id, picture.model_dump_json())

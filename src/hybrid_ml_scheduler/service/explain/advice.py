@@ -9,6 +9,7 @@ from hybrid_ml_scheduler.core import NO_GPU, Decision, Task, device_name
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.racer import Racer
+from hybrid_ml_scheduler.service.problems import Conflict
 from hybrid_ml_scheduler.service.wire.tasks import Advice, NewTask, TaskAdvice
 
 __all__ = ["advice", "device_words"]
@@ -21,6 +22,8 @@ def advice(arena: Arena, asked: NewTask, *, run: bool) -> TaskAdvice:
         raise PlanError("There is no run yet; start one first.")
     if run:
         arena.refuse_if_halted()
+        if race.course.trace is not None:
+            raise Conflict("The run follows a trace, whose tasks are given; ask about yours without run = true.")
     task = race.foreign(
         Task(
             task_id=race.next_task_id,

@@ -70,7 +70,7 @@ def status_view(status: Status) -> SimulationStatus:
         simulated_time_s=status.simulated_time_s,
         speed=status.speed,
         achieved_speed=status.achieved_speed,
-        workload=WorkloadState(preset=status.preset, arrival_rate=status.arrival_rate),
+        workload=WorkloadState(preset=status.preset, arrival_rate=status.arrival_rate, trace=status.trace),
         schedulers=list(status.schedulers),
         knowledge=status.knowledge,
         num_gpus=status.num_gpus,

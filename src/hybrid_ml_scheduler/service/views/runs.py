@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from hybrid_ml_scheduler.core import HmsError
 from hybrid_ml_scheduler.live.frames import moment
 from hybrid_ml_scheduler.plans.intervals import t_interval
+from hybrid_ml_scheduler.plans.upload_source import source_name
 from hybrid_ml_scheduler.service.control.courses import stored_plan
 from hybrid_ml_scheduler.service.measured_runs import facts_of
 from hybrid_ml_scheduler.service.views.stored import STORED_NAMES
@@ -64,7 +65,7 @@ def run_card(run: RunRecord, summaries: Mapping[str, RunSummary], *, present: in
         state=run.state,
         at=moment(run.created_at),
         seed=run.seed,
-        workload="unknown" if plan is None else plan.workload.source,
+        workload="unknown" if plan is None else source_name(plan.workload.source),
         arrival_rate=plan.workload.parameters().arrival_rate if plan is not None and is_made else None,
         num_gpus=None if plan is None else plan.node.num_gpus,
         schedulers=sorted(summaries),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from hybrid_ml_scheduler.core.knowledge import EXACT, Level
-from hybrid_ml_scheduler.live.frames import LearningState
+from hybrid_ml_scheduler.live.frames import LearningState, TraceFacts
 from hybrid_ml_scheduler.service.wire.common import Answer, Demand, StrategyChoice
+from hybrid_ml_scheduler.service.wire.uploads import UploadId
 
 __all__ = ["SimulationPatch", "SimulationStatus", "StartRequest", "WorkloadState"]
 
@@ -53,6 +54,29 @@ class StartRequest(Demand):
         default=None, description="The type of all GPUs of the new run, as `/api/gpu_types` names it; only with it."
     )
 
+    upload: UploadId | None = Field(
+        default=None, description="The uploaded trace whose tasks are raced, in the place of `workload`."
+    )
+    target_load: Annotated[float, Field(gt=0.0, le=100.0)] | None = Field(
+        default=None, description="Arrivals of the trace are stretched to keep the GPUs busy for this share of time."
+    )
+    arrival_scale: Annotated[float, Field(ge=1e-9, le=1e9)] | None = Field(
+        default=None, description="Arrival times of the trace are multiplied by this."
+    )
+    hardware: UploadId | None = Field(
+        default=None, description="The uploaded hardware profile of the new run's node; only with `new_run`."
+    )
+
+    @model_validator(mode="after")
+    def _one_workload(self) -> StartRequest:
+        if self.upload is not None and self.workload is not None:
+            raise ValueError("workload and upload cannot be given together")
+        if sum(one is not None for one in (self.arrival_rate, self.target_load, self.arrival_scale)) > 1:
+            raise ValueError("of arrival_rate, target_load and arrival_scale only one can be given")
+        if self.hardware is not None and self.gpu_type is not None:
+            raise ValueError("hardware and gpu_type cannot be given together")
+        return self
+
 
 class DriftDemand(Demand):
     """A change of the hidden truth: a share of the kinds takes `factor` times as long from now on, or as much less."""
@@ -74,14 +98,17 @@ class SimulationPatch(Demand):
 class WorkloadState(Answer):
     """What the stream of tasks is made of at the moment."""
 
-    preset: str
+    preset: str = Field(description="The name of a preset, or of the file that is raced.")
     arrival_rate: float
+    trace: TraceFacts | None = Field(default=None, description="The file whose tasks are raced; none with a preset.")
 
 
 class SimulationStatus(Answer):
     """Where the race stands."""
 
-    state: Literal["idle", "running", "paused", "stopped"]
+    state: Literal["idle", "running", "paused", "stopped", "complete"] = Field(
+        description="`complete`: every task of the run's trace has been placed, and no other will come."
+    )
     is_running: bool = Field(description="Started and not stopped; also true while paused.")
     is_paused: bool
     run_id: int | None

@@ -39,8 +39,9 @@ __all__ = [
     "stored_runs",
 ]
 
-# The state of a run that another one has followed; a real run keeps its own.
+# The state of a run that another one has followed; a real run keeps its own, and so does one whose trace has ended.
 ENDED = "ended"
+COMPLETE = "complete"
 
 
 async def create_run(
@@ -56,7 +57,8 @@ async def create_run(
     values = {"plan": dict(plan), "seed": seed, "versions": dict(versions), "state": state}
     insert = sa.insert(runs).values(**values, controls=dict(controls or {}), created_at=time.time())
     async with store.writing() as connection:
-        await connection.execute(sa.update(runs).where(runs.c.state.not_in([ENDED, MEASURED])).values(state=ENDED))
+        goes_on = runs.c.state.not_in([ENDED, MEASURED, COMPLETE])
+        await connection.execute(sa.update(runs).where(goes_on).values(state=ENDED))
         await connection.execute(sa.delete(checkpoints))
         return int((await connection.execute(insert.returning(runs.c.run_id))).scalar_one())
 

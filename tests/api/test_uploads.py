@@ -1,0 +1,140 @@
+"""Files that people send: checked completely before they are kept, raced to their end, removed when not needed."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.conftest import Opener
+from tests.api.service import LiveService, service
+
+_TASKS = 40
+_JOBS = "submitted,run_s,what\n" + "".join(f"{row / 2},{0.2 + row % 7 / 5},job{row % 3}\n" for row in range(_TASKS))
+_COLUMNS = ["arrival_time=submitted", "duration=run_s", "kind=what"]
+_CSV = {"Content-Type": "application/octet-stream"}
+
+
+async def _sent(client: httpx.AsyncClient, content: bytes, name: str = "jobs.csv", **query: Any) -> httpx.Response:
+    return await client.post("/api/uploads", content=content, headers=_CSV, params={"name": name, **query})
+
+
+async def test_a_trace_is_read_kept_listed_and_removed(application: Opener, tmp_path: Path) -> None:
+    async with application() as client:
+        answer = await _sent(client, gzip.compress(_JOBS.encode()), column=_COLUMNS)
+        assert answer.status_code == 201, answer.text
+        card = answer.json()
+        assert card["trace"]["tasks"] == _TASKS
+        assert card["trace"]["kinds"] == 3
+        assert card["trace"]["span_s"] == (_TASKS - 1) / 2
+        assert any("duration" in note for note in card["trace"]["notes"])
+        assert [one["upload_id"] for one in (await client.get("/api/uploads")).json()["uploads"]] == [card["upload_id"]]
+    async with application() as client:  # a restart finds it again
+        gone = await client.delete(f"/api/uploads/{card['upload_id']}")
+        assert gone.status_code == 200
+        assert (await client.get("/api/uploads")).json()["uploads"] == []
+        assert list(tmp_path.rglob("jobs.csv")) == []
+        assert (await client.delete(f"/api/uploads/{card['upload_id']}")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("content", "query", "status", "words"),
+    [
+        (b"", {}, 422, "jobs.csv: the file is empty."),
+        (_JOBS.encode(), {}, 422, "is the beginning of no known dialect"),
+        (_JOBS.replace("0.2", "soon", 1).encode(), {"column": _COLUMNS}, 422, "jobs.csv, line 2"),
+        (_JOBS.encode(), {"name": "../jobs.csv"}, 422, "name"),
+        (_JOBS.encode(), {"column": ["kind"]}, 422, "OURS=THEIRS"),
+        (b"{}", {"use": "hardware", "name": "node.json"}, 422, "is no hardware profile"),
+        (b"x" * 5000, {}, 413, "larger than 4096 bytes"),
+        (_JOBS.encode(), {"column": _COLUMNS, "name": "second.csv"}, 409, "remove some first"),
+    ],
+)
+async def test_what_cannot_be_kept_is_refused_in_one_sentence_and_leaves_nothing(
+    application: Opener, tmp_path: Path, content: bytes, query: dict[str, Any], status: int, words: str
+) -> None:
+    async with application(max_upload_bytes=4096, uploads_bytes=1024 if status == 409 else 2**20) as client:
+        if status == 409:
+            assert (await _sent(client, _JOBS.encode(), column=_COLUMNS)).status_code == 201
+        answer = await _sent(client, content, **{"name": "jobs.csv", **query})
+        assert answer.status_code == status, answer.text
+        assert words in answer.json()["detail"]
+        assert str(tmp_path) not in answer.text
+        assert len((await client.get("/api/uploads")).json()["uploads"]) == (1 if status == 409 else 0)
+
+
+async def test_in_production_an_upload_needs_the_key(application: Opener) -> None:
+    key = "an-own-secret-of-17"
+    async with application(environment="production", api_key=key, max_upload_bytes=2**20) as client:
+        for content in (_JOBS.encode(), b"x" * 70_000):
+            assert (await _sent(client, content)).status_code == 401
+        client.headers["X-API-Key"] = key
+        assert (await _sent(client, _JOBS.encode(), column=_COLUMNS)).status_code == 201
+
+
+async def test_a_load_of_a_trace_belongs_to_a_trace(application: Opener) -> None:
+    async with application() as client:
+        for body, status in (
+            ({"new_run": True, "target_load": 0.5}, 422),
+            ({"new_run": True, "upload": "0" * 32}, 422),
+            ({"new_run": True, "upload": "0" * 32, "workload": "mixed"}, 422),
+        ):
+            answer = await client.post("/api/simulation/start", json=body)
+            assert answer.status_code == status, answer.text
+
+
+def _uploaded(live: LiveService, name: str = "jobs.csv") -> str:
+    answer = live.client.post(
+        "/api/uploads", content=_JOBS.encode(), headers=_CSV, params={"name": name, "column": _COLUMNS}
+    )
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["upload_id"])
+
+
+def test_a_run_on_a_trace_is_complete_at_its_end_and_stays_so_after_kill_9(tmp_path: Path) -> None:
+    with service(tmp_path, {"HMS_SCHEDULERS": "greedy,earliest_finish,sjf"}) as live:
+        upload = _uploaded(live)
+        wish = {
+            "new_run": True,
+            "upload": upload,
+            "target_load": 0.5,
+            "speed": 20,
+            "num_gpus": 2,
+            "knowledge": "learned",
+        }
+        begun = live.post("/api/simulation/start", {**wish, "speed": 20})
+        assert begun["workload"]["trace"] == {"upload": upload, "tasks": _TASKS}
+        assert begun["workload"]["preset"] == "jobs.csv"
+        refused = live.client.patch("/api/simulation", json={"arrival_rate": 3.0})
+        assert refused.status_code == 409
+        live.wait(lambda status: status["tasks_processed"] >= 5)
+        live.kill()  # in the middle: the trace is found again by its digest
+        live.start()
+        assert live.client.patch("/api/simulation", json={"speed": 0}).status_code == 200
+        done = live.wait(lambda status: status["state"] == "complete" and status["backlog_rows"] == 0)
+        assert done["tasks_processed"] == _TASKS
+        _is_complete(live, done["run_id"])
+        live.kill()
+        live.start()
+        again = live.status()
+        assert (again["state"], again["tasks_processed"]) == ("complete", _TASKS)
+        _is_complete(live, done["run_id"])
+        assert live.client.post("/api/simulation/start", json={}).status_code == 409
+        assert live.client.delete(f"/api/uploads/{upload}").status_code == 409
+        live.post("/api/simulation/start", {"new_run": True, "workload": "mixed", "arrival_rate": 5.0})
+        assert live.get(f"/api/runs/{done['run_id']}")["state"] == "complete"
+        assert live.client.delete(f"/api/runs/{done['run_id']}").status_code == 200
+        assert live.client.delete(f"/api/uploads/{upload}").status_code == 200
+
+
+def _is_complete(live: LiveService, run_id: int) -> None:
+    """Every strategy has a result for every task, once, and people were told that the run is complete."""
+    ledger = live.get("/api/history/ledger", run_id=run_id, limit=500)
+    assert ledger["total"] == 3 * _TASKS
+    assert not any(math.isnan(row["latency"]) for row in ledger["rows"])
+    notices = [one["message"] for one in live.get("/api/events", run_id=run_id)["notifications"]]
+    assert sum("The run is complete: all 40 tasks of jobs.csv" in one for one in notices) == 1

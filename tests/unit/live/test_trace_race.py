@@ -1,0 +1,88 @@
+"""A race on a trace: it places every task of the file and no other, and a replay gives the same rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hybrid_ml_scheduler.core import TaskBatch
+from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
+from hybrid_ml_scheduler.live.checkpoints import packed, unpacked
+from hybrid_ml_scheduler.live.race import Race
+from hybrid_ml_scheduler.live.records import Course, Rows, Trace
+from hybrid_ml_scheduler.live.replay import replay
+from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.workload import WorkloadParameters
+
+_TASKS = 60
+
+
+def _batch() -> TaskBatch:
+    rng = np.random.default_rng(5)
+    cpu = rng.uniform(0.2, 2.0, _TASKS)
+    return TaskBatch.from_columns(
+        task_id=np.arange(_TASKS) * 3 + 7,
+        size=rng.uniform(100, 900, _TASKS),
+        compute_intensity=rng.uniform(0, 1, _TASKS),
+        memory_required=rng.uniform(1, 50, _TASKS),
+        arrival_time=1000.0 + np.sort(rng.uniform(0, 20, _TASKS)),
+        cpu_time=cpu,
+        gpu_time=cpu / rng.uniform(1, 9, _TASKS),
+        kind=rng.integers(1, 4, _TASKS),
+        kind_names=("", "a", "b", "c"),
+        divisible=np.zeros(_TASKS, dtype=bool),
+        dependencies=[[(row - 1) * 3 + 7] if row % 10 == 9 else [] for row in range(_TASKS)],
+    )
+
+
+def _race(level: Level = LEARNED, first_task_id: int = 100) -> Race:
+    course = Course(
+        seed=1,
+        node=Node.uniform(2),
+        preset="jobs.csv",
+        workload=WorkloadParameters(),
+        schedulers=("greedy", "earliest_finish", "sjf"),
+        knowledge=level,
+        trace=Trace(upload="0" * 32, batch=_batch()),
+    )
+    return Race(course, run_id=3, first_task_id=first_task_id)
+
+
+def _raced(race: Race) -> Rows:
+    while not race.is_complete:
+        race.step()
+    return race.take_rows()
+
+
+@pytest.mark.parametrize("level", [EXACT, LEARNED])
+def test_every_task_of_the_file_is_placed_once_by_every_strategy_and_no_other(level: Level) -> None:
+    race = _race(level)
+    rows = _raced(race)
+    assert [task.task_id for task in rows.tasks] == list(range(100, 100 + _TASKS))
+    assert rows.tasks[0].arrival_time == 0.0
+    assert rows.tasks[19].dependencies == (118,)
+    for racer in race.racers:
+        met = sorted(outcome.task_id for name, outcome in rows.outcomes if name == racer.name)
+        assert met == list(range(100, 100 + _TASKS)), racer.name
+
+
+def test_what_a_task_takes_is_what_the_file_measured_whatever_strategies_were_told() -> None:
+    batch, rows = _batch(), _raced(_race())
+    for name, outcome in rows.outcomes:
+        row = outcome.task_id - 100
+        took = batch.gpu_time[row] if outcome.gpu_fraction else batch.cpu_time[row]
+        assert outcome.cpu_s + outcome.gpu_s == pytest.approx(float(took)), name
+
+
+def test_a_race_that_is_brought_back_in_its_middle_ends_with_the_same_rows() -> None:
+    whole, race = _raced(_race()), _race()
+    for _ in range(25):
+        race.step()
+    before = race.take_rows()
+    back = _race()
+    back.restore(unpacked(bytes(packed(race.capture()))))
+    kept: list[Rows] = []
+    replay(back, [], 100 + _TASKS, kept.append)
+    assert back.is_complete
+    after = [one for rows in kept for one in rows.outcomes]
+    assert before.outcomes + after == whole.outcomes
