@@ -76,14 +76,13 @@ def _arriving(workload: WorkloadChoice, request: StartRequest) -> WorkloadChoice
 
 def _asked(plan: Plan, request: StartRequest, workload: WorkloadChoice, uploads: UploadFolder) -> Plan:
     schedulers = plan.schedulers if request.schedulers is None else tuple(request.schedulers)
-    hardware = None
+    hardware: str | None = None
+    node = _node(plan.node, request)
     if request.hardware is not None:
-        profile = _kept(uploads, request.hardware, "hardware").source.path(uploads.path.resolve())
-        hardware, node = str(profile), node_from_mapping({}, request.num_gpus, str(profile))
-    else:
-        node = _node(plan.node, request)
-        if request.gpu_type is not None:
-            plan = replace(plan, hardware=None)
+        hardware = str(_kept(uploads, request.hardware, "hardware").source.path(uploads.path.resolve()))
+        node = node_from_mapping({}, request.num_gpus, hardware)
+    elif request.gpu_type is not None:
+        plan = replace(plan, hardware=None)
     return plan.with_values(
         seed=request.seed,
         workload=workload,
