@@ -16,6 +16,7 @@ from hybrid_ml_scheduler.live.windows import WindowName
 __all__ = [
     "ALWAYS_PRESENT",
     "Bound",
+    "BranchPoint",
     "Comparison",
     "DecisionAudit",
     "DeviceLoad",
@@ -95,6 +96,16 @@ class LearningState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BranchPoint:
+    """Where a run left another one: from that task on it meets the same stream, with what was changed."""
+
+    run_id: Annotated[int, Field(description="The run that it left.")]
+    task_id: Annotated[int, Field(description="The task of that run which its own first one is the same as.")]
+    first_task_id: Annotated[int, Field(description="Its own first task.")]
+    simulated_time_s: Annotated[float, Field(description="Where the clock stood.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
     """Where the race stands."""
 
@@ -118,6 +129,7 @@ class Status:
     problem: str | None = None
     knowledge: Level = EXACT
     trace: TraceFacts | None = None
+    branch: BranchPoint | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -81,7 +81,7 @@ class Framer:
             whole = racer.tally.over(run)
             complete = whole.tasks == run.tasks > 0
             self._gaps[racer.name] = (
-                whole.finish_s / bound.makespan_s - 1.0 if complete and bound.makespan_s else None,
+                (whole.finish_s - run.begin_s) / bound.makespan_s - 1.0 if complete and bound.makespan_s else None,
                 whole.time_s / bound.execution_s - 1.0 if complete and bound.execution_s else None,
             )
 

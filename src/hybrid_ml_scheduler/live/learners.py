@@ -6,7 +6,7 @@ What they offer is in `core.learners`. One that updates as it goes may also have
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,20 +86,35 @@ class Learners:
         self._present: dict[str, TrainedModel] = {}
         self._earlier: dict[str, TrainedModel] = {}
         self._last: dict[str, Activation] = {}
+        self._updates_before: dict[str, int] = {}
         self._requested_at: dict[str, int] = {}
         self.stride = 1
         self.pending: TrainingJob | None = None
 
     def after_task(self, boundary: int) -> list[Activation]:
         """Train whatever is due at once, if the plan says so; returns what took over."""
+        return self.train_due(self._apart, boundary) if self.is_synchronous else []
+
+    def train_due(self, names: Iterable[str], boundary: int) -> list[Activation]:
+        """Train those of these strategies that are due, and let their models decide from here on."""
         done: list[Activation] = []
-        if self.is_synchronous:
-            for name, strategy in self._apart.items():
-                with strategy_errors_at(name, "trained"):
-                    if strategy.training_due():
-                        trained = self.job(name, boundary).run()
-                        done.append(self.take_over(name, trained, boundary, time.time()))
+        for name in names:
+            with strategy_errors_at(name, "trained"):
+                if self._apart[name].training_due():
+                    trained = self.job(name, boundary).run()
+                    done.append(self.take_over(name, trained, boundary, time.time()))
         return done
+
+    @property
+    def trained_apart(self) -> frozenset[str]:
+        """The strategies whose models are trained beside the race."""
+        return frozenset(self._apart)
+
+    def count_from_here(self) -> None:
+        """Count trainings and updates anew; what was learned stays."""
+        self._trained, self._coalesced, self._refused = (dict.fromkeys(self._apart, 0) for _ in range(3))
+        self._last = {}
+        self._updates_before = {name: strategy.updates for name, strategy in self._along.items()}
 
     def request(self, boundary: int) -> TrainingJob | None:
         """Return a job for the newest window if one is due, and remember it as pending.
@@ -190,7 +205,7 @@ class Learners:
     def states(self, tasks: int) -> dict[str, LearningState]:
         """Say how each learner is getting on."""
         forests = {name: self._forest(name, tasks) for name in self._apart}
-        return forests | {name: self._agent(strategy, tasks) for name, strategy in self._along.items()}
+        return forests | {name: self._agent(name, strategy, tasks) for name, strategy in self._along.items()}
 
     def _forest(self, name: str, tasks: int) -> LearningState:
         last, count = self._last.get(name), self._trained[name] - self._refused[name]
@@ -206,8 +221,8 @@ class Learners:
             last_update_task=None if last is None else last.boundary,
         )
 
-    def _agent(self, strategy: UpdatesAlong, tasks: int) -> LearningState:
-        updates = strategy.updates
+    def _agent(self, name: str, strategy: UpdatesAlong, tasks: int) -> LearningState:
+        updates = strategy.updates - self._updates_before.get(name, 0)
         return LearningState(
             kind="agent",
             updates=updates,
@@ -229,6 +244,7 @@ class Learners:
             "models": (dict(self._present), dict(self._earlier)),
             "last": dict(self._last),
             "requested_at": dict(self._requested_at),
+            "updates_before": dict(self._updates_before),
             "pending": None if pending is None else (pending.scheduler, pending.requested_at, pending.data),
         }
 
@@ -237,6 +253,7 @@ class Learners:
         self._trained, self._coalesced = dict(state["trained"]), dict(state["coalesced"])
         self._last, self._requested_at = dict(state["last"]), dict(state["requested_at"])
         self._refused = dict(state["refused"])
+        self._updates_before = dict(state.get("updates_before", {}))
         self._present, self._earlier = map(dict, state["models"])
         self.set_stride(state["stride"])
         self.pending = None

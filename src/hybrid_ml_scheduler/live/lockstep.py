@@ -10,7 +10,7 @@ from hybrid_ml_scheduler.cluster import BacklogView, RunColumns
 from hybrid_ml_scheduler.core import HmsError, Outcome, Task
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.knowledge import EXACT, at_level, level_of, split_level
-from hybrid_ml_scheduler.live.frames import Shift
+from hybrid_ml_scheduler.live.frames import BranchPoint, Shift
 from hybrid_ml_scheduler.live.hidden import HiddenTruth, TrueTask
 from hybrid_ml_scheduler.live.learners import Learners
 from hybrid_ml_scheduler.live.numbering import Numbering
@@ -45,6 +45,7 @@ class Lockstep:
         self.first_task_id = self.next_task_id = first_task_id
         self.now_s = 0.0
         self.preset = course.preset
+        self.branch: BranchPoint | None = None
         self.rows = Rows(run_id=run_id)
         self.marks: deque[Shift] = deque(maxlen=_MARKS_KEPT)
         self.recent: deque[Task] = deque(maxlen=_RECENT_KEPT)
@@ -80,8 +81,10 @@ class Lockstep:
             )
 
     def take_place(self, run_id: int, first_task_id: int) -> None:
-        """Give a race that has not begun its place after all that was run before."""
+        """Give a race that has not begun its place after all that was run before; a branch has its tasks already."""
         self.run_id, self.rows = run_id, Rows(run_id=run_id)
+        if self.branch is not None:
+            return
         self.first_task_id = self.next_task_id = first_task_id
         self.windows = Windows(first_task_id)
         self.stream = self._stream(first_task_id)
@@ -91,6 +94,21 @@ class Lockstep:
         if course.trace is not None:
             return TraceStream(course.trace.batch, first_task_id=first_task_id)
         return TaskStream(course.workload, course.seed, first_task_id=first_task_id)
+
+    def branch_off(self, run_id: int, left: int, task_id: int) -> None:
+        """Begin a run of its own here, at task `task_id` of the run `left`: all is counted from the next task on.
+
+        The clock, the stream, the queues and what was learned stay as they are.
+        """
+        here_s, first = self.now_s, self.next_task_id
+        self.branch = BranchPoint(run_id=left, task_id=task_id, first_task_id=first, simulated_time_s=here_s)
+        self.run_id, self.rows, self.first_task_id, self.next_sequence = run_id, Rows(run_id=run_id), first, 0
+        self.windows, self.proof = Windows(first, here_s), Proof(self.course.node, here_s)
+        self.marks.clear()
+        self.recent.clear()
+        for racer in self.racers:
+            racer.forget_totals()
+        self.learners.count_from_here()
 
     @property
     def tasks_processed(self) -> int:
@@ -199,7 +217,7 @@ class Lockstep:
             for racer in self.racers
         ]
         # Only what all have met counts: where one breaks, the totals are those of the rows that are kept.
-        rows.tasks.append(task)
+        rows.tasks.append(task if self.branch is None else self._own(task))
         rows.labels.append(label)
         self.windows.enter(task.task_id, task.arrival_time, label.execution_s * duration_factor, until_s)
         for racer, outcomes in zip(self.racers, met, strict=True):
@@ -215,8 +233,14 @@ class Lockstep:
         return self.hidden.measured(task, self._estimator.seconds(seen), own, duration_factor)
 
     def _count(self, racer: Racer, outcomes: list[Outcome]) -> None:
+        if self.branch is not None:  # late outcomes of tasks from before belong to the run that was left
+            outcomes = [one for one in outcomes if one.task_id >= self.first_task_id]
         racer.count(outcomes)
         self.rows.outcomes += [(racer.name, outcome) for outcome in outcomes]
+
+    def _own(self, task: Task) -> Task:
+        """A task of a run that branched off, as it is kept: parents from before are tasks of the run that was left."""
+        return task._replace(dependencies=tuple(one for one in task.dependencies if one >= self.first_task_id))
 
     def _label(self, task: Task) -> Label:
         choice = self._oracle.decide(task, self._empty)
@@ -245,6 +269,7 @@ class Lockstep:
             "hidden": self.hidden.capture(),
             "marks": list(self.marks),
             "recent": list(self.recent),
+            "branch": self.branch,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -263,6 +288,7 @@ class Lockstep:
             self.hidden.restore(state["hidden"])
         self.marks.extend(state["marks"])
         self.recent.extend(state["recent"])
+        self.branch = state.get("branch")
 
 
 def _captured(racer: Racer) -> Mapping[str, Any]:

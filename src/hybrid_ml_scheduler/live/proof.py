@@ -27,8 +27,9 @@ class Proof:
     Dependencies are left out: without them a schedule can only be shorter, so the bound stays proven.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, begin_s: float = 0.0) -> None:
         self._node = node
+        self._begin_s = begin_s  # the clock of the bound starts here: a run that branched off begins late
         self._window: deque[tuple[Task, float]] = deque(maxlen=_WINDOW)
         self._unsummed: list[tuple[Task, float]] = []
         self._execution_s = 0.0
@@ -37,6 +38,8 @@ class Proof:
 
     def add(self, task: Task, duration_factor: float) -> None:
         """Note a task of the race."""
+        if self._begin_s:
+            task = task._replace(arrival_time=max(0.0, task.arrival_time - self._begin_s))
         self._window.append((task, duration_factor))
         self._unsummed.append((task, duration_factor))
         if len(self._unsummed) >= _WINDOW:
@@ -79,6 +82,7 @@ class Proof:
             "unsummed": list(self._unsummed),
             "execution_s": self._execution_s,
             "tasks": self._tasks,
+            "begin_s": self._begin_s,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -86,6 +90,7 @@ class Proof:
         self._window = deque(state["window"], maxlen=_WINDOW)
         self._unsummed = list(state["unsummed"])
         self._execution_s, self._tasks = state["execution_s"], state["tasks"]
+        self._begin_s = state.get("begin_s", 0.0)
         self._state = Bound()
 
 

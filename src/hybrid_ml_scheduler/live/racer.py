@@ -139,6 +139,11 @@ class Racer:
         self.tally.add_all(batch.task_id, columns, self._tariff)
         self._latest = batch, columns
 
+    def forget_totals(self) -> None:
+        """Count from here on; devices, queues and what the strategy has learned stay as they are."""
+        self.tally = Tally()
+        self._latest = self._told = None
+
     @property
     def latest(self) -> Outcome | None:
         """What came of the latest decision; made when it is asked for, which is seldom."""

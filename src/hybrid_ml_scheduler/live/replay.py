@@ -1,10 +1,11 @@
-"""From a checkpoint to the last stored row: the same steps again, with the stored events at their boundaries."""
+"""The same steps again, with the stored events at their boundaries: after a crash, and for a run that branches off."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import islice
 
 from hybrid_ml_scheduler.core.errors import StorageError
 from hybrid_ml_scheduler.live.checkpoints import CHECKPOINT_EVERY_TASKS, packed
@@ -12,10 +13,41 @@ from hybrid_ml_scheduler.live.learners import TrainingJob
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Checkpoint, RaceEvent, Rows
 
-__all__ = ["replay"]
+__all__ = ["rebuild", "replay"]
 
 _HAND_OVER = 256
 _Jobs = dict[tuple[str, int], TrainingJob]
+
+
+def rebuild(
+    race: Race, events: Sequence[RaceEvent], until: int, untold: Collection[str], keep: Callable[[Rows], None]
+) -> None:
+    """Bring a race that has not begun to the task `until`, through all that happened to the runs before it.
+
+    Models among the events are trained and take over again. Strategies in `untold` were in none of those runs: their
+    models are trained as soon as they are due. Rows go to `keep`.
+    """
+    waiting, jobs = deque(events), _Jobs()
+    requests = _requests(waiting)
+    while True:
+        _take_data(race, requests, jobs)
+        if waiting and waiting[0].boundary == race.next_task_id:
+            _apply(race, waiting.popleft(), jobs)
+            continue
+        if race.next_task_id >= until:
+            break
+        stops = [until, *(event.boundary for event in islice(waiting, 1)), *(at for _, at in requests)]
+        race.advance(1 if untold else min(_HAND_OVER, min(stops) - race.next_task_id))
+        race.learners.train_due(untold, race.next_task_id)
+        if race.rows.task_count >= _HAND_OVER:
+            keep(race.take_rows())
+    race.learners.pending = next(reversed(jobs.values()), None)
+    keep(race.take_rows())
+
+
+def _requests(events: Iterable[RaceEvent]) -> set[tuple[str, int]]:
+    """Which data of which strategy were taken where, for the models among the events."""
+    return {(event.payload["scheduler"], event.payload["requested_at"]) for event in events if event.kind == "model"}
 
 
 def replay(
@@ -32,9 +64,7 @@ def replay(
     of a running race, must not have more to replay each time.
     """
     waiting = deque(event for event in events if event.sequence >= race.next_sequence)
-    requests = {
-        (event.payload["scheduler"], event.payload["requested_at"]) for event in waiting if event.kind == "model"
-    }
+    requests = _requests(waiting)
     jobs: _Jobs = {} if race.learners.pending is None else {race.learners.pending.key: race.learners.pending}
     requests -= jobs.keys()
     saved = race.next_task_id

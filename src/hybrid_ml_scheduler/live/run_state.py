@@ -136,9 +136,9 @@ class RunState:
         self.reasons.remember(entered.task_id, race.racers)
         return entered
 
-    def hand_over(self) -> bool:
+    def hand_over(self, *, checkpoint: bool = False) -> bool:
         """Hand over what there is (in the arena's thread); say whether there was room for it."""
-        return self._hand_over_all(checkpoint=False)
+        return self._hand_over_all(checkpoint=checkpoint)
 
     def _hand_over_all(self, *, checkpoint: bool) -> bool:
         """Hand over between two turns; models that took over are announced first, and their notices go along."""
@@ -224,4 +224,5 @@ class RunState:
             trace=None
             if course is None or course.trace is None
             else TraceFacts(upload=course.trace.upload, tasks=len(course.trace.batch)),
+            branch=None if race is None else race.branch,
         )

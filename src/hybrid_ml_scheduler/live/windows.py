@@ -35,10 +35,11 @@ class Span:
 class Windows:
     """What a window needs that is no strategy's own: where it begins, and the oracle's answers in it."""
 
-    def __init__(self, first_task: int) -> None:
+    def __init__(self, first_task: int, begin_s: float = 0.0) -> None:
         self._first_task = self._next_task = first_task
+        self._begin_s = begin_s
         self._shift: tuple[int, float] | None = None
-        self._now_s = self.oracle_s = self._shift_oracle_s = 0.0
+        self._now_s, self.oracle_s, self._shift_oracle_s = begin_s, 0.0, 0.0
         self._arrival_s, self._label_s = np.zeros(LATEST), np.zeros(LATEST)
 
     def enter(self, task_id: int, arrival_s: float, label_s: float, now_s: float) -> None:
@@ -56,11 +57,11 @@ class Windows:
     def spans(self) -> list[Span]:
         """Return the windows; the one since the last shift begins with the first task after it."""
         last = self._next_task - 1
-        spans = [self._span("run", self._first_task, 0.0, self.oracle_s)]
+        spans = [self._span("run", self._first_task, self._begin_s, self.oracle_s)]
         if self._shift is not None and self._shift[0] <= last:
             spans.append(self._span("shift", *self._shift, self._shift_oracle_s))
         first = max(self._first_task, last - LATEST + 1)
-        begin_s = 0.0 if first == self._first_task else float(self._arrival_s[first % LATEST])
+        begin_s = self._begin_s if first == self._first_task else float(self._arrival_s[first % LATEST])
         spans.append(self._span("latest", first, begin_s, self._latest_oracle_s(first)))
         return spans
 
@@ -75,6 +76,7 @@ class Windows:
         """Return the whole state, picklable."""
         return {
             "next_task": self._next_task,
+            "begin_s": self._begin_s,
             "shift": self._shift,
             "now_s": self._now_s,
             "oracle_s": self.oracle_s,

@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.service.problems import Conflict
 from hybrid_ml_scheduler.service.viewers.mirror import ASKING, UPDATES, Mirror
 from hybrid_ml_scheduler.service.viewers.screen import DEFAULT_FOCUS
 from hybrid_ml_scheduler.service.wire.history import ModelVersion
-from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
+from hybrid_ml_scheduler.service.wire.simulation import BranchRequest, SimulationPatch, SimulationStatus, StartRequest
 from hybrid_ml_scheduler.service.wire.tasks import NewTask, TaskAdvice
 from hybrid_ml_scheduler.storage import Cache
 
@@ -78,6 +78,10 @@ class FollowedRace:
     async def change(self, patch: SimulationPatch) -> SimulationStatus:
         """Refuse: the race is elsewhere."""
         _refuse(patch)
+
+    async def branch(self, run_id: int, request: BranchRequest) -> SimulationStatus:
+        """Refuse: the race is elsewhere."""
+        _refuse(run_id, request)
 
     async def call_back(self, scheduler: str) -> ModelVersion:
         """Refuse: the race is elsewhere."""

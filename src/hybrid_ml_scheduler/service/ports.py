@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.service.wire.history import (
 from hybrid_ml_scheduler.service.wire.live import Snapshot
 from hybrid_ml_scheduler.service.wire.measured import MeasuredResults, MeasuredTasks, NewMeasuredRun
 from hybrid_ml_scheduler.service.wire.runs import RunCard, RunComparison, RunList, RunPatch, RunRemoved
-from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
+from hybrid_ml_scheduler.service.wire.simulation import BranchRequest, SimulationPatch, SimulationStatus, StartRequest
 from hybrid_ml_scheduler.service.wire.tasks import NewTask, TaskAdvice, TaskAudit
 from hybrid_ml_scheduler.service.wire.what_if import Costliest, WhatIfAnswer
 from hybrid_ml_scheduler.storage import ExportFormat, ExportTable, HistoryCleared, LedgerPage, LedgerQuery
@@ -62,6 +62,9 @@ class Race(Protocol):
 
     async def change(self, patch: SimulationPatch) -> SimulationStatus:
         """Change speed, arrival rate or workload while running."""
+
+    async def branch(self, run_id: int, request: BranchRequest) -> SimulationStatus:
+        """Begin a run that leaves a stored one at a task of it."""
 
     def status(self) -> SimulationStatus:
         """Say where the race stands."""

@@ -23,6 +23,7 @@ from hybrid_ml_scheduler.storage.read.history import (
     notification_history,
     results_between,
     task_history,
+    task_range,
     training_records,
     training_window,
 )
@@ -209,6 +210,7 @@ __all__ = [
     "stored_runs",
     "stored_task",
     "task_history",
+    "task_range",
     "task_row",
     "training_records",
     "training_window",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Body, Depends, Path, Query
 
-from hybrid_ml_scheduler.api.dependencies import RunsDep, require_api_key
+from hybrid_ml_scheduler.api.dependencies import CatalogDep, RaceDep, RunsDep, require_api_key
 from hybrid_ml_scheduler.service.problems import problem_responses
 from hybrid_ml_scheduler.service.wire.common import StrategyName
 from hybrid_ml_scheduler.service.wire.live import Snapshot
 from hybrid_ml_scheduler.service.wire.measured import MeasuredResults, MeasuredTasks, NewMeasuredRun
 from hybrid_ml_scheduler.service.wire.runs import RunCard, RunComparison, RunList, RunPatch, RunRemoved
+from hybrid_ml_scheduler.service.wire.simulation import BranchRequest, SimulationStatus
 from hybrid_ml_scheduler.service.wire.what_if import Costliest, WhatIfAnswer
 
 __all__ = ["router"]
@@ -97,6 +98,20 @@ async def add_measured_tasks(runs: RunsDep, run_id: Id, chunk: MeasuredTasks) ->
 async def add_measured_results(runs: RunsDep, run_id: Id, chunk: MeasuredResults) -> RunCard:
     """Take in what came of some tasks with one strategy, measured or modelled."""
     return await runs.add_measured_results(run_id, chunk)
+
+
+@router.post("/{run_id}/branch", **_CHANGING)
+async def branch(
+    race: RaceDep, catalog: CatalogDep, run_id: Id, request: Annotated[BranchRequest | None, Body()] = None
+) -> SimulationStatus:
+    """Begin a run that leaves a stored one at a task of it: the same tasks and shifts, with what is changed.
+
+    Strategies that were in that run go on as they stood; others stand as if they had been in it from its beginning.
+    """
+    wanted = request or BranchRequest()
+    if wanted.schedulers is not None:
+        wanted = wanted.model_copy(update={"schedulers": catalog.chosen(wanted.schedulers)})
+    return await race.branch(run_id, wanted)
 
 
 @router.patch("/{run_id}", **_CHANGING)

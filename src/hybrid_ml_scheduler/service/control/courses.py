@@ -18,10 +18,10 @@ from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, plan_from_mappi
 from hybrid_ml_scheduler.plans.upload_source import found_plan, source_name, upload_source
 from hybrid_ml_scheduler.schedulers import find, located
 from hybrid_ml_scheduler.service.uploads.folder import KeptUpload, UploadFolder
-from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, StartRequest
+from hybrid_ml_scheduler.service.wire.simulation import BranchRequest, SimulationPatch, StartRequest
 from hybrid_ml_scheduler.workload import WorkloadParameters, preset
 
-__all__ = ["RunDefaults", "course_of", "plan_for", "shifted", "stored_plan"]
+__all__ = ["RunDefaults", "branch_plan", "course_of", "plan_for", "shifted", "stored_plan"]
 
 # Where strategies are told the exact durations there is nothing about them to learn: unless a plan says otherwise,
 # Hybrid ML shows the classic forest there, as every stored run did before there were levels of knowledge.
@@ -72,6 +72,12 @@ def _arriving(workload: WorkloadChoice, request: StartRequest) -> WorkloadChoice
     stretched = {name: value for name, value in given.items() if name in _OF_TRACES}
     kept = {name: value for name, value in workload.values.items() if name != "arrival_rate"}
     return replace(workload, values={**kept, **rate}, options={**options, **stretched})
+
+
+def branch_plan(plan: Plan, request: BranchRequest, uploads: UploadFolder) -> Plan:
+    """Return the plan of a run that leaves one with this plan: the same stream, with what was asked for."""
+    fields = request.model_dump(exclude={"task_id", "speed"})
+    return _asked(plan, StartRequest(new_run=True, **fields), plan.workload, uploads)
 
 
 def _asked(plan: Plan, request: StartRequest, workload: WorkloadChoice, uploads: UploadFolder) -> Plan:

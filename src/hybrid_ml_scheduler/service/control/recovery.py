@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import pickle
 from dataclasses import dataclass
 from typing import cast
@@ -13,15 +12,15 @@ from hybrid_ml_scheduler.core.errors import InternalError
 from hybrid_ml_scheduler.live.checkpoints import unpacked
 from hybrid_ml_scheduler.live.frames import RaceState
 from hybrid_ml_scheduler.live.race import Race
-from hybrid_ml_scheduler.live.records import Course, EventKind, RaceEvent, Retraining
+from hybrid_ml_scheduler.live.records import Course, RaceEvent, Retraining
 from hybrid_ml_scheduler.live.replay import replay
 from hybrid_ml_scheduler.live.sinks import Keeper
 from hybrid_ml_scheduler.plans.plan import Plan
+from hybrid_ml_scheduler.service.control.branching import branched, lineage_of, stored_event
 from hybrid_ml_scheduler.service.control.courses import course_of, stored_plan
 from hybrid_ml_scheduler.service.uploads.folder import UploadFolder
 from hybrid_ml_scheduler.storage import (
     CheckpointRow,
-    EventRow,
     RunRecord,
     Store,
     StoreUnavailableError,
@@ -63,7 +62,8 @@ async def recover(store: Store, keeper: Keeper, uploads: UploadFolder) -> Recove
     rows, until = await events_since(store, run.run_id, begin), await next_task_id(store)
     try:
         course = await asyncio.to_thread(_course, run, uploads)
-        return await asyncio.to_thread(_rebuilt, run, course, checkpoint, [_event(row) for row in rows], until, keeper)
+        race = await _begun(store, run, course, checkpoint)
+        return await asyncio.to_thread(_continued, run, race, [stored_event(row) for row in rows], until, keeper)
     except StoreUnavailableError:
         raise
     except HmsError as problem:
@@ -78,17 +78,23 @@ def _course(run: RunRecord, uploads: UploadFolder) -> Course:
     return course_of(stored_plan(run.plan), retraining, uploads)
 
 
-def _rebuilt(
-    run: RunRecord,
-    course: Course,
-    checkpoint: CheckpointRow | None,
-    events: list[RaceEvent],
-    until: int,
-    keeper: Keeper,
-) -> Recovered:
-    race = Race(course, run_id=run.run_id, first_task_id=int(run.controls["first_task_id"]))
+async def _begun(store: Store, run: RunRecord, course: Course, checkpoint: CheckpointRow | None) -> Race:
+    """Return the race at its checkpoint, or at its beginning; that of a branch is in the run that it left."""
+    first, left = int(run.controls["first_task_id"]), run.controls.get("branch")
+    if checkpoint is None and left is not None:
+        lineage = await lineage_of(store, left["run_id"], left["task_id"])
+        return await branched(store, lineage, course, run_id=run.run_id, first_task_id=first)
+    return await asyncio.to_thread(_restored, course, run.run_id, first, checkpoint)
+
+
+def _restored(course: Course, run_id: int, first_task_id: int, checkpoint: CheckpointRow | None) -> Race:
+    race = Race(course, run_id=run_id, first_task_id=first_task_id)
     if checkpoint is not None:
         race.restore(unpacked(checkpoint.blob))
+    return race
+
+
+def _continued(run: RunRecord, race: Race, events: list[RaceEvent], until: int, keeper: Keeper) -> Recovered:
     begin = race.next_task_id
     replay(race, events, until, keeper.keep)
     return Recovered(
@@ -103,13 +109,3 @@ def _rebuilt(
 def _state(run: RunRecord, race: Race) -> RaceState:
     """The state it was in; one that was noted as complete before its last rows were stored has some way to go."""
     return "running" if run.state == "complete" and not race.is_complete else cast("RaceState", run.state)
-
-
-def _event(row: EventRow) -> RaceEvent:
-    return RaceEvent(
-        sequence=row.sequence,
-        boundary=row.boundary,
-        kind=cast("EventKind", row.kind),
-        payload=json.loads(row.payload),
-        at=row.created_at,
-    )

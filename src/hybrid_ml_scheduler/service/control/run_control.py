@@ -13,19 +13,34 @@ from hybrid_ml_scheduler.core.errors import PlanError, StorageError
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.frames import RaceState
 from hybrid_ml_scheduler.live.race import Race
+from hybrid_ml_scheduler.live.records import Course
 from hybrid_ml_scheduler.physics.truth import Drift
 from hybrid_ml_scheduler.plans.inputs import versions
 from hybrid_ml_scheduler.plans.plan import Plan
-from hybrid_ml_scheduler.service.control.courses import RunDefaults, course_of, plan_for, shifted
+from hybrid_ml_scheduler.service.control.branching import Lineage, branched, lineage_of
+from hybrid_ml_scheduler.service.control.courses import (
+    RunDefaults,
+    branch_plan,
+    course_of,
+    plan_for,
+    shifted,
+    stored_plan,
+)
 from hybrid_ml_scheduler.service.control.keeper import model_row
-from hybrid_ml_scheduler.service.control.run_storing import RunStoring
+from hybrid_ml_scheduler.service.control.run_storing import RunStoring, controls_of
 from hybrid_ml_scheduler.service.explain.advice import advice
 from hybrid_ml_scheduler.service.explain.audits import Reasons, reasons_of
 from hybrid_ml_scheduler.service.problems import Conflict
 from hybrid_ml_scheduler.service.uploads.folder import UploadFolder
 from hybrid_ml_scheduler.service.views.stored import model_version
 from hybrid_ml_scheduler.service.wire.history import ModelVersion
-from hybrid_ml_scheduler.service.wire.simulation import SimulationPatch, SimulationStatus, StartRequest
+from hybrid_ml_scheduler.service.wire.simulation import (
+    BranchRequest,
+    Rebuilding,
+    SimulationPatch,
+    SimulationStatus,
+    StartRequest,
+)
 from hybrid_ml_scheduler.service.wire.tasks import NewTask, TaskAdvice
 from hybrid_ml_scheduler.storage import (
     Store,
@@ -65,6 +80,7 @@ class RunControl(RunStoring):
         self.named: tuple[str, ...] = ()
         self._defaults = defaults
         self._lock = asyncio.Lock()
+        self._rebuilding: Rebuilding | None = None
         self._gate = asyncio.Lock()  # shut while a run is replaced: a task that came in then would belong to none
 
     async def reasons(self, task: Task) -> Reasons:
@@ -146,7 +162,7 @@ class RunControl(RunStoring):
             race, plan = await self._made(request)
             async with self._held() as state:
                 removed = await remove()
-                await self._enter(race, plan, request, state)
+                await self._enter(race, plan, self._speed(request), state)
             return removed
 
     async def note_completion(self) -> None:
@@ -181,7 +197,45 @@ class RunControl(RunStoring):
     async def _begin(self, request: StartRequest, state: RaceState = "running") -> None:
         race, plan = await self._made(request)
         async with self._held():
-            await self._enter(race, plan, request, state)
+            await self._enter(race, plan, self._speed(request), state)
+
+    def _speed(self, request: StartRequest) -> float:
+        speeds = (request.speed, self._defaults.speed, self._arena.pace.speed)
+        return next(speed for speed in speeds if speed is not None)
+
+    async def branch(self, run_id: int, request: BranchRequest) -> SimulationStatus:
+        """Begin a run that leaves a stored one; what is refused costs the present run nothing but the wait."""
+        async with self._lock:
+            lineage = await lineage_of(self._store, run_id, request.task_id)
+            await self._branch_course(lineage, request)  # refused before the present run is held
+            async with self._held():
+                await self._branch_off(await lineage_of(self._store, run_id, request.task_id), request)
+            return await self._saved()
+
+    async def _branch_course(self, lineage: Lineage, request: BranchRequest) -> tuple[Plan, Course]:
+        left = lineage.left.run
+        plan = branch_plan(stored_plan(left.plan), request, self._uploads)
+        return plan, await asyncio.to_thread(course_of, plan, left.controls["retraining"], self._uploads)
+
+    async def _branch_off(self, lineage: Lineage, request: BranchRequest) -> None:
+        left = lineage.left.run
+        plan, course = await self._branch_course(lineage, request)
+        first = lineage.first_id(await next_task_id(self._store))
+
+        def progress(done: int) -> None:
+            self._rebuilding = Rebuilding(run_id=left.run_id, tasks=lineage.tasks, done=done)
+
+        progress(0)
+        try:
+            race = await branched(self._store, lineage, course, run_id=0, first_task_id=first, progress=progress)
+        finally:
+            self._rebuilding = None
+        speed = float(left.controls["speed"]) if request.speed is None else request.speed
+        await self._enter(race, plan, speed, "running")
+
+    def status(self) -> SimulationStatus:
+        """Say where the race stands, and whether a branch is being prepared."""
+        return super().status().model_copy(update={"rebuilding": self._rebuilding})
 
     async def _made(self, request: StartRequest) -> tuple[Race, Plan]:
         """Make the race of a new run before anything is touched: what cannot be made must not cost the present run."""
@@ -208,18 +262,16 @@ class RunControl(RunStoring):
             finally:
                 await self._in_arena(go_on)
 
-    async def _enter(self, race: Race, plan: Plan, request: StartRequest, state: RaceState) -> None:
+    async def _enter(self, race: Race, plan: Plan, speed: float, state: RaceState) -> None:
         """Enter a new run whose ids follow those of everything that is stored."""
-        speeds = (request.speed, self._defaults.speed, self._arena.pace.speed)
-        speed = next(speed for speed in speeds if speed is not None)
-        first = await next_task_id(self._store)
+        first = await next_task_id(self._store) if race.branch is None else race.first_task_id
         run_id = await create_run(
             self._store,
             plan=plan.to_mapping(),
             seed=plan.seed,
             versions=versions(),
             state=state,
-            controls={"speed": speed, "retraining": race.course.retraining, "first_task_id": first},
+            controls={**controls_of(race, speed), "first_task_id": first},
         )
         race.take_place(run_id, first)
         self.plan, self.named = plan, ()
@@ -229,8 +281,11 @@ class RunControl(RunStoring):
         def enter() -> None:
             with contextlib.suppress(StorageError):  # notices that came up meanwhile are no reason to stay behind
                 self._arena.hand_over()
+            self._arena.pace.change(speed)
             self._arena.enter(race, state)
-            self._arena.set_speed(speed)
+            if race.branch is not None:  # a restart finds its beginning without going through the run it left
+                with contextlib.suppress(StorageError):
+                    self._arena.hand_over(checkpoint=True)
 
         def stay_behind() -> None:
             if self._arena.race is before:  # it has ended, and nothing brings it back after a restart

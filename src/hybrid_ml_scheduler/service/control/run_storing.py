@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 from hybrid_ml_scheduler.core import HmsError
 from hybrid_ml_scheduler.live.arena import Arena, HaltedError
 from hybrid_ml_scheduler.live.frames import RaceState
 from hybrid_ml_scheduler.live.framing import Framer
+from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.service.control.asking import asked
 from hybrid_ml_scheduler.service.explain.adapting import all_beliefs
 from hybrid_ml_scheduler.service.problems import Conflict, Unavailable
@@ -21,7 +22,7 @@ from hybrid_ml_scheduler.service.wire.learning import KeptPicture
 from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus
 from hybrid_ml_scheduler.storage import Store, StoreUnavailableError, StoreWriter, keep_picture, set_run_state
 
-__all__ = ["RunStoring"]
+__all__ = ["RunStoring", "controls_of"]
 
 T = TypeVar("T")
 
@@ -34,6 +35,17 @@ _LOOK_AGAIN_S = 0.01
 def _kept_state(state: RaceState) -> RaceState:
     """What the last picture of a run says: it stands, or all of its trace is placed."""
     return "complete" if state == "complete" else "stopped"
+
+
+def controls_of(race: Race, speed: float) -> dict[str, Any]:
+    """What a restart must know of a run beside its plan: its pace, its first task, where it branched off."""
+    branch = {} if race.branch is None else {"branch": asdict(race.branch)}
+    return {
+        "speed": speed,
+        "retraining": race.course.retraining,
+        "first_task_id": race.first_task_id,
+        **branch,
+    }
 
 
 class RunStoring:
@@ -72,12 +84,7 @@ class RunStoring:
         """Note the state and the pace with the run."""
         race = self._arena.race
         if race is not None:
-            controls: dict[str, Any] = {
-                "speed": self._arena.pace.speed,
-                "retraining": race.course.retraining,
-                "first_task_id": race.first_task_id,
-            }
-            await set_run_state(self._store, race.run_id, self._arena.state, controls)
+            await set_run_state(self._store, race.run_id, self._arena.state, controls_of(race, self._arena.pace.speed))
 
     async def _save_later(self) -> None:
         while True:

@@ -80,6 +80,7 @@ def status_view(status: Status) -> SimulationStatus:
         backlog_rows=status.backlog_rows,
         problem=status.problem,
         learning=dict(status.learning),
+        branch=status.branch,
     )
 
 
@@ -118,7 +119,7 @@ def standings_view(update: live.SimulationUpdate, name: WindowName) -> Window:
         first_task_id=None if last is None or not tasks else last - tasks + 1,
         last_task_id=last if tasks else None,
         tasks=tasks,
-        begin_s=0.0,
+        begin_s=0.0 if update.status.branch is None else update.status.branch.simulated_time_s,
         end_s=update.simulated_time_s,
         comparison=tuple(update.comparison),
     )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from hybrid_ml_scheduler.core import HmsError
-from hybrid_ml_scheduler.live.frames import moment
+from hybrid_ml_scheduler.live.frames import BranchPoint, moment
 from hybrid_ml_scheduler.plans.intervals import t_interval
 from hybrid_ml_scheduler.plans.upload_source import source_name
 from hybrid_ml_scheduler.service.control.courses import stored_plan
@@ -73,6 +73,7 @@ def run_card(run: RunRecord, summaries: Mapping[str, RunSummary], *, present: in
         first_task_id=min((one.first_task for one in summaries.values()), default=None),
         last_task_id=max((one.last_task for one in summaries.values()), default=None),
         standings=[standing_view(one, facts) for one in summaries.values()],
+        branch=None if (left := run.controls.get("branch")) is None else BranchPoint(**left),
         source="simulated" if facts is None else "measured",
         measured=facts,
     )

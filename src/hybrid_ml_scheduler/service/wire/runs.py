@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from hybrid_ml_scheduler.live.frames import BranchPoint
 from hybrid_ml_scheduler.service.wire.common import Answer, Demand
 from hybrid_ml_scheduler.service.wire.measured import MeasuredFacts
 from hybrid_ml_scheduler.service.wire.statistics import Metric
@@ -68,6 +69,7 @@ class RunCard(Answer):
     first_task_id: int | None
     last_task_id: int | None
     standings: list[RunStanding]
+    branch: BranchPoint | None = Field(default=None, description="Where it left another run, if it did.")
     source: Literal["simulated", "measured"] = Field(description="Whether real tasks ran on real devices.")
     measured: MeasuredFacts | None = Field(description="Of a real run: the machine, the bound, the meters, alarms.")
 

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from hybrid_ml_scheduler.core.knowledge import EXACT, Level
-from hybrid_ml_scheduler.live.frames import LearningState, TraceFacts
+from hybrid_ml_scheduler.live.frames import BranchPoint, LearningState, TraceFacts
 from hybrid_ml_scheduler.service.wire.common import Answer, Demand, StrategyChoice
 from hybrid_ml_scheduler.service.wire.uploads import UploadId
 
-__all__ = ["SimulationPatch", "SimulationStatus", "StartRequest", "WorkloadState"]
+__all__ = ["BranchRequest", "Rebuilding", "SimulationPatch", "SimulationStatus", "StartRequest", "WorkloadState"]
 
 _SLOWEST = 0.001
 _MOST_GPUS = 64  # of a race that is watched: every update names every device of every strategy
@@ -78,6 +78,29 @@ class StartRequest(Demand):
         return self
 
 
+class BranchRequest(Demand):
+    """A run that leaves a stored one; what is left out is as it was there."""
+
+    task_id: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = Field(
+        default=None, description="The task of that run which the new one begins with; the one after its last if null."
+    )
+    schedulers: Annotated[list[StrategyChoice], Field(min_length=1, max_length=64)] | None = Field(
+        default=None, description="The strategies, as `/api/strategies` names them."
+    )
+    knowledge: Level | None = Field(default=None, description="What strategies are told about durations.")
+    num_gpus: Annotated[int, Field(ge=1, le=_MOST_GPUS)] | None = None
+    gpu_type: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    speed: Speed | None = None
+
+
+class Rebuilding(Answer):
+    """A stored run that is being computed again up to the task where another one leaves it."""
+
+    run_id: int
+    tasks: int = Field(description="How many tasks come before the branch.")
+    done: int
+
+
 class DriftDemand(Demand):
     """A change of the hidden truth: a share of the kinds takes `factor` times as long from now on, or as much less."""
 
@@ -137,3 +160,5 @@ class SimulationStatus(Answer):
         description="Why a service that follows does not hear the race; all else is then the last it heard.",
     )
     learning: dict[str, LearningState]
+    branch: BranchPoint | None = Field(default=None, description="Where this run left another one, if it did.")
+    rebuilding: Rebuilding | None = Field(default=None, description="While a branch is being prepared.")

@@ -241,6 +241,7 @@ stretches = Table(
     *_totals_columns(),
     *(Column(f"low_{name}", Double) for name in _SPANNED),
     *(Column(f"high_{name}", Double) for name in _SPANNED),
+    Index(None, "run_id", "device", "stretch"),  # most questions name no strategy
 )
 
 # The last that was shown of a run, as it was shown.

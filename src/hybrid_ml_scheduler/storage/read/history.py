@@ -33,6 +33,7 @@ __all__ = [
     "notification_history",
     "results_between",
     "task_history",
+    "task_range",
     "training_records",
     "training_window",
 ]
@@ -143,6 +144,13 @@ def end_tasks(run_id: int | None = None) -> sa.Select[Any]:
     if run_id is not None:
         ends = (ends[0].where(tasks.c.run_id == run_id), ends[1].where(tasks.c.run_id == run_id))
     return sa.select(ends[0].scalar_subquery(), ends[1].scalar_subquery())
+
+
+async def task_range(store: Store, run_id: int) -> tuple[int, int] | None:
+    """Return the first and the last stored task of a run."""
+    async with store.reading() as connection:
+        first, last = (await connection.execute(end_tasks(run_id))).one()
+    return None if first is None or last is None else (int(first), int(last))
 
 
 async def data_counts(store: Store) -> DataCounts:
