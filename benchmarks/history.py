@@ -41,7 +41,8 @@ TASKS, QUICK_TASKS = 1_000_000, 4_000
 BLOCK = 5_000
 ASKED, QUICK_ASKED = 60, 4
 SORTS: tuple[LedgerSort, ...] = ("task_id", "latency", "time", "energy", "size", "gpu_fraction")
-PROMISED_MS = 300.0
+PROMISED_MS = 300.0  # for one answer
+TWO_PAGES = "first and second page"
 
 
 def block(run_id: int, first: int, count: int, place: int) -> TaskBlock:
@@ -113,7 +114,7 @@ def queries(tasks: int) -> dict[str, Callable[[Store, int], Awaitable[Any]]]:
         "page, one strategy": lambda store, n: ledger(store, page(n, scheduler=strategy(n))),
         "page, one device": lambda store, n: ledger(store, page(n, device=("cpu", "gpu_2", "cpu+gpu_1")[n % 3])),
         "page, a range of tasks": lambda store, n: ledger(store, page(n, first_task=n * 1000 % (tasks // 4))),
-        "first and second page": following,
+        TWO_PAGES: following,
         "list of runs": lambda store, n: _listed(store),
         "comparison of two runs": lambda store, n: _compared(store),
     }
@@ -169,6 +170,7 @@ def render(result: dict[str, Any]) -> str:
     for name, found in result["databases"].items():
         lines.append(f"\n{name} (filled with {found['tasks_per_s']:,.0f} tasks/s)")
         for query, times in found["queries"].items():
-            kept = "" if times["p95_ms"] <= PROMISED_MS else f"   above {PROMISED_MS:.0f} ms"
+            answers = 2 if query == TWO_PAGES else 1
+            kept = "" if times["p95_ms"] <= answers * PROMISED_MS else f"   above {PROMISED_MS:.0f} ms each"
             lines.append(f"  {query:<26}{times['p50_ms']:9.1f}{times['p95_ms']:9.1f}{kept}")
     return "\n".join(lines)

@@ -492,6 +492,28 @@ export interface paths {
         patch: operations["describe_api_runs__run_id__patch"];
         trace?: never;
     };
+    "/api/runs/{run_id}/branch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Branch
+         * @description Begin a run that leaves a stored one at a task of it: the same tasks and shifts, with what is changed.
+         *
+         *     Strategies that were in that run go on as they stood; others stand as if they had been in it from its beginning.
+         */
+        post: operations["branch_api_runs__run_id__branch_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{run_id}/costliest": {
         parameters: {
             query?: never;
@@ -561,7 +583,10 @@ export interface paths {
         };
         /**
          * Snapshot
-         * @description Return the last that was shown of a run, in the shape of the socket's first message.
+         * @description Return the last that was shown of a run, or how it stood at a task, in the shape of the socket's first message.
+         *
+         *     A moment of the past is made from the stored rows: what became of the tasks up to that one. What is not stored, as
+         *     bounds and reasons, is left out.
          */
         get: operations["snapshot_api_runs__run_id__snapshot_get"];
         put?: never;
@@ -1187,6 +1212,59 @@ export interface components {
              * @default 0
              */
             tasks: number;
+        };
+        /**
+         * BranchPoint
+         * @description Where a run left another one: from that task on it meets the same stream, with what was changed.
+         */
+        BranchPoint: {
+            /**
+             * First Task Id
+             * @description Its own first task.
+             */
+            first_task_id: number;
+            /**
+             * Run Id
+             * @description The run that it left.
+             */
+            run_id: number;
+            /**
+             * Simulated Time S
+             * @description Where the clock stood.
+             */
+            simulated_time_s: number;
+            /**
+             * Task Id
+             * @description The task of that run which its own first one is the same as.
+             */
+            task_id: number;
+        };
+        /**
+         * BranchRequest
+         * @description A run that leaves a stored one; what is left out is as it was there.
+         */
+        BranchRequest: {
+            /** Gpu Type */
+            gpu_type?: string | null;
+            /**
+             * Knowledge
+             * @description What strategies are told about durations.
+             */
+            knowledge?: ("exact" | "nominal" | "learned") | null;
+            /** Num Gpus */
+            num_gpus?: number | null;
+            /**
+             * Schedulers
+             * @description The strategies, as `/api/strategies` names them.
+             */
+            schedulers?: string[] | null;
+            /** Speed */
+            speed?: number | null;
+            /**
+             * Task Id
+             * @description The task of that run which the new one begins with; the one after its last if null.
+             */
+            task_id?: number | null;
         };
         ClientMessage: components["schemas"]["Focus"];
         /**
@@ -2437,6 +2515,21 @@ export interface components {
             type: string;
         };
         /**
+         * Rebuilding
+         * @description A stored run that is being computed again up to the task where another one leaves it.
+         */
+        Rebuilding: {
+            /** Done */
+            done: number;
+            /** Run Id */
+            run_id: number;
+            /**
+             * Tasks
+             * @description How many tasks come before the branch.
+             */
+            tasks: number;
+        };
+        /**
          * RunCard
          * @description A stored run at a glance.
          */
@@ -2449,6 +2542,8 @@ export interface components {
              * @description When it began.
              */
             at: string;
+            /** @description Where it left another run, if it did. */
+            branch: components["schemas"]["BranchPoint"] | null;
             /** First Task Id */
             first_task_id: number | null;
             /**
@@ -2646,6 +2741,8 @@ export interface components {
              * @description Rows accepted and not yet stored; 0 after a stop: everything is stored.
              */
             backlog_rows: number;
+            /** @description Where this run left another one, if it did. */
+            branch: components["schemas"]["BranchPoint"] | null;
             /** Is Paused */
             is_paused: boolean;
             /**
@@ -2678,6 +2775,8 @@ export interface components {
              * @description Why the race cannot go on, in one sentence; a new run is the way out.
              */
             problem: string | null;
+            /** @description While a branch is being prepared. */
+            rebuilding: components["schemas"]["Rebuilding"] | null;
             /** Retrain Interval */
             retrain_interval: number;
             /**
@@ -4047,6 +4146,8 @@ export interface operations {
     load_api_history_load_get: {
         parameters: {
             query?: {
+                /** @description As it was when this task had arrived; the latest if left out. */
+                last_task?: number | null;
                 run_id?: number | null;
                 scheduler?: string;
                 /** @description Simulated seconds before the newest arrival. */
@@ -4198,6 +4299,8 @@ export interface operations {
     trend_api_history_trend_get: {
         parameters: {
             query?: {
+                /** @description As it was when this task had arrived; the latest if left out. */
+                last_task?: number | null;
                 /** @description Only so many of the newest tasks. */
                 latest?: number | null;
                 points?: number;
@@ -4645,6 +4748,8 @@ export interface operations {
     node_api_node_get: {
         parameters: {
             query: {
+                /** @description As it was when this task had arrived; the latest if left out. */
+                last_task?: number | null;
                 /** @description The present run where it is left out. */
                 run_id?: number | null;
                 /** @description Up to four strategies. */
@@ -5327,6 +5432,113 @@ export interface operations {
             };
         };
     };
+    branch_api_runs__run_id__branch_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["BranchRequest"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimulationStatus"];
+                };
+            };
+            /** @description Unauthorized: The API key is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: The present state of the race does not allow this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     costliest_api_runs__run_id__costliest_get: {
         parameters: {
             query: {
@@ -5634,7 +5846,10 @@ export interface operations {
     };
     snapshot_api_runs__run_id__snapshot_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description As it was when this task had arrived; the latest if left out. */
+                task_id?: number | null;
+            };
             header?: never;
             path: {
                 run_id: number;
@@ -6620,6 +6835,8 @@ export interface operations {
     stats_api_stats_get: {
         parameters: {
             query?: {
+                /** @description As it was when this task had arrived; the latest if left out. */
+                last_task?: number | null;
                 run_id?: number | null;
                 /** @description Whose outcomes are correlated. */
                 scheduler?: string;
@@ -7276,6 +7493,7 @@ export const pathsApiHistoryLedgerGetParametersQuerySortValues: ReadonlyArray<Fl
 export const pathsApiStandingsGetParametersQueryWindowValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/standings"]["get"]["parameters"]["query"]["window"]> = ["run", "shift", "latest"];
 export const pathsApiStatsGetParametersQueryWindowAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<paths>["/api/stats"]["get"]["parameters"]["query"]["window"]> = ["shift", "run"];
 export const pathsApiUploadsPostParametersQueryUseValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/uploads"]["post"]["parameters"]["query"]["use"]> = ["trace", "hardware"];
+export const branchRequestKnowledgeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["BranchRequest"]["knowledge"]> = ["exact", "nominal", "learned"];
 export const componentStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Component"]["status"]> = ["ok", "degraded", "down"];
 export const costliestLater_decisionsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Costliest"]["later_decisions"]> = ["anew", "kept"];
 export const driftDemandDeviceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DriftDemand"]["device"]> = ["cpu", "gpu", "all"];

@@ -6,7 +6,6 @@ a foreign task, a trained model taking over) is therefore an event with its boun
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,6 +16,7 @@ from hybrid_ml_scheduler.live.frames import Shift
 from hybrid_ml_scheduler.live.learners import TrainedModel, TrainingJob
 from hybrid_ml_scheduler.live.lockstep import Lockstep
 from hybrid_ml_scheduler.live.records import Activation, Course, EventKind, RaceEvent, shift_words
+from hybrid_ml_scheduler.live.script import FOLLOWED, Script
 from hybrid_ml_scheduler.physics.truth import Drift
 from hybrid_ml_scheduler.workload import TraceStream, WorkloadParameters
 from hybrid_ml_scheduler.workload.draws import kind_names
@@ -35,36 +35,35 @@ class Race(Lockstep):
 
     def __init__(self, course: Course, *, run_id: int, first_task_id: int) -> None:
         super().__init__(course, run_id=run_id, first_task_id=first_task_id)
-        self._script: deque[RaceEvent] = deque()
+        self._script = Script()
 
     def follow(self, script: Iterable[RaceEvent]) -> None:
         """Meet these events, too, each before its task; they are in the order in which they happened."""
-        self._script = deque(script)
+        self._script = Script(script)
 
     def step(self, *, explain: bool = False) -> Task:
         """Take the next task of the stream through every strategy, after what the script has before it."""
-        while self._script and self._script[0].boundary <= self.next_task_id:
-            self._follow(self._script.popleft())
+        while (event := self._script.due(self.next_task_id)) is not None:
+            self._follow(event)
         return super().step(explain=explain)
 
     def advance(self, most: int) -> int:
         """Take up to `most` tasks of the stream through every strategy, no further than the script's next event."""
-        if self._script:
-            most = min(most, max(1, self._script[0].boundary - self.next_task_id))
-        if self._script and self._script[0].boundary <= self.next_task_id:
-            self.step()
-            return 1
-        return super().advance(most)
+        free = self._script.tasks_until_next(self.next_task_id, most)
+        if free > 0:
+            return super().advance(free)
+        self.step()
+        return 1
 
     def _follow(self, event: RaceEvent) -> None:
-        facts = dict(event.payload) | {"followed": True}
         if event.kind == "shift":
-            self._shifted(self._note("shift", facts | self._place(), event.at))
+            facts = {**event.payload, **self._place(), FOLLOWED: True}
+            self._shifted(self._note("shift", facts, event.at))
         else:
             entered = Task.from_mapping(event.payload)
             arrival = max(entered.arrival_time, self.now_s)
             entered = entered._replace(task_id=self.next_task_id, arrival_time=arrival)
-            self._note("task", entered._asdict() | {"followed": True}, event.at)
+            self._note("task", entered._asdict() | {FOLLOWED: True}, event.at)
             self._admitted(entered)
 
     def foreign(self, task: Task) -> Task:
@@ -87,22 +86,18 @@ class Race(Lockstep):
         """Let a task from outside in, as the next one; returns it with its id and its arrival."""
         entered = self.foreign(task)
         self._note("task", entered._asdict(), at)
-        self._push_back()
+        self._script.push_back()
         self._admitted(entered)
         return entered
 
-    def _push_back(self) -> None:
-        """A task that somebody put in comes before all that the script still holds."""
-        self._script = deque(replace(one, boundary=one.boundary + 1) for one in self._script)
-
     def shift(self, preset: str, workload: WorkloadParameters, at: float) -> Shift:
         """Let the stream follow other laws from the next task on; what a script still holds is given up."""
-        self._script.clear()
+        self._script.give_up()
         return self._shifted(self._note("shift", self._laws(preset, workload), at))
 
     def drift(self, drift: Drift, at: float) -> Shift:
         """Let real durations of some kinds change from the next task on; it is marked like a shift."""
-        self._script.clear()
+        self._script.give_up()
         facts = self._laws(self.preset, self.workload) | {"drift": drift.to_mapping()}
         return self._shifted(self._note("shift", facts, at))
 
@@ -151,7 +146,7 @@ class Race(Lockstep):
         """Do again what a stored event did; nothing is handed on, because it is stored."""
         self.next_sequence = event.sequence + 1
         facts = dict(event.payload)
-        self._catch_up(event.kind, is_followed=facts.pop("followed", False))
+        self._script.catch_up(event.kind, is_followed=facts.pop(FOLLOWED, False))
         if event.kind == "shift":
             self._shifted(event)
         elif event.kind == "stride":
@@ -164,23 +159,14 @@ class Race(Lockstep):
             told = replace(model, duration_s=facts["duration_s"])
             self.learners.take_over(facts["scheduler"], told, event.boundary, event.at)
 
-    def _catch_up(self, kind: EventKind, *, is_followed: bool) -> None:
-        """Do to the script what a stored event did to it."""
-        if is_followed:
-            self._script.popleft()
-        elif kind == "shift":
-            self._script.clear()
-        elif kind == "task":
-            self._push_back()
-
     def capture(self) -> Mapping[str, Any]:
         """Return the whole state before the next task, picklable."""
-        return {**super().capture(), "script": list(self._script)}
+        return {**super().capture(), "script": self._script.capture()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a captured state of the same course."""
         super().restore(state)
-        self._script = deque(state.get("script", ()))
+        self._script = Script(state.get("script", ()))
 
     def _shifted(self, event: RaceEvent) -> Shift:
         facts = event.payload

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
 from hybrid_ml_scheduler import storage
@@ -32,22 +32,30 @@ from hybrid_ml_scheduler.service.wire.statistics import Stats
 from hybrid_ml_scheduler.service.wire.tasks import TaskAudit
 from hybrid_ml_scheduler.storage import (
     Cache,
+    EventRow,
     ExportFormat,
     ExportTable,
     HistoryCleared,
     LedgerPage,
     LedgerQuery,
+    ModelRow,
     Store,
 )
 
 __all__ = ["RecordedRace", "StoredHistory"]
 
 T = TypeVar("T")
+R = TypeVar("R", EventRow, ModelRow)
 
 _FRESH_S = 1.0
 _USABLE_S = 3.0
 _MOST_TASKS = 10_000
 _MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+
+
+def _by(rows: Sequence[R], last_task: int | None) -> list[R]:
+    """Return what had happened when a task arrived."""
+    return [row for row in rows if last_task is None or row.boundary <= last_task]
 
 
 async def _again(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -115,35 +123,37 @@ class StoredHistory:
         task = storage.stored_task(found.task)
         return await audit_of(self._store, run, found, task, await self._race.reasons(task))
 
-    async def trend(self, points: int, run_id: int | None, latest: int | None) -> bytes:
+    async def trend(self, points: int, run_id: int | None, latest: int | None, last_task: int | None = None) -> bytes:
         """Return the trend with its markers as JSON, in a race a second or two old."""
         wanted = self._race.status().run_id if run_id is None else run_id
 
         async def made() -> bytes:
-            found = await storage.trend(self._store, points=points, run_id=wanted, latest=latest)
+            found = await storage.trend(self._store, points=points, run_id=wanted, latest=latest, last_task=last_task)
             shifts = await storage.event_history(self._store, kind="shift", run_id=wanted)
             models = await storage.model_history(self._store, run_id=wanted)
             whole = Trend(
                 points=list(found.points),
                 tasks_per_point=found.tasks_per_point,
-                shifts=[stored_shift(row) for row in reversed(shifts)],
-                models=[model_version(row) for row in reversed(models)],
+                shifts=[stored_shift(row) for row in reversed(_by(shifts, last_task))],
+                models=[model_version(row) for row in reversed(_by(models, last_task))],
                 collection=await self._collection(),
             )
             return whole.model_dump_json().encode()
 
-        return await self._shelf.get(f"trend:{points}:{latest}:{wanted}:{self._moment()}", made)
+        return await self._shelf.get(f"trend:{points}:{latest}:{wanted}:{last_task}:{self._moment()}", made)
 
-    async def load(self, scheduler: str, run_id: int | None, span_s: float) -> bytes:
+    async def load(self, scheduler: str, run_id: int | None, span_s: float, last_task: int | None = None) -> bytes:
         """Return how busy the devices of a strategy were as JSON, in a race a second or two old."""
         wanted = self._race.status().run_id if run_id is None else run_id
 
         async def made() -> bytes:
-            found = await storage.device_load(self._store, scheduler=scheduler, run_id=wanted or 0, span_s=span_s)
+            found = await storage.device_load(
+                self._store, scheduler=scheduler, run_id=wanted or 0, span_s=span_s, last_task=last_task
+            )
             shifts = await storage.event_history(self._store, kind="shift", run_id=wanted)
-            return load_history(found, scheduler, wanted, shifts).model_dump_json().encode()
+            return load_history(found, scheduler, wanted, _by(shifts, last_task)).model_dump_json().encode()
 
-        return await self._shelf.get(f"load:{scheduler}:{span_s}:{wanted}:{self._moment()}", made)
+        return await self._shelf.get(f"load:{scheduler}:{span_s}:{wanted}:{last_task}:{self._moment()}", made)
 
     def _moment(self) -> str:
         """What kept answers are good for: in a race for a moment, otherwise until something happens."""
@@ -179,7 +189,9 @@ class StoredHistory:
             notifications=stored_notifications(notices, shifts, models),
         )
 
-    async def stats(self, window: StatsWindow, scheduler: str, run_id: int | None) -> bytes:
+    async def stats(
+        self, window: StatsWindow, scheduler: str, run_id: int | None, last_task: int | None = None
+    ) -> bytes:
         """Return the statistics over the latest tasks of a run, the present one unless asked, as JSON.
 
         Strategies of different runs met different tasks, so that nothing could be said about one against the other.
@@ -187,19 +199,20 @@ class StoredHistory:
         wanted = self._race.status().run_id if run_id is None else run_id
 
         async def made() -> bytes:
-            return (await self._stats(window, scheduler, wanted)).model_dump_json().encode()
+            return (await self._stats(window, scheduler, wanted, last_task)).model_dump_json().encode()
 
-        return await self._shelf.get(f"stats:{window}:{scheduler}:{wanted}:{self._moment()}", made)
+        return await self._shelf.get(f"stats:{window}:{scheduler}:{wanted}:{last_task}:{self._moment()}", made)
 
-    async def _stats(self, window: StatsWindow, scheduler: str, run_id: int | None) -> Stats:
+    async def _stats(self, window: StatsWindow, scheduler: str, run_id: int | None, last_task: int | None) -> Stats:
         most = window if isinstance(window, int) else _MOST_TASKS
-        shifts = (
-            await storage.event_history(self._store, kind="shift", run_id=run_id, limit=1) if window == "shift" else ()
-        )
+        shifts = await storage.event_history(self._store, kind="shift", run_id=run_id) if window == "shift" else ()
+        shifts = _by(shifts, last_task)
         run = None if run_id is None else await storage.get_run(self._store, run_id)
         own = 0 if run is None else run.first_task or 0
         begin = shifts[0].boundary if shifts else own
-        found = await storage.statistics(self._store, window=most, scheduler=scheduler, run_id=run_id, first_task=begin)
+        found = await storage.statistics(
+            self._store, window=most, scheduler=scheduler, run_id=run_id, first_task=begin, last_task=last_task
+        )
         if isinstance(window, int) and found.first_task is not None:
             return stats_view(found, most, "latest", found.first_task)
         return stats_view(found, most, "shift" if shifts else "run", begin)

@@ -45,19 +45,21 @@ class DeviceHistory:
         self._shelf = Shelf(cache, fresh_s=_FRESH_S, usable_s=_USABLE_S)
         self._race = race
 
-    async def node(self, schedulers: Sequence[str], seconds: float, run_id: int | None) -> bytes:
-        """Return the devices of some strategies around the last arrival of a run: a `NodeMotion` as JSON."""
+    async def node(
+        self, schedulers: Sequence[str], seconds: float, run_id: int | None, last_task: int | None = None
+    ) -> bytes:
+        """Return the devices of some strategies around the last arrival of a run, or that of another task, as JSON."""
         run, names, status = await self._run(run_id), tuple(dict.fromkeys(schedulers)), self._race.status()
         moment = "running" if status.state == "running" else str(status.tasks_total)
 
         async def made() -> bytes:
             found = await storage.parts_around_now(
-                self._store, run_id=run.run_id, schedulers=names, seconds=seconds, steps=STEPS
+                self._store, run_id=run.run_id, schedulers=names, seconds=seconds, steps=STEPS, last_task=last_task
             )
             motion = await asyncio.to_thread(node_motion, run, found, names, seconds)
             return motion.model_dump_json().encode()
 
-        return await self._shelf.get(f"node:{run.run_id}:{','.join(names)}:{seconds}:{moment}", made)
+        return await self._shelf.get(f"node:{run.run_id}:{','.join(names)}:{seconds}:{last_task}:{moment}", made)
 
     async def parts(self, schedulers: Sequence[str], tasks: int, run_id: int | None) -> DeviceParts:
         """Return what the devices did with the newest tasks of a run."""

@@ -97,10 +97,10 @@ class Archive(Protocol):
     async def audit(self, task_id: int) -> TaskAudit:
         """Return a task from every side."""
 
-    async def trend(self, points: int, run_id: int | None, latest: int | None) -> bytes:
+    async def trend(self, points: int, run_id: int | None, latest: int | None, last_task: int | None = None) -> bytes:
         """Return the long-term trend with its markers: a `Trend` as JSON."""
 
-    async def load(self, scheduler: str, run_id: int | None, span_s: float) -> bytes:
+    async def load(self, scheduler: str, run_id: int | None, span_s: float, last_task: int | None = None) -> bytes:
         """Return how busy the devices were: a `LoadHistory` as JSON."""
 
     async def models(self, limit: int, run_id: int | None) -> Models:
@@ -109,7 +109,9 @@ class Archive(Protocol):
     async def events(self, limit: int, run_id: int | None) -> Events:
         """Return shifts and notifications."""
 
-    async def stats(self, window: StatsWindow, scheduler: str, run_id: int | None) -> bytes:
+    async def stats(
+        self, window: StatsWindow, scheduler: str, run_id: int | None, last_task: int | None = None
+    ) -> bytes:
         """Return the statistics over the latest tasks: a `Stats` as JSON."""
 
 
@@ -131,8 +133,8 @@ class Runs(Protocol):
     async def compare(self, run_ids: Sequence[int]) -> RunComparison:
         """Return runs side by side."""
 
-    async def snapshot(self, run_id: int) -> Snapshot:
-        """Return the last that was shown of a run."""
+    async def snapshot(self, run_id: int, task_id: int | None = None) -> Snapshot:
+        """Return the last that was shown of a run, or how it stood when a task had arrived."""
 
     async def begin_measured(self, new: NewMeasuredRun) -> RunCard:
         """Begin to take in a real run."""

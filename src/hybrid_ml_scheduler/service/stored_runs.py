@@ -8,6 +8,7 @@ from typing import Protocol
 from pydantic import ValidationError
 
 from hybrid_ml_scheduler import storage
+from hybrid_ml_scheduler.service.explain.moments import snapshot_at
 from hybrid_ml_scheduler.service.explain.what_if import costliest_of, what_if_of
 from hybrid_ml_scheduler.service.measured_runs import MeasuredRuns
 from hybrid_ml_scheduler.service.problems import Conflict, NotFound
@@ -74,9 +75,11 @@ class StoredRuns:
         ]
         return RunComparison(runs=cards, paired=paired)
 
-    async def snapshot(self, run_id: int) -> Snapshot:
-        """Return the last that was shown of a run, as a viewer would get it."""
-        await self._known(run_id)
+    async def snapshot(self, run_id: int, task_id: int | None = None) -> Snapshot:
+        """Return the last that was shown of a run, or how it stood when a task had arrived, as viewers get it."""
+        run = await self._known(run_id)
+        if task_id is not None:
+            return await snapshot_at(self._store, run, task_id)
         kept = await storage.run_picture(self._store, run_id)
         try:
             snapshot = None if kept is None else Snapshot.model_validate_json(kept)

@@ -24,12 +24,14 @@ from hybrid_ml_scheduler.storage.read.history import (
     results_between,
     task_history,
     task_range,
+    tasks_between,
     training_records,
     training_window,
 )
 from hybrid_ml_scheduler.storage.read.integrity import integrity
 from hybrid_ml_scheduler.storage.read.ledger import ledger
 from hybrid_ml_scheduler.storage.read.load import device_load
+from hybrid_ml_scheduler.storage.read.moments import RangeTotals, range_totals
 from hybrid_ml_scheduler.storage.read.parts import (
     ChangeRow,
     PartRow,
@@ -138,6 +140,7 @@ __all__ = [
     "PartsAroundNow",
     "Percentiles",
     "QueueRow",
+    "RangeTotals",
     "RegretRow",
     "ReplayError",
     "ResultColumns",
@@ -199,6 +202,7 @@ __all__ = [
     "parts_around_now",
     "parts_in_order",
     "ping",
+    "range_totals",
     "remove_run",
     "result_row",
     "result_rows",
@@ -212,6 +216,7 @@ __all__ = [
     "task_history",
     "task_range",
     "task_row",
+    "tasks_between",
     "training_records",
     "training_window",
     "trend",

@@ -34,12 +34,15 @@ from hybrid_ml_scheduler.storage import (
     Order,
 )
 
-__all__ = ["DownloadResponse", "learning_router", "router"]
+__all__ = ["DownloadResponse", "LastTask", "learning_router", "router"]
 
 router = APIRouter(prefix="/api", tags=["history"], responses=problem_responses(503))
 
 Limit = Annotated[int, Query(ge=1, le=10_000)]
 Id = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
+LastTask = Annotated[
+    int | None, Query(ge=0, le=2**63 - 1, description="As it was when this task had arrived; the latest if left out.")
+]
 
 
 @router.get("/full_history")
@@ -131,9 +134,10 @@ async def trend(
     points: Annotated[int, Query(ge=2, le=1000)] = 200,
     run_id: Id = None,
     latest: Annotated[int | None, Query(ge=2, le=5000, description="Only so many of the newest tasks.")] = None,
+    last_task: LastTask = None,
 ) -> Response:
     """Return the trend of one run (the present one unless asked) over simulated time, with its markers."""
-    return Response(await archive.trend(points, run_id, latest), media_type="application/json")
+    return Response(await archive.trend(points, run_id, latest, last_task), media_type="application/json")
 
 
 @router.get("/history/load", response_model=LoadHistory)
@@ -142,9 +146,10 @@ async def load(
     scheduler: StrategyName = "hybrid_ml",
     run_id: Id = None,
     span_s: Annotated[float, Query(ge=1.0, le=3600.0, description="Simulated seconds before the newest arrival.")] = 60,
+    last_task: LastTask = None,
 ) -> Response:
     """Return how busy each device of a strategy was, from the stored rows of one run (the present one unless asked)."""
-    return Response(await archive.load(scheduler, run_id, span_s), media_type="application/json")
+    return Response(await archive.load(scheduler, run_id, span_s, last_task), media_type="application/json")
 
 
 _WINDOW = (
@@ -158,9 +163,10 @@ async def stats(
     window: Annotated[StatsWindow, Query(description=_WINDOW)] = 1000,
     scheduler: Annotated[StrategyName, Query(description="Whose outcomes are correlated.")] = "hybrid_ml",
     run_id: Id = None,
+    last_task: LastTask = None,
 ) -> Response:
     """Return win/loss matrix, correlations, heat map, histogram and percentiles of one run (the present one)."""
-    return Response(await archive.stats(window, scheduler, run_id), media_type="application/json")
+    return Response(await archive.stats(window, scheduler, run_id, last_task), media_type="application/json")
 
 
 @router.get("/models")

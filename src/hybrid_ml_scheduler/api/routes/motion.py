@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 
 from hybrid_ml_scheduler.api.dependencies import DevicesDep
-from hybrid_ml_scheduler.api.routes.history import DownloadResponse
+from hybrid_ml_scheduler.api.routes.history import DownloadResponse, LastTask
 from hybrid_ml_scheduler.reports.perfetto import TRACE_BEGIN, TRACE_END, Slice, lane_events, slice_event
 from hybrid_ml_scheduler.service.devices import DeviceParts
 from hybrid_ml_scheduler.service.problems import problem_responses
@@ -34,9 +34,10 @@ async def node(
     chosen: Chosen,
     seconds: Annotated[float, Query(ge=1, le=3600, description="Simulated seconds before and after now.")] = 30.0,
     run_id: RunId = None,
+    last_task: LastTask = None,
 ) -> Response:
     """Return what runs and waits on every device of some strategies, around the last arrival."""
-    return Response(await devices.node(chosen, seconds, run_id), media_type="application/json")
+    return Response(await devices.node(chosen, seconds, run_id, last_task), media_type="application/json")
 
 
 _FILE: dict[int | str, dict[str, Any]] = {

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Path, Query
 
 from hybrid_ml_scheduler.api.dependencies import CatalogDep, RaceDep, RunsDep, require_api_key
+from hybrid_ml_scheduler.api.routes.history import LastTask
 from hybrid_ml_scheduler.service.problems import problem_responses
 from hybrid_ml_scheduler.service.wire.common import StrategyName
 from hybrid_ml_scheduler.service.wire.live import Snapshot
@@ -51,9 +52,13 @@ async def get_run(runs: RunsDep, run_id: Id) -> RunCard:
 
 
 @router.get("/{run_id}/snapshot")
-async def snapshot(runs: RunsDep, run_id: Id) -> Snapshot:
-    """Return the last that was shown of a run, in the shape of the socket's first message."""
-    return await runs.snapshot(run_id)
+async def snapshot(runs: RunsDep, run_id: Id, task_id: LastTask = None) -> Snapshot:
+    """Return the last that was shown of a run, or how it stood at a task, in the shape of the socket's first message.
+
+    A moment of the past is made from the stored rows: what became of the tasks up to that one. What is not stored, as
+    bounds and reasons, is left out.
+    """
+    return await runs.snapshot(run_id, task_id)
 
 
 @router.get("/{run_id}/what_if", responses=problem_responses(404, 409, 503))

@@ -18,6 +18,7 @@ from hybrid_ml_scheduler.core.errors import InternalError, PlanError
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Course, EventKind, RaceEvent, Rows
 from hybrid_ml_scheduler.live.replay import rebuild
+from hybrid_ml_scheduler.live.script import FOLLOWED
 from hybrid_ml_scheduler.service.control.courses import stored_plan
 from hybrid_ml_scheduler.service.control.keeper import stored_rows
 from hybrid_ml_scheduler.service.problems import Conflict, NotFound
@@ -56,7 +57,7 @@ class _Part:
         if event.kind == "task":
             facts["task_id"] += by
             facts["dependencies"] = [one + by for one in facts["dependencies"]]
-        facts.pop("followed", None)
+        facts.pop(FOLLOWED, None)
         return replace(event, boundary=event.boundary + by, payload=facts)
 
 

@@ -80,7 +80,6 @@ class RunControl(RunStoring):
         self.named: tuple[str, ...] = ()
         self._defaults = defaults
         self._lock = asyncio.Lock()
-        self._rebuilding: Rebuilding | None = None
         self._gate = asyncio.Lock()  # shut while a run is replaced: a task that came in then would belong to none
 
     async def reasons(self, task: Task) -> Reasons:
@@ -232,10 +231,6 @@ class RunControl(RunStoring):
             self._rebuilding = None
         speed = float(left.controls["speed"]) if request.speed is None else request.speed
         await self._enter(race, plan, speed, "running")
-
-    def status(self) -> SimulationStatus:
-        """Say where the race stands, and whether a branch is being prepared."""
-        return super().status().model_copy(update={"rebuilding": self._rebuilding})
 
     async def _made(self, request: StartRequest) -> tuple[Race, Plan]:
         """Make the race of a new run before anything is touched: what cannot be made must not cost the present run."""

@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.service.explain.adapting import all_beliefs
 from hybrid_ml_scheduler.service.problems import Conflict, Unavailable
 from hybrid_ml_scheduler.service.views.live import snapshot_view, status_view
 from hybrid_ml_scheduler.service.wire.learning import KeptPicture
-from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus
+from hybrid_ml_scheduler.service.wire.simulation import Rebuilding, SimulationStatus
 from hybrid_ml_scheduler.storage import Store, StoreUnavailableError, StoreWriter, keep_picture, set_run_state
 
 __all__ = ["RunStoring", "controls_of"]
@@ -56,6 +56,7 @@ class RunStoring:
         self._store = store
         self._writer = writer
         self._unsaved: asyncio.Task[None] | None = None
+        self._rebuilding: Rebuilding | None = None
 
     async def _in_arena(self, command: Callable[[], T]) -> T:
         try:
@@ -135,5 +136,5 @@ class RunStoring:
             self._arena.race.take_rows()
 
     def status(self) -> SimulationStatus:
-        """Say where the race stands."""
-        return status_view(self._arena.status())
+        """Say where the race stands, and whether a branch is being prepared."""
+        return status_view(self._arena.status()).model_copy(update={"rebuilding": self._rebuilding})

@@ -34,6 +34,7 @@ __all__ = [
     "results_between",
     "task_history",
     "task_range",
+    "tasks_between",
     "training_records",
     "training_window",
 ]
@@ -151,6 +152,14 @@ async def task_range(store: Store, run_id: int) -> tuple[int, int] | None:
     async with store.reading() as connection:
         first, last = (await connection.execute(end_tasks(run_id))).one()
     return None if first is None or last is None else (int(first), int(last))
+
+
+async def tasks_between(store: Store, run_id: int, first: int, last: int) -> list[TaskRow]:
+    """Return the stored tasks of a run in a range, oldest first."""
+    mine = sa.and_(tasks.c.run_id == run_id, tasks.c.task_id.between(first, last))
+    async with store.reading() as connection:
+        query = sa.select(*row_columns(tasks, TaskRow)).where(mine).order_by(tasks.c.task_id)
+        return [TaskRow(*record) for record in await connection.execute(query)]
 
 
 async def data_counts(store: Store) -> DataCounts:

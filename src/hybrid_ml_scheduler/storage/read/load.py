@@ -20,18 +20,26 @@ _MOST_TASKS = 5000
 
 
 async def device_load(
-    store: Store, *, scheduler: str, run_id: int, span_s: float = 60.0, steps: int = 120
+    store: Store,
+    *,
+    scheduler: str,
+    run_id: int,
+    span_s: float = 60.0,
+    steps: int = 120,
+    last_task: int | None = None,
 ) -> BusyShares:
     """Return the busy share of each device in equal steps that end with the run's newest stored arrival.
 
-    A step that began before everything that was read is unknown (None), not idle.
+    With `last_task` they end with its arrival. A step that began before all that was read is unknown (None), not idle.
     """
     async with store.reading() as connection:
-        ids = sa.select(tasks.c.task_id).where(tasks.c.run_id == run_id).order_by(tasks.c.task_id.desc())
-        newest = sa.select(tasks.c.arrival_time).where(tasks.c.run_id == run_id).order_by(tasks.c.task_id.desc())
+        own = tasks.c.run_id == run_id
+        own = own if last_task is None else sa.and_(own, tasks.c.task_id <= last_task)
+        ids = sa.select(tasks.c.task_id).where(own).order_by(tasks.c.task_id.desc())
+        newest = sa.select(tasks.c.arrival_time).where(own).order_by(tasks.c.task_id.desc())
         end_s = (await connection.execute(newest.limit(1))).scalar_one_or_none()
         first = (await connection.execute(ids.offset(_MOST_TASKS - 1).limit(1))).scalar_one_or_none()
-        rows = await _rows(connection, scheduler, run_id, first or 0) if end_s is not None else []
+        rows = await _rows(connection, scheduler, ids.order_by(None), first or 0) if end_s is not None else []
     edges = np.linspace(max(0.0, (end_s or 0.0) - span_s), end_s or 0.0, steps + 1)
     if not rows:
         return BusyShares(edges_s=edges.tolist(), busy={})
@@ -43,9 +51,9 @@ async def device_load(
     return BusyShares(edges_s=edges.tolist(), busy=known)
 
 
-async def _rows(connection: AsyncConnection, scheduler: str, run_id: int, first: int) -> list[Any]:
+async def _rows(connection: AsyncConnection, scheduler: str, ids: sa.Select[Any], first: int) -> list[Any]:
     results = scheduler_results.c
-    own = sa.select(tasks.c.task_id).where(tasks.c.run_id == run_id, tasks.c.task_id >= first)
+    own = ids.where(tasks.c.task_id >= first)
     columns = (results.gpu_id, results.cpu_start, results.cpu_part, results.gpu_start, results.gpu_part)
     query = sa.select(*columns).where(results.scheduler_name == scheduler, results.task_id.in_(own))
     return [tuple(row) for row in await connection.execute(query)]

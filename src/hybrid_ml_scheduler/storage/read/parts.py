@@ -79,9 +79,17 @@ def _wanted(schedulers: Sequence[str]) -> sa.Select[Any]:
 
 
 async def parts_around_now(
-    store: Store, *, run_id: int, schedulers: Sequence[str], seconds: float, steps: int = 60
+    store: Store,
+    *,
+    run_id: int,
+    schedulers: Sequence[str],
+    seconds: float,
+    steps: int = 60,
+    last_task: int | None = None,
 ) -> PartsAroundNow:
     """Return what some strategies do from `seconds` before the last arrival of a run to as long after it.
+
+    With `last_task`, as it was when that task arrived.
 
     The changes of the queues are counted in `steps` equal steps from then, or from the run's beginning, until now.
     """
@@ -90,6 +98,7 @@ async def parts_around_now(
         first, last = (await connection.execute(end_tasks(run_id))).one()
         if last is None:
             return PartsAroundNow(now_s=0.0)
+        last = last if last_task is None else max(first, min(last, last_task))
         arrival = sa.select(tasks.c.arrival_time).where(tasks.c.task_id == last)
         now_s = float((await connection.execute(arrival)).scalar_one())
         oldest, reaches_back = await _reach(connection, schedulers, (first, last), now_s - seconds)

@@ -48,14 +48,15 @@ async def statistics(
     scheduler: str = "hybrid_ml",
     run_id: int | None = None,
     first_task: int | None = None,
+    last_task: int | None = None,
 ) -> Statistics:
     """Return the statistics over the newest `window` tasks of a run, or of all; correlations are of one strategy.
 
-    With `first_task`, older tasks than that one are left out.
+    With `first_task`, older tasks than that one are left out; with `last_task`, newer ones.
     """
     if not 0 < window <= _LARGEST_WINDOW:
         raise StorageError(f"Statistics look at 1 to {_LARGEST_WINDOW} tasks.")
-    rows = await _read(store, window, run_id, first_task)
+    rows = await _read(store, window, run_id, (first_task, last_task))
     return await asyncio.to_thread(_summary, *rows, scheduler)  # the event loop has better things to do
 
 
@@ -85,7 +86,7 @@ def _summary(found_tasks: Sequence[Any], results: Sequence[Any], scheduler: str)
 
 
 async def _read(
-    store: Store, window: int, run_id: int | None, first_task: int | None
+    store: Store, window: int, run_id: int | None, ends: tuple[int | None, int | None]
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     """Return the newest tasks, oldest first, and their results."""
     joined = tasks.outerjoin(training_data, training_data.c.task_id == tasks.c.task_id)
@@ -93,8 +94,11 @@ async def _read(
     newest = sa.select(*columns).select_from(joined).order_by(tasks.c.task_id.desc()).limit(window)
     if run_id is not None:
         newest = newest.where(tasks.c.run_id == run_id)
+    first_task, last_task = ends
     if first_task is not None:
         newest = newest.where(tasks.c.task_id >= first_task)
+    if last_task is not None:
+        newest = newest.where(tasks.c.task_id <= last_task)
     results = scheduler_results.c
     async with store.reading() as connection:
         found = (await connection.execute(newest)).all()[::-1]

@@ -23,12 +23,23 @@ _SHOWN = ("time", "latency", "energy", "cost")
 
 
 async def trend(
-    store: Store, *, points: int = 100, run_id: int | None = None, latest: int | None = None
+    store: Store,
+    *,
+    points: int = 100,
+    run_id: int | None = None,
+    latest: int | None = None,
+    last_task: int | None = None,
 ) -> TrendPoints:
-    """Return at most about `points` averages over the whole stored history, or over one run, or its `latest` tasks."""
+    """Return at most about `points` averages over the whole stored history, or over one run, or its `latest` tasks.
+
+    With `last_task`, newer tasks are left out.
+    """
     points = max(1, points)
     async with store.reading() as connection:
         first, last = await _ends(connection, run_id)
+        last = last if last_task is None else min(last, last_task)
+        if first is not None and last < first:
+            first = None
         if first is not None and latest is not None:
             first = max(first, last + 1 - latest)
         if first is None:
@@ -36,11 +47,13 @@ async def trend(
         count = last - first + 1
         if count <= _MOST_TASKS_FROM_ROWS and await _all_rows_kept(connection, first):
             width, origin = -(-count // points), first
-            query = _from_rows(origin, width, run_id)
+            query = _from_rows(origin, width, run_id).where(scheduler_results.c.task_id <= last)
         else:
             width = -(-count // (points * BUCKET_TASKS)) * BUCKET_TASKS
             origin = first // BUCKET_TASKS * BUCKET_TASKS
             query = _from_rollups(origin, width, run_id)
+            if last_task is not None:  # a range that ends later holds newer tasks, too
+                query = query.where((rollups.c.bucket + 1) * BUCKET_TASKS - 1 <= last)
         records = (await connection.execute(query)).mappings().all()
     return TrendPoints(tasks_per_point=width, points=list(_points(records, origin, (first, last), width)))
 

@@ -1,0 +1,274 @@
+"""A stored run as it stood when one of its tasks had arrived: made from the rows, with nothing added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid_ml_scheduler import __version__, storage
+from hybrid_ml_scheduler.live.frames import (
+    Bound,
+    BranchPoint,
+    Comparison,
+    DeviceLoad,
+    LearningState,
+    Shift,
+    Window,
+    moment,
+)
+from hybrid_ml_scheduler.live.windows import LATEST, WindowName
+from hybrid_ml_scheduler.plans.plan import Plan
+from hybrid_ml_scheduler.service.control.courses import stored_plan
+from hybrid_ml_scheduler.service.explain.motion import node_motion
+from hybrid_ml_scheduler.service.problems import NotFound
+from hybrid_ml_scheduler.service.views.live import load_view
+from hybrid_ml_scheduler.service.views.stored import result_view, stored_shift
+from hybrid_ml_scheduler.service.wire.live import LatestTask, SimulationUpdate, Snapshot
+from hybrid_ml_scheduler.service.wire.motion import StrategyMotion
+from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus, WorkloadState
+from hybrid_ml_scheduler.storage import ModelRow, RangeTotals, RunRecord, Store, TaskRow
+
+__all__ = ["snapshot_at"]
+
+_RECENT = 300
+_RECENT_S = 60.0
+_NO_BOUND = Bound(scope="Bounds are proven while a race runs; of a moment of its past none is kept.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Moment:
+    """The tasks of a run up to one of them."""
+
+    run: RunRecord
+    plan: Plan
+    first: int
+    tasks: Sequence[TaskRow]
+    shifts: Sequence[Shift]
+
+    @property
+    def last(self) -> TaskRow:
+        return self.tasks[-1]
+
+    @property
+    def begin_s(self) -> float:
+        left = self.run.controls.get("branch")
+        return 0.0 if left is None else float(left["simulated_time_s"])
+
+    @property
+    def is_told(self) -> bool:
+        """Whether a task takes what its label says: with noise the labels are not what a race compares with."""
+        return self.plan.workload.is_preset and self.plan.workload.parameters().noise_sigma == 0.0
+
+
+async def snapshot_at(store: Store, run: RunRecord, task_id: int) -> Snapshot:
+    """Return what viewers would have seen, as far as it is stored."""
+    at = await _moment(store, run, task_id)
+    begin = {"run": (at.first, at.begin_s), **({"shift": _since_shift(at)} if at.shifts else {}), "latest": _latest(at)}
+    windows = {name: await _window(store, at, name, *ends) for name, ends in begin.items()}  # type: ignore[arg-type]
+    names = [one.name for one in windows["run"].comparison]
+    found = await storage.results_between(store, task_id, task_id)
+    loads = await _loads(store, at, names)
+    models = [
+        row for row in await storage.model_history(store, run_id=run.run_id, limit=10_000) if row.boundary <= task_id
+    ]
+    update = SimulationUpdate(
+        seq=0,
+        at=moment(run.created_at),
+        status=_status(at, names, models),
+        simulated_time_s=at.last.arrival_time,
+        tasks_processed=at.last.task_id - at.first + 1,
+        task=_task(at.last),
+        recent_tasks=[],
+        latest_results={row.scheduler_name: result_view(row) for row in found},
+        comparison=list(windows["run"].comparison),
+        windows={name: window for name, window in windows.items() if name != "run"},
+        focus=names[0] if names else "",
+        utilization=load_view(loads[names[0]] if names else {}),
+        clusters={name: load_view(devices) for name, devices in loads.items()},
+        audit={},
+        bound=_NO_BOUND,
+        shifts=list(at.shifts),
+    )
+    recent = [_task(row) for row in at.tasks]
+    return Snapshot(
+        seq=0, at=update.at, version=__version__, update=update, recent_tasks=recent, notifications=[], log=[]
+    )
+
+
+async def _moment(store: Store, run: RunRecord, task_id: int) -> _Moment:
+    ends = await storage.task_range(store, run.run_id)
+    if ends is None or not ends[0] <= task_id <= ends[1]:
+        raise NotFound(f"Task {task_id} is not a stored task of run {run.run_id}.")
+    rows = await storage.tasks_between(store, run.run_id, max(ends[0], task_id - _RECENT + 1), task_id)
+    shifts = await storage.event_history(store, kind="shift", run_id=run.run_id)
+    return _Moment(
+        run=run,
+        plan=stored_plan(run.plan),
+        first=ends[0],
+        tasks=rows,
+        shifts=[stored_shift(row) for row in reversed(shifts) if row.boundary <= task_id],
+    )
+
+
+def _since_shift(at: _Moment) -> tuple[int, float]:
+    return at.shifts[-1].task_id, at.shifts[-1].simulated_time_s
+
+
+def _latest(at: _Moment) -> tuple[int, float | None]:
+    first = at.last.task_id - LATEST + 1
+    return (at.first, at.begin_s) if first <= at.first else (first, None)
+
+
+async def _window(store: Store, at: _Moment, name: WindowName, first: int, begin_s: float | None) -> Window:
+    last = at.last
+    if begin_s is None:
+        begin_s = (await storage.tasks_between(store, at.run.run_id, first, first))[0].arrival_time
+    totals, fastest_s = await storage.range_totals(store, at.run.run_id, first, last.task_id)
+    count = last.task_id - first + 1
+    oracle_s = _oracle_s(totals, fastest_s / count if at.is_told else None)
+    length_s, gpus = last.arrival_time - begin_s, at.plan.node.num_gpus
+    return Window(
+        name=name,
+        first_task_id=first,
+        last_task_id=last.task_id,
+        tasks=count,
+        begin_s=begin_s,
+        end_s=last.arrival_time,
+        comparison=tuple(
+            _standing(key, one, (begin_s, length_s), gpus, oracle_s) for key, one in sorted(totals.items())
+        ),
+    )
+
+
+def _oracle_s(totals: Mapping[str, RangeTotals], labelled_s: float | None) -> float | None:
+    """What the oracle's splits took on average: as raced, or else as labelled."""
+    raced = totals.get("oracle")
+    return raced.sums["actual_time"] / raced.finished if raced is not None and raced.finished else labelled_s
+
+
+def _standing(
+    name: str, total: RangeTotals, times: tuple[float, float], gpus: int, oracle_s: float | None
+) -> Comparison:
+    (begin_s, length_s), sums, count = times, total.sums, max(1, total.finished)
+
+    def mean(key: str) -> float | None:
+        return sums[key] / count if total.finished else None
+
+    mean_s = mean("actual_time")
+    return Comparison(
+        name=name,
+        tasks=total.finished,
+        avg_time=mean_s,
+        avg_latency=mean("latency"),
+        avg_wait=mean("wait"),
+        avg_energy=mean("energy_consumption"),
+        avg_cost=mean("execution_cost"),
+        p95_latency=total.p95_latency_s,
+        total_time=sums["actual_time"],
+        total_energy=sums["energy_consumption"],
+        total_cost=sums["execution_cost"],
+        device_seconds=sums["cpu_part"] + sums["gpu_part"],
+        cpu_load=sums["cpu_part"] / length_s if length_s > 0.0 else None,
+        gpu_load=sums["gpu_part"] / length_s / gpus if length_s > 0.0 else None,
+        makespan=max(0.0, total.last_finish_s - begin_s),
+        makespan_gap=None,
+        time_gap=None,
+        efficiency=oracle_s / mean_s if mean_s and oracle_s is not None else None,
+        avg_gpu_fraction=mean("gpu_fraction"),
+        decisions={kind: total.placed.get(kind, 0) for kind in ("cpu", "gpu", "split")},
+        oom_count=total.out_of_memory,
+        failed=total.failed,
+    )
+
+
+async def _loads(store: Store, at: _Moment, names: Sequence[str]) -> dict[str, Mapping[str, DeviceLoad]]:
+    """How busy the devices of each strategy were then: over the last minute, and over all of the run."""
+    run_id, last = at.run.run_id, at.last
+    found = await storage.parts_around_now(
+        store, run_id=run_id, schedulers=names, seconds=_RECENT_S, last_task=last.task_id
+    )
+    motion = node_motion(at.run, found, names, _RECENT_S)
+    totals, _ = await storage.range_totals(store, run_id, at.first, last.task_id)
+    length_s = max(last.arrival_time - at.begin_s, 1e-9)
+    return {
+        one.scheduler: {
+            device: DeviceLoad(
+                utilization=share,
+                run_utilization=min(1.0, totals[one.scheduler].busy_s.get(device, 0.0) / length_s),
+                queue_length=one.waiting_now[place] + (1 if one.free_in_s[place] > 0.0 else 0),
+                backlog_s=max(0.0, one.free_in_s[place]),
+            )
+            for place, (device, share) in enumerate(
+                zip(motion.devices, _shares(one, len(motion.devices), motion.begin_s, motion.now_s), strict=True)
+            )
+        }
+        for one in motion.strategies
+    }
+
+
+def _shares(one: StrategyMotion, devices: int, begin_s: float, now_s: float) -> list[float]:
+    """The share of the last minute in which each device worked."""
+    starts = np.maximum(np.array(one.parts.begin_s, dtype=np.float64), begin_s)
+    ends = np.minimum(np.array(one.parts.end_s, dtype=np.float64), now_s)
+    worked = np.zeros(devices)
+    np.add.at(worked, np.array(one.parts.device, dtype=np.int64), np.maximum(0.0, ends - starts))
+    shares: list[float] = np.clip(worked / max(now_s - begin_s, 1e-9), 0.0, 1.0).tolist()
+    return shares
+
+
+def _task(row: TaskRow) -> LatestTask:
+    return LatestTask(
+        id=row.task_id, size=row.size, intensity=row.compute_intensity, memory=row.memory_required, kind=row.kind
+    )
+
+
+def _status(at: _Moment, names: Sequence[str], models: Sequence[ModelRow]) -> SimulationStatus:
+    run, plan, left = at.run, at.plan, at.run.controls.get("branch")
+    preset = at.shifts[-1].workload if at.shifts else plan.workload.source
+    planned = plan.workload.parameters().arrival_rate if plan.workload.is_preset else 0.0
+    count = at.last.task_id - at.first + 1
+    return SimulationStatus(
+        state="stopped",
+        is_running=False,
+        is_paused=False,
+        run_id=run.run_id,
+        seed=run.seed,
+        tasks_processed=count,
+        tasks_total=at.last.task_id + 1,
+        last_task_id=at.last.task_id,
+        simulated_time_s=at.last.arrival_time,
+        speed=float(run.controls.get("speed", 0.0)),
+        achieved_speed=0.0,
+        workload=WorkloadState(preset=preset, arrival_rate=at.shifts[-1].arrival_rate if at.shifts else planned),
+        schedulers=list(names),
+        knowledge=plan.knowledge,
+        num_gpus=plan.node.num_gpus,
+        retrain_interval=plan.retrain_interval,
+        retraining=run.controls.get("retraining", "background"),
+        storage="ok",
+        backlog_rows=0,
+        problem=None,
+        learning={
+            name: _learning([row for row in models if row.scheduler_name == name], count)
+            for name in sorted({row.scheduler_name for row in models})
+        },
+        branch=None if left is None else BranchPoint(**left),
+    )
+
+
+def _learning(models: Sequence[ModelRow], tasks: int) -> LearningState:
+    """How often a strategy had been trained; `models` are the newest first."""
+    active = [row for row in models if row.outcome != "refused"]
+    return LearningState(
+        kind="forest",
+        updates=len(active),
+        tasks_per_update=tasks / len(active) if active else None,
+        coalesced=0,
+        refused=len(models) - len(active),
+        is_training=False,
+        samples=active[0].samples if active else None,
+        error=active[0].error if active else None,
+        last_update_task=active[0].boundary if active else None,
+    )

@@ -1,0 +1,126 @@
+"""What became of a range of a run's tasks with each strategy: whole stretches from their sums, the rest from rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from hybrid_ml_scheduler.storage.connect.store import Store
+from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, runs, scheduler_results, stretches, training_data
+from hybrid_ml_scheduler.storage.write.summaries import STRETCH_TASKS, SUMMED
+
+__all__ = ["RangeTotals", "range_totals"]
+
+_MOST_RANKED = 5000  # of more tasks than these no percentile is made: it would need every single row
+
+
+@dataclass(slots=True, kw_only=True)
+class RangeTotals:
+    """What one strategy did with the tasks of a range; sums are over those that finished."""
+
+    finished: int = 0
+    failed: int = 0
+    out_of_memory: int = 0
+    placed: dict[str, int] = field(default_factory=dict)
+    busy_s: dict[str, float] = field(default_factory=dict)
+    sums: dict[str, float] = field(default_factory=lambda: dict.fromkeys(SUMMED, 0.0))
+    last_finish_s: float = 0.0
+    p95_latency_s: float | None = None
+
+    def add(self, device: str, facts: Sequence[Any]) -> None:
+        """Add the sums of some tasks on one device, or on the CPU and one GPU."""
+        results, failed, out_of_memory, last_finish, *sums = facts
+        finished = int(results) - int(failed or 0)
+        self.finished += finished
+        self.failed += int(failed or 0)
+        self.out_of_memory += int(out_of_memory or 0)
+        kind = "split" if "+" in device else device.partition("_")[0]
+        self.placed[kind] = self.placed.get(kind, 0) + finished
+        self.last_finish_s = max(self.last_finish_s, last_finish or 0.0)
+        for name, value in zip(SUMMED, sums, strict=True):
+            self.sums[name] += value or 0.0
+        for name, value in (("cpu", sums[-2]), (device.rpartition("+")[2], sums[-1])):
+            if value:
+                self.busy_s[name] = self.busy_s.get(name, 0.0) + value
+
+
+async def range_totals(store: Store, run_id: int, first: int, last: int) -> tuple[dict[str, RangeTotals], float]:
+    """Return what became of the tasks `first` to `last` of a run, by strategy, and the sum of their fastest times."""
+    found: dict[str, RangeTotals] = {}
+    async with store.reading() as connection:
+        origin = (await connection.execute(sa.select(runs.c.first_task).where(runs.c.run_id == run_id))).scalar_one()
+        begin, end = _whole(origin, first, last)
+        queries: list[sa.Select[Any]] = []
+        if begin < end:
+            queries = [_from_stretches(run_id, (begin - origin) // STRETCH_TASKS, (end - origin) // STRETCH_TASKS)]
+        edges = [(first, begin - 1), (end, last)] if begin < end else [(first, last)]
+        queries += [_from_rows(*edge) for edge in edges if edge[0] <= edge[1]]
+        for query in queries:
+            for name, device, *facts in await connection.execute(query):
+                found.setdefault(name, RangeTotals()).add(device, facts)
+        if last - first < _MOST_RANKED:
+            await _rank(connection, found, first, last)
+        labels = sa.select(sa.func.sum(training_data.c.optimal_time)).where(
+            training_data.c.task_id.between(first, last)
+        )
+        fastest_s = (await connection.execute(labels)).scalar_one()
+    return found, float(fastest_s or 0.0)
+
+
+def _whole(origin: int | None, first: int, last: int) -> tuple[int, int]:
+    """Return where the whole stretches within a range begin and end."""
+    if origin is None:
+        return first, first
+    begin = origin + -(-(first - origin) // STRETCH_TASKS) * STRETCH_TASKS
+    return begin, origin + (last + 1 - origin) // STRETCH_TASKS * STRETCH_TASKS
+
+
+def _from_stretches(run_id: int, first: int, end: int) -> sa.Select[Any]:
+    line = stretches.c
+    return (
+        sa.select(
+            line.scheduler_name,
+            line.device,
+            sa.func.sum(line.results),
+            sa.func.sum(line.failed),
+            sa.func.sum(line.out_of_memory),
+            sa.func.max(line.last_finish),
+            *(sa.func.sum(line[f"sum_{name}"]) for name in SUMMED),
+        )
+        .where(line.run_id == run_id, line.stretch.between(first, end - 1), line.device != ANY_DEVICE)
+        .group_by(line.scheduler_name, line.device)
+    )
+
+
+def _from_rows(first: int, last: int) -> sa.Select[Any]:
+    row = scheduler_results.c
+    unfinished = sa.case((row.latency.is_(None), 1), else_=0)
+    return (
+        sa.select(
+            row.scheduler_name,
+            row.device,
+            sa.func.count(),
+            sa.func.sum(unfinished),
+            sa.func.sum(sa.case((row.out_of_memory, 1), else_=0)),
+            sa.func.max(row.finish_time),
+            *(sa.func.sum(row[name]).filter(row.latency.is_not(None)) for name in SUMMED),
+        )
+        .where(row.task_id.between(first, last))
+        .group_by(row.scheduler_name, row.device)
+    )
+
+
+async def _rank(connection: AsyncConnection, found: dict[str, RangeTotals], first: int, last: int) -> None:
+    row = scheduler_results.c
+    query = sa.select(row.scheduler_name, row.latency).where(row.task_id.between(first, last), row.latency.is_not(None))
+    latencies: dict[str, list[float]] = {}
+    rows: Iterable[Any] = await connection.execute(query)
+    for name, latency in rows:
+        latencies.setdefault(name, []).append(latency)
+    for name, values in latencies.items():
+        found[name].p95_latency_s = float(np.percentile(values, 95.0))
