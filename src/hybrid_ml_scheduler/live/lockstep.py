@@ -51,7 +51,7 @@ class Lockstep:
         self.recent: deque[Task] = deque(maxlen=_RECENT_KEPT)
         self.windows = Windows(first_task_id)
         self.proof = Proof(course.node)
-        self.stream = self._stream(first_task_id)
+        self.stream = _stream_of(self.course, first_task_id)
         self.hidden = HiddenTruth(course.truth, course.seed, course.node)
         self.racers = [self._racer(spec) for spec in course.schedulers]
         self.learners = Learners(self.racers, course)
@@ -87,13 +87,7 @@ class Lockstep:
             return
         self.first_task_id = self.next_task_id = first_task_id
         self.windows = Windows(first_task_id)
-        self.stream = self._stream(first_task_id)
-
-    def _stream(self, first_task_id: int) -> TaskStream | TraceStream:
-        course = self.course
-        if course.trace is not None:
-            return TraceStream(course.trace.batch, first_task_id=first_task_id)
-        return TaskStream(course.workload, course.seed, first_task_id=first_task_id)
+        self.stream = _stream_of(self.course, first_task_id)
 
     def branch_off(self, run_id: int, left: int, task_id: int) -> None:
         """Begin a run of its own here, at task `task_id` of the run `left`: all is counted from the next task on.
@@ -289,6 +283,12 @@ class Lockstep:
         self.marks.extend(state["marks"])
         self.recent.extend(state["recent"])
         self.branch = state.get("branch")
+
+
+def _stream_of(course: Course, first_task_id: int) -> TaskStream | TraceStream:
+    if course.trace is not None:
+        return TraceStream(course.trace.batch, first_task_id=first_task_id)
+    return TaskStream(course.workload, course.seed, first_task_id=first_task_id)
 
 
 def _captured(racer: Racer) -> Mapping[str, Any]:

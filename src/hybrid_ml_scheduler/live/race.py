@@ -57,7 +57,7 @@ class Race(Lockstep):
 
     def _follow(self, event: RaceEvent) -> None:
         if event.kind == "shift":
-            facts = {**event.payload, **self._place(), FOLLOWED: True}
+            facts = {**event.payload, **_place(self), FOLLOWED: True}
             self._shifted(self._note("shift", facts, event.at))
         else:
             entered = Task.from_mapping(event.payload)
@@ -107,11 +107,8 @@ class Race(Lockstep):
             "preset": preset,
             "workload": workload.to_mapping(),
             "arrival_rate": workload.arrival_rate,
-            **self._place(),
+            **_place(self),
         }
-
-    def _place(self) -> dict[str, Any]:
-        return {"tasks_processed": self.tasks_processed, "simulated_time_s": self.now_s}
 
     def set_stride(self, stride: int, at: float) -> None:
         """Let the agent update once every `stride` tasks from the next task on."""
@@ -207,3 +204,7 @@ class Race(Lockstep):
         self.next_sequence += 1
         self.rows.events.append(event)
         return event
+
+
+def _place(race: Race) -> dict[str, Any]:
+    return {"tasks_processed": race.tasks_processed, "simulated_time_s": race.now_s}

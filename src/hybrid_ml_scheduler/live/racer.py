@@ -108,7 +108,7 @@ class Racer:
             with self._blamed(stretch.words):
                 columns = self.simulation.run_stretch(stretch.batch, stretch.durations)
         except HmsError as error:
-            return self._columns(stretch.first(0), []), error
+            return _columns(self.simulation.cluster.node, stretch.first(0), []), error
         if columns is None:
             return self._run_one_by_one(stretch)
         self._took(time.perf_counter() - begin, len(columns))
@@ -120,11 +120,8 @@ class Racer:
             for task, seconds in zip(stretch.tasks, stretch.seconds, strict=True):
                 outcomes += self.step(task, 1.0, seconds, until_s=task.arrival_time, explain=False)
         except HmsError as error:
-            return self._columns(stretch.first(len(outcomes)), outcomes), error
-        return self._columns(stretch, outcomes), None
-
-    def _columns(self, stretch: Stretch, outcomes: list[Outcome]) -> RunColumns:
-        return RunColumns.from_outcomes(stretch.batch, self.simulation.cluster.node, outcomes)
+            return _columns(self.simulation.cluster.node, stretch.first(len(outcomes)), outcomes), error
+        return _columns(self.simulation.cluster.node, stretch, outcomes), None
 
     def count(self, outcomes: list[Outcome]) -> None:
         """Add outcomes of a step to the totals."""
@@ -243,6 +240,10 @@ class Racer:
         self.simulation.restore(state["simulation"])
         self.tally.restore(state["tally"])
         self._latest = state["latest"]
+
+
+def _columns(node: Node, stretch: Stretch, outcomes: list[Outcome]) -> RunColumns:
+    return RunColumns.from_outcomes(stretch.batch, node, outcomes)
 
 
 def _numbers_only(decision: Decision) -> Decision:
