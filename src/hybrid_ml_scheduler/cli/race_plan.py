@@ -38,6 +38,7 @@ class Flags:
     hardware: Path | None = None
     knowledge: str | None = None
     spread: float | None = None
+    interference: Path | None = None
 
 
 def plan_of(flags: Flags, default_race: tuple[str, ...] = DEFAULT_RACE) -> Plan:
@@ -46,6 +47,11 @@ def plan_of(flags: Flags, default_race: tuple[str, ...] = DEFAULT_RACE) -> Plan:
     plan = base.with_values(seed=flags.seed, seeds=flags.seeds, workload=_workload(base.workload, flags))
     if flags.gpus is not None or flags.hardware is not None or flags.gpu_type is not None:
         plan = _with_node(plan, flags)
+    if flags.interference is not None:
+        from hybrid_ml_scheduler.execution.runs.calibration import read_calibration
+
+        slowdowns = read_calibration(flags.interference).slowdowns()
+        plan = replace(plan, node=replace(plan.node, interference=slowdowns))
     if flags.knowledge is not None:
         plan = replace(plan, knowledge=checked_level("--knowledge", flags.knowledge))
     if flags.spread is not None:
@@ -60,7 +66,7 @@ def _with_node(plan: Plan, flags: Flags) -> Plan:
         raise PlanError(f"--gpus {flags.gpus} does not go with a plan that lists its GPUs one by one.")
     hardware = plan.hardware if flags.hardware is None else str(flags.hardware)
     if hardware is not None:
-        section = {}
+        section = {key: value for key, value in section.items() if key == "interference"}
     if flags.gpu_type is not None:
         section = _of_type(section, flags.gpu_type)
     count = flags.gpus if flags.gpus is not None or hardware is not None else plan.node.num_gpus

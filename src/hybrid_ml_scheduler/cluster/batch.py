@@ -9,6 +9,7 @@ import numpy as np
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.general import Arrivals, Factors, run_general
 from hybrid_ml_scheduler.cluster.holding import HeldTerms, run_held
+from hybrid_ml_scheduler.cluster.interference import refuse_interference
 from hybrid_ml_scheduler.cluster.kernel import RuleTerms, Shared, Written, run_independent, run_shares
 from hybrid_ml_scheduler.cluster.lessons import beliefs_of
 from hybrid_ml_scheduler.cluster.planned import run_planned
@@ -48,6 +49,7 @@ def run_batch(
     `seconds` and `into` save repeated work over several strategies; `free_s` (one number a device,
     CPU first) lets independent, noise-free tasks be run chunk by chunk and is updated in place.
     """
+    refuse_interference(node)
     _check_rule(rule, len(batch), node.num_gpus)
     seconds = durations(batch, node) if seconds is None else seconds
     columns = RunColumns.empty(batch, node) if into is None else into
@@ -116,6 +118,7 @@ def run_held_batch(
 
     Gangs, and a CPU with several slots, take the stepping form.
     """
+    refuse_interference(node)
     if node.cpu.slots > 1 or has_gangs(batch):
         raise ValueError("run_held_batch takes no gangs and one slot of the CPU")
     seconds = durations(batch, node) if seconds is None else seconds

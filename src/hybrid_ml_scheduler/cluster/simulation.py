@@ -15,6 +15,7 @@ from hybrid_ml_scheduler.cluster.batch import run_batch
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.devices import BacklogView
 from hybrid_ml_scheduler.cluster.held_tasks import AsksAgain, HeldTask, ReadyTasks
+from hybrid_ml_scheduler.cluster.interference import refuse_interference
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator, Lesson
 from hybrid_ml_scheduler.cluster.precedence import Precedence
 from hybrid_ml_scheduler.cluster.stepping import Cluster
@@ -54,7 +55,7 @@ class Simulation:
         most_open: int | None = None,
     ) -> None:
         self.scheduler = scheduler
-        self.cluster = Cluster(node, estimator=learned)
+        self.cluster = self._new_cluster(node, learned)
         self.learned = learned
         self.now_s = 0.0
         self._ready: list[tuple[float, int, Task, TruthFactor, TaskSeconds | None]] = []
@@ -72,6 +73,10 @@ class Simulation:
         if isinstance(scheduler, Prepares):
             estimator = self.cluster.estimator
             scheduler.prepare(RaceContext(estimator=estimator, seed=seed, retrain_interval=retrain_interval))
+
+    def _new_cluster(self, node: Node, learned: LearnedEstimator | None) -> Cluster:
+        refuse_interference(node)
+        return Cluster(node, estimator=learned)
 
     def offer(self, task: Task, duration_factor: TruthFactor = 1.0, seconds: TaskSeconds | None = None) -> None:
         """A task arrives; it is decided when time reaches the moment it is ready.
@@ -267,17 +272,20 @@ class Simulation:
 
     def _placed(self, task: Task, outcome: Outcome) -> Outcome:
         """Note a placed task: whoever learns sees it finish, and its children may become ready."""
-        precedence = self._precedence
         self._decided += 1
         if (self._learner is not None or self.learned is not None) and not outcome.failed:
             lesson = None if self.learned is None else self.learned.lesson(task, outcome)
             heapq.heappush(self._finishes, (outcome.finish_s, self._decided, task, outcome, lesson))
-        if precedence.recall != 0:
-            for freed in precedence.placed(outcome):
+        self._free_children(outcome)
+        return outcome
+
+    def _free_children(self, outcome: Outcome) -> None:
+        """Queue the tasks that waited for this one alone."""
+        if self._precedence.recall != 0:
+            for freed in self._precedence.placed(outcome):
                 heapq.heappush(
                     self._ready, (freed.ready_s, freed.task.task_id, freed.task, freed.duration_factor, freed.seconds)
                 )
-        return outcome
 
     def capture(self) -> Mapping[str, Any]:
         """The whole state (clock, queues, strategy) at a task boundary, picklable."""

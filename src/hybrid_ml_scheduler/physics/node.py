@@ -12,6 +12,7 @@ from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.core.validation import MOST_GPUS, MOST_SLOTS
 from hybrid_ml_scheduler.physics.gpu_types import REFERENCE_TYPE, GpuType, gpu_type
+from hybrid_ml_scheduler.physics.interference import Slowdown, check_slowdowns
 
 __all__ = [
     "WHOLE",
@@ -153,11 +154,13 @@ class Node:
     electricity_usd_kwh: float = 0.15
     curves: Curves | None = None
     types: tuple[GpuType, ...] = ()
+    interference: tuple[Slowdown, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.gpus:
             raise PlanError("physics: a node needs at least one GPU.")
         checked_gpu_count(len(self.gpus))
+        check_slowdowns(self.interference)
         _check_device("cpu", self.cpu)
         for index, gpu in enumerate(self.gpus):
             _check_device(f"gpu_{index}", gpu)

@@ -22,6 +22,7 @@ from hybrid_ml_scheduler.physics.node import (
     checked_gpu_count,
 )
 from hybrid_ml_scheduler.plans.gpu_type_plan import own_types, typed_gpu, types_mapping
+from hybrid_ml_scheduler.plans.interference_plan import slowdowns_from_mapping, slowdowns_mapping
 
 __all__ = ["node_from_mapping", "node_to_mapping"]
 
@@ -34,7 +35,7 @@ _CHOICES: Mapping[str, type[IntEnum]] = {
 }
 _NUMBERS = ("max_speedup", "paging_slowdown", "electricity_usd_kwh")
 # `curves` only says which measurement a stored plan used; the numbers come from its hardware profile.
-_KNOWN = (*_CHOICES, *_NUMBERS, "cpu", "gpu", "gpus", "curves", "types")
+_KNOWN = (*_CHOICES, *_NUMBERS, "cpu", "gpu", "gpus", "curves", "types", "interference")
 _DEFAULT_GPUS = 4
 _NO_FLOATS = ("type", "slots")
 _TYPED = ("type", "dense_speed", "stream_speed")
@@ -56,6 +57,7 @@ def node_from_mapping(
         gpus=_gpus(section.get("gpus"), common, num_gpus, base, hardware, source),
         curves=base.curves,
         types=base.types,
+        interference=slowdowns_from_mapping(section.get("interference", {}), source),
         **{**_kept(base), **rules, **numbers},
     )
 
@@ -130,6 +132,8 @@ def node_to_mapping(node: Node) -> dict[str, Any]:
         found["gpu"] = _gpu_mapping(node.gpus[0])
     else:
         found["gpus"] = [_gpu_mapping(gpu) for gpu in node.gpus]
+    if node.interference:
+        found["interference"] = slowdowns_mapping(node.interference)
     if node.types:
         found["types"] = {one.name: types_mapping(one) for one in node.types}
     if node.curves is not None:

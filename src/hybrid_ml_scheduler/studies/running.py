@@ -15,6 +15,7 @@ from hybrid_ml_scheduler.cluster import (
     run_batch,
     run_held_batch,
 )
+from hybrid_ml_scheduler.cluster.event_simulation import EventSimulation
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
 from hybrid_ml_scheduler.core import FloatColumn, Learns, Prepares, RaceContext, Scheduler, TaskBatch, with_rule
 from hybrid_ml_scheduler.core.errors import PlanError
@@ -24,6 +25,7 @@ from hybrid_ml_scheduler.physics import Durations, Node, PhysicsEstimator, TaskS
 from hybrid_ml_scheduler.physics.estimator import TruthFactor
 from hybrid_ml_scheduler.physics.gangs import has_gangs
 from hybrid_ml_scheduler.plans.idle_physics import idle_notes
+from hybrid_ml_scheduler.plans.interference_plan import slowdown_note
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.plans.time_notes import time_notes
@@ -112,6 +114,11 @@ def run_known(
     At the level `learned` it learns with a fresh estimator, or with the one handed in.
     """
     told, node, seed = known.told(level), known.node, known.seed
+    if node.interference:
+        with contained(scheduler.name):
+            own = (learned or known.estimator()) if told.learns else None
+            events = _event_form(scheduler, told.batch, node, seed, retrain_interval, own)
+            return _stepped(events, told.batch, told.seconds, progress, told.factors)
     if told.factors is None and not told.learns:
         return run_scheduler(
             scheduler,
@@ -157,6 +164,8 @@ def run_scheduler(
     """Run one strategy over a batch: compiled if it has a rule, otherwise step by step."""
     seconds = durations(batch, node) if seconds is None else seconds
     with contained(scheduler.name):
+        if node.interference:
+            return _stepped(_event_form(scheduler, batch, node, seed, retrain_interval), batch, seconds, progress)
         ruled = with_rule(scheduler)
         if ruled is None:
             columns = _held_run(scheduler, batch, node, seed, seconds)
@@ -170,6 +179,21 @@ def run_scheduler(
             scheduler.prepare(RaceContext(estimator=known, seed=seed, retrain_interval=retrain_interval))
         columns = run_batch(batch, node, ruled.rule(batch), seconds=seconds)
     return _done(columns, progress)
+
+
+def _event_form(
+    scheduler: Scheduler,
+    batch: TaskBatch,
+    node: Node,
+    seed: int,
+    retrain_interval: int,
+    learned: LearnedEstimator | None = None,
+) -> Simulation:
+    """The form that serves where devices slow each other down, whatever the strategy."""
+    recall = None if batch.has_dependencies else 0
+    return EventSimulation(
+        node, scheduler, seed=seed, retrain_interval=retrain_interval, recall=recall, learned=learned
+    )  # fmt: skip
 
 
 def _held_run(
@@ -244,6 +268,8 @@ def hidden_notes(plan: Plan, known: KnownTasks) -> tuple[str, ...]:
 def hardware_assumptions(plan: Plan, batch: TaskBatch) -> tuple[str, ...]:
     """Where the times come from on this node, and what a measured machine leaves to guessing."""
     notes = (*time_notes(batch, plan.node), *idle_notes(batch, plan.node))
+    if plan.node.interference:
+        notes = (*notes, slowdown_note(plan.node.interference))
     if plan.hardware is None:
         return notes
     from hybrid_ml_scheduler.hardware import assumptions

@@ -107,6 +107,10 @@ def race(
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="A plan file (.toml, .yaml); flags override it.")] = None,
     hardware: Annotated[Path | None, typer.Option(help="A hardware profile made by `hms profile`.")] = None,
+    interference: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Devices slow each other down as `hms calibrate` measured."),
+    ] = None,
     output: Annotated[Format, typer.Option("--format", help="A table or JSON.")] = Format.TABLE,
     out: Annotated[Path | None, typer.Option(help="Folder for plan, results and tables.")] = None,
     trace: Annotated[Path | None, typer.Option(help="Chrome/Perfetto trace of the first seed (JSON).")] = None,
@@ -139,6 +143,7 @@ def race(
             hardware=hardware,
             knowledge=knowledge,
             spread=spread,
+            interference=interference,
         )
     )
     folder, strategies, races, look = _raced(chosen, trace, until, out)

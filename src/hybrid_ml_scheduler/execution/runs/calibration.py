@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import ProfileError
 from hybrid_ml_scheduler.execution.devices import CPU
+from hybrid_ml_scheduler.physics.interference import Slowdown
 
 __all__ = ["Calibration", "Factor", "read_calibration", "write_calibration"]
 
@@ -73,12 +74,29 @@ class Calibration:
                 ]
         return found
 
+    def slowdowns(self) -> tuple[Slowdown, ...]:
+        """By how much devices slow each other down, in the terms of a plan: the mean over all kinds, then each kind."""
+        others = [table for device, table in self.cross.items() if device != CPU]
+        tables = (self.cross.get(CPU, {}), others[0] if others else {}, self.within)
+        common = tuple(_mean_factor(table.values()) for table in tables)
+        found = [Slowdown(cpu=common[0], gpu=common[1], within=common[2])]
+        for kind in self.kinds:
+            cpu, gpu, within = (table[kind].value if kind in table else 1.0 for table in tables)
+            found.append(Slowdown(kind=kind, cpu=cpu, gpu=gpu, within=within))
+        return tuple(found)
+
     def busy_factor(self, device: str, kind: str) -> float:
         """How much slower a kind is on a machine that is busy everywhere."""
         factor = self.cross[device][kind].value if kind in self.cross.get(device, {}) else 1.0
         if device == CPU and kind in self.within:
             factor *= self.within[kind].value
         return factor
+
+
+def _mean_factor(factors: Iterable[Factor]) -> float:
+    """The geometric mean; 1 of none."""
+    logs = [math.log(factor.value) for factor in factors]
+    return math.exp(sum(logs) / len(logs)) if logs else 1.0
 
 
 def write_calibration(calibration: Calibration, path: Path) -> None:
