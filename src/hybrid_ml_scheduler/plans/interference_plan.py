@@ -17,7 +17,7 @@ _FACTORS = ("cpu", "gpu", "within")
 def slowdowns_from_mapping(section: Any, source: str = "plan") -> tuple[Slowdown, ...]:
     """Two or three numbers, and `kinds` with numbers of their own; a section of ones is the same as none."""
     path = f"{source}: physics.interference"
-    common = Slowdown(**_factors(section, path, (*_FACTORS, "kinds")))
+    common = _slowdown(EVERY_KIND, _factors(section, path, (*_FACTORS, "kinds")))
     kinds = section.get("kinds", {})
     if not isinstance(kinds, Mapping):
         raise PlanError(f"{path}.kinds must be a section of kinds.")
@@ -26,8 +26,12 @@ def slowdowns_from_mapping(section: Any, source: str = "plan") -> tuple[Slowdown
         if kind == EVERY_KIND:
             raise PlanError(f"{path}.kinds needs the name of a kind.")
         own = dict(zip(_FACTORS, common.factors, strict=True)) | _factors(values, f"{path}.kinds.{kind}", _FACTORS)
-        found.append(Slowdown(kind=str(kind), **own))
+        found.append(_slowdown(str(kind), own))
     return tuple(found) if any(one.factors != (1.0, 1.0, 1.0) for one in found) else ()
+
+
+def _slowdown(kind: str, factors: Mapping[str, float]) -> Slowdown:
+    return Slowdown(kind=kind, **{name: factors.get(name, 1.0) for name in _FACTORS})
 
 
 def _factors(section: Any, path: str, known: Sequence[str]) -> dict[str, float]:

@@ -37,6 +37,8 @@ def test_stored_models_can_be_listed_shown_drawn_exported_and_forgotten(
     assert json.loads(capsys.readouterr().out)[0] | {"last_seen": ""} == {
         "kind": "fft", "device": "cpu", "count": 15, "median_s": 0.2, "last_seen": "",
     }  # fmt: skip
+    assert run(["models", "list"]) == 0
+    assert "|" not in capsys.readouterr().out  # a table as all others, no Markdown
     assert run(["models", "show", "fft", "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["believed_s"] for row in rows] == pytest.approx([0.1, 0.2, 0.4], rel=0.3)

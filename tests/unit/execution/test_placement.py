@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.core import ClusterView, Decision, Task
+from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.execution import Device, ExecutorOptions, HybridExecutor, Kept, KeptResultLost
 from hybrid_ml_scheduler.execution.devices import CPU, core_sets, node_devices, places
 from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
+from hybrid_ml_scheduler.execution.placing.placement import strategy_of
 from tests.unit.execution.conftest import NO_STORE
 from tests.unit.execution.samples import crowded, cube, die, made_at, same, seen_at, square
 
@@ -157,3 +159,8 @@ def test_the_first_run_in_a_worker_is_a_warm_up_that_does_not_count() -> None:
             learned.observe("square", "vector", size, 0.1 * size * size)
     grown: Any = learned.estimate("square", "vector", 16.0)
     assert grown.seconds == pytest.approx(25.6, rel=0.4)
+
+
+def test_a_strategy_that_must_know_exact_seconds_is_refused() -> None:
+    with pytest.raises(SchedulerError, match="oracle must be told exact seconds"):
+        strategy_of("oracle")

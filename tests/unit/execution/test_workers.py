@@ -209,6 +209,22 @@ def test_an_executor_made_while_workers_import_the_program_is_refused(tmp_path: 
     assert '__name__ == "__main__"' in done.stderr
 
 
+def test_a_script_on_stdin_and_its_classes_reach_the_workers() -> None:
+    script = (
+        "from hybrid_ml_scheduler.execution import HybridExecutor, ExecutorOptions\n"
+        "class Own: value = 3\n"
+        "def read(own): return own.value, own\n"
+        "with HybridExecutor(1, devices=[], options=ExecutorOptions(store='')) as executor:\n"
+        "    value, back = executor.submit(read, Own()).result()\n"
+        "    print(value, isinstance(back, Own))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "src")}
+    done = subprocess.run(
+        [sys.executable, "-"], input=script, capture_output=True, text=True, env=environment, timeout=120, check=False
+    )
+    assert (done.stdout.strip(), done.stderr) == ("3 True", "")
+
+
 def test_an_executor_belongs_to_the_process_that_made_it(processes: HybridExecutor) -> None:
     assert processes.submit(same, 1).result() == 1
     child = os.fork()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(help="What was learned about durations on this machine.", no_args_is_help=True)
+app = typer.Typer(help="What was learned about durations on this machine.", no_args_is_help=True, add_completion=False)
 Output = Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")]
 Kind = Annotated[str, typer.Argument(help="The kind, as `hms models list` names it.")]
 
@@ -55,20 +55,26 @@ def _row(one: KindHistory) -> dict[str, Any]:
 @app.command("list")
 def list_models(output: Output = Format.TABLE) -> None:
     """List every kind and device with its count, its median and when it was last seen."""
-    from hybrid_ml_scheduler.execution.runs.report import markdown
-
     rows = [_row(one) for one in _histories()]
+    if not rows and output is Format.TABLE:
+        typer.echo("Nothing has been measured on this machine yet.")
+    else:
+        _print(rows, "Measured on this machine", output)
+
+
+def _print(rows: list[dict[str, Any]], title: str, output: Format) -> None:
+    from hybrid_ml_scheduler.cli.output.show import print_rows
+
     if output is Format.JSON:
         typer.echo(json.dumps(rows, indent=1))
     else:
-        typer.echo(markdown(rows) or "Nothing has been measured on this machine yet.")
+        print_rows(rows, title)
 
 
 @app.command()
 def show(kind: Kind, output: Output = Format.TABLE) -> None:
     """Show what is believed of a kind, size by size."""
     from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
-    from hybrid_ml_scheduler.execution.runs.report import markdown
 
     mine = _histories(kind)
     learned = LearnedDurations([one.device for one in mine])
@@ -79,7 +85,7 @@ def show(kind: Kind, output: Output = Format.TABLE) -> None:
             belief = learned.belief(kind, one.device, size)
             row = {"device": one.device, "size": size, "believed_s": belief.seconds}
             rows.append({**row, "low_s": belief.low_s, "high_s": belief.high_s, "runs": one.count})
-    typer.echo(json.dumps(rows, indent=1) if output is Format.JSON else markdown(rows))
+    _print(rows, f"{kind}, believed", output)
 
 
 @app.command()

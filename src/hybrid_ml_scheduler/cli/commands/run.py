@@ -54,8 +54,6 @@ def calibrate(
     """
     from dataclasses import asdict
 
-    from hybrid_ml_scheduler.execution.runs.report import markdown
-
     _check(out, device, (kind, sizes), [("--seconds", seconds)])
     found = _calibration(out, None, device, workers, (kind, sizes), seconds)
     rows = [
@@ -63,7 +61,9 @@ def calibrate(
         for name, kinds in found.cross.items()
         for kind_name, factor in kinds.items()
     ]
-    _show(output, asdict(found), f"{markdown(rows)}\n{out / 'calibration.json'}")
+    _show(output, asdict(found), rows)
+    if output is not Format.JSON:
+        typer.echo(f"The calibration is {out / 'calibration.json'}.")
 
 
 def run(
@@ -111,7 +111,7 @@ def run(
     for sentence in found.alarms:
         typer.echo(sentence, err=True)
     _keep(found, store, service)
-    _show(output, found.rows(), found.table())
+    _show(output, found.rows(), found.rows())
 
 
 def _keep(found: RealRun, store: bool, service: str | None) -> None:
@@ -146,7 +146,7 @@ def validate(
 
     from hybrid_ml_scheduler.cli.output.formats import steps
     from hybrid_ml_scheduler.execution.runs.calibration import write_calibration
-    from hybrid_ml_scheduler.execution.runs.report import markdown, write_comparisons, write_json
+    from hybrid_ml_scheduler.execution.runs.report import write_comparisons, write_json
     from hybrid_ml_scheduler.execution.runs.study import Bench
     from hybrid_ml_scheduler.execution.runs.validated import validated_range
     from hybrid_ml_scheduler.execution.runs.validation import METRICS, compared, fidelity, measured_cases
@@ -164,7 +164,7 @@ def validate(
     write_calibration(
         replace(known, validated=validated_range(loads, policies, seconds, verdict)), out / "calibration.json"
     )
-    _show(output, verdict, markdown([{"metric": metric, **verdict[metric]} for metric in METRICS]))
+    _show(output, verdict, [{"metric": metric, **verdict[metric]} for metric in METRICS])
 
 
 def _check(
@@ -226,7 +226,6 @@ def _run_program(script: Path, out: Path, output: Format) -> None:
     """Run a user's program as it is; its executors report into the folder when they shut down."""
     from hybrid_ml_scheduler.core.errors import HmsError
     from hybrid_ml_scheduler.execution.program_report import REPORT_VARIABLE, read_reports, summary_rows
-    from hybrid_ml_scheduler.execution.runs.report import markdown
 
     if not script.is_file():
         raise HmsError(f"There is no program {script}.")
@@ -239,15 +238,18 @@ def _run_program(script: Path, out: Path, output: Format) -> None:
     if not reports:
         raise HmsError(f"{script} ended with code {ended.returncode} and used no HybridExecutor that ran a task.")
     rows = [summary_rows(report) for report in reports]
-    _show(output, rows, "\n\n".join(markdown(table) for table in rows))
+    _show(output, rows, *rows)
     if ended.returncode:
         raise HmsError(f"{script} ended with code {ended.returncode}.")
 
 
-def _show(output: Format, content: Any, text: str) -> None:
+def _show(output: Format, content: Any, *tables: list[dict[str, Any]]) -> None:
+    from hybrid_ml_scheduler.cli.output.show import print_rows
+
     if output is Format.JSON:
         import json
 
         typer.echo(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
-    else:
-        typer.echo(text)
+        return
+    for table in tables:
+        print_rows(table)

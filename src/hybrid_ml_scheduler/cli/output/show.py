@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.core.text import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["page", "print_json", "print_race", "print_schedulers"]
+__all__ = ["page", "print_json", "print_race", "print_rows", "print_schedulers"]
 
 _MOST_NAMES = 3
 _ENDLESS = 10_000
@@ -70,6 +70,20 @@ def print_race(result: Mapping[str, Any]) -> None:
     console = page()
     console.print(table)
     _explain(console, result)
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
+    """Rows of equal keys as a table; numbers with four digits, on the right."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title or None, box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    for name in rows[0] if rows else ():
+        is_number = any(isinstance(row[name], (int, float)) for row in rows)
+        table.add_column(name, justify="right" if is_number else "left")
+    for row in rows:
+        table.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()))
+    page().print(table)
 
 
 def page() -> Console:

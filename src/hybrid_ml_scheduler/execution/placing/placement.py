@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from hybrid_ml_scheduler.cluster.devices import BacklogView
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError
-from hybrid_ml_scheduler.core.knowledge import split_level
+from hybrid_ml_scheduler.core.knowledge import EXACT, split_level
 from hybrid_ml_scheduler.core.learners import train_if_due
 from hybrid_ml_scheduler.core.protocols import Explains, Learns, Prepares, RaceContext, Scheduler
 from hybrid_ml_scheduler.core.tasks import Task
@@ -52,10 +52,13 @@ def strategy_of(strategy: str | type | Scheduler) -> Scheduler:
                 f"{strategy}: what real tasks take is learned from measurements, so there is no level {level}; "
                 f"ask for {bare}."
             )
-        return create(strategy)
-    made = strategy() if isinstance(strategy, type) else strategy
+        made = create(strategy)
+    else:
+        made = strategy() if isinstance(strategy, type) else strategy
     if not isinstance(getattr(made, "name", None), str) or not callable(getattr(made, "decide", None)):
         raise SchedulerError(f"{strategy!r} is no strategy: it needs a `name` and a method `decide(task, cluster)`.")
+    if getattr(made, "knows", None) == EXACT:
+        raise SchedulerError(f"{made.name} must be told exact seconds, and nobody can tell those of real tasks.")
     return made
 
 

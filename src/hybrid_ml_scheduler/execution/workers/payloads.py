@@ -6,6 +6,7 @@ other side maps. What pickle cannot send by name (a lambda, a function of `__mai
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
 from types import SimpleNamespace
@@ -26,6 +27,7 @@ __all__ = [
     "code_of",
     "decoded",
     "encoded",
+    "has_main_file",
     "packed",
     "unpacked",
 ]
@@ -55,6 +57,8 @@ class Packed(NamedTuple):
 
 def encoded(value: Any, what: str) -> Parcel:
     """Pickle an object with its large buffers apart; refuse with a sentence what cannot be sent."""
+    if not has_main_file():  # a worker could not import the classes of a console or a notebook
+        return _by_value(value, what, TypeError("it cannot be pickled"))
     first = tried(_pickled, value, pickle.dumps)
     if first.error is None:
         parcel: Parcel = first.value
@@ -129,8 +133,14 @@ def code_by_value(function: Any) -> tuple[bytes, bool]:
 
 
 def _lives_in_console(function: Any) -> bool:
-    """Whether it was defined where a worker cannot import it from: a console or `python -c`."""
-    return getattr(function, "__module__", "") == "__main__" and not hasattr(sys.modules["__main__"], "__file__")
+    """Whether it was defined where a worker cannot import it from: a console, `python -c` or a script on stdin."""
+    return getattr(function, "__module__", "") == "__main__" and not has_main_file()
+
+
+def has_main_file() -> bool:
+    """Whether the main program is a file; one read from stdin or typed into a console has none, or names none."""
+    path = getattr(sys.modules.get("__main__"), "__file__", None)
+    return path is not None and os.path.exists(path)
 
 
 def packed(parcel: Parcel, pool: BlockPool) -> tuple[Packed, int | None]:

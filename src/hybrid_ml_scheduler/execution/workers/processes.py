@@ -10,7 +10,6 @@ import contextlib
 import os
 import selectors
 import socket
-import time
 import weakref
 
 from hybrid_ml_scheduler.execution.devices import Place
@@ -48,13 +47,12 @@ class ProcessEngine(ServingEngine):
     def start(self) -> None:
         """Begin to serve."""
         self._selector.register(self._bell, selectors.EVENT_READ, self._hear_bell)
-        self._started = True
-        self._thread.start()
+        super().start()
 
-    def wait_until_ready(self) -> None:
-        """Wait until every worker process has started, or cannot be."""
-        while self._thread.is_alive() and not self._crew.is_ready:
-            time.sleep(0.01)
+    @property
+    def is_ready(self) -> bool:
+        """Whether every worker process has started, or cannot be."""
+        return self._crew.is_ready
 
     def prepare(self, work: Work) -> None:
         """Pack the arguments, on the thread of whoever submits: hostile objects trouble nobody else."""

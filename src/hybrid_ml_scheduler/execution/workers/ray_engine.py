@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -42,15 +41,10 @@ class RayEngine(ServingEngine):
         """The actors as they are now."""
         return list(self._crew.workers)
 
-    def start(self) -> None:
-        """Begin to serve."""
-        self._started = True
-        self._thread.start()
-
-    def wait_until_ready(self) -> None:
-        """Wait until every actor that the cluster has room for answers."""
-        while self._thread.is_alive() and not self._crew.is_ready:
-            time.sleep(0.01)
+    @property
+    def is_ready(self) -> bool:
+        """Whether every actor that the cluster has room for answers."""
+        return self._crew.is_ready
 
     def prepare(self, work: Work) -> None:
         """Pack the arguments so that another machine can unpack them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +31,11 @@ class ServingEngine(ABC):
     def workers(self) -> list[Any]:
         """The workers as they are now."""
 
+    @property
+    @abstractmethod
+    def is_ready(self) -> bool:
+        """Whether all workers can take tasks."""
+
     @abstractmethod
     def wake(self) -> None:
         """Let the thread look round."""
@@ -37,6 +43,16 @@ class ServingEngine(ABC):
     @abstractmethod
     def _serve(self) -> None:
         """Hand out tasks until the end."""
+
+    def start(self) -> None:
+        """Begin to serve."""
+        self._started = True
+        self._thread.start()
+
+    def wait_until_ready(self) -> None:
+        """Wait until all workers can take tasks, or the engine has ended."""
+        while self._thread.is_alive() and not self.is_ready:
+            time.sleep(0.01)
 
     def new_future(self) -> HybridFuture:
         """A future for a task of this engine."""

@@ -12,12 +12,13 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from multiprocessing import spawn, util
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from hybrid_ml_scheduler.execution.devices import Place, cuda_name
 from hybrid_ml_scheduler.execution.work import Work
 from hybrid_ml_scheduler.execution.workers.blocks import BlockMaps, BlockPool, anonymous_file
-from hybrid_ml_scheduler.execution.workers.payloads import Packed, Parcel, packed, unpacked
+from hybrid_ml_scheduler.execution.workers.payloads import Packed, Parcel, has_main_file, packed, unpacked
 from hybrid_ml_scheduler.execution.workers.ring import RING_BYTES, Ring
 from hybrid_ml_scheduler.execution.workers.wire import Link
 
@@ -278,6 +279,9 @@ def _environment(place: Place, cores: tuple[int, ...]) -> dict[str, str]:
 
 
 def _setup(number: int, place: Place, cores: tuple[int, ...], initializer: bytes) -> dict[str, Any]:
+    sys.modules.setdefault("__main__", ModuleType("__main__"))  # an embedding program may have none
     preparation = spawn.get_preparation_data(f"hms-{place.name}-{number}")
+    if not has_main_file():
+        preparation.pop("init_main_from_path", None)
     preparation["authkey"] = bytes(preparation["authkey"])
     return {"device": place.device, "cores": cores, "preparation": preparation, "initializer": initializer}
