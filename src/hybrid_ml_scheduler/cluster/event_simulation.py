@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 from hybrid_ml_scheduler.cluster.event_cluster import EndedPart, EventCluster
 from hybrid_ml_scheduler.cluster.held_tasks import HeldTask
-from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator, Lesson
-from hybrid_ml_scheduler.cluster.simulation import Simulation
+from hybrid_ml_scheduler.cluster.learned_estimator import Lesson
+from hybrid_ml_scheduler.cluster.simulation import Simulation, free_children
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome
+from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.core.tasks import Task
 from hybrid_ml_scheduler.physics.node import Node
 
@@ -32,11 +34,13 @@ class EventSimulation(Simulation):
 
     cluster: EventCluster
 
-    def _new_cluster(self, node: Node, learned: LearnedEstimator | None) -> EventCluster:
+    _new_cluster = EventCluster
+
+    def __init__(self, node: Node, scheduler: Scheduler, **options: Any) -> None:
         self._open: dict[int, _OpenTask] = {}
         self._done: list[Outcome] = []
         self._freed_s = -math.inf
-        return EventCluster(node, learned)
+        super().__init__(node, scheduler, **options)
 
     def advance(self, before_s: float = math.inf) -> list[Outcome]:
         """Process every event before this moment; returns the outcomes of the tasks that ended."""
@@ -97,7 +101,7 @@ class EventSimulation(Simulation):
             self.learned.learn(_as_it_was(opened.lesson, opened.outcome, outcome))
         if self._learner is not None:
             self._learner.observe(opened.task, outcome)
-        self._free_children(outcome)
+        free_children(outcome, self._precedence, self._ready)
 
 
 def _as_it_was(lesson: Lesson, alone: Outcome, ended: Outcome) -> Lesson:

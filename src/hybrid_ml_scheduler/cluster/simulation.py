@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 from hybrid_ml_scheduler.cluster.batch import run_batch
@@ -29,7 +29,23 @@ from hybrid_ml_scheduler.physics.durations import Durations
 from hybrid_ml_scheduler.physics.estimator import TaskSeconds, TruthFactor
 from hybrid_ml_scheduler.physics.node import Node
 
-__all__ = ["Simulation"]
+__all__ = ["Ready", "Simulation", "free_children"]
+
+
+Ready = tuple[float, int, Task, TruthFactor, TaskSeconds | None]
+
+
+def free_children(outcome: Outcome, precedence: Precedence, ready: list[Ready]) -> None:
+    """Queue the tasks that waited for this one alone."""
+    if precedence.recall != 0:
+        for freed in precedence.placed(outcome):
+            heapq.heappush(ready, (freed.ready_s, freed.task.task_id, freed.task, freed.duration_factor, freed.seconds))
+
+
+def _promising_cluster(node: Node, learned: LearnedEstimator | None) -> Cluster:
+    """The cluster whose tasks have a known finish as soon as they are placed."""
+    refuse_interference(node)
+    return Cluster(node, estimator=learned)
 
 
 class Simulation:
@@ -41,6 +57,8 @@ class Simulation:
     `most_open` bounds how far a strategy that holds may fall behind: when so many tasks came after the oldest one it
     holds, that one is committed (`None`: no bound).
     """
+
+    _new_cluster: Callable[[Node, LearnedEstimator | None], Cluster] = staticmethod(_promising_cluster)
 
     def __init__(
         self,
@@ -58,7 +76,7 @@ class Simulation:
         self.cluster = self._new_cluster(node, learned)
         self.learned = learned
         self.now_s = 0.0
-        self._ready: list[tuple[float, int, Task, TruthFactor, TaskSeconds | None]] = []
+        self._ready: list[Ready] = []
         self._finishes: list[tuple[float, int, Task, Outcome, Lesson | None]] = []
         self._precedence = Precedence(recall)
         self._learner = scheduler if isinstance(scheduler, Learns) else None
@@ -73,10 +91,6 @@ class Simulation:
         if isinstance(scheduler, Prepares):
             estimator = self.cluster.estimator
             scheduler.prepare(RaceContext(estimator=estimator, seed=seed, retrain_interval=retrain_interval))
-
-    def _new_cluster(self, node: Node, learned: LearnedEstimator | None) -> Cluster:
-        refuse_interference(node)
-        return Cluster(node, estimator=learned)
 
     def offer(self, task: Task, duration_factor: TruthFactor = 1.0, seconds: TaskSeconds | None = None) -> None:
         """A task arrives; it is decided when time reaches the moment it is ready.
@@ -276,16 +290,8 @@ class Simulation:
         if (self._learner is not None or self.learned is not None) and not outcome.failed:
             lesson = None if self.learned is None else self.learned.lesson(task, outcome)
             heapq.heappush(self._finishes, (outcome.finish_s, self._decided, task, outcome, lesson))
-        self._free_children(outcome)
+        free_children(outcome, self._precedence, self._ready)
         return outcome
-
-    def _free_children(self, outcome: Outcome) -> None:
-        """Queue the tasks that waited for this one alone."""
-        if self._precedence.recall != 0:
-            for freed in self._precedence.placed(outcome):
-                heapq.heappush(
-                    self._ready, (freed.ready_s, freed.task.task_id, freed.task, freed.duration_factor, freed.seconds)
-                )
 
     def capture(self) -> Mapping[str, Any]:
         """The whole state (clock, queues, strategy) at a task boundary, picklable."""
