@@ -8,8 +8,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.api.service import LiveService, service
-from tests.e2e.browser import Tab, tab
+from tests.e2e.browser import Tab, eventually, tab
 from tests.e2e.test_access import PHONE, serious_problems
+from tests.e2e.test_views import await_bars
 
 STRATEGIES = "round_robin,greedy,hybrid_ml,oracle"
 
@@ -125,3 +126,36 @@ def test_a_phone_shows_the_runs_in_one_column(browser: Browser, kept: LiveServic
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert page.get_by_role("link", name="Open Run").first.bounding_box()["x"] < 390  # type: ignore[index]
         assert serious_problems(page) == []
+
+
+def test_a_past_run_is_replayed_and_left_at_any_of_its_tasks_by_keyboard(looker: Tab, kept: LiveService) -> None:
+    card = past(kept)[0]
+    run, first = int(str(card["run_id"])), int(str(card["first_task_id"]))
+    page = looker.open(f"/?run={run}&window=run&metric=latency&at={first + 498}")
+    bar = page.locator("[data-replay]")
+    slider = page.get_by_role("slider", name="Moment of the run")
+    slider.press("ArrowRight")
+    expect(bar).to_have_attribute("data-replay", str(first + 499))
+    expect(page.locator("[data-replay-words]")).to_contain_text("Task 500 of")
+    moment = kept.get(f"/api/runs/{run}/snapshot", task_id=first + 499)["update"]
+    ledger = kept.get("/api/history/ledger", run_id=run, last_task=first + 499, limit=1000, scheduler="greedy")["rows"]
+    latencies = [row["latency"] for row in ledger]
+    truth = {row["name"]: row["avg_latency"] for row in moment["comparison"]}
+    assert truth["greedy"] == pytest.approx(sum(latencies) / len(latencies))
+    await_bars(page, truth)
+    assert serious_problems(page) == []
+    page.get_by_role("button", name="Replay").press("Enter")
+    eventually(page, lambda: int(bar.get_attribute("data-replay") or 0), lambda at: at > first + 600)
+    page.get_by_role("button", name="Branch from here").press("Enter")  # the replay stands still meanwhile
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("checkbox", name="Earliest finish", exact=True)).to_be_visible()
+    dialog.get_by_role("checkbox", name="Earliest finish", exact=True).press("Space")
+    assert serious_problems(page) == []
+    dialog.get_by_role("button", name="Begin the branch").press("Enter")
+    status = kept.wait(lambda status: status["branch"] is not None)
+    assert status["branch"]["run_id"] == run
+    assert "earliest_finish" in status["schedulers"]
+    expect(page.locator("[data-stored-run]")).to_have_count(0)
+    expect(page.locator("[data-racer='earliest_finish']")).to_be_visible()
+    page.goto(f"{kept.url}/runs")
+    expect(page.locator(f"[data-run='{status['run_id']}']")).to_contain_text(f"It left run {run} at task")

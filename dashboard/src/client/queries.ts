@@ -44,6 +44,13 @@ export function useStoredRun(): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
+/** The task whose moment of a stored run is looked at; null where it is the end. */
+export function useMoment(): number | null {
+  const [params] = useSearchParams();
+  const text = params.has("run") ? params.get("at") : null;
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
 /** The strategies, asked for anew with every run: another one may race others. Empty until they are known. */
 export function useStrategies(): readonly StrategyCard[] {
   const run = useLive((s) => s.update?.status.run_id ?? null);
@@ -91,16 +98,18 @@ export function useFollows(): boolean {
   return card?.follows ?? false;
 }
 
-/** `&run_id=3` where a stored run is looked at; of the race itself the service knows. */
-const ofRun = (run: number | null): string => (run === null ? "" : `&run_id=${run}`);
+/** `&run_id=3` where a stored run is looked at, and the moment of it; of the race itself the service knows. */
+const ofRun = (run: number | null, at: number | null = null): string =>
+  run === null ? "" : `&run_id=${run}${at === null ? "" : `&last_task=${at}`}`;
 
 export function useStats(window: WindowKey, scheduler: string): UseQueryResult<Stats> {
   const asked = window === "latest" ? 1000 : window;
   const run = useStoredRun();
+  const at = useMoment();
   return useQuery({
-    queryKey: ["stats", window, scheduler, run],
+    queryKey: ["stats", window, scheduler, run, at],
     queryFn: () =>
-      ask<Stats>(`/api/stats?window=${asked}&scheduler=${encodeURIComponent(scheduler)}${ofRun(run)}`),
+      ask<Stats>(`/api/stats?window=${asked}&scheduler=${encodeURIComponent(scheduler)}${ofRun(run, at)}`),
     refetchInterval: usePace(4000),
     placeholderData: keepPreviousData,
   });
@@ -110,9 +119,10 @@ export function useStats(window: WindowKey, scheduler: string): UseQueryResult<S
 export function useNode(names: readonly [string, string] | null, spanS: number): UseQueryResult<NodeMotion> {
   const chosen = [...new Set(names ?? [])].map((name) => `scheduler=${encodeURIComponent(name)}`).join("&");
   const run = useStoredRun();
+  const at = useMoment();
   return useQuery({
-    queryKey: ["node", chosen, spanS, run],
-    queryFn: () => ask<NodeMotion>(`/api/node?${chosen}&seconds=${spanS}${ofRun(run)}`),
+    queryKey: ["node", chosen, spanS, run, at],
+    queryFn: () => ask<NodeMotion>(`/api/node?${chosen}&seconds=${spanS}${ofRun(run, at)}`),
     enabled: names !== null,
     refetchInterval: usePace(1000),
     placeholderData: keepPreviousData,
@@ -132,10 +142,11 @@ export function useLedger(query: string, follow: boolean): UseQueryResult<Ledger
 /** The trend of the whole run, or of its `latest` tasks, from what is stored. */
 export function useTrend(points: number, latest?: number): UseQueryResult<Trend> {
   const run = useStoredRun();
+  const at = useMoment();
   const newest = latest === undefined ? "" : `&latest=${latest}`;
   return useQuery({
-    queryKey: ["trend", points, latest, run],
-    queryFn: () => ask<Trend>(`/api/history/trend?points=${points}${newest}${ofRun(run)}`),
+    queryKey: ["trend", points, latest, run, at],
+    queryFn: () => ask<Trend>(`/api/history/trend?points=${points}${newest}${ofRun(run, at)}`),
     refetchInterval: usePace(latest === undefined ? 5000 : 2500),
     placeholderData: keepPreviousData,
   });
@@ -144,26 +155,35 @@ export function useTrend(points: number, latest?: number): UseQueryResult<Trend>
 /** How busy the devices of a strategy were over the last simulated seconds, from what is stored. */
 export function useLoadHistory(scheduler: string, spanS: number): UseQueryResult<LoadHistory> {
   const run = useStoredRun();
+  const at = useMoment();
   return useQuery({
-    queryKey: ["load", scheduler, spanS, run],
+    queryKey: ["load", scheduler, spanS, run, at],
     queryFn: () =>
       ask<LoadHistory>(
-        `/api/history/load?scheduler=${encodeURIComponent(scheduler)}&span_s=${spanS}${ofRun(run)}`,
+        `/api/history/load?scheduler=${encodeURIComponent(scheduler)}&span_s=${spanS}${ofRun(run, at)}`,
       ),
     refetchInterval: usePace(2500),
     placeholderData: keepPreviousData,
   });
 }
 
+/** Those retrainings that had happened when a task arrived. */
+function upTo(found: Models, at: number): Models {
+  const models = found.models.filter((one) => one.task_id <= at);
+  return { models, total: found.total - (found.models.length - models.length) };
+}
+
 /** The retrainings of the run that is shown. */
 export function useModels(limit: number): UseQueryResult<Models> {
   const present = useLive((s) => s.update?.status.run_id ?? null);
   const run = useStoredRun() ?? present;
+  const at = useMoment();
   return useQuery({
     queryKey: ["models", limit, run],
     queryFn: () => ask<Models>(`/api/models?limit=${limit}${ofRun(run)}`),
     refetchInterval: usePace(5000),
     placeholderData: keepPreviousData,
+    select: (found) => (at === null ? found : upTo(found, at)),
   });
 }
 

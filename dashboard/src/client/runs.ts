@@ -3,7 +3,15 @@ import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react
 import { obeyed } from "./commands";
 import { ask } from "./http";
 import { queryClient } from "./queries";
-import type { RunCard, RunComparison, RunList, RunPatch, Snapshot } from "./types";
+import type {
+  BranchRequest,
+  RunCard,
+  RunComparison,
+  RunList,
+  RunPatch,
+  SimulationStatus,
+  Snapshot,
+} from "./types";
 
 export function useRuns(limit: number): UseQueryResult<RunList> {
   return useQuery({
@@ -18,12 +26,13 @@ export function useRun(run: number): UseQueryResult<RunCard> {
   return useQuery({ queryKey: ["run", run], queryFn: () => ask<RunCard>(`/api/runs/${run}`) });
 }
 
-/** What a stored run showed last: it does not change any more. */
-export function useSnapshot(run: number): UseQueryResult<Snapshot> {
+/** What a stored run showed last, or how it stood at a task: neither changes any more. */
+export function useSnapshot(run: number, at: number | null): UseQueryResult<Snapshot> {
   return useQuery({
-    queryKey: ["snapshot", run],
-    queryFn: () => ask<Snapshot>(`/api/runs/${run}/snapshot`),
+    queryKey: ["snapshot", run, at],
+    queryFn: () => ask<Snapshot>(`/api/runs/${run}/snapshot${at === null ? "" : `?task_id=${at}`}`),
     staleTime: Number.POSITIVE_INFINITY,
+    placeholderData: keepPreviousData,
   });
 }
 
@@ -34,6 +43,13 @@ export function useComparison(runs: readonly number[]): UseQueryResult<RunCompar
     enabled: runs.length > 1,
     placeholderData: keepPreviousData,
   });
+}
+
+/** Begin a run that leaves a stored one; the caller has asked the person before. */
+export async function branchRun(run: number, request: BranchRequest): Promise<SimulationStatus | null> {
+  const status = await obeyed(() => ask<SimulationStatus>(`/api/runs/${run}/branch`, "POST", request));
+  await readAgain();
+  return status;
 }
 
 const CHANGED = new Set(["runs", "run", "comparison", "trend", "ledger"]);

@@ -16,6 +16,7 @@ export type ClusterLoad = { average_utilization: number; cpu: DeviceLoad } & Rec
   string,
   DeviceLoad | number
 >;
+export type BranchRequest = Partial<Schemas["BranchRequest"]>;
 export type Collection = Schemas["Collection"];
 export type Correlations = Schemas["Correlations"];
 export type Costliest = Schemas["Costliest"];

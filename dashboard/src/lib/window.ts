@@ -30,7 +30,7 @@ export function windowOf(update: SimulationUpdate, key: WindowKey): Window {
     first_task_id: last === null || tasks === 0 ? null : last - tasks + 1,
     last_task_id: tasks === 0 ? null : last,
     tasks,
-    begin_s: 0,
+    begin_s: update.status.branch?.simulated_time_s ?? 0,
     end_s: update.simulated_time_s,
     comparison: update.comparison,
   };
@@ -48,7 +48,7 @@ export function windowWords(name: WindowKey, tasks: number | undefined): string 
 export function useWindowSearch(): string {
   const [params] = useView();
   const kept = new URLSearchParams();
-  for (const key of ["run", "window"]) {
+  for (const key of ["run", "at", "window"]) {
     const wish = params.get(key);
     if (wish !== null) kept.set(key, wish);
   }

@@ -2,6 +2,7 @@ import { ArrowLeft } from "lucide-react";
 import { type ReactNode, useMemo } from "react";
 import { Link } from "react-router";
 import { createStore } from "zustand";
+import { useMoment } from "@/client/queries";
 import { useRun, useSnapshot } from "@/client/runs";
 import { Loading } from "@/features/widgets/States";
 import { count } from "@/lib/format";
@@ -10,8 +11,9 @@ import { reduce } from "@/live/reducer";
 import { type LiveState, START } from "@/live/state";
 import { ShownRun } from "@/live/store";
 import { MeasuredNote } from "./MeasuredNote";
+import { ReplayBar } from "./ReplayBar";
 import { SourceChip } from "./SourceChip";
-import { runTitle } from "./words";
+import { branchWords, runTitle } from "./words";
 
 export interface PastRunProps {
   run: number;
@@ -21,7 +23,13 @@ export interface PastRunProps {
 /** A stored run stands still: nothing more is heard of it. */
 const STILL: LiveState = { ...START, connection: { ...START.connection, phase: "live" } };
 
-function Bar({ run, problem }: { run: number; problem: string | null }) {
+interface BarProps {
+  run: number;
+  problem: string | null;
+  isReading: boolean;
+}
+
+function Bar({ run, problem, isReading }: BarProps) {
   const card = useRun(run).data;
   const [, change] = useView();
   return (
@@ -36,7 +44,7 @@ function Bar({ run, problem }: { run: number; problem: string | null }) {
         {card && (
           <span className="text-muted">
             seed {card.seed}, {card.workload}, {count(card.tasks)} tasks. Everything below is as it was
-            stored; the controls above are those of the present race.
+            stored; the controls above are those of the present race.{branchWords(card)}
           </span>
         )}
         {problem && <span className="block text-warn">{problem}</span>}
@@ -46,16 +54,19 @@ function Bar({ run, problem }: { run: number; problem: string | null }) {
       <Link className="press" to="/runs">
         All runs
       </Link>
-      <button type="button" className="press" onClick={() => change({ run: null })}>
+      <button type="button" className="press" onClick={() => change({ run: null, at: null })}>
         <ArrowLeft size={14} aria-hidden="true" /> Back to the race
       </button>
+      {card && card.tasks > 0 && card.source === "simulated" && (
+        <ReplayBar card={card} isReading={isReading} />
+      )}
     </section>
   );
 }
 
 /** Everything below shows a stored run. */
 export function PastRun({ run, children }: PastRunProps) {
-  const answer = useSnapshot(run);
+  const answer = useSnapshot(run, useMoment());
   const snapshot = answer.data;
   const store = useMemo(
     () =>
@@ -67,7 +78,11 @@ export function PastRun({ run, children }: PastRunProps) {
   if (answer.isPending) return <Loading title={`Reading run ${run}`} />;
   return (
     <ShownRun value={store}>
-      <Bar run={run} problem={answer.error?.message ?? null} />
+      <Bar
+        run={run}
+        problem={answer.error?.message ?? null}
+        isReading={answer.isPlaceholderData || answer.isFetching}
+      />
       {children}
     </ShownRun>
   );

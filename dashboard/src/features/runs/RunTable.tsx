@@ -9,7 +9,7 @@ import { useFaces } from "@/lib/useStrategy";
 import { DescribeDialog } from "./DescribeDialog";
 import { MeasuredNote } from "./MeasuredNote";
 import { SourceChip } from "./SourceChip";
-import { leaderOf, runTitle } from "./words";
+import { branchWords, leaderOf, runTitle } from "./words";
 
 export interface RunTableProps {
   runs: readonly RunCard[];
@@ -97,6 +97,7 @@ function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProp
         <span className="block text-muted sm:hidden">
           {`${wallDay(run.at)}, ${run.workload}, seed ${run.seed}, ${count(run.tasks)} tasks`}
         </span>
+        {run.branch && <span className="block text-muted">{branchWords(run).trim()}</span>}
         {run.note && <span className="block whitespace-pre-line text-muted">{run.note}</span>}
         {run.measured && <MeasuredNote facts={run.measured} />}
       </th>

@@ -7,6 +7,11 @@ type Named = Pick<RunCard, "run_id" | "name">;
 export const runTitle = (run: Named): string =>
   run.name ? `Run ${run.run_id}: ${run.name}` : `Run ${run.run_id}`;
 
+/** Where a run left another one, as a sentence; empty where it began by itself. */
+export function branchWords(run: Pick<RunCard, "branch">): string {
+  return run.branch ? ` It left run ${run.branch.run_id} at task ${run.branch.task_id}.` : "";
+}
+
 export type RunField = "avg_latency" | "avg_time" | "avg_wait" | "avg_energy" | "avg_cost" | "makespan";
 
 /** The metric of a paired comparison that stands behind a column, where there is one. */

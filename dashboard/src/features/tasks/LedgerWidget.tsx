@@ -1,4 +1,4 @@
-import { useLedger, useStoredRun } from "@/client/queries";
+import { useLedger, useMoment, useStoredRun } from "@/client/queries";
 import type { LedgerPage } from "@/client/types";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
@@ -8,7 +8,17 @@ import { type Params, useView } from "@/lib/url";
 import { useLive } from "@/live/store";
 import { LedgerFilters } from "./LedgerFilters";
 import { LedgerTable } from "./LedgerTable";
-import { askOf, FIRST_PAGE, isFiltered, isNewest, type LedgerAsk, queryOf, SORTS, sortedBy } from "./ledger";
+import {
+  askOf,
+  FIRST_PAGE,
+  isFiltered,
+  isNewest,
+  type LedgerAsk,
+  queryOf,
+  SORTS,
+  sortedBy,
+  upTo,
+} from "./ledger";
 
 /** What the CSV of a page holds: everything that can be sorted by, and the numbers of row and run. */
 const COLUMNS = ["result_id", "run_id", ...SORTS] as const;
@@ -71,7 +81,10 @@ export function LedgerWidget() {
   const present = useLive((s) => s.update?.status.run_id ?? null);
   const shownRun = useStoredRun() ?? present;
   const moving = useLive((s) => s.update?.status.state === "running");
-  const ask = askOf(params, shownRun);
+  const moment = useMoment();
+  const asked = askOf(params, shownRun);
+  // A moment of a stored run ends its rows, unless an earlier task was asked for.
+  const ask = moment === null || asked.run === "all" ? asked : { ...asked, to: upTo(asked.to, moment) };
   const answer = useLedger(queryOf(ask), isNewest(ask));
   const page = answer.data;
   const table = () => ({
@@ -84,7 +97,7 @@ export function LedgerWidget() {
       meaning="Every stored decision of every strategy with what came of it. Sorting, filters and the total are over all rows in the database, not only this page; rows that retention has removed are gone. Press a row to see the task from every side."
       terms={termsOf("time", "latency", "wait", "energy", "cost")}
       table={table}
-      controls={<LedgerFilters ask={ask} onChange={change} />}
+      controls={<LedgerFilters ask={asked} onChange={change} />}
       foot={<Pages page={page} words={wordsOf(page, ask, moving)} onTurn={change} />}
     >
       <Answer

@@ -45,6 +45,10 @@ export function askOf(params: URLSearchParams, shownRun: number | null): LedgerA
   };
 }
 
+/** The last task of a range, no later than a moment. */
+export const upTo = (to: string, moment: number): string =>
+  String(to === "" ? moment : Math.min(Number(to), moment));
+
 /** Whether only some of all rows are asked for. */
 export const isFiltered = (ask: LedgerAsk): boolean =>
   [ask.scheduler, ask.device, ask.task, ask.from, ask.to].some((text) => text !== "");
