@@ -17,6 +17,7 @@ _TASKS_AT_ONCE = 256
 _LONGEST_WAIT_S = 0.1
 _CHECKPOINT_EVERY_S = 5.0
 _CHECKPOINT_REST = 30.0
+_SILENCE_S = 3.0
 
 
 class Recorder:
@@ -31,6 +32,7 @@ class Recorder:
         self._announced = 0
         self._is_waiting = False
         self._is_abandoned = False
+        self._silent_since_s: float | None = None
         self._packer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoint")
         self._packing: Future[Checkpoint] | None = None
 
@@ -62,9 +64,12 @@ class Recorder:
         """How storing goes."""
         if self.refusal is not None:
             return "refused"
-        if not self._keeper.is_up:
-            return "down"
-        return "waiting" if self._is_waiting else "ok"
+        if self._keeper.is_up:
+            self._silent_since_s = None
+            return "waiting" if self._is_waiting else "ok"
+        # A store that was only slow for a moment is no outage: rows wait, and nobody need be alarmed.
+        since_s = self._silent_since_s = self._silent_since_s or time.monotonic()
+        return "down" if time.monotonic() - since_s >= _SILENCE_S else "waiting"
 
     def tend(self, race: Race, at: float) -> bool:
         """Hand over what is due; return whether the race may go on."""
