@@ -75,7 +75,7 @@ def test_speed_arrival_rate_and_workload_change_while_running(running: LiveServi
     assert answer.status_code == 200
     status = answer.json()
     assert status["speed"] == 150
-    assert status["workload"] == {"preset": "cpu_friendly", "arrival_rate": 3.5}
+    assert status["workload"] == {"preset": "cpu_friendly", "arrival_rate": 3.5, "trace": None}
     shift = running.get("/api/events")["shifts"][0]
     assert (shift["workload"], shift["arrival_rate"]) == ("cpu_friendly", 3.5)
     running.wait(lambda now: now["last_task_id"] > shift["task_id"] + 20)

@@ -7,7 +7,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, expect
 
 from tests.api.service import service
-from tests.e2e.browser import Tab, tab
+from tests.e2e.browser import Tab, settled, tab
+from tests.e2e.test_access import serious_problems
 
 FAILING = """
 from hybrid_ml_scheduler.core import Decision
@@ -127,5 +128,40 @@ def test_a_new_run_gets_the_node_and_the_workload_that_were_chosen(browser: Brow
         dialog.get_by_label("Load, tasks per second").fill("3")
         dialog.get_by_role("button", name="Begin").click()
         status = live.wait(lambda found: found["run_id"] != before)
-        assert (status["num_gpus"], status["workload"]) == (2, {"preset": "light", "arrival_rate": 3})
+        assert (status["num_gpus"], status["workload"]) == (2, {"preset": "light", "arrival_rate": 3, "trace": None})
         assert opened.complaints == []
+
+
+JOBS = "submitted,run_s,what\n" + "".join(f"{row / 2},{0.2 + row % 7 / 5},job{row % 3}\n" for row in range(30))
+
+
+def test_a_trace_of_ones_own_is_read_raced_to_its_end_and_said_to_be_complete(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "jobs.csv").write_text(JOBS)
+    environment = {"HMS_SCHEDULERS": "greedy,oracle", "HMS_SPEED": "1000"}
+    narrow = {"viewport": {"width": 360, "height": 800}}
+    with service(tmp_path / "runs", environment) as live, tab(browser, live.url, **narrow) as opened:
+        live.post("/api/simulation/start")
+        page = with_dialog(opened)
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_text("Files of your own").click()
+        dialog.get_by_label("Upload a trace").set_input_files(tmp_path / "jobs.csv")
+        expect(dialog).to_contain_text("is the beginning of no known dialect")
+        for label, column in (("Arrival", "submitted"), ("Seconds on a CPU", "run_s"), ("Kind of work", "what")):
+            dialog.get_by_role("combobox", name=label, exact=True).select_option(column)
+        dialog.get_by_role("button", name="Read it").click()
+        read = dialog.get_by_role("region", name="What jobs.csv holds")
+        expect(read).to_contain_text("30 tasks, 3 kinds of work, over")
+        dialog.get_by_label("Arrivals").select_option("target_load")
+        dialog.get_by_role("textbox", name="Load of the GPUs").fill("0.5")
+        assert serious_problems(settled(page)) == []
+        page.evaluate("document.documentElement.dataset.theme = 'light'")
+        assert serious_problems(settled(page), "color-contrast") == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        dialog.get_by_role("button", name="Begin", exact=True).click()
+        done = live.wait(lambda status: status["state"] == "complete")
+        assert (done["workload"]["preset"], done["tasks_processed"]) == ("jobs.csv", 30)
+        banner = page.get_by_role("status").filter(has_text="have been placed, and no other will come")
+        expect(banner).to_contain_text("All 30 tasks of jobs.csv")
+        page.reload()
+        expect(banner).to_be_visible()
+        assert [one for one in opened.complaints if "422" not in one] == []

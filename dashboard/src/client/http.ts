@@ -1,4 +1,4 @@
-/** One way to ask the service: JSON in, JSON out, problems as sentences. */
+/** One way to ask the service: JSON or a file in, JSON out, problems as sentences. */
 import type { Problem } from "./types";
 
 /** An answer that is not a success; its message is the service's own sentence. */
@@ -39,11 +39,12 @@ type Method = "GET" | "POST" | "PATCH" | "DELETE";
 /** Ask and return the answer; a refused request throws a `ServiceProblem`. */
 export async function ask<T>(path: string, method: Method = "GET", body?: unknown): Promise<T> {
   const headers: Record<string, string> = { Accept: "application/json" };
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const isFile = body instanceof Blob;
+  if (body !== undefined) headers["Content-Type"] = isFile ? "application/octet-stream" : "application/json";
   const key = apiKey();
   if (method !== "GET" && key) headers["X-API-Key"] = key;
   const request: RequestInit = { method, headers };
-  if (body !== undefined) request.body = JSON.stringify(body);
+  if (body !== undefined) request.body = isFile ? body : JSON.stringify(body);
   let response: Response;
   try {
     response = await fetch(path, request);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gpusOf, rateOf, requestOf, seedOf, type Wish } from "@/features/shell/newRun";
+import { amountOf, columnsOf, gpusOf, rateOf, requestOf, seedOf, type Wish } from "@/features/shell/newRun";
 import { STRATEGIES } from "../fixtures";
 
 const cards = STRATEGIES.map((card, i) => ({ ...card, in_race: i < 3 }));
@@ -43,5 +43,21 @@ describe("a new run", () => {
     expect(requestOf({ ...wish, wishedSeed: 7 })).toEqual({ new_run: true, seed: 7 });
     expect(["7", " 12 ", "0"].map(seedOf)).toEqual([7, 12, 0]);
     expect(["", "-1", "1.5", "x", "99999999999999999999"].map(seedOf)).toEqual(Array(5).fill(null));
+  });
+
+  it("names an upload, how its arrivals are stretched, and a profile", () => {
+    const asked = { upload: "ab", arrivals: { by: "target_load", value: 0.8 } as const, hardware: "cd" };
+    expect(requestOf({ ...wish, ...asked })).toEqual({
+      new_run: true,
+      upload: "ab",
+      target_load: 0.8,
+      hardware: "cd",
+    });
+  });
+
+  it("reads an amount above zero, and the columns of a CSV and of nothing else", () => {
+    expect(["0.5", "0", "-1", "x", ""].map(amountOf)).toEqual([0.5, null, null, null, null]);
+    expect(columnsOf('\uFEFFsubmitted, "run s",what\r\n1,2,3')).toEqual(["submitted", "run s", "what"]);
+    expect([columnsOf("; SWF 1 2 3\n"), columnsOf("\u001f\u008b,x"), columnsOf("")]).toEqual([[], [], []]);
   });
 });

@@ -17,6 +17,7 @@ const STATES: Record<SimulationStatus["state"], { text: string; short: string; t
   running: { text: "Live", short: "Live", tone: "var(--good)" },
   paused: { text: "Paused", short: "Paused", tone: "var(--warn)" },
   stopped: { text: "Stopped", short: "Stopped", tone: "var(--muted)" },
+  complete: { text: "Complete", short: "Complete", tone: "var(--ml)" },
   idle: { text: "No race", short: "No race", tone: "var(--muted)" },
 };
 

@@ -29,11 +29,13 @@ function MainButton() {
       ? [<Pause key="i" size={16} aria-hidden="true" />, "Pause", () => steer("pause")]
       : state === "paused"
         ? [<Play key="i" size={16} aria-hidden="true" />, "Resume", () => steer("resume")]
-        : [
-            <Play key="i" size={16} aria-hidden="true" />,
-            state === "stopped" ? "Continue" : "Start",
-            () => start(),
-          ];
+        : state === "complete"
+          ? [<RotateCw key="i" size={16} aria-hidden="true" />, "New run", async () => askForNewRun()]
+          : [
+              <Play key="i" size={16} aria-hidden="true" />,
+              state === "stopped" ? "Continue" : "Start",
+              () => start(),
+            ];
   return (
     <button
       type="button"
@@ -101,7 +103,8 @@ function SpeedPick() {
 function ShiftButtons() {
   const presets = usePresets();
   const now = useLive((s) => s.update?.status.workload.preset);
-  const racing = useLive((s) => s.update !== null && s.update.status.state !== "idle");
+  const racing = useLive((s) => s.update !== null && !["idle", "complete"].includes(s.update.status.state));
+  const isTrace = useLive((s) => s.update?.status.workload.trace != null);
   const steerable = useSteerable();
   return (
     <fieldset className="col-span-2 min-w-0 2xl:ml-auto">
@@ -114,7 +117,7 @@ function ShiftButtons() {
             className="press shrink-0 px-2"
             title={preset.description}
             aria-pressed={preset.name === now}
-            disabled={now === undefined || !racing || !steerable}
+            disabled={now === undefined || !racing || !steerable || isTrace}
             onClick={() => void change({ workload: preset.name })}
           >
             {spoken(preset.name).replace("PU friendly", "PU-friendly")}
@@ -138,6 +141,7 @@ const STATES: Record<string, string> = {
   running: "Running",
   paused: "Paused",
   stopped: "Stopped",
+  complete: "Complete",
   idle: "Ready",
 };
 

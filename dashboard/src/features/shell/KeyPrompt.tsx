@@ -1,24 +1,17 @@
 import { KeyRound } from "lucide-react";
-import { type FormEvent, useEffect, useRef, useState } from "react";
+import { useEffect, useRef } from "react";
 import { forgetProblem, useCommands } from "@/client/commands";
-import { rememberApiKey } from "@/client/http";
+import { KeyField } from "./KeyField";
 
 /** Asks for the API key when the service refused a command for want of one. */
 export function KeyPrompt() {
   const { problem, needsKey } = useCommands();
-  const [key, setKey] = useState("");
   const box = useRef<HTMLDivElement>(null);
   // It stands below the controls, in nobody's way; a person who is further down must see it all the same.
   useEffect(() => {
     if (problem) box.current?.scrollIntoView({ block: "nearest" });
   }, [problem]);
   if (!problem) return null;
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    rememberApiKey(key);
-    setKey("");
-    forgetProblem();
-  };
   return (
     <div
       ref={box}
@@ -32,22 +25,7 @@ export function KeyPrompt() {
           Close
         </button>
       </div>
-      {needsKey && (
-        <form className="mt-3 flex gap-2" onSubmit={submit}>
-          <input
-            className="field flex-1"
-            type="password"
-            autoComplete="off"
-            aria-label="API key"
-            placeholder="API key"
-            value={key}
-            onChange={(event) => setKey(event.target.value)}
-          />
-          <button type="submit" className="press" disabled={key === ""}>
-            Use for this tab
-          </button>
-        </form>
-      )}
+      {needsKey && <KeyField onKnown={forgetProblem} />}
     </div>
   );
 }

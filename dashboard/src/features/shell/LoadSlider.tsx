@@ -15,6 +15,8 @@ export const fromSlider = (at: number): number => Number((LOW * (HIGH / LOW) ** 
 export function LoadSlider() {
   // Before the first race no load is known: it comes with the plan.
   const rate = useLive((s) => s.update?.status.workload.arrival_rate || undefined);
+  // The arrivals of a trace are given.
+  const isTrace = useLive((s) => s.update?.status.workload.trace != null);
   const steerable = useSteerable();
   const [held, setHeld] = useState<number | null>(null);
   const shown = held ?? rate;
@@ -41,7 +43,7 @@ export function LoadSlider() {
             : `${Number(shown.toPrecision(3))} tasks arrive in a simulated second`
         }
         value={shown === undefined ? 0 : Math.min(100, Math.max(0, toSlider(shown)))}
-        disabled={rate === undefined || !steerable}
+        disabled={rate === undefined || !steerable || isTrace}
         onChange={(event) => setHeld(fromSlider(Number(event.target.value)))}
         onPointerUp={send}
         onKeyUp={send}

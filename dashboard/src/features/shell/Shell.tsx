@@ -11,7 +11,9 @@ import { Situation } from "./Situation";
 const AuditDrawer = lazy(async () => ({
   default: (await import("@/features/audit/AuditDrawer")).AuditDrawer,
 }));
-const NewRunDialog = lazy(async () => ({ default: (await import("./NewRunDialog")).NewRunDialog }));
+const NewRunDialog = lazy(async () => ({
+  default: (await import("@/features/newRun/NewRunDialog")).NewRunDialog,
+}));
 const Tour = lazy(async () => ({ default: (await import("@/features/tour/Tour")).Tour }));
 
 const TOUR_SEEN = "hms.tour-seen";

@@ -1,4 +1,4 @@
-import { CircleAlert, CirclePause, EyeOff, Play, PlugZap, ServerOff } from "lucide-react";
+import { CircleAlert, CirclePause, EyeOff, Flag, Play, PlugZap, ServerOff } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { start, steer } from "@/client/commands";
 import { useFollows } from "@/client/queries";
@@ -82,6 +82,7 @@ function Away() {
 export function Situation() {
   const phase = useLive((s) => s.connection.phase);
   const state = useLive((s) => s.update?.status.state);
+  const trace = useLive((s) => s.update?.status.workload.preset ?? "");
   const storage = useLive((s) => s.update?.status.storage);
   const tasks = useLive((s) => s.update?.tasks_processed ?? 0);
   const backlog = useLive((s) => s.update?.status.backlog_rows ?? 0);
@@ -133,6 +134,18 @@ export function Situation() {
         action={offered("Resume", () => steer("resume"))}
       >
         The race is stopped after {tasksText(tasks)}. Every view can still be explored.
+      </Banner>
+    );
+  if (state === "complete")
+    return (
+      <Banner
+        icon={<Flag size={18} aria-hidden="true" />}
+        tone="var(--ml)"
+        title="Complete"
+        action={offered("Begin a new run", askForNewRun)}
+      >
+        All {tasksText(tasks)} of {trace} have been placed, and no other will come. Every view can still be
+        explored.
       </Banner>
     );
   if (state === "idle" || state === "stopped")

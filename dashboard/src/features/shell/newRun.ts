@@ -49,6 +49,26 @@ export interface Wish {
   /** What strategies are told about durations, and the type of all GPUs; null leaves them as they are. */
   knowledge?: StartRequest["knowledge"];
   gpuType?: string | null;
+  /** An uploaded trace in the place of a preset, how its arrivals are stretched, and an uploaded profile. */
+  upload?: string | null;
+  arrivals?: { by: Arrivals; value: number } | null;
+  hardware?: string | null;
+}
+
+/** How the arrivals of a trace are chosen, as the service names it. */
+export type Arrivals = "arrival_rate" | "target_load" | "arrival_scale";
+
+/** A number above zero that was typed; null if it is none. */
+export function amountOf(text: string): number | null {
+  const value = Number(text);
+  return text.trim() !== "" && Number.isFinite(value) && value > 0 && value <= 1e6 ? value : null;
+}
+
+/** The names of a CSV's columns, from its beginning; none where it is no CSV. */
+export function columnsOf(beginning: string): readonly string[] {
+  const first = beginning.replace(/^\uFEFF/, "").split(/\r?\n/, 1)[0] ?? "";
+  if (!first.includes(",") || !/^[\x20-\x7e\u00a0-\uffff]+$/.test(first)) return [];
+  return first.split(",").map((name) => name.trim().replace(/^"|"$/g, ""));
 }
 
 /** What is asked of the service: only what differs from the present run. */
@@ -67,5 +87,8 @@ export function requestOf(wish: Wish): Partial<StartRequest> {
     ...(wish.rate == null ? {} : { arrival_rate: wish.rate }),
     ...(wish.knowledge == null ? {} : { knowledge: wish.knowledge }),
     ...(wish.gpuType == null ? {} : { gpu_type: wish.gpuType }),
+    ...(wish.upload == null ? {} : { upload: wish.upload }),
+    ...(wish.arrivals == null ? {} : { [wish.arrivals.by]: wish.arrivals.value }),
+    ...(wish.hardware == null ? {} : { hardware: wish.hardware }),
   };
 }

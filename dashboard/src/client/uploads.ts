@@ -1,0 +1,32 @@
+/** Files that a person sends: traces to race, and hardware profiles. */
+import { useQuery } from "@tanstack/react-query";
+import { ask } from "./http";
+import { queryClient } from "./queries";
+import type { UploadCard, UploadList } from "./types";
+
+const KEY = ["uploads"];
+
+export function useUploads(): readonly UploadCard[] {
+  return (
+    useQuery({ queryKey: KEY, queryFn: () => ask<UploadList>("/api/uploads"), staleTime: 5000 }).data
+      ?.uploads ?? []
+  );
+}
+
+/** Send a file; what is wrong with it is thrown as the service's sentence. */
+export async function sendUpload(
+  file: File,
+  use: UploadCard["use"],
+  columns: Readonly<Record<string, string>> = {},
+): Promise<UploadCard> {
+  const query = new URLSearchParams({ name: file.name, use });
+  for (const [ours, theirs] of Object.entries(columns)) query.append("column", `${ours}=${theirs}`);
+  const card = await ask<UploadCard>(`/api/uploads?${query}`, "POST", file);
+  await queryClient.invalidateQueries({ queryKey: KEY });
+  return card;
+}
+
+export async function removeUpload(id: string): Promise<void> {
+  await ask<unknown>(`/api/uploads/${id}`, "DELETE");
+  await queryClient.invalidateQueries({ queryKey: KEY });
+}
