@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Page, expect
 
@@ -138,7 +139,7 @@ JOBS = "submitted,run_s,what\n" + "".join(f"{row / 2},{0.2 + row % 7 / 5},job{ro
 def test_a_trace_of_ones_own_is_read_raced_to_its_end_and_said_to_be_complete(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "jobs.csv").write_text(JOBS)
     environment = {"HMS_SCHEDULERS": "greedy,oracle", "HMS_SPEED": "1000"}
-    narrow = {"viewport": {"width": 360, "height": 800}}
+    narrow: dict[str, Any] = {"viewport": {"width": 360, "height": 800}}
     with service(tmp_path / "runs", environment) as live, tab(browser, live.url, **narrow) as opened:
         live.post("/api/simulation/start")
         page = with_dialog(opened)

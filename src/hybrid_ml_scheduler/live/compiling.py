@@ -44,14 +44,15 @@ def compile_watch() -> CompileWatch:
     """The one watch of this process."""
     from numba.core import event
 
+    numba_events: Any = event  # Numba's functions have no types
     watch = CompileWatch()
 
-    class Relay(event.Listener):  # type: ignore[misc]  # Numba has no types
+    class Relay(event.Listener):
         def on_start(self, event: Any) -> None:
             watch.begun(getattr(event.data["dispatcher"].py_func, "__name__", "a function"))
 
         def on_end(self, event: Any) -> None:
             watch.done()
 
-    event.register("numba:compile", Relay())
+    numba_events.register("numba:compile", Relay())
     return watch

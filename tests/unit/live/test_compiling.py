@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 from numba import njit
 
@@ -13,10 +14,10 @@ def test_what_is_compiled_is_named_while_it_is_and_counted_when_it_is_done() -> 
     watch = compile_watch()
     before = watch.progress
 
-    @njit
     def doubled(value: float) -> float:
         return 2.0 * value
 
+    quick: Any = njit(doubled)
     said: list[str] = []
     is_over = threading.Event()
 
@@ -26,7 +27,7 @@ def test_what_is_compiled_is_named_while_it_is_and_counted_when_it_is_done() -> 
 
     looking = threading.Thread(target=look)
     looking.start()
-    assert doubled(2.0) == 4.0
+    assert quick(2.0) == 4.0
     is_over.set()
     looking.join()
     assert "doubled" in said
