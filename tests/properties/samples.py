@@ -64,7 +64,10 @@ def batches(
     memory: st.SearchStrategy[float] = memories,
     most_gpus: int = 1,
 ) -> TaskBatch:
-    """Any valid batch: ids in no order, children that may arrive before their parents, gangs of up to so many GPUs."""
+    """Any valid batch: ids in no order, children that may arrive before their parents, gangs of up to so many GPUs.
+
+    Where there are gangs, there are also tasks that need no GPU at all.
+    """
     graphs = draw(st.booleans()) if graphs is None else graphs
     noisy = draw(st.booleans()) if noisy is None else noisy
     with_measured = draw(st.booleans())
@@ -78,7 +81,7 @@ def batches(
         duration_factor if noisy else st.just(1.0),
         st.sampled_from([1.0, 0.8]),
         st.booleans() if draw(st.booleans()) else st.just(True),
-        st.integers(1, most_gpus),
+        st.integers(0 if most_gpus > 1 else 1, most_gpus),
     )
     rows = draw(st.lists(row, min_size=1, max_size=max_tasks))
     ids = draw(st.permutations(range(3, 3 + len(rows))))

@@ -102,6 +102,8 @@ def gang_gpu_s(node: Node, task: Task, gpu: int, *, paging: bool) -> float:
 def split(node: Node, task: Task, fraction: float, gpu: int) -> Split:
     """P4 and P7: the two parts of a share on one GPU, or what the memory rule makes of it."""
     whole_on_cpu = cpu_s(node, task)
+    if task.gpus_required == 0:
+        return Split(0.0, whole_on_cpu, 0.0, False, False)
     if not task.divisible:
         fraction = 1.0 if fraction >= 0.5 else 0.0
     if fraction == 0.0:

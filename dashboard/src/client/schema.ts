@@ -2202,7 +2202,7 @@ export interface components {
             divisible?: boolean | null;
             /**
              * Gpus Required
-             * @description GPUs that it holds at once.
+             * @description GPUs that it holds at once; 0: it runs on the CPU, whatever a strategy decides.
              * @default 1
              */
             gpus_required: number;

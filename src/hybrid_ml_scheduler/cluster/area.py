@@ -63,7 +63,10 @@ class Ways:
         sizes = np.array([keys.count(one) for one in classes], dtype=np.int64)
         cpu = seconds.cpu_s * batch.duration_factor
         if has_gangs(batch):
-            gpu, paged = gpu * batch.gpus_required[:, None], paged * batch.gpus_required[:, None]
+            width = np.maximum(batch.gpus_required, 1)[:, None]
+            gpu, paged = gpu * width, paged * width
+        for column in (rest, gpu, paged):
+            column[batch.gpus_required == 0] = math.inf  # what needs no GPU has the CPU alone
         return cls(cpu_s=cpu, rest_s=rest, gpu_s=gpu, paged_s=paged, class_size=sizes, slots=node.cpu.slots)
 
     def take(self, rows: npt.NDArray[np.int64]) -> Ways:

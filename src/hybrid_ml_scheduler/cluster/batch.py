@@ -10,7 +10,7 @@ from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.general import Arrivals, Factors, run_general
 from hybrid_ml_scheduler.cluster.holding import HeldTerms, run_held
 from hybrid_ml_scheduler.cluster.interference import refuse_interference
-from hybrid_ml_scheduler.cluster.kernel import RuleTerms, Shared, Written, run_independent, run_shares
+from hybrid_ml_scheduler.cluster.kernel import RuleTerms, Shared, Written, run_independent, run_shares, run_whole_shares
 from hybrid_ml_scheduler.cluster.lessons import beliefs_of
 from hybrid_ml_scheduler.cluster.planned import run_planned
 from hybrid_ml_scheduler.cluster.pulling import run_pulled
@@ -77,8 +77,14 @@ def _run_rule(
         return
     free = np.zeros(node.num_gpus + node.cpu.slots) if free_s is None else free_s
     if _only_shares(batch, node, rule, seconds) and rule.fractions is not None:
-        one_kind = seconds.gpu_s.reshape(-1)
-        run_shares(rule.fractions, batch.arrival_time, seconds.cpu_s, one_kind, free, _written(columns))
+        one_kind, shares, out = seconds.gpu_s.reshape(-1), rule.fractions, _written(columns)
+        if node.cpu.slots == 1 and bool(batch.divisible.all()):
+            run_shares(shares, batch.arrival_time, seconds.cpu_s, one_kind, free, out)
+            return
+        columns.gang[:] = NO_GPU
+        shared = Shared(batch.gpus_required, kind_counts(seconds.gpu_kind), columns.gang, node.cpu.slots)
+        whole = ~batch.divisible
+        run_whole_shares(shares, batch.arrival_time, seconds.cpu_s, one_kind, whole, shared, node.num_gpus, free, out)
     else:
         terms = batch_terms(batch, node, seconds)
         shared = _shared(batch, node, seconds, columns)
@@ -206,8 +212,6 @@ def _only_shares(batch: TaskBatch, node: Node, rule: BatchRule, seconds: Duratio
         and rule.gpus is None
         and node.co_execution == CoExecution.PARALLEL
         and seconds.gpu_s.shape[1] == 1
-        and node.cpu.slots == 1
-        and bool(batch.divisible.all())
         and float(batch.memory_required.max(initial=0.0)) <= min(gpu.memory_mb for gpu in node.gpus)
     )
 

@@ -17,10 +17,21 @@ from hybrid_ml_scheduler.core.protocols import RuleKind
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics.choices import fastest_split, least_backlog, least_charge, split_on
+from hybrid_ml_scheduler.physics.formulas import whole_share
 from hybrid_ml_scheduler.physics.gangs import gang_backlogs, gang_members
 from hybrid_ml_scheduler.physics.placement import Placement, first_slot, place, place_parts, place_shared
 
-__all__ = ["FASTEST_SPLIT", "PRESCRIBED", "RuleTerms", "Shared", "Written", "run_independent", "run_shares", "write"]
+__all__ = [
+    "FASTEST_SPLIT",
+    "PRESCRIBED",
+    "RuleTerms",
+    "Shared",
+    "Written",
+    "run_independent",
+    "run_shares",
+    "run_whole_shares",
+    "write",
+]
 
 PRESCRIBED = int(RuleKind.PRESCRIBED)
 FASTEST_SPLIT = int(RuleKind.FASTEST_SPLIT)
@@ -133,6 +144,64 @@ def run_independent(
         else:
             placed = place_parts(now, gpu, cpu_part, gpu_part, 1.0, 1.0, serial, free)
         write(out, row, fraction, gpu, status, placed)
+
+
+@compiled(nogil=True, inline="always")
+def _earliest(now: float, width: int, free: FloatColumn, gpus: IntColumn, backlogs: FloatColumn) -> int:
+    """Fill in the GPUs of equal kind that are free first, by rising id, and their backlogs; returns who leads.
+
+    The leader is the lowest id that waits no longer than the last of them, as `gang_backlogs` has it.
+    """
+    for gpu in range(gpus.shape[0]):
+        backlog, place_in_order = max(free[gpu + 1] - now, 0.0), min(gpu, width)
+        while place_in_order > 0 and backlog < backlogs[place_in_order - 1]:
+            place_in_order -= 1
+        for behind in range(min(gpu, width - 1), place_in_order, -1):
+            backlogs[behind], gpus[behind] = backlogs[behind - 1], gpus[behind - 1]
+        if place_in_order < width:
+            backlogs[place_in_order], gpus[place_in_order] = backlog, gpu
+    lead = gpus[0]
+    for one in range(1, width):
+        lead = min(lead, gpus[one])
+    return int(lead)
+
+
+@compiled()
+def run_whole_shares(
+    fractions: FloatColumn,
+    arrival: FloatColumn,
+    cpu_s: FloatColumn,
+    gpu_s: FloatColumn,
+    whole: npt.NDArray[np.bool_],
+    shared: Shared,
+    num_gpus: int,
+    free: FloatColumn,
+    out: Written,
+) -> None:
+    """`run_shares` where tasks may be gangs, indivisible or without a GPU and the CPU may have slots."""
+    width, _, gang, slots = shared
+    gpus, backlogs = np.empty(num_gpus, np.int64), np.empty(num_gpus)
+    for row in range(arrival.shape[0]):
+        now, fraction, needed = arrival[row], fractions[row], width[row]
+        if whole[row]:
+            fraction = whole_share(fraction) if needed > 0 else 0.0
+        lead = _earliest(now, max(needed, 1), free, gpus, backlogs)
+        slot = first_slot(num_gpus, free) if slots > 1 else 0
+        cpu_part, gpu_part, gpu_free = (1.0 - fraction) * cpu_s[row], fraction * gpu_s[row], free[lead + 1]
+        if needed > 1 and gpu_part > 0.0:
+            filled = 0
+            for gpu in range(num_gpus):
+                for one in range(needed):
+                    if gpus[one] == gpu and gpu != lead:
+                        gang[row, filled], filled = gpu, filled + 1
+                        gpu_free = max(gpu_free, free[gpu + 1])
+        placed = place(now, free[slot], gpu_free, cpu_part, gpu_part, 1.0, 1.0, False)
+        if cpu_part > 0.0:
+            free[slot] = placed[5]
+        if gpu_part > 0.0:
+            for one in range(max(needed, 1)):
+                free[gpus[one] + 1] = placed[6]
+        write(out, row, fraction, lead, FITTED, placed)
 
 
 @compiled()

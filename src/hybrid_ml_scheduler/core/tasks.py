@@ -26,9 +26,10 @@ class Task(NamedTuple):
     """One unit of work as a strategy may see it: nothing of the future, nothing of its duration factor.
 
     `kind` says what sort of work it is ("" = not known); `deadline` is in seconds after arrival. A task that is not
-    `divisible` runs whole on one device; one that needs several GPUs holds them all at once. `gpu_times` are measured
-    seconds by type of GPU, as pairs of type and seconds; `gpu_time` is measured on a GPU of unnamed type. Where only
-    one device's time is measured, the other follows from the physics' speed-up times `speedup_factor`.
+    `divisible` runs whole on one device; one that needs several GPUs holds them all at once, one that needs none (0)
+    runs on the CPU whatever is decided. `gpu_times` are measured seconds by type of GPU, as pairs of type and seconds;
+    `gpu_time` is measured on a GPU of unnamed type. Where only one device's time is measured, the other follows from
+    the physics' speed-up times `speedup_factor`.
     """
 
     task_id: int

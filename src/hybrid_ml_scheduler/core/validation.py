@@ -66,7 +66,7 @@ _RULES: tuple[tuple[str, str, Callable[[FloatColumn], Mask]], ...] = (
     ("speedup_factor", _POSITIVE, _above_zero),
     ("requested_time", _POSITIVE, _above_zero_or_unknown),
     ("deadline", _POSITIVE, _above_zero_or_unknown),
-    ("gpus_required", "at least 1", lambda column: column >= 1),
+    ("gpus_required", "at least 0", lambda column: column >= 0),
 )
 
 
@@ -114,13 +114,14 @@ def _check_types(batch: TaskBatch, source: str) -> None:
 
 
 def _check_gangs(batch: TaskBatch, source: str) -> None:
-    """A task that holds several GPUs at once cannot be cut."""
-    wrong = np.flatnonzero(batch.divisible & (batch.gpus_required > 1))
+    """A task that holds several GPUs at once cannot be cut, nor one that uses none."""
+    wrong = np.flatnonzero(batch.divisible & (batch.gpus_required != 1))
     if len(wrong):
         row = int(wrong[0])
+        needs = "no GPU" if batch.gpus_required[row] == 0 else f"{batch.gpus_required[row]} GPUs at once"
         raise WorkloadError(
-            f"{source}: task {batch.task_id[row]} needs {batch.gpus_required[row]} GPUs at once and is called "
-            "divisible; a task with gpus_required above 1 is indivisible."
+            f"{source}: task {batch.task_id[row]} needs {needs} and is called divisible; only a task with "
+            "gpus_required = 1 can be."
         )
 
 

@@ -227,6 +227,8 @@ def _half_timed(profile: Profile, machine: str, batch: TaskBatch, half: Mask) ->
 
 
 def _count(marked: Mask) -> str:
+    if len(marked) == 1:
+        return "the one task"
     return f"all {len(marked):,} tasks" if marked.all() else f"{int(marked.sum()):,} of {len(marked):,} tasks"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.live.frames import Shift
 from hybrid_ml_scheduler.live.learners import TrainedModel, TrainingJob
 from hybrid_ml_scheduler.live.lockstep import Lockstep
@@ -73,10 +74,12 @@ class Race(Lockstep):
             raise PlanError(f"arrival_time = {arrival:g} is more than an hour ahead of the clock ({self.now_s:g} s).")
         if task.gpus_required > self.course.node.num_gpus:
             raise PlanError(
-                f"gpus_required = {task.gpus_required}: the node of the race has {self.course.node.num_gpus} GPUs."
+                f"gpus_required = {task.gpus_required}: the node of the race has "
+                f"{counted(self.course.node.num_gpus, 'GPU')}."
             )
-        if task.divisible and task.gpus_required > 1:
-            raise PlanError("divisible: a task that needs several GPUs at once cannot be cut.")
+        if task.divisible and task.gpus_required != 1:
+            needs = "several GPUs at once" if task.gpus_required else "no GPU"
+            raise PlanError(f"divisible: a task that needs {needs} cannot be cut.")
         for parent in task.dependencies:
             if not self.first_task_id <= parent < self.next_task_id:
                 raise PlanError(f"dependencies: task {parent} is not a task of the present run.")

@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics import formulas
 from hybrid_ml_scheduler.physics.gangs import check_widths, gang_seconds, has_gangs, kind_counts
-from hybrid_ml_scheduler.physics.node import WHOLE, CoExecution, Gpu, MemoryRule, Node
+from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE, CoExecution, Gpu, MemoryRule, Node
 from hybrid_ml_scheduler.physics.typed_times import typed_times
 
 __all__ = ["Durations", "batch_terms", "durations"]
@@ -46,9 +46,18 @@ def batch_terms(batch: TaskBatch, node: Node, seconds: Durations) -> BatchTerms:
         seconds.gpu_kind,
         batch.memory_required,
         node.gpu_column("memory_mb"),
-        np.where(batch.divisible & (batch.gpus_required == 1), int(node.memory_rule), int(node.memory_rule) + WHOLE),
+        _rule_codes(batch, int(node.memory_rule)),
         node.co_execution == CoExecution.SERIAL,
     )
+
+
+def _rule_codes(batch: TaskBatch, memory_rule: int) -> IntColumn:
+    """What each task allows: the node's memory rule, that of a task that must not be cut, or the CPU alone."""
+    if bool(batch.divisible.all()):
+        return np.full(len(batch), memory_rule)
+    codes: IntColumn = np.where(batch.divisible, memory_rule, memory_rule + WHOLE)
+    codes[batch.gpus_required == 0] = CPU_ONLY + WHOLE
+    return codes
 
 
 def gpu_kinds(node: Node) -> tuple[list[int], IntColumn]:

@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.physics import choices, formulas
 from hybrid_ml_scheduler.physics.durations import batch_terms, durations, gpu_kinds, not_measured
 from hybrid_ml_scheduler.physics.energy import Tariff
 from hybrid_ml_scheduler.physics.gangs import check_width, gang_seconds, kind_counts, pool_memory_mb
-from hybrid_ml_scheduler.physics.node import WHOLE, CoExecution, MemoryRule, Node
+from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE, CoExecution, MemoryRule, Node
 
 __all__ = ["PhysicsEstimator", "TaskSeconds", "TruthFactor", "is_whole"]
 
@@ -29,7 +29,7 @@ _whole_share = uncompiled(formulas.whole_share)
 
 def is_whole(task: Task) -> bool:
     """Whether a task must not be cut."""
-    return not task.divisible or task.gpus_required > 1
+    return not task.divisible or task.gpus_required != 1
 
 
 class TaskSeconds(NamedTuple):
@@ -91,10 +91,16 @@ class PhysicsEstimator:
             np.array(seconds.paged_s),
             self.gpu_kind,
             task.memory_required,
-            self.gpu_memory_mb if task.gpus_required == 1 else self._pool_memory_mb(task),
-            self.memory_rule + WHOLE if is_whole(task) else self.memory_rule,
+            self.gpu_memory_mb if task.gpus_required <= 1 else self._pool_memory_mb(task),
+            self._rule_code(task),
             self.serial,
         )
+
+    def _rule_code(self, task: Task) -> int:
+        """What the task allows, in the code of the compiled forms."""
+        if task.gpus_required == 0:
+            return CPU_ONLY + WHOLE
+        return self.memory_rule + WHOLE if is_whole(task) else self.memory_rule
 
     def _pool_memory_mb(self, task: Task) -> FloatColumn:
         return pool_memory_mb(task.gpus_required, self.gpu_kind, self.kind_counts, self.gpu_memory_mb)
@@ -121,7 +127,7 @@ class PhysicsEstimator:
         return self.parts(task, gpu_fraction, gpu)
 
     def _split(self, seconds: TaskSeconds, task: Task, gpu_fraction: float, gpu: int) -> Parts:
-        if gpu_fraction <= 0.0 or gpu == NO_GPU:
+        if gpu_fraction <= 0.0 or gpu == NO_GPU or task.gpus_required == 0:
             return Parts(0.0, seconds.cpu_s, 0.0, False, False)
         memory_mb = self._memory_list[gpu]
         if not task.divisible or task.gpus_required > 1:

@@ -10,7 +10,7 @@ import math
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NOT_FITTING
 from hybrid_ml_scheduler.core.tasks import FloatColumn
-from hybrid_ml_scheduler.physics.node import MemoryRule, SpeedupLaw
+from hybrid_ml_scheduler.physics.node import CPU_ONLY, MemoryRule, SpeedupLaw
 
 __all__ = [
     "base_s",
@@ -119,6 +119,8 @@ def resolve(
 
     A task that must not be cut comes with a share of 0 or 1 (`whole_share`) and with its rule less `WHOLE`.
     """
+    if rule == CPU_ONLY:
+        return 0.0, cpu_seconds, 0.0, FITTED
     if fraction * memory_mb <= gpu_memory_mb:
         return fraction, (1.0 - fraction) * cpu_seconds, fraction * gpu_seconds, FITTED
     if rule == _PAGE:

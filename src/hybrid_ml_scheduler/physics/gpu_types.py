@@ -1,8 +1,8 @@
 """A catalogue of GPU types: published figures, and example prices that are meant to be edited.
 
 Figures are those of the makers' data sheets (peak FP32 without tensor cores, memory bandwidth, board power); a bus is
-16, 32 or 64 GB/s for PCIe 3, 4 or 5 with sixteen lanes. Prices are examples of the order of on-demand prices of large
-clouds, rounded, not quotations; docs/hardware.md says which of them were looked up.
+16, 32 or 64 GB/s for PCIe 3, 4 or 5 with sixteen lanes. Prices are examples of on-demand list prices of large
+clouds, rounded, not quotations; docs/hardware.md says whose they are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hybrid_ml_scheduler.core.text import nearest_hint
 
 __all__ = ["GPU_TYPES", "PRICES_OF", "REFERENCE_TYPE", "GpuCurves", "GpuType", "gpu_type", "seconds_ratio", "type_in"]
 
-PRICES_OF = "June 2026"
+PRICES_OF = "November 2026"
 _PCIE_3, _PCIE_4, _PCIE_5 = 16_000.0, 32_000.0, 64_000.0
 # The default GPU of the physics (8,000 MB, PCIe 3, 50 W) is that of this board.
 REFERENCE_TYPE = "p4"
@@ -87,13 +87,13 @@ def _type(name: str, title: str, figures: tuple[float, float, float, float, floa
 _ALL = (
     _type("k80", "Tesla K80 (one of the board's two GPUs)", (12, 240, 4.37, _PCIE_3, 150, 0.90)),
     _type("p4", "Tesla P4", (8, 192, 5.5, _PCIE_3, 50, 0.60)),
-    _type("p100", "Tesla P100 PCIe 16 GB", (16, 732, 9.3, _PCIE_3, 250, 1.50)),
-    _type("t4", "T4", (16, 320, 8.1, _PCIE_3, 70, 0.50)),
-    _type("v100", "Tesla V100 PCIe 16 GB", (16, 900, 14.0, _PCIE_3, 250, 2.50)),
+    _type("p100", "Tesla P100 PCIe 16 GB", (16, 732, 9.3, _PCIE_3, 250, 1.46)),
+    _type("t4", "T4", (16, 320, 8.1, _PCIE_3, 70, 0.53)),
+    _type("v100", "Tesla V100 PCIe 16 GB", (16, 900, 14.0, _PCIE_3, 250, 2.48)),
     _type("a10", "A10", (24, 600, 31.2, _PCIE_4, 150, 1.00)),
     _type("l4", "L4", (24, 300, 30.3, _PCIE_4, 72, 0.80)),
     _type("a100", "A100 PCIe 80 GB", (80, 1935, 19.5, _PCIE_4, 300, 2.50)),
-    _type("l40s", "L40S", (48, 864, 91.6, _PCIE_4, 350, 1.90)),
+    _type("l40s", "L40S", (48, 864, 91.6, _PCIE_4, 350, 1.86)),
     _type("h100", "H100 SXM 80 GB", (80, 3350, 67.0, _PCIE_5, 700, 4.25)),
     _type("h200", "H200 SXM 141 GB", (141, 4800, 67.0, _PCIE_5, 700, 5.75)),
 )

@@ -15,6 +15,7 @@ from hybrid_ml_scheduler.physics.gpu_types import REFERENCE_TYPE, GpuType, gpu_t
 from hybrid_ml_scheduler.physics.interference import Slowdown, check_slowdowns
 
 __all__ = [
+    "CPU_ONLY",
     "WHOLE",
     "CoExecution",
     "CostModel",
@@ -53,6 +54,9 @@ class MemoryRule(IntEnum):
 
 WHOLE = 4
 """Added to the code of a memory rule for a task that must not be cut: a share goes to the nearer whole device."""
+
+CPU_ONLY = 3
+"""In place of a memory rule for a task that needs no GPU: it runs on the CPU whatever is decided."""
 
 
 class CostModel(IntEnum):

@@ -10,7 +10,7 @@ from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics.durations import Durations, batch_terms
-from hybrid_ml_scheduler.physics.node import WHOLE, Node
+from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE, Node
 
 __all__ = ["best_execution_s", "fitting_share"]
 
@@ -55,6 +55,8 @@ def _fill(tasks: BatchTerms, out: FloatColumn) -> None:
             share = fitting_share(memory[row], gpu_memory[gpu])
             if memory_rule[row] >= WHOLE:
                 best = min(best, cpu_s[row])
+                if memory_rule[row] == CPU_ONLY + WHOLE:
+                    continue
                 if share == 1.0:
                     best = min(best, gpu_s[row, kind])
                 elif paged_s.shape[1] > 0:

@@ -112,6 +112,8 @@ def bounded_interval(
     What is cut off cannot hold the true mean, so the interval covers it as often as before.
     """
     plain = t_interval(values, level)
+    if math.isnan(plain.low):
+        return plain
     low, high = np.clip([plain.low, plain.high], least, most).tolist()
     return Interval(mean=plain.mean, low=low, high=high, count=plain.count, level=level)
 

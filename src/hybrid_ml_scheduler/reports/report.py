@@ -110,7 +110,7 @@ def _pairs(page: Page, folder: ResultsFolder) -> None:
 
 
 def _leaders(intervals: pd.DataFrame, comparisons: pd.DataFrame) -> list[list[str]]:
-    rows = [["Metric", "Lowest mean", "No difference shown to", "Beats"]]
+    rows = [["Metric", "Lowest mean", "Not decided against, or equal to", "Beats"]]
     for metric in LISTS["summary"]:
         found = standing(metric, intervals, comparisons)
         if found is None:
@@ -118,8 +118,9 @@ def _leaders(intervals: pd.DataFrame, comparisons: pd.DataFrame) -> list[list[st
         best = found.best
         value = figure_with_interval(best["mean"], best["low"], best["high"])
         leader = f"{label_of(str(best['scheduler']))}, {value} {METRICS[metric].unit}"
-        ties = ", ".join(label_of(name) for name in found.ties) or "–"
-        rows.append([METRICS[metric].title, leader, ties, f"{found.beaten} of {found.beaten + len(found.ties)}"])
+        others = ", ".join(label_of(name) for name in found.not_beaten) or "–"
+        beaten = f"{found.beaten} of {found.beaten + len(found.not_beaten)}"
+        rows.append([METRICS[metric].title, leader, others, beaten])
     return rows
 
 

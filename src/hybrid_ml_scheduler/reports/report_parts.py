@@ -6,12 +6,14 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.plans.metrics import figure, figure_with_interval
 from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.reports.plots import CAPTIONS, plots_for
 from hybrid_ml_scheduler.reports.report_page import Page
 from hybrid_ml_scheduler.reports.words import level_words
 from hybrid_ml_scheduler.studies.folder import ResultsFolder
+from hybrid_ml_scheduler.studies.statistics import EQUAL, NOT_DECIDED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +35,7 @@ def pairs_explained(pairs: pd.DataFrame) -> str:
         f"The first interval is of this pair alone (unadjusted {level}), the second holds for all pairs of the metric "
         f"at once ({level}, Bonferroni).{looks} The answer follows Holm's p over all pairs, which decides a little "
         "more often than the second interval does; an unadjusted interval may leave out zero and the answer still be "
-        "“no difference shown”."
+        "“not decided”."
     )
 
 
@@ -53,14 +55,22 @@ def _pair_cells(pair: Any, best: str) -> list[str]:
     relative = pair["relative"] if forward else -pair["relative"] / (1.0 + pair["relative"])
     low, high = _turned(pair["low"], pair["high"], forward)
     low_all, high_all = _turned(pair.get("low_all", math.nan), pair.get("high_all", math.nan), forward)
-    winner = pair["winner"]
     return [
         figure_with_interval(pair["difference"] if forward else -pair["difference"], low, high),
         f"[{figure(low_all)}, {figure(high_all)}]" if not math.isnan(low_all) else "–",
         figure(relative, "%"),
         "< 0.0001" if pair["p_holm"] < 1e-4 else figure(pair["p_holm"]),
-        "no difference shown" if winner == "tie" else label_of(winner),
+        _answer(pair),
     ]
+
+
+def _answer(pair: Any) -> str:
+    """Who wins, or that it is not decided; folders of the first edition call that a tie."""
+    if pair["winner"] == EQUAL:
+        return "equal within 1 %"
+    if pair["winner"] in (NOT_DECIDED, "tie"):
+        return f"not decided by {counted(int(pair['count']), 'seed')}"
+    return label_of(pair["winner"])
 
 
 def _turned(low: float, high: float, forward: bool) -> tuple[float, float]:

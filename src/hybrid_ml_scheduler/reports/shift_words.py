@@ -75,7 +75,7 @@ def _shown(row: Any) -> str:
     if low != low:
         return " One seed shows no winner."
     if low <= 1.0 <= high:
-        return " Over all tasks the interval holds 1: no difference is shown."
+        return " Over all tasks the interval holds 1: it is not decided."
     return " The forest fails and the agent adapts." if mean > 1.0 else " The forest did better than the agent."
 
 

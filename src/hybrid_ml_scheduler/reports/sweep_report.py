@@ -46,7 +46,7 @@ def _leaders(page: Page, leaders: pd.DataFrame) -> None:
             *_short(keys),
             METRICS[metric].head,
             "Lowest mean",
-            "No difference shown to",
+            "Not decided against, or equal to",
         ]
         if len(own):
             rows = _rows(own.head(_MOST_POINTS), keys)

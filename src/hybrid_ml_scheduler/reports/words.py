@@ -10,6 +10,7 @@ from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.plans.intervals import DEFAULT_LEVEL
 from hybrid_ml_scheduler.plans.metrics import LISTS, METRICS, figure, figure_with_interval
 from hybrid_ml_scheduler.plans.palette import label_of
+from hybrid_ml_scheduler.studies.statistics import EQUAL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +21,7 @@ __all__ = [
     "early_and_late",
     "executive_summary",
     "level_words",
+    "power_words",
     "ranked",
     "setting",
     "standing",
@@ -33,7 +35,8 @@ METHOD = (
     "mean over seeds (Student's t), unadjusted unless it says otherwise, and cut off at zero where the quantity cannot "
     "be negative, as a gap to a proven bound. Strategies are compared by their differences seed by seed (paired t "
     "test), and over all pairs of a metric Holm's method keeps the chance of any false winner at 5 %. Where that "
-    "shows nothing, the answer is “no difference shown”. With one seed there are no intervals and no winners."
+    "names no winner, the pair is “equal within 1 %” if the interval over all pairs is so narrow, else “not decided”. "
+    "With one seed there are no intervals and no winners."
 )
 
 
@@ -52,8 +55,8 @@ def executive_summary(run: Mapping[str, Any], read: Callable[[str], pd.DataFrame
     """The findings, most important first; each winner comes with its interval."""
     intervals, comparisons = read("intervals"), read("comparisons")
     sentences = [setting(run), *(_leader(metric, intervals, comparisons) for metric in LISTS["summary"])]
-    if run["seeds"] > 1 and any("o difference" in sentence for sentence in sentences):
-        sentences.append(f"Where no difference is shown, more seeds may show one; these are {run['seeds']}.")
+    if run["seeds"] > 1 and any("not decided" in sentence for sentence in sentences):
+        sentences.append(f"Where it is not decided, more seeds may decide it; these are {run['seeds']}.")
     sentences.append(_certificate(run, intervals, read("metrics")))
     if run["kind"] != "race":  # a race keeps no way along the tasks
         sentences += _learners(run, read("curves"))
@@ -74,10 +77,15 @@ def ranked(metric: str, intervals: pd.DataFrame) -> pd.DataFrame:
 
 
 class Standing(NamedTuple):
-    """Who leads a metric, whom it ties with, how many it beats, who is second, and the pair with that one."""
+    """Who leads a metric, whom it is not shown to beat, how many it beats, who is second, and the pair with that one.
+
+    Of those that it is not shown to beat, some are shown to be its equals; `open` is the nearest pair not decided.
+    """
 
     best: Any
-    ties: list[str]
+    not_beaten: list[str]
+    equals: list[str]
+    open: Any
     beaten: int
     second: str
     nearest: Any
@@ -92,9 +100,15 @@ def standing(metric: str, intervals: pd.DataFrame, comparisons: pd.DataFrame) ->
     best, second = rows.iloc[0], str(rows.iloc[1]["scheduler"])
     own = pairs[(pairs["first"] == best["scheduler"]) | (pairs["second"] == best["scheduler"])]
     winners = {_other(row, best["scheduler"]): row["winner"] for _, row in own.iterrows()}
-    ties = [str(name) for name in rows["scheduler"] if winners.get(name, best["scheduler"]) != best["scheduler"]]
-    nearest = own[(own["first"] == second) | (own["second"] == second)].iloc[0]
-    return Standing(best, ties, len(own) - len(ties), second, nearest)
+    rest = [str(name) for name in rows["scheduler"] if winners.get(name, best["scheduler"]) != best["scheduler"]]
+    equals = [name for name in rest if winners[name] == EQUAL]
+    undecided = [name for name in rest if name not in equals]
+    pair = _pair(own, undecided[0]) if undecided else None
+    return Standing(best, rest, equals, pair, len(own) - len(rest), second, _pair(own, second))
+
+
+def _pair(own: pd.DataFrame, name: str) -> Any:
+    return own[(own["first"] == name) | (own["second"] == name)].iloc[0]
 
 
 def _leader(metric: str, intervals: pd.DataFrame, comparisons: pd.DataFrame) -> str:
@@ -113,17 +127,49 @@ def _leader(metric: str, intervals: pd.DataFrame, comparisons: pd.DataFrame) -> 
 
 
 def told_standing(found: Standing, unit: str, most_names: int = _MOST_NAMES) -> str:
-    """Whom the leader beats and by how much, or with whom it ties; more names than these are left to the table."""
-    beaten, ties = found.beaten, found.ties
-    rest = {0: "it beats none", 1: "it beats the one other"}.get(beaten, f"it beats the {beaten} others")
-    if len(ties) > most_names:
-        return f"{len(ties)} strategies tie with it (no difference shown; the report's table names them); {rest}."
-    if ties:
-        shown = " and ".join(filter(None, [", ".join(label_of(name) for name in ties[:-1]), label_of(ties[-1])]))
-        return f"No difference to {shown} is shown; {'a tie' if beaten == 0 else rest}."
+    """Whom the leader beats and by how much, or against whom it is not decided; more names than these are counted."""
+    beaten, undecided = found.beaten, [name for name in found.not_beaten if name not in found.equals]
+    rest = {0: "It beats none", 1: "It beats the one other"}.get(beaten, f"It beats the {beaten} others")
+    said = []
+    if found.equals:
+        said.append(f"Its equals within 1 % are {_names(found.equals, most_names)}.")
+    if undecided:
+        seeds = counted(int(found.open["count"]), "seed")
+        power = power_words(*_power(found.open), lambda value: _with_unit(figure(value), unit))
+        nearest = label_of(_other(found.open, found.best["scheduler"]))
+        of_whom = f"; for {nearest}, the nearest, " if len(undecided) > 1 else ": "
+        said.append(
+            f"Against {_names(undecided, most_names)} it is not decided by {seeds}{of_whom + power if power else ''}."
+        )
+    if said:
+        return " ".join([*said, f"{rest}."])
     gap = _gap(found.nearest, found.best, unit)
     level = _percent(found.nearest.get("level", DEFAULT_LEVEL))
     return f"It beats all others; the next is {label_of(found.second)}, {gap} (unadjusted {level})."
+
+
+def power_words(
+    would_have_shown: float | None, seen: float, suggested: float | None, told: Callable[[float], str]
+) -> str:
+    """How large a difference the seeds would have shown, and how many would show the one seen; empty if not known."""
+    if would_have_shown is None or math.isnan(would_have_shown):
+        return ""
+    said = f"a difference of {told(would_have_shown)} would have been shown four times in five"
+    if suggested is None or math.isnan(suggested):
+        return said
+    return f"{said}, and the one seen ({told(abs(seen))}) with about {int(suggested):,} seeds"
+
+
+def _power(pair: Any) -> tuple[float, float, float]:
+    """Folders of the first edition do not know them."""
+    unknown = math.nan
+    return pair.get("would_have_shown", unknown), float(pair["difference"]), pair.get("seeds_suggested", unknown)
+
+
+def _names(names: list[str], most: int) -> str:
+    if len(names) > most:
+        return f"{len(names)} strategies (the report's table names them)"
+    return " and ".join(filter(None, [", ".join(label_of(name) for name in names[:-1]), label_of(names[-1])]))
 
 
 def level_words(pairs: pd.DataFrame) -> str:

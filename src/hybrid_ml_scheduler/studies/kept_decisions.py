@@ -38,12 +38,13 @@ class RecordedTask(NamedTuple):
 
 
 class ChangedTask(NamedTuple):
-    """One other decision for a task and the seconds of its parts."""
+    """One other decision for a task and the seconds of its parts; `gang` are the GPUs that it would hold besides."""
 
     gpu_fraction: float
     gpu: int
     cpu_part_s: float
     gpu_part_s: float
+    gang: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,7 @@ class _Placed:
     """Where and for how long the parts of a task run."""
 
     ready_s: float
+    gpu_fraction: float
     gpu: int
     cpu_part_s: float
     gpu_part_s: float
@@ -106,6 +108,11 @@ class KeptRun:
             alternatives=tuple(sorted(found, key=lambda one: one.total_change_s)),
         )
 
+    def backlogs_s(self, task_id: int) -> list[float]:
+        """For how long every GPU was still busy when a task was decided."""
+        row = self._rows[task_id]
+        return [max(0.0, free_s - self._tasks[row].ready_s) for free_s in self._free[row][self._slots :]]
+
     def longest(self, count: int) -> list[int]:
         """The tasks with the longest latency, the longest first."""
         latencies = [(task.finish_s - task.arrival_s, -task.task_id) for task in self._tasks]
@@ -114,7 +121,7 @@ class KeptRun:
 
     def _effect(self, row: int, other: ChangedTask) -> Alternative:
         task, free_s = self._tasks[row], list(self._free[row])
-        own = _Placed(ready_s=task.ready_s, gpu=other.gpu, cpu_part_s=other.cpu_part_s, gpu_part_s=other.gpu_part_s)
+        own = _Placed(ready_s=task.ready_s, **other._asdict())
         finish_s = max(self._place(free_s, own))
         others_s = self._behind(row, free_s, {task.task_id: finish_s})
         latency_s = finish_s - task.arrival_s
@@ -190,6 +197,7 @@ def _began(task: RecordedTask) -> tuple[float, float, int]:
 def _as_recorded(task: RecordedTask) -> _Placed:
     return _Placed(
         ready_s=task.ready_s,
+        gpu_fraction=task.gpu_fraction,
         gpu=task.gpu,
         cpu_part_s=task.cpu_part_s,
         gpu_part_s=task.gpu_part_s,

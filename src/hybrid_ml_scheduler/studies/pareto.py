@@ -59,7 +59,8 @@ def _parts(batch: TaskBatch, node: Node, seconds: Durations, gpu: int) -> list[t
         # Where all fits there is nothing to page: the corner falls back on the fitting one.
         slow = np.where(most < 1.0, paged, whole)
         shares += [(np.maximum(cpu / (cpu + slow), most), slow), (np.ones(len(batch)), slow), (most, slow)]
-    return [((1.0 - share) * cpu, share * gpu_s) for share, gpu_s in shares]
+    used = [(np.where(batch.gpus_required == 0, 0.0, share), gpu_s) for share, gpu_s in shares]
+    return [((1.0 - share) * cpu, share * gpu_s) for share, gpu_s in used]
 
 
 def _of(

@@ -18,7 +18,9 @@ from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.plans.intervals import DEFAULT_LEVEL, Interval, t_interval
 
 __all__ = [
+    "EQUAL",
     "EQUAL_WITHIN",
+    "NOT_DECIDED",
     "POWER",
     "Comparison",
     "Samples",
@@ -32,6 +34,7 @@ __all__ = [
 POWER = 0.8  # the chance with which a difference of the detectable size is shown
 EQUAL_WITHIN = 0.01  # of the second's mean: so near is as good as equal
 MOST_SUGGESTED = 10_000
+NOT_DECIDED, EQUAL = "not decided", "equal"  # in place of a winner
 Samples = Mapping[str, Sequence[float] | FloatColumn]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.plans.intervals import DEFAULT_LEVEL, Interval, bounded_interval, share_interval
 from hybrid_ml_scheduler.plans.metrics import LISTS, METRICS
-from hybrid_ml_scheduler.studies.statistics import Comparison, compare_all
+from hybrid_ml_scheduler.studies.statistics import EQUAL, NOT_DECIDED, Comparison, compare_all
 from hybrid_ml_scheduler.studies.trials import FLOOR, Record
 
 if TYPE_CHECKING:
@@ -130,7 +130,9 @@ def _compared(one: Comparison) -> dict[str, Any]:
         "relative": one.relative,
         "p_value": one.p_value,
         "p_holm": one.p_adjusted,
-        "winner": one.winner or "tie",
+        "winner": one.winner or (EQUAL if one.is_decided else NOT_DECIDED),
+        "would_have_shown": one.detectable,
+        "seeds_suggested": math.nan if one.seeds_suggested is None else float(one.seeds_suggested),
         "count": one.difference.count,
     }
 
@@ -148,6 +150,8 @@ _COMPARISON_COLUMNS = [
     "p_value",
     "p_holm",
     "winner",
+    "would_have_shown",
+    "seeds_suggested",
     "count",
     "level",
 ]

@@ -159,7 +159,9 @@ def row_of(batch: TaskBatch, task_id: int) -> int:
 
 
 def alternatives_of(task: Task, node: Node) -> list[Decision]:
-    """The CPU, every GPU, and for a task that may be cut three splits on every GPU."""
+    """The CPU, every GPU, and for a task that may be cut three splits on every GPU; for one without a GPU the CPU."""
+    if task.gpus_required == 0:
+        return [Decision(gpu_fraction=0.0, gpu=0)]
     shares = (*_SPLITS, 1.0) if task.divisible else (1.0,)
     found = [Decision(gpu_fraction=share, gpu=gpu) for gpu in range(node.num_gpus) for share in shares]
     return [Decision(gpu_fraction=0.0, gpu=0), *found]

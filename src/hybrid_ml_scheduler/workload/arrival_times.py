@@ -73,10 +73,12 @@ def _factor(batch: TaskBatch, choice: ArrivalChoice, span: float, node: Node | N
     if load is None:
         return 1.0, "as recorded (arrival_scale 1)"
     gpu_seconds, found = _gpu_seconds(batch, node)
+    if gpu_seconds == 0.0:
+        raise PlanError("target_load is a load of the GPUs, and no task needs one.")
     gpus = choice.gpus if choice.gpus is not None else found
     factor = gpu_seconds / (gpus * load * span)
     return factor, (
-        f"multiplied by {factor:.6g}, so that the GPU times alone would keep {gpus:g} GPUs "
+        f"multiplied by {factor:.6g}, so that the GPU times alone would keep {gpus:g} GPU{'' if gpus == 1 else 's'} "
         f"busy {load:.0%} of the time (target_load {load:g})"
     )
 

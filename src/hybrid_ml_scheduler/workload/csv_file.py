@@ -111,7 +111,8 @@ def batch_from_table(table: Table) -> TaskBatch:
     table.unique("task_id", ids.tolist())
     types = [name.removeprefix(TYPED_TIME) for name in table.columns if name.startswith(TYPED_TIME)]
     kinds, kind_names = _kinds(table)
-    gangs = table.integers("gpus_required", least=1, missing=1) if "gpus_required" in table.columns else None
+    gangs = table.integers("gpus_required", missing=1) if "gpus_required" in table.columns else None
+    _refuse_contradictions(table, gangs)
     offsets, parents = flat_parents(_dependencies(table, set(ids.tolist()), ids.tolist()))
     batch = batch_of(
         task_id=ids,
@@ -177,6 +178,17 @@ def _typed_times(table: Table, types: Sequence[str]) -> np.ndarray | None:
             )
     columns = [table.numbers(TYPED_TIME + name, above=0.0, missing=math.nan) for name in types]
     return np.column_stack(columns) if columns else None
+
+
+def _refuse_contradictions(table: Table, gangs: IntColumn | None) -> None:
+    """A task that needs no GPU has no time on one."""
+    if gangs is None:
+        return
+    timed = [name for name in table.columns if name == "gpu_time" or name.startswith(TYPED_TIME)]
+    for row in np.flatnonzero(gangs == 0).tolist():
+        for name in timed:
+            if table.columns[name][row]:
+                table.refuse(row, f"gpus_required is 0 and {name} is {table.columns[name][row]!r}, which contradict")
 
 
 def _unknown_columns(table: Table) -> list[str]:

@@ -35,7 +35,7 @@ def read_text(path: Path) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise WorkloadError(f"{path}, line {line}: the text is not UTF-8.") from error
+        raise WorkloadError(f"{path}, line {line}: the text is not UTF-8; save it as UTF-8.") from error
     if not text.strip():
         raise WorkloadError(f"{path}: the file is empty.")
     return text
@@ -57,6 +57,8 @@ def _read(path: Path) -> bytes:
         with open(path, "rb") as file:
             begin = file.read(_LOOKED_AT)
             if b"\0" in begin and not begin.startswith(_GZIP_MAGIC):
+                if begin.startswith((b"\xff\xfe", b"\xfe\xff")):
+                    raise WorkloadError(f"{path}: the text is UTF-16; save it as UTF-8.")
                 raise WorkloadError(f"{path}: this is not text: it holds zero bytes.")
             return _whole(path, begin + file.read(max(0, MOST_BYTES + 1 - len(begin))))
     except FileNotFoundError as error:

@@ -15,8 +15,9 @@ from hybrid_ml_scheduler.workload.columns import with_named_type
 from hybrid_ml_scheduler.workload.csv_file import batch_from_table
 from hybrid_ml_scheduler.workload.files import read_text
 from hybrid_ml_scheduler.workload.generator import check_seed, generate
+from hybrid_ml_scheduler.workload.mapping import mapped
 from hybrid_ml_scheduler.workload.missing_times import missing_time_notes
-from hybrid_ml_scheduler.workload.own_gaps import complete_table, mapped
+from hybrid_ml_scheduler.workload.own_gaps import complete_table
 from hybrid_ml_scheduler.workload.parameters import WorkloadParameters
 from hybrid_ml_scheduler.workload.parts import WHOLE, Part, parents_within
 from hybrid_ml_scheduler.workload.presets import PRESETS, preset
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "resolve"]
 
-_OWN_OPTIONS = ("arrival_scale", "target_load", "gpus", "gpu_type", "memory_low_mb", "memory_high_mb")
+_OWN_OPTIONS = ("arrival_scale", "target_load", "gpus", "gpu_type", "memory_low_mb", "memory_high_mb", "divisible")
 _MAP = "map"
 _FILE_VALUES = ("arrival_rate", "noise_sigma")
 
@@ -67,7 +68,10 @@ def load(
                     f"{where}: the trace option '{name}' does not apply to the own CSV, which takes "
                     f"{', '.join(_OWN_OPTIONS)}."
                 )
-        batch = _own_batch(csv_table(where, text), names, seed, wanted)
+        table = csv_table(where, text)
+        if "divisible" in given and "divisible" not in table.columns and not wanted.divisible:
+            table = replace(table, columns={**table.columns, "divisible": ["no"] * len(table)})
+        batch = _own_batch(table, names, seed, wanted)
         return _own(_beginning(batch, limit, where, part), wanted, rate, node)
     records = form.read(where, text, wanted)
     return completed(records, str(where), seed=seed, limit=limit, options=wanted, rate=rate, node=node, part=part)

@@ -1,55 +1,31 @@
-"""A CSV of one's own before it is read: foreign names mapped, tasks of zero seconds left out, gaps filled aloud."""
+"""A CSV of one's own before it is read: tasks of zero seconds left out, gaps filled aloud."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
+from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.core.tasks import FloatColumn
-from hybrid_ml_scheduler.core.text import nearest_hint
 from hybrid_ml_scheduler.workload import draws
-from hybrid_ml_scheduler.workload.csv_file import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, TYPED_TIME
+from hybrid_ml_scheduler.workload.csv_file import TYPED_TIME
 from hybrid_ml_scheduler.workload.table import Table
 from hybrid_ml_scheduler.workload.traces.filling import size_for_times
 from hybrid_ml_scheduler.workload.traces.options import TraceOptions
 from hybrid_ml_scheduler.workload.without_zeros import parents_inherited, zero_seconds_note
 
-__all__ = ["DURATION", "complete_table", "has_times", "mapped"]
+__all__ = ["complete_table", "has_times"]
 
-DURATION = "duration"
 _FILLED = ("size", "compute_intensity", "memory_required")
-
-
-def mapped(table: Table, names: Mapping[str, str]) -> tuple[Table, list[str]]:
-    """The table with columns under the product's names; `duration` is the seconds on the CPU, and said so."""
-    known = (DURATION, *REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
-    columns, notes = dict(table.columns), []
-    doubled = [theirs for theirs in names.values() if list(names.values()).count(theirs) > 1]
-    if doubled:
-        raise PlanError(f"--map names the file's column {doubled[0]!r} for two columns of a task.")
-    for ours, theirs in names.items():
-        if ours not in known and not ours.startswith(TYPED_TIME):
-            raise PlanError(f"--map {ours}={theirs}: a task has no column {ours!r}{nearest_hint(ours, known)}")
-        if theirs not in columns:
-            raise WorkloadError(f"{table.path}: the column {theirs!r} is missing{nearest_hint(theirs, columns)}")
-        wanted = "cpu_time" if ours == DURATION else ours
-        if wanted in columns and wanted != theirs:
-            raise WorkloadError(f"{table.path}: --map {ours}={theirs}, but the file has a column {wanted!r} too.")
-        columns[wanted] = columns.pop(theirs)
-        notes.append(f"mapped_column: {wanted} is the file's column {theirs!r}.")
-        if ours == DURATION:
-            notes.append("duration_as_cpu_time: a duration is taken as seconds on the node's CPU.")
-    return replace(table, columns=columns), notes
 
 
 def has_times(names: Sequence[str]) -> bool:
     """Whether a header holds measured seconds."""
-    return any(name in ("cpu_time", "gpu_time", DURATION) or name.startswith(TYPED_TIME) for name in names)
+    return any(name in ("cpu_time", "gpu_time") or name.startswith(TYPED_TIME) for name in names)
 
 
 def complete_table(table: Table, seed: int, options: TraceOptions) -> tuple[Table, list[str]]:

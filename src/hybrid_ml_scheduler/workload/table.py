@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import chain
 from pathlib import Path
@@ -19,19 +19,24 @@ from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.core.validation import LEAST_AMOUNT, MOST_AMOUNT
 
-__all__ = ["Table", "csv_table", "make_table"]
+__all__ = ["Table", "csv_table", "delimiter_of", "make_table"]
 
 _STAMP = re.compile(r"(?:19|20)\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?", re.ASCII)
 _LARGEST_ID = 2**62
+_LONGEST_HEADER = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Columns of cells, with the line of the file on which each row stands."""
+    """Columns of cells, with the line of the file on which each row stands.
+
+    Where semicolons part the columns, a comma in a number is taken as its decimal point.
+    """
 
     path: Path
     columns: dict[str, list[str]]
     lines: Sequence[int]
+    decimal_comma: bool = False
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -146,23 +151,35 @@ def _demand(least: float | None, above: float | None, most: float | None) -> str
     return "" if least is None else f" of at least {least:g}"
 
 
+def delimiter_of(header: str) -> str:
+    """What parts the columns of a table: the commas of its header or, if it has none, what else stands there."""
+    bare = re.sub(r'"[^"]*"', "", header)
+    return "," if "," in bare else max(",;\t|", key=bare.count)
+
+
 def csv_table(path: Path, text: str) -> Table:
-    """Read comma-separated text with a header; blank lines are passed over, ragged rows are refused."""
-    reader = csv.reader(StringIO(text), strict=True)
+    """Read a table with a header, parted by commas, semicolons, tabs or bars.
+
+    Blank lines are passed over, ragged rows are refused.
+    """
+    delimiter = delimiter_of(text.lstrip()[:_LONGEST_HEADER].splitlines()[0])
+    reader = csv.reader(StringIO(text), strict=True, delimiter=delimiter)
     rows: list[list[str]] = []
     lines: list[int] = []
     try:
         for row in reader:
-            if row:
+            if any(map(str.strip, row)):
                 rows.append(row)
                 lines.append(reader.line_num)
     except csv.Error as error:
         raise WorkloadError(f"{path}, line {reader.line_num}: this is not comma-separated text ({error}).") from error
+    if not rows:
+        raise WorkloadError(f"{path}: there is nothing in it but empty columns.")
     header = [name.strip() for name in rows[0]]
     doubled = {name for name in header if header.count(name) > 1}
     if doubled:
         raise WorkloadError(f"{path}, line {lines[0]}: the column '{min(doubled)}' stands twice in the header.")
-    return make_table(path, header, rows[1:], lines[1:])
+    return replace(make_table(path, header, rows[1:], lines[1:]), decimal_comma=delimiter == ";")
 
 
 def make_table(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int]) -> Table:

@@ -58,7 +58,7 @@ def test_a_good_batch_comes_back_itself() -> None:
         ("duration_factor", math.nan),
         ("deadline", 0.0),
         ("deadline", math.inf),
-        ("gpus_required", 0),
+        ("gpus_required", -1),
     ],
 )
 def test_a_value_out_of_range_is_named_with_its_task(name: str, value: float) -> None:

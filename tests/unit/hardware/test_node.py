@@ -131,7 +131,7 @@ def test_the_assumptions_count_the_tasks_that_a_profile_changes_and_those_it_can
     assert "does not change the durations of 1 of 4 tasks" in text
     timed = tasks([500.0], [0.5], [1.0], cpu_time=[1.0], gpu_time=[1.0])
     assert not any("interpolated" in sentence for sentence in assumptions(HANDMADE, timed))
-    assert "does not change the durations of all 1 tasks" in assumptions(HANDMADE, timed)[0]
+    assert "does not change the durations of the one task" in assumptions(HANDMADE, timed)[0]
 
 
 def test_the_assumptions_name_the_machine_the_transfer_and_every_default() -> None:

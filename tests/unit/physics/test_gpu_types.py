@@ -134,7 +134,7 @@ def test_a_type_that_cannot_be_is_refused(physics: dict[str, Any], sentence: str
 
 
 def test_times_by_type_need_a_node_with_types() -> None:
-    with pytest.raises(HmsError, match=r"3 tasks have their GPU times by type \(v100\).*--gpu-type v100"):
+    with pytest.raises(HmsError, match=r"The GPU times of 3 tasks are by type \(v100\).*--gpu-type v100"):
         durations(tasks(gpu_times=[[1.0]] * 3, gpu_types=["v100"]), Node())
 
 

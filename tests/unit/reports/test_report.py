@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from pypdf import PdfReader
 
@@ -18,7 +19,7 @@ from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.reports.making import remake
 from hybrid_ml_scheduler.reports.plots import COMPARISON_PLOTS, draw, plots_for
 from hybrid_ml_scheduler.reports.plots.bars import cost_comparison
-from hybrid_ml_scheduler.reports.words import executive_summary, standing
+from hybrid_ml_scheduler.reports.words import executive_summary, standing, told_standing
 from hybrid_ml_scheduler.studies.engines import LocalEngine
 from hybrid_ml_scheduler.studies.folder import ResultsFolder
 from tests.unit.conftest import STRATEGIES
@@ -144,19 +145,39 @@ def test_one_seed_names_no_winner(compared: ResultsFolder) -> None:
     assert sum("One seed shows no winner" in sentence for sentence in sentences) == 5
 
 
-def test_many_ties_are_counted_and_named_in_the_table_of_leaders(compared: ResultsFolder) -> None:
+def test_many_undecided_pairs_are_counted_and_named_in_the_table_of_leaders(compared: ResultsFolder) -> None:
     run = compared.read_json("run.json")
-    pairs = compared.read_table("comparisons").assign(winner="tie")
+    told = {"winner": "not decided", "would_have_shown": 2.0, "seeds_suggested": float("nan")}
+    pairs = compared.read_table("comparisons").assign(**told)
     sentences = executive_summary(run, lambda name: pairs if name == "comparisons" else compared.read_table(name))
     sentence = next(one for one in sentences if one.startswith("Makespan:"))
-    assert "5 strategies tie with it" in sentence
-    assert sum(label_of(name) in sentence for name in STRATEGIES) == 1
+    assert "Against 5 strategies (the report's table names them) it is not decided by" in sentence
+    assert ", the nearest, a difference of 2 s would have been shown four times in five." in sentence
+    assert sum(label_of(name) in sentence for name in STRATEGIES) == 2, "the leader and the nearest"
     own = compared.read_table("comparisons")
     found = standing("makespan_s", compared.read_table("intervals"), own)
     assert found is not None
-    assert found.beaten + len(found.ties) == len(STRATEGIES) - 1
+    assert found.beaten + len(found.not_beaten) == len(STRATEGIES) - 1
     text = pdf_text(compared)
-    assert ", ".join(label_of(name) for name in found.ties) in text
+    assert ", ".join(label_of(name) for name in found.not_beaten) in text
+
+
+def test_a_pair_without_a_winner_is_equal_or_not_decided_and_the_words_say_what_could_be_seen() -> None:
+    def told(winner: str, **facts: float) -> str:
+        means = (("greedy", 1.0), ("oracle", 2.0))
+        intervals = pd.DataFrame([{"metric": "makespan_s", "scheduler": name, "mean": mean} for name, mean in means])
+        row = {"metric": "makespan_s", "first": "greedy", "second": "oracle", "difference": -1.0, "count": 3, **facts}
+        found = standing("makespan_s", intervals, pd.DataFrame([{**row, "winner": winner, "low": -3.0, "high": 1.0}]))
+        assert found is not None
+        return told_standing(found, "s")
+
+    assert told("equal") == "Its equals within 1 % are Oracle. It beats none."
+    assert told("tie") == "Against Oracle it is not decided by 3 seeds. It beats none.", "a folder of the first edition"
+    assert told("not decided", would_have_shown=2.0, seeds_suggested=12.0) == (
+        "Against Oracle it is not decided by 3 seeds: a difference of 2 s would have been shown four times in five, "
+        "and the one seen (1 s) with about 12 seeds. It beats none."
+    )
+    assert told("greedy").startswith("It beats all others; the next is Oracle")
 
 
 def test_without_round_robin_there_is_no_picture_of_a_speed_up(compared: ResultsFolder) -> None:

@@ -83,6 +83,26 @@ def test_gangs_hold_all_their_gpus_in_a_record() -> None:
     assert one.others_s <= 0.0
 
 
+def test_a_gang_that_ran_elsewhere_can_be_given_its_gpus() -> None:
+    plain = generate(preset("mixed").with_values({"num_tasks": 40, "arrival_rate": 12.0}), 3)
+    wide, whole = np.where(np.arange(40) % 3 == 0, 2, 1), np.zeros(40, dtype=np.bool_)
+    for column in (wide, whole):
+        column.flags.writeable = False
+    batch, node = replace(plain, gpus_required=wide, divisible=whole), NODES["parallel"]
+    shares, gpus = (np.arange(40) % 2).astype(float), np.zeros(40, dtype=np.int64)
+    base = run_batch(batch, node, BatchRule(kind=RuleKind.PRESCRIBED, fractions=shares, gpus=gpus))
+    kept = KeptRun(record(batch, base), [0.0] * 3)
+    row = 6
+    busy_until = base.finish_s[:row][base.gpu_s[:row] > 0.0].max()
+    assert max(kept.backlogs_s(int(batch.task_id[row]))) == max(0.0, busy_until - batch.arrival_time[row])
+    gang_s = PhysicsEstimator(node).parts(batch.task(row), 1.0, 0).gpu_s
+    (one,) = kept.what_if(int(batch.task_id[row]), [ChangedTask(1.0, 0, 0.0, gang_s, (1,))]).alternatives
+    shares[row] = 1.0
+    other = run_batch(batch, node, BatchRule(kind=RuleKind.PRESCRIBED, fractions=shares, gpus=gpus))
+    assert other.gang[row].tolist() == [1]
+    assert (one.latency_s, one.makespan_s) == (other.latency_s[row], other.finish_s.max())
+
+
 def test_the_longest_latencies_come_first() -> None:
     batch = generate(preset("mixed").with_values({"num_tasks": 30}), 3)
     base = run_scheduler(create("random"), batch, NODES["parallel"], seed=3)

@@ -55,16 +55,33 @@ def test_a_changed_run_equals_one_in_which_the_decision_was_really_taken(name: s
         assert same(runs.changed(row, decision), stepped)
 
 
-def test_gangs_and_slots_can_be_changed_too() -> None:
-    wide = np.where(np.arange(40) % 4 == 0, 2, 1)
+TYPED = Node(
+    gpus=(Gpu(type="t4", dense_speed=1.5), Gpu(type="t4", dense_speed=1.5), Gpu(type="h200", dense_speed=12.0))
+)
+
+
+@pytest.mark.parametrize("name", ["greedy", "earliest_device", "round_robin"])
+@pytest.mark.parametrize(
+    ("width", "slots", "node"),
+    [((1, 2), 1, NODE), ((1,), 3, NODE), ((1, 0), 1, NODE), ((1,), 1, NODE), ((1, 3, 0, 2), 2, TYPED)],
+    ids=["gangs", "slots", "no GPU", "whole", "all with types"],
+)
+def test_every_kind_of_task_can_be_changed_to_the_last_byte(
+    name: str, width: tuple[int, ...], slots: int, node: Node
+) -> None:
+    wide = np.resize(np.array(width), 40)
     whole = np.zeros(40, dtype=np.bool_)
-    for column in (wide, whole):
+    times = np.stack([np.linspace(0.1, 4.0, 40), np.linspace(0.05, 1.0, 40)], axis=1)
+    for column in (wide, whole, times):
         column.flags.writeable = False
-    batch, node = replace(tasks(), gpus_required=wide, divisible=whole), replace(NODE, cpu=Cpu(slots=2))
-    run = to_change("earliest_device", batch, node, 0)
+    batch = replace(tasks(), gpus_required=wide, divisible=whole)
+    if node is TYPED:
+        batch = replace(batch, gpu_times=times, gpu_types=("t4", "h200"))
+    run = to_change(name, batch, replace(node, cpu=Cpu(slots=slots)), 0)
     runs = Runs(run)
-    for row in (4, 5):
-        for decision in alternatives_of(batch.task(row), node):
+    assert runs.is_compiled
+    for row in range(20, 20 + len(width)):
+        for decision in alternatives_of(batch.task(row), node)[:4]:
             assert same(runs.changed(row, decision), changed_run(run, int(batch.task_id[row]), decision))
 
 

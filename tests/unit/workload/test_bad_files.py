@@ -136,7 +136,7 @@ def test_text_beyond_the_limit_is_refused_packed_or_not(tmp_path: Path, monkeypa
     ("column", "cell", "reason"),
     [
         ("divisible", "perhaps", "line 2: divisible is 'perhaps', which is neither yes nor no"),
-        ("gpus_required", "0", "line 2: gpus_required is '0', which is not a whole number of at least 1"),
+        ("gpus_required", "-1", "line 2: gpus_required is '-1', which is not a whole number of at least 0"),
         ("gpus_required", "-2", "line 2: gpus_required is '-2'"),
         ("deadline", "0", "line 2: deadline is '0', which is not a finite number above 0"),
         ("gpu_time.v100", "-1", "line 2: gpu_time.v100 is '-1', which is not a finite number"),

@@ -153,5 +153,5 @@ def test_the_limit_keeps_the_first_tasks_and_refuses_to_orphan_one(tmp_path: Pat
         "task_id,size,compute_intensity,memory_required,arrival_time,dependencies\n0,1,0.5,1,0,[1]\n1,1,0.5,1,5,[]\n"
     )
     assert len(load(path)) == 2
-    with pytest.raises(HmsError, match="limit of 1 tasks leaves out task 1"):
+    with pytest.raises(HmsError, match="limit of 1 task leaves out task 1"):
         load(path, limit=1)

@@ -134,19 +134,19 @@ def _tied(result: Mapping[str, Any], leader: str, ties: Mapping[str, Mapping[str
 def _tie_words(seeds: int, leader: str, other: str, pair: Mapping[str, Any]) -> str:
     if pair["is_decided"]:
         return f"latency: {leader} and {other} are equal within 1 %."
+    from hybrid_ml_scheduler.reports.words import power_words
+
     said = f"latency: {leader} against {other} is not decided by {counted(seeds, 'seed')}"
-    if pair["would_have_shown"] is not None:
-        said += f"; a difference of {_number(pair['would_have_shown'])} s would have been shown four times in five"
-    if pair["seeds_suggested"] is not None:
-        said += (
-            f", and the one seen ({_number(abs(pair['difference']))} s) with about {pair['seeds_suggested']:,} seeds"
-        )
-    return said + "."
+    seen = (pair["would_have_shown"], pair["difference"], pair["seeds_suggested"])
+    power = power_words(*seen, lambda value: f"{_number(value)} s")
+    return f"{said}; {power}." if power else f"{said}."
 
 
 def _undecided(result: Mapping[str, Any]) -> list[str]:
     pending = result.get("undecided_pairs", 0)
-    return [f"latency: {pending} pairs are undecided after {result['seeds']} seeds."] if pending else []
+    return (
+        [f"latency: {counted(pending, 'pair')} undecided after {counted(result['seeds'], 'seed')}."] if pending else []
+    )
 
 
 def _explain(console: Console, result: Mapping[str, Any]) -> None:

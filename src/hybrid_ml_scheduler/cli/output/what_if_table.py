@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich import box
 from rich.table import Table
 
 from hybrid_ml_scheduler.cli.output.show import page
+from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.plans.metrics import figure
 
 __all__ = ["print_costliest", "print_task"]
@@ -21,16 +22,18 @@ def print_task(result: Mapping[str, Any]) -> None:
     table = _table(
         title + f"{_seconds(found['latency_s'])} s", ("instead",), ("latency s", "change", "others", "total")
     )
-    for one in found["alternatives"]:
+    for place, one in _grouped(found["alternatives"]):
         changes = (one["latency_change_s"], one["others_change_s"], one["total_change_s"])
-        table.add_row(_place(one), _seconds(one["latency_s"]), *(_signed(value) for value in changes))
+        table.add_row(place, _seconds(one["latency_s"]), *(_signed(value) for value in changes))
     console = page()
     console.print(table)
     regret = found["regret_s"]
     said = "No alternative would have shortened the summed latency of all tasks."
     if regret > 0.0:
-        best = found["alternatives"][0]
-        said = f"{_place(best)} would have shortened the summed latency of all tasks by {figure(regret)} s."
+        best, _ = _grouped(found["alternatives"])[0]
+        said = (
+            f"{best[0].upper()}{best[1:]} would have shortened the summed latency of all tasks by {figure(regret)} s."
+        )
     console.print(said, highlight=False)
 
 
@@ -49,7 +52,8 @@ def print_costliest(result: Mapping[str, Any]) -> None:
     console.print(table)
     console.print(
         f"Cost: by how much the best alternative would have shortened the summed latency of all tasks. The "
-        f"{result['looked_at']:,} tasks with the longest latency were looked at.",
+        f"{counted(result['looked_at'], 'task')} with the longest latency "
+        f"{'was' if result['looked_at'] == 1 else 'were'} looked at.",
         highlight=False,
     )
 
@@ -61,6 +65,23 @@ def _table(title: str, words: tuple[str, ...], numbers: tuple[str, ...]) -> Tabl
     for heading in numbers:
         table.add_column(heading, justify="right")
     return table
+
+
+def _grouped(alternatives: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Every alternative with its place in words; GPUs on which all would have gone alike share a row."""
+    groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
+    for one in alternatives:
+        alike = tuple(value for key, value in one.items() if key != "device")
+        groups.setdefault(alike, []).append(one)
+    return [(_places(group), group[0]) for group in groups.values()]
+
+
+def _places(group: Sequence[Mapping[str, Any]]) -> str:
+    """One place, or any of several."""
+    if len(group) == 1:
+        return _place(group[0])
+    names = ", ".join(str(one["device"]).removeprefix("cpu+") for one in group)
+    return _place({**group[0], "device": f"any of {names}"})
 
 
 def _place(one: Mapping[str, Any]) -> str:

@@ -18,6 +18,7 @@ from hybrid_ml_scheduler.core.decisions import FITTED
 from hybrid_ml_scheduler.core.holding import PlanRule
 from hybrid_ml_scheduler.core.tasks import BoolColumn
 from hybrid_ml_scheduler.physics.choices import split_on
+from hybrid_ml_scheduler.physics.node import CPU_ONLY
 from hybrid_ml_scheduler.physics.node import WHOLE as NOT_DIVISIBLE
 from hybrid_ml_scheduler.schedulers.grid import as_column
 from hybrid_ml_scheduler.schedulers.holding.heft import insert_in_order
@@ -67,7 +68,7 @@ def shared_seconds(tasks: BatchTerms) -> FloatColumn:
     """Seconds on one GPU if all GPUs worked at a task's pace on the average; infinite if it fits none."""
     rate = np.zeros(len(tasks.cpu_s))
     for gpu, kind in enumerate(tasks.gpu_kind):
-        fits = tasks.memory_mb <= tasks.gpu_memory_mb[gpu]
+        fits = (tasks.memory_mb <= tasks.gpu_memory_mb[gpu]) & (tasks.memory_rule % NOT_DIVISIBLE != CPU_ONLY)
         rate += np.where(fits, 1.0 / tasks.gpu_s[:, kind], 0.0)
     with np.errstate(divide="ignore"):
         return np.asarray(len(tasks.gpu_kind) / rate)

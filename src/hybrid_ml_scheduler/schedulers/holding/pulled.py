@@ -24,8 +24,8 @@ from hybrid_ml_scheduler.core import (
 )
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.holding import BatchSeconds, Commitment, HeldTasks, HeldView, PullRule, soonest_device
+from hybrid_ml_scheduler.physics.node import CPU_ONLY, MemoryRule
 from hybrid_ml_scheduler.physics.node import WHOLE as NOT_DIVISIBLE
-from hybrid_ml_scheduler.physics.node import MemoryRule
 from hybrid_ml_scheduler.schedulers.grid import as_batch
 
 __all__ = ["PullHold"]
@@ -110,9 +110,13 @@ class PullHold:
         return tuple(self._all_orders(np.array([task.task_id]), np.array([task.arrival_time]), terms)[:, 0].tolist())
 
     def _all_orders(self, identity: IntColumn, arrival: FloatColumn, terms: BatchTerms) -> FloatColumn:
-        fails = terms.memory_rule % NOT_DIVISIBLE == MemoryRule.FAIL
+        rule = terms.memory_rule % NOT_DIVISIBLE
         gpus = zip(terms.gpu_kind, terms.gpu_memory_mb, strict=True)
-        on_gpus = [np.where(fails & (terms.memory_mb > mb), math.inf, terms.gpu_s[:, kind]) for kind, mb in gpus]
+        never = rule == CPU_ONLY
+        fails = rule == MemoryRule.FAIL
+        on_gpus = [
+            np.where(never | (fails & (terms.memory_mb > mb)), math.inf, terms.gpu_s[:, kind]) for kind, mb in gpus
+        ]
         seconds = np.vstack([terms.cpu_s, *on_gpus])
         with np.errstate(invalid="ignore"):  # what would fail has no place in an order
             orders = self.orders(identity, arrival, seconds)

@@ -19,6 +19,7 @@ from hybrid_ml_scheduler.core.holding import Holds
 from hybrid_ml_scheduler.core.knowledge import EXACT, level_of, split_level
 from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.physics import PhysicsEstimator
+from hybrid_ml_scheduler.physics.gangs import gang_members
 from hybrid_ml_scheduler.physics.truth import Truth
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.plans.plan import Plan
@@ -190,23 +191,33 @@ class _Kept:
 
     def costliest(self, count: int, looked_at: int) -> list[WhatIf]:
         """The decisions that cost most."""
-        longest = [one for one in self._run.longest(looked_at) if not _is_gang(self._rows[one])]
-        found = [self.what_if(task_id) for task_id in longest]
+        found = [self.what_if(task_id) for task_id in self._run.longest(looked_at)]
         return sorted(found, key=lambda one: -one.regret_s)[:count]
 
     def _others(self, row: DecidedTask) -> list[ChangedTask]:
         task = storage.stored_task(row.task)
-        if _is_gang(row):
-            raise PlanError(f"Task {task.task_id} needs several GPUs at once, for which no other decision is tried.")
+        if task.gpus_required == 1 and _gang(row.result):
+            raise PlanError(f"Task {task.task_id} was stored without how many GPUs it needs; no other can be tried.")
         on_cpu, on_gpu = _factors(self._estimator, task, row.result)
         found: dict[tuple[float, int], ChangedTask] = {}
         for decision in alternatives_of(task, self._node):
             parts = self._estimator.parts(task, decision.gpu_fraction, decision.gpu or 0)
             if not parts.failed:
                 gpu = (decision.gpu or 0) if parts.gpu_s > 0.0 else NO_GPU
-                changed = ChangedTask(parts.gpu_fraction, gpu, parts.cpu_s * on_cpu, parts.gpu_s * on_gpu)
+                seconds = (parts.cpu_s * on_cpu, parts.gpu_s * on_gpu)
+                changed = ChangedTask(parts.gpu_fraction, gpu, *seconds, self._fellows(task, gpu))
                 found.setdefault((parts.gpu_fraction, gpu), changed)
         return list(found.values())
+
+    def _fellows(self, task: Task, lead: int) -> tuple[int, ...]:
+        """The other GPUs that a gang would have been given: those that were free earliest."""
+        if task.gpus_required < 2 or lead == NO_GPU:
+            return ()
+        others = np.empty(task.gpus_required - 1, dtype=np.int32)
+        known = self._estimator
+        backlogs = np.array(self._run.backlogs_s(task.task_id))
+        gang_members(lead, task.gpus_required, known.gpu_kind, known.kind_counts, backlogs, others)
+        return tuple(others.tolist())
 
 
 def _factors(estimator: PhysicsEstimator, task: Task, result: ResultRow) -> tuple[float, float]:
@@ -239,11 +250,6 @@ def _recorded_task(row: DecidedTask) -> RecordedTask:
 def _gang(result: ResultRow) -> tuple[int, ...]:
     """The GPUs of a task besides its first, as its device's name says."""
     return tuple(gpu for gpu in map(int, re.findall(r"gpu_(\d+)", result.device)) if gpu != result.gpu_id)
-
-
-def _is_gang(row: DecidedTask) -> bool:
-    """Whether a task needs several GPUs; older rows tell it by their device's name alone."""
-    return row.task.gpus_required > 1 or bool(_gang(row.result))
 
 
 def _or_nan(value: float | None) -> float:

@@ -43,7 +43,9 @@ class NewTask(Demand):
     divisible: bool | None = Field(
         default=None, description="May it be cut between CPU and GPU? Yes, unless it needs several GPUs at once."
     )
-    gpus_required: Annotated[int, Field(ge=1, le=1024)] = Field(default=1, description="GPUs that it holds at once.")
+    gpus_required: Annotated[int, Field(ge=0, le=1024)] = Field(
+        default=1, description="GPUs that it holds at once; 0: it runs on the CPU, whatever a strategy decides."
+    )
 
 
 TaskFacts = Annotated[TaskRow, AsObject("TaskFacts", "A task as stored.", dependencies=Json[list[int]])]

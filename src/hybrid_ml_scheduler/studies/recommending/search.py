@@ -17,7 +17,8 @@ from hybrid_ml_scheduler.physics import Durations, Node, durations
 from hybrid_ml_scheduler.physics.durations import gpu_kinds
 from hybrid_ml_scheduler.physics.typed_times import TimeSource, typed_times
 from hybrid_ml_scheduler.plans.candidates import Candidate
-from hybrid_ml_scheduler.plans.intervals import Interval, t_interval
+from hybrid_ml_scheduler.plans.intervals import Interval, bounded_interval
+from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.plans.plan import WorkloadChoice
 from hybrid_ml_scheduler.plans.promises import Promise
 from hybrid_ml_scheduler.plans.time_notes import time_notes
@@ -83,7 +84,10 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The recommendation (None where no node keeps the promise), and all that it hangs on."""
+    """The recommendation (None where no node keeps the promise), and all that it hangs on.
+
+    `drawn` says whether seeds give other tasks; where they do not, one run is all there is to see.
+    """
 
     best: Trial | None
     cheaper: Trial | None
@@ -92,6 +96,7 @@ class Answer:
     variations: Mapping[str, str]
     assumptions: tuple[str, ...]
     tasks: int
+    drawn: bool
 
 
 def recommend(question: Question, progress: Progress | None = None, log: RunLog | None = None) -> Answer:
@@ -108,8 +113,9 @@ def recommend(question: Question, progress: Progress | None = None, log: RunLog 
     for step in range(question.seeds):
         seed = question.seed + step
         batches[step] = _tasks(question, seed)
-        if step and _same(batches[0], batches[step]):
-            break  # nothing is drawn: every seed gives these tasks, and one is all there is to see
+        drawn = step == 0 or not _same(batches[0], batches[step])
+        if not drawn:
+            break  # every seed gives these tasks
         live = _open_pairs(question, values, step)
         if not live:
             break
@@ -125,6 +131,7 @@ def recommend(question: Question, progress: Progress | None = None, log: RunLog 
         variations=_variations(question, batches[0], best, log, meter),
         assumptions=(*batches[0].assumptions, *_notes(question, batches[0])),
         tasks=len(batches[0]),
+        drawn=drawn,
     )
 
 
@@ -231,7 +238,7 @@ def _trial(question: Question, place: int, name: str, found: Sequence[float]) ->
         node=node.name,
         policy=name,
         price_usd_h=node.price_usd_h,
-        interval=t_interval(found),
+        interval=bounded_interval(found),
         limit=question.promise.limit,
     )
 
@@ -271,9 +278,9 @@ def _variations(question: Question, batch: TaskBatch, best: Trial | None, log: R
         elif best is not None and (other.node, other.policy) == (best.node, best.policy):
             found[name] = "the same answer"
         elif best is not None and other.node == best.node:
-            found[name] = f"the same node with {other.policy}"
+            found[name] = f"the same node with {label_of(other.policy)}"
         else:
-            found[name] = f"{other.node} with {other.policy}"
+            found[name] = f"{other.node} with {label_of(other.policy)}, for ${other.price_usd_h:,.2f} an hour"
     return found
 
 
@@ -315,7 +322,23 @@ def _scaled(batch: TaskBatch, node: Node) -> BoolColumn:
 
 
 def _notes(question: Question, batch: TaskBatch) -> list[str]:
-    """What is assumed of the nodes: where their times come from, and whose arrivals they meet."""
-    notes = [note for node in question.nodes for note in time_notes(batch, node.node)]
-    arrivals = f"Every node meets the same arrivals, those that were read for {question.nodes[0].name}."
-    return [*dict.fromkeys(notes), arrivals, "The price of a node is for all of its time, busy or not."]
+    """What is assumed of the nodes, of the policies and of chance."""
+    return [
+        *_time_notes(question, batch),
+        f"Every node meets the same arrivals, those that were read for {question.nodes[0].name}.",
+        "The price of a node is for all of its time, busy or not.",
+        "Policies know how long a task will take on each device before it runs (knowledge: exact).",
+        "An interval is Student's t over the runs with different seeds, which takes their values as nearly normal, cut "
+        "off at 0; over two runs it is wide. Where seeds draw nothing, there is one run and no interval.",
+    ]
+
+
+def _time_notes(question: Question, batch: TaskBatch) -> list[str]:
+    """Where the GPU seconds come from; types with the same sentence share it."""
+    types: dict[str, list[str]] = {}
+    for node in question.nodes:
+        names = dict.fromkeys(gpu.type for gpu in node.node.gpus if gpu.type)
+        for name, note in zip(names, time_notes(batch, node.node), strict=False):
+            shared = types.setdefault(note.replace(f"GPU seconds on {name} ", "GPU seconds on {} ", 1), [])
+            shared.extend([name] if name not in shared else [])
+    return [note.replace("{}", ", ".join(names), 1) for note, names in types.items()]

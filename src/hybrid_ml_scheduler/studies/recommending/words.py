@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hybrid_ml_scheduler.plans.metrics import METRICS, figure_with_interval
+from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.plans.metrics import METRICS, figure
 from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.studies.recommending.search import Answer, Question, Trial
 
@@ -16,25 +17,27 @@ def answer_sentences(question: Question, answer: Answer) -> list[str]:
     """The answer first, then what the next cheaper node would break, then what would change it."""
     promise = question.promise
     if answer.best is None:
-        near = answer.nearest
+        near, count = answer.nearest, len(question.nodes)
+        none = "the one node does not keep" if count == 1 else f"none of the {count} nodes keeps"
         return [
-            f"Nothing is recommended: none of the {len(question.nodes)} nodes keeps the promise {promise.text} with "
-            f"any of the {len(question.policies)} policies. The nearest is {near.node} with {label_of(near.policy)}: "
-            f"{_value(question, near)}."
+            f"Nothing is recommended: {none} the promise {promise.text} with any of "
+            f"{counted(len(question.policies), 'policy', 'policies')}. The nearest is {near.node} with "
+            f"{label_of(near.policy)}: {_value(question, answer, near)}."
         ]
     best = answer.best
     said = [
-        f"Take {best.node} with the policy {label_of(best.policy)}, for ${best.price_usd_h:,.2f} an hour: it keeps the "
-        f"promise {promise.text} with {_value(question, best)}, and no cheaper node of the {len(question.nodes)} does."
+        f"Take {best.node} with the policy {label_of(best.policy)}, for ${best.price_usd_h:,.2f} an hour. It keeps the "
+        f"promise {promise.text}: {_value(question, answer, best)}."
     ]
     if answer.cheaper is None:
-        said.append("It is the cheapest of the nodes.")
+        said.append(f"It is the cheapest of {counted(len(question.nodes), 'node')}.")
     else:
         cheaper = answer.cheaper
         breaks = "would break it" if cheaper.verdict == "broken" else "is not shown to keep it"
         said.append(
-            f"The next cheaper node, {cheaper.node} for ${cheaper.price_usd_h:,.2f} an hour, {breaks}: "
-            f"{_value(question, cheaper)} with {label_of(cheaper.policy)}, its best policy."
+            f"No cheaper node of the {len(question.nodes)} keeps it: the next cheaper one, {cheaper.node} for "
+            f"${cheaper.price_usd_h:,.2f} an hour, {breaks}; with {label_of(cheaper.policy)}, its best policy, "
+            f"{_value(question, answer, cheaper)}."
         )
     return [*said, *_hanging(answer)]
 
@@ -48,13 +51,32 @@ def _hanging(answer: Answer) -> list[str]:
     return said
 
 
-def _value(question: Question, trial: Trial) -> str:
+# What a figure of a metric says to somebody who does not know the metric's name.
+_PLAIN = {
+    "mean_latency_s": "on average a task is done {} after it came",
+    "p50_latency_s": "half of the tasks are done within {}",
+    "p95_latency_s": "95 % of the tasks are done within {}",
+    "p99_latency_s": "99 % of the tasks are done within {}",
+    "p99_9_latency_s": "99.9 % of the tasks are done within {}",
+    "longest_latency_s": "the slowest task is done within {}",
+    "makespan_s": "all tasks are done after {}",
+    "mean_wait_s": "on average a task waits {}",
+}
+
+
+def _value(question: Question, answer: Answer, trial: Trial) -> str:
     card, found = METRICS[question.promise.metric], trial.interval
     if math.isnan(found.mean):
-        return "tasks that fail"
-    seeds = "one run" if found.count == 1 else f"{found.count} runs"
-    text = figure_with_interval(found.mean, found.low, found.high, card.unit)
-    return f"{card.title.lower()} {text} {card.unit}".rstrip() + f" ({seeds})"
+        return "tasks fail"
+    told = _PLAIN.get(card.key, f"{card.title.lower()} is {{}}").format(_with_unit(found.mean, card.unit))
+    if found.count > 1:
+        low, high = figure(found.low, card.unit), _with_unit(found.high, card.unit)
+        return f"{told} (95 % interval {low} to {high} over {found.count} runs)"
+    return f"{told} (one run; {'its spread is not known' if answer.drawn else 'repeats would give the same'})"
+
+
+def _with_unit(value: float, unit: str) -> str:
+    return figure(value, unit) if unit in ("", "%") else f"{figure(value)} {unit}"
 
 
 def trial_mapping(trial: Trial) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.text import nearest_hint
 from hybrid_ml_scheduler.workload.csv_file import REQUIRED_COLUMNS
-from hybrid_ml_scheduler.workload.table import Table, csv_table
+from hybrid_ml_scheduler.workload.mapping import suggested_map
+from hybrid_ml_scheduler.workload.table import Table, csv_table, delimiter_of
 from hybrid_ml_scheduler.workload.traces import azure_llm, gavel, openb, openb_requests, philly, swf, wfformat
 from hybrid_ml_scheduler.workload.traces.options import TraceOptions
 from hybrid_ml_scheduler.workload.traces.records import Records
@@ -99,7 +100,8 @@ def detected(path: Path, text: str) -> Dialect:
         return DIALECTS["gavel"]
     if first[0] == ";" or ("," not in first and _all_numbers(first.split())):
         return DIALECTS["swf"]
-    header = {name.strip().strip('"') for name in first.split(",")}
+    names = [name.strip().strip('"') for name in first.split(delimiter_of(first))]
+    header = set(names)
     shares = {name: _share(header, known.columns) for name, known in DIALECTS.items() if known.columns}
     # Among dialects whose columns are all there, the one with the most columns says the most.
     best = max(shares, key=lambda name: (shares[name], len(DIALECTS[name].columns)))
@@ -108,7 +110,7 @@ def detected(path: Path, text: str) -> Dialect:
     if shares[best] < 0.5:
         raise WorkloadError(
             f"{path}, line 1: {json.dumps(first[:60])} is the beginning of no known dialect ({', '.join(DIALECTS)}). "
-            "Of any other CSV say which column is which, for example --map duration=run_s."
+            f"Of any other CSV say which column is which, for example {suggested_map(names)}."
         )
     return DIALECTS[best]
 

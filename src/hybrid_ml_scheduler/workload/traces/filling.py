@@ -10,6 +10,7 @@ import numpy as np
 from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn, TaskBatch
+from hybrid_ml_scheduler.core.text import counted
 from hybrid_ml_scheduler.core.validation import validated
 from hybrid_ml_scheduler.workload import draws
 from hybrid_ml_scheduler.workload.arrival_times import ArrivalChoice, with_arrivals
@@ -141,8 +142,8 @@ def without_wide_gangs(records: Records, source: str, node: Node | None) -> Reco
         raise WorkloadError(f"{source}: tasks that wait for each other need more GPUs than the {most} of the node.")
     wide = records.gpus_required[records.gpus_required > most]
     text = (
-        f"{len(wide):,} of {len(records):,} tasks need more than the node's {most} GPUs at once (up to {wide.max()}) "
-        "and are left out; --gpus takes more of them."
+        f"{len(wide):,} of {len(records):,} tasks need more than the node's {counted(most, 'GPU')} at once "
+        f"(up to {wide.max()}) and are left out; --gpus takes more of them."
     )
     offsets = np.zeros(len(kept) + 1, dtype=np.int64)
     note = Assumption(name="wide_gangs", text=text)

@@ -1,0 +1,202 @@
+"""Columns of a foreign CSV under the names of a task: `--map duration=run_s`, with hints for other names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
+from hybrid_ml_scheduler.core.text import counted, nearest_hint
+from hybrid_ml_scheduler.workload.csv_file import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, TYPED_TIME
+from hybrid_ml_scheduler.workload.foreign_cells import EMPTY_WORDS, moments, plain_cells
+from hybrid_ml_scheduler.workload.table import Table
+
+__all__ = ["DURATION", "mapped", "suggested_map"]
+
+DURATION = "duration"
+_KNOWN = (DURATION, *REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
+_MAY_BE_CUT = "divisible: a task that needs one GPU may be cut between CPU and GPU (--option divisible=0: none may)."
+# What such a column is called elsewhere, without spaces, dashes and underscores.
+_ELSEWHERE: dict[str, tuple[str, ...]] = {
+    "arrival_time": ("arrival", "arrived", "submit", "submitted", "submittime", "submittedat", "created", "createdat"),
+    DURATION: (
+        "runtime",
+        "run",
+        "runs",
+        "elapsed",
+        "seconds",
+        "walltime",
+        "durations",
+        "time",
+        "runseconds",
+        "jobtime",
+    ),
+    "gpus_required": ("gpus", "gpu", "numgpus", "numgpu", "ngpus", "gpucount", "gpunum", "width", "gangsize"),
+    "memory_required": ("memory", "mem", "memorymb", "memmb", "memorygb", "reqmem", "gpumemory"),
+    "task_id": ("id", "job", "jobid", "jobname", "task", "uuid"),
+    "kind": ("type", "jobtype", "model", "class", "name", "application", "app"),
+    "requested_time": ("timelimit", "limit", "requested", "estimate", "requestedwalltime"),
+    "dependencies": ("parents", "dependson", "after", "requires"),
+    "compute_intensity": ("intensity",),
+}
+
+
+def _bare(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def _meant(name: str) -> str | None:
+    """The column of a task that is called so elsewhere."""
+    bare = _bare(name)
+    return next((ours for ours, others in _ELSEWHERE.items() if bare == _bare(ours) or bare in others), None)
+
+
+def suggested_map(header: Iterable[str]) -> str:
+    """The flags that would map a header as far as its names tell."""
+    found: dict[str, str] = {}
+    for name in header:
+        ours = _meant(name)
+        if ours is not None and name and ours not in found:
+            found[ours] = name
+    if DURATION not in found:
+        found = {DURATION: "COLUMN" if found else "run_s", **found}
+    return " ".join(f"--map {ours}={theirs}" for ours, theirs in found.items() if ours != theirs or ours == DURATION)
+
+
+def mapped(table: Table, names: Mapping[str, str]) -> tuple[Table, list[str]]:
+    """The table with columns under the product's names and numbers in plain form, and what is assumed of them."""
+    doubled = [theirs for theirs in names.values() if list(names.values()).count(theirs) > 1]
+    if doubled:
+        raise PlanError(f"--map names the file's column {doubled[0]!r} for two columns of a task.")
+    columns, notes = dict(table.columns), []
+    for ours, theirs in names.items():
+        _check_name(ours, theirs)
+        cells = _cells(table, columns, theirs)
+        if ours in columns and ours != theirs:
+            raise WorkloadError(f"{table.path}: --map {ours}={theirs}, but the file has a column {ours!r} too.")
+        columns.pop(theirs, None)
+        columns[ours] = cells
+        notes.append(f"mapped_column: {ours} is the file's column {theirs!r}.")
+    found, ignored = _known_alone(table, columns) if names else (table, [])
+    found, left_out = _without_open_jobs(found, names)
+    found, read = plain_cells(found, tuple(names))
+    found, taken = _durations(found) if DURATION in names else (found, [])
+    found, numbered = _numbered(found) if "task_id" in names else (found, [])
+    whole = [] if not names or "divisible" in found.columns else [_MAY_BE_CUT]
+    return found, [*notes, *ignored, *left_out, *read, *taken, *numbered, *whole]
+
+
+def _check_name(ours: str, theirs: str) -> None:
+    if ours in _KNOWN or ours.startswith(TYPED_TIME):
+        return
+    meant = _meant(ours)
+    hint = nearest_hint(ours, _KNOWN) if meant is None else f"; did you mean {meant!r}?"
+    raise PlanError(f"--map {ours}={theirs}: a task has no column {ours!r}{hint}")
+
+
+def _known_alone(table: Table, columns: Mapping[str, list[str]]) -> tuple[Table, list[str]]:
+    """The columns that a task has; who maps some has said that the others are none of them."""
+    others = [name for name in columns if name not in _KNOWN and not name.startswith(TYPED_TIME)]
+    kept = {name: cells for name, cells in columns.items() if name not in others}
+    return replace(table, columns=kept), [f"ignored_columns: {', '.join(others)} are not mapped."] if others else []
+
+
+def _cells(table: Table, columns: Mapping[str, list[str]], theirs: str) -> list[str]:
+    """The cells of a column, or the seconds between two: `ended-started`."""
+    if theirs in columns:
+        return columns[theirs]
+    for place in (place for place, letter in enumerate(theirs) if letter == "-"):
+        end, start = theirs[:place].strip(), theirs[place + 1 :].strip()
+        if end in columns and start in columns:
+            return _between(table, (end, columns[end]), (start, columns[start]))
+    raise WorkloadError(f"{table.path}: the column {theirs!r} is missing{nearest_hint(theirs, columns)}")
+
+
+def _between(table: Table, end: tuple[str, list[str]], start: tuple[str, list[str]]) -> list[str]:
+    """Seconds between two columns of date-times or of numbers; empty where either is."""
+    pairs = list(zip(end[1], start[1], strict=True))
+    rows = [row for row, pair in enumerate(pairs) if not any(one.strip().lower() in EMPTY_WORDS for one in pair)]
+    part = replace(table, lines=[table.lines[row] for row in rows])
+    both = [pairs[row][0] for row in rows], [pairs[row][1] for row in rows]
+    try:
+        seconds = [float(one) - float(other) for one, other in zip(*both, strict=True)]
+    except ValueError:
+        joined = replace(part, lines=[*part.lines, *part.lines])
+        since, _ = moments(joined, f"{end[0]} or {start[0]}", [*both[0], *both[1]])
+        seconds = [one - other for one, other in zip(since[: len(rows)], since[len(rows) :], strict=True)]
+    cells = [""] * len(table)
+    for row, value in zip(rows, seconds, strict=True):
+        cells[row] = repr(value)
+    return cells
+
+
+def _without_open_jobs(table: Table, names: Mapping[str, str]) -> tuple[Table, list[str]]:
+    """Leave out rows whose mapped duration is empty, as of a job that has not ended: nothing is known of them."""
+    if DURATION not in names:
+        return table, []
+    kept = [row for row, cell in enumerate(table.columns[DURATION]) if cell.strip().lower() not in EMPTY_WORDS]
+    missing = len(table) - len(kept)
+    if not missing:
+        return table, []
+    if not kept:
+        raise WorkloadError(f"{table.path}: no row has a duration.")
+    shown = ", ".join(str(line) for line in sorted(set(table.lines) - {table.lines[row] for row in kept})[:5])
+    note = (
+        f"no_duration: {missing:,} of {counted(len(table), 'row')} without a duration left out "
+        f"(line {shown}{', ...' if missing > 5 else ''})."
+    )
+    columns = {name: [cells[row] for row in kept] for name, cells in table.columns.items()}
+    return replace(table, columns=columns, lines=[table.lines[row] for row in kept]), [note]
+
+
+def _durations(table: Table) -> tuple[Table, list[str]]:
+    """A duration was spent on the CPU or, where a task says how many GPUs it holds, on those."""
+    columns = dict(table.columns)
+    seconds = columns.pop(DURATION)
+    gpus = columns.get("gpus_required", ["0"] * len(table))
+    on_gpu = [cell.strip() not in ("", "0") for cell in gpus]
+    wanted = {
+        "cpu_time": [not one for one in on_gpu],
+        "gpu_time": on_gpu,
+    }
+    for name, rows in wanted.items():
+        if any(rows) and name in columns:
+            raise WorkloadError(f"{table.path}: a duration is mapped, but the file has a column {name!r} too.")
+        if any(rows):
+            columns[name] = [cell if used else "" for cell, used in zip(seconds, rows, strict=True)]
+    if not any(on_gpu):
+        notes = ["duration_as_cpu_time: a duration is taken as seconds on the node's CPU."]
+    else:
+        columns["gpus_required"] = [cell.strip() or "0" for cell in gpus]
+        here, there = counted(sum(on_gpu), "task"), counted(len(on_gpu) - sum(on_gpu), "task")
+        notes = [
+            "duration_as_gpu_time: a duration is taken as seconds on the GPUs that a task holds "
+            f"({here}), else as seconds on the CPU ({there})."
+        ]
+    return replace(table, columns=columns), notes
+
+
+def _numbered(table: Table) -> tuple[Table, list[str]]:
+    """Task ids that are words become numbers in the order of the file, and so do their dependencies."""
+    ids = [cell.strip() for cell in table.columns["task_id"]]
+    if all(cell.isascii() and cell.isdigit() for cell in ids):
+        return table, []
+    table.unique("task_id", ids)
+    numbers = {name: row for row, name in enumerate(ids)}
+    columns = {**table.columns, "task_id": [str(row) for row in range(len(ids))]}
+    if "dependencies" in columns:
+        columns["dependencies"] = [
+            _parents(table, row, cell, numbers) for row, cell in enumerate(columns["dependencies"])
+        ]
+    return replace(table, columns=columns), ["numbered: tasks are numbered in the order of the file, from 0."]
+
+
+def _parents(table: Table, row: int, cell: str, numbers: Mapping[str, int]) -> str:
+    """Names of parents, parted by blanks, semicolons, commas or bars, as the list of numbers that the reader takes."""
+    words = cell.replace("[", " ").replace("]", " ")
+    for mark in ",;|'\"":
+        words = words.replace(mark, " ")
+    unknown = [word for word in words.split() if word not in numbers]
+    if unknown:
+        table.refuse(row, f"dependencies is {cell[:60]!r}, and no task is called {unknown[0]!r}")
+    return f"[{', '.join(str(numbers[word]) for word in words.split())}]"
