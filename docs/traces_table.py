@@ -68,7 +68,7 @@ def verdict(rows: pd.DataFrame, metric: str) -> str:
     ]
     if not ties:
         return f"`{best}` beats all others"
-    return f"`{best}` has the lowest mean; no difference shown to {', '.join(f'`{name}`' for name in ties)}"
+    return f"`{best}` has the lowest mean; not decided against, or equal to {', '.join(f'`{name}`' for name in ties)}"
 
 
 def section(name: str, rows: pd.DataFrame, intervals: pd.DataFrame, assumptions: tuple[str, ...]) -> str:

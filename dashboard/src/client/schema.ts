@@ -1377,6 +1377,12 @@ export interface components {
              */
             p95_latency: number | null;
             /**
+             * Rounded Count
+             * @description Tasks that must not be cut, for which a share was decided: run whole on the nearer device.
+             * @default 0
+             */
+            rounded_count: number;
+            /**
              * Tasks
              * @description Tasks with an outcome.
              */

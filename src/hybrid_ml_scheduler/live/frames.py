@@ -168,6 +168,10 @@ class Comparison:
     avg_gpu_fraction: float | None
     decisions: Annotated[Mapping[str, int], Field(description="How many tasks went to `cpu`, `gpu` and `split`.")]
     oom_count: int
+    rounded_count: Annotated[
+        int,
+        Field(description="Tasks that must not be cut, for which a share was decided: run whole on the nearer device."),
+    ] = 0
     failed: int
 
 

@@ -124,6 +124,7 @@ class Framer:
             avg_gpu_fraction=total.mean(total.gpu_fraction),
             decisions={"cpu": total.cpu, "gpu": total.gpu, "split": total.split},
             oom_count=total.out_of_memory,
+            rounded_count=total.rounded,
             failed=total.failed,
         )
 

@@ -22,7 +22,10 @@ __all__ = ["Tallied", "Tally"]
 _VALUES = ("time_s", "latency_s", "wait_s", "energy_j", "cost_usd", "cpu_s", "gpu_s", "gpu_fraction", "finish_s")
 _LATENCY, _FINISH = 1, 8
 _ON_CPU, _ON_GPU, _ON_BOTH, _NOWHERE = 0, 1, 2, 3
-_TASKS, _OUT_OF_MEMORY = 4, 5
+_TASKS, _OUT_OF_MEMORY, _ROUNDED = 4, 5, 6
+_COUNTS = 7
+# The bits of a mark.
+_UNFITTING, _WHOLE = 1, 2
 
 Places = npt.NDArray[np.int8]
 
@@ -34,6 +37,7 @@ class Tallied:
     tasks: int
     failed: int
     out_of_memory: int
+    rounded: int
     cpu: int
     gpu: int
     split: int
@@ -54,12 +58,11 @@ class Tallied:
 
 
 @compiled()
-def _add(
-    values: FloatColumn, place: int, unfitting: bool, sums: FloatColumn, counts: IntColumn, sketch: IntColumn
-) -> None:
+def _add(values: FloatColumn, place: int, mark: int, sums: FloatColumn, counts: IntColumn, sketch: IntColumn) -> None:
     """Add one outcome to the totals; a failed one counts as failed and nothing else."""
     counts[place] += 1
-    counts[_OUT_OF_MEMORY] += unfitting
+    counts[_OUT_OF_MEMORY] += mark & _UNFITTING
+    counts[_ROUNDED] += (mark & _WHOLE) // _WHOLE
     if place == _NOWHERE:
         return
     counts[_TASKS] += 1
@@ -74,21 +77,21 @@ def _add_all(
     task_id: IntColumn,
     rows: npt.NDArray[np.float64],
     place: Places,
-    unfitting: npt.NDArray[np.bool_],
+    mark: Places,
     run: tuple[FloatColumn, IntColumn, IntColumn],
     shift: tuple[FloatColumn, IntColumn, IntColumn],
     shift_task: int,
-    latest: tuple[IntColumn, npt.NDArray[np.float64], Places, npt.NDArray[np.bool_]],
+    latest: tuple[IntColumn, npt.NDArray[np.float64], Places, Places],
 ) -> None:
     """Add outcomes one by one: each to the run, and where its task belongs there, to the other windows."""
     ids, values, places, marks = latest
     for row in range(len(task_id)):
-        _add(rows[row], place[row], unfitting[row], run[0], run[1], run[2])
+        _add(rows[row], place[row], mark[row], run[0], run[1], run[2])
         if task_id[row] >= shift_task:
-            _add(rows[row], place[row], unfitting[row], shift[0], shift[1], shift[2])
+            _add(rows[row], place[row], mark[row], shift[0], shift[1], shift[2])
         slot = task_id[row] % len(ids)
         if ids[slot] < task_id[row]:  # else the outcome came so late that a newer task has taken its place
-            ids[slot], places[slot], marks[slot] = task_id[row], place[row], unfitting[row]
+            ids[slot], places[slot], marks[slot] = task_id[row], place[row], mark[row]
             values[slot] = rows[row]
 
 
@@ -99,7 +102,7 @@ class Totals:
 
     def __init__(self) -> None:
         self.sums = np.zeros(len(_VALUES))
-        self.counts = np.zeros(6, dtype=np.int64)
+        self.counts = np.zeros(_COUNTS, dtype=np.int64)
         self.sketch = np.zeros(BUCKETS, dtype=np.int64)
 
     @property
@@ -113,7 +116,9 @@ class Totals:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
-        self.sums, self.counts = state["sums"].copy(), state["counts"].copy()
+        self.sums, known = state["sums"].copy(), state["counts"]
+        self.counts = np.zeros(_COUNTS, dtype=np.int64)
+        self.counts[: len(known)] = known  # an older state counted fewer things
         self.sketch = unpacked_counts(state["sketch"])
 
 
@@ -127,7 +132,7 @@ class Tally:
         self._ids = np.full(LATEST, -1, dtype=np.int64)
         self._values = np.zeros((LATEST, len(_VALUES)))
         self._places = np.zeros(LATEST, dtype=np.int8)
-        self._marks = np.zeros(LATEST, dtype=np.bool_)
+        self._marks = np.zeros(LATEST, dtype=np.int8)
 
     def shift(self, task_id: int) -> None:
         """Begin the window since the last shift anew: its first task is this one."""
@@ -137,14 +142,15 @@ class Tally:
         """Count one outcome."""
         (
             task_id, gpu_fraction, gpu, arrival_s, ready_s, _, _, finish_s,
-            execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, failed, _, _,
+            execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, failed, rounded, _,
         ) = outcome  # fmt: skip
         values = (
             execution_s, finish_s - arrival_s, finish_s - ready_s - execution_s, energy_j, cost_usd,
             cpu_s, gpu_s, gpu_fraction, finish_s,
         )  # fmt: skip
         place = _NOWHERE if failed else _ON_CPU if gpu == NO_GPU else _ON_BOTH if cpu_s > 0.0 else _ON_GPU
-        self._add(np.array([task_id]), np.array([values]), np.array([place], np.int8), np.array([out_of_memory]))
+        mark = _UNFITTING * out_of_memory + _WHOLE * rounded
+        self._add(np.array([task_id]), np.array([values]), np.array([place], np.int8), np.array([mark], np.int8))
 
     def add_all(self, task_id: IntColumn, columns: RunColumns, tariff: Tariff) -> None:
         """Count several outcomes; the sums are those of counting them one by one, to the last bit."""
@@ -158,13 +164,12 @@ class Tally:
             rows[:, column] = values
         where = [columns.failed, columns.gpu == NO_GPU, columns.cpu_s > 0.0]
         place = np.select(where, [_NOWHERE, _ON_CPU, _ON_BOTH], _ON_GPU).astype(np.int8)
-        self._add(task_id, rows, place, columns.out_of_memory)
+        mark = _UNFITTING * columns.out_of_memory + _WHOLE * columns.rounded
+        self._add(task_id, rows, place, mark.astype(np.int8))
 
-    def _add(
-        self, task_id: IntColumn, rows: npt.NDArray[np.float64], place: Places, unfitting: npt.NDArray[np.bool_]
-    ) -> None:
+    def _add(self, task_id: IntColumn, rows: npt.NDArray[np.float64], place: Places, mark: Places) -> None:
         latest = self._ids, self._values, self._places, self._marks
-        _add_all(task_id, rows, place, unfitting, self._run.arrays, self._shift.arrays, self._shift_task, latest)
+        _add_all(task_id, rows, place, mark, self._run.arrays, self._shift.arrays, self._shift_task, latest)
 
     def over(self, span: Span) -> Tallied:
         """Return the totals of a window; of a long one the percentile is within half a per cent, else it is exact."""
@@ -181,8 +186,9 @@ class Tally:
         return _tallied(totals.sums, totals.counts, p95)
 
     def _summed(self, inside: npt.NDArray[np.bool_], finished: npt.NDArray[np.bool_]) -> tuple[FloatColumn, IntColumn]:
-        counts = np.bincount(self._places[inside], minlength=6)
-        counts[_TASKS], counts[_OUT_OF_MEMORY] = finished.sum(), self._marks[inside].sum()
+        counts, marks = np.bincount(self._places[inside], minlength=_COUNTS), self._marks[inside]
+        counts[_TASKS], counts[_OUT_OF_MEMORY] = finished.sum(), np.count_nonzero(marks & _UNFITTING)
+        counts[_ROUNDED] = np.count_nonzero(marks & _WHOLE)
         sums = self._values[finished].sum(axis=0)
         sums[_FINISH] = self._values[finished, _FINISH].max(initial=0.0)
         return sums, counts
@@ -199,15 +205,16 @@ class Tally:
         self._shift.restore(state["shift"])
         self._shift_task = state["shift_task"]
         for name, column in state["latest"].items():
-            setattr(self, name, column.copy())
+            setattr(self, name, column.astype(np.int8) if name == "_marks" else column.copy())
 
 
 def _tallied(sums: FloatColumn, counts: IntColumn, p95: float | None) -> Tallied:
-    cpu, gpu, split, failed, tasks, out_of_memory = counts.tolist()
+    cpu, gpu, split, failed, tasks, out_of_memory, rounded = counts.tolist()
     return Tallied(
         tasks=tasks,
         failed=failed,
         out_of_memory=out_of_memory,
+        rounded=rounded,
         cpu=cpu,
         gpu=gpu,
         split=split,

@@ -69,7 +69,7 @@ def _answer(pair: Any) -> str:
     if pair["winner"] == EQUAL:
         return "equal within 1 %"
     if pair["winner"] in (NOT_DECIDED, "tie"):
-        return f"not decided by {counted(int(pair['count']), 'seed')}"
+        return f"not decided by {counted(int(pair['count']), 'seed')}" if "count" in pair else "not decided"
     return label_of(pair["winner"])
 
 

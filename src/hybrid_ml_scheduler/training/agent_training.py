@@ -29,6 +29,7 @@ from hybrid_ml_scheduler.schedulers.agents.inputs import cluster_inputs
 from hybrid_ml_scheduler.schedulers.agents.options import AgentOptions
 from hybrid_ml_scheduler.schedulers.agents.rl_agent import VALUE_UNIT, RlAgent
 from hybrid_ml_scheduler.training.counterfactuals import returns_of_actions, whole_columns
+from hybrid_ml_scheduler.training.gang_queues import crew_of, free_devices
 from hybrid_ml_scheduler.training.judging import FrozenAgent, agent_ratio
 from hybrid_ml_scheduler.training.rollouts import task_columns
 from hybrid_ml_scheduler.training.split_search import SearchBudget, search_split
@@ -189,7 +190,7 @@ def _returns(
         np.empty(rows, dtype=np.float32),
         np.empty((rows, actions), dtype=np.float32),
     )
-    power = np.array([node.cpu.power_w, *node.gpu_column("power_w")])
+    power = np.array([node.cpu.power_w / node.cpu.slots, *node.gpu_column("power_w")])
     reward = (energy_weight, options.joule_unit, options.horizon_s, power, demonstrator)
     seconds, device = whole_columns(tasks, node)
     returns_of_actions(
@@ -201,6 +202,8 @@ def _returns(
         wander,
         reward,
         fresh_arrival_stats(),
+        crew_of(tasks, node),
+        free_devices(node),
         experience.states,
         experience.scales,
         experience.futures,

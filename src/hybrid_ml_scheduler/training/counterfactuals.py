@@ -19,13 +19,12 @@ from hybrid_ml_scheduler.core import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics import Node
-from hybrid_ml_scheduler.physics.choices import row_terms
 from hybrid_ml_scheduler.physics.durations import batch_terms
-from hybrid_ml_scheduler.physics.placement import place_whole
 from hybrid_ml_scheduler.plans.loads import LoadedTasks
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import notice
 from hybrid_ml_scheduler.schedulers.agents.inputs import view, whole_seconds
 from hybrid_ml_scheduler.schedulers.agents.value_charge import whole_device_charges
+from hybrid_ml_scheduler.training.gang_queues import Crew, crew_of, fill_backlogs, place_task, task_terms
 
 __all__ = ["returns_of_actions", "whole_columns"]
 
@@ -38,16 +37,16 @@ FORGOTTEN = 0.03  # rewards that count less than this are left out
 
 
 @compiled(nogil=True)
-def _fill_columns(tasks: BatchTerms, seconds: FloatColumn, device: IntColumn) -> None:
+def _fill_columns(tasks: BatchTerms, crew: Crew, seconds: FloatColumn, device: IntColumn) -> None:
     for row in range(seconds.shape[0]):
-        whole_seconds(row_terms(tasks, row), seconds[row], device[row])
+        whole_seconds(task_terms(tasks, row, crew), seconds[row], device[row])
 
 
 def whole_columns(tasks: LoadedTasks, node: Node) -> tuple[FloatColumn, IntColumn]:
     """Seconds and device of every action for every task."""
     shape = (len(tasks.batch), node.num_gpus + 1)
     seconds, device = np.empty(shape), np.empty(shape, dtype=np.int64)
-    _fill_columns(batch_terms(tasks.batch, node, tasks.seconds), seconds, device)
+    _fill_columns(batch_terms(tasks.batch, node, tasks.seconds), crew_of(tasks, node), seconds, device)
     return seconds, device
 
 
@@ -69,18 +68,26 @@ def _demonstrated(
 
 @compiled(nogil=True)
 def _step(
-    now: float, seconds: FloatColumn, device: IntColumn, free: FloatColumn, reward: Reward, scratch: FloatColumn
+    now: float,
+    needed: int,
+    seconds: FloatColumn,
+    device: IntColumn,
+    crew: Crew,
+    free: FloatColumn,
+    reward: Reward,
+    scratch: FloatColumn,
 ) -> float:
     """Let the demonstrator place one task; returns its cost."""
     backlog, charges = scratch[0], scratch[1]
     for index in range(free.shape[0]):
         free[index] = max(free[index], now)
-        backlog[index] = free[index] - now
+    fill_backlogs(now, needed, crew, free, backlog)
     action = _demonstrated(seconds, device, backlog, reward, charges)
     on, took = device[action], seconds[action]
-    place_whole(now, on, took, free)
+    end = place_task(now, on, took, needed, crew, free)
     energy_weight, joule_unit, _, power_w, _ = reward
-    cost = (1.0 - energy_weight) * (free[on] - now) + energy_weight * took * power_w[on] / joule_unit
+    held = max(needed, 1) if on > 0 else 1
+    cost = (1.0 - energy_weight) * (end - now) + energy_weight * held * took * power_w[on] / joule_unit
     return float(cost)
 
 
@@ -90,6 +97,7 @@ def _futures(
     arrival: FloatColumn,
     seconds: FloatColumn,
     device: IntColumn,
+    crew: Crew,
     worlds: FloatColumn,
     reward: Reward,
     costs: FloatColumn,
@@ -101,20 +109,22 @@ def _futures(
     count = worlds.shape[0]
     costs[:] = 0.0
     apart = np.ones(count, dtype=np.bool_)
-    scratch = np.empty((2, worlds.shape[1]))
+    scratch, needed = np.empty((2, seconds.shape[1])), crew.needed
     horizon_s = reward[2]
     for later in range(row + 1, arrival.shape[0]):
         now = arrival[later]
         discount = math.exp((arrival[row] - now) / horizon_s)
         if discount < FORGOTTEN:
             break
-        plain = discount * _step(now, seconds[later], device[later], worlds[0], reward, scratch)
+        plain = discount * _step(now, needed[later], seconds[later], device[later], crew, worlds[0], reward, scratch)
         costs[0] += plain
         for world in range(1, count):
             if not apart[world]:
                 costs[world] += plain
                 continue
-            costs[world] += discount * _step(now, seconds[later], device[later], worlds[world], reward, scratch)
+            costs[world] += discount * _step(
+                now, needed[later], seconds[later], device[later], crew, worlds[world], reward, scratch
+            )
             apart[world] = np.any(worlds[world] != worlds[0])
 
 
@@ -128,6 +138,8 @@ def returns_of_actions(
     wander: FloatColumn,
     reward: Reward,
     arrival_stats: FloatColumn,
+    crew: Crew,
+    free: FloatColumn,
     states: Singles,
     scales: Singles,
     futures: Singles,
@@ -135,20 +147,21 @@ def returns_of_actions(
     """Fill state, scale and future return of every action (in the agent's order) at the sampled tasks.
 
     `wander` holds one number a task: below 1 it names an action to take at random, so that the states are not
-    only the demonstrator's own. Returns how many rows were filled.
+    only the demonstrator's own. Returns how many rows were filled. `free` says when the devices are
+    free at first, and moves on.
     """
     actions = seconds.shape[1]
     energy_weight, joule_unit, _, power_w, _ = reward
-    free, scratch = np.zeros(actions), np.empty((2, actions))
+    scratch, needed = np.empty((2, actions)), crew.needed
     backlog, charges = scratch[0], scratch[1]
-    worlds, costs = np.empty((actions + 1, actions)), np.empty(actions + 1)
+    worlds, costs = np.empty((actions + 1, free.shape[0])), np.empty(actions + 1)
     prior, order = np.empty(actions, dtype=np.float32), np.empty(actions, dtype=np.int64)
     filled = 0
     for row in range(arrival.shape[0]):
         now = arrival[row]
-        for index in range(actions):
+        for index in range(free.shape[0]):
             free[index] = max(free[index], now)
-            backlog[index] = free[index] - now
+        fill_backlogs(now, needed[row], crew, free, backlog)
         size, intensity, memory = task_columns[row, 0], task_columns[row, 1], task_columns[row, 2]
         load = notice(now, seconds[row].min(), size, intensity, memory, actions, arrival_stats)[0]
         if sampled[row]:
@@ -161,8 +174,9 @@ def returns_of_actions(
                 worlds[world] = free
                 if world > 0:
                     chosen = order[world - 1]
-                    place_whole(now, device[row, chosen], stretch * seconds[row, chosen], worlds[world])
-            _futures(row, arrival, seconds, device, worlds, reward, costs)
+                    longer = stretch * seconds[row, chosen]
+                    place_task(now, device[row, chosen], longer, needed[row], crew, worlds[world])
+            _futures(row, arrival, seconds, device, crew, worlds, reward, costs)
             for action in range(actions):
                 futures[filled, action] = -(costs[0] + (costs[action + 1] - costs[0]) / stretch)
             filled += 1
@@ -170,5 +184,5 @@ def returns_of_actions(
             action = int(wander[row] * actions)
         else:
             action = _demonstrated(seconds[row], device[row], backlog, reward, charges)
-        place_whole(now, device[row, action], seconds[row, action], free)
+        place_task(now, device[row, action], seconds[row, action], needed[row], crew, free)
     return filled

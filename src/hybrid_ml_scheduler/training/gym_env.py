@@ -24,6 +24,7 @@ from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_arrival_st
 from hybrid_ml_scheduler.schedulers.agents.inputs import cluster_inputs, view
 from hybrid_ml_scheduler.schedulers.agents.options import AgentOptions
 from hybrid_ml_scheduler.training.counterfactuals import whole_columns
+from hybrid_ml_scheduler.training.gang_queues import crew_of, fill_backlogs, free_devices, place_task
 from hybrid_ml_scheduler.training.rollouts import task_columns
 from hybrid_ml_scheduler.workload import preset
 
@@ -58,7 +59,11 @@ class HybridSchedulerEnv(gymnasium.Env[Observation, np.int64]):
         self.observation_space = spaces.Box(0.0, FAR, (cluster_inputs(num_gpus),), np.float32)
         self._state = np.zeros(cluster_inputs(num_gpus), dtype=np.float32)
         self._prior, self._order = np.zeros(actions, dtype=np.float32), np.zeros(actions, dtype=np.int64)
-        self._backlog, self._free, self._arrival_stats = np.zeros(actions), np.zeros(actions), fresh_arrival_stats()
+        self._backlog, self._free, self._arrival_stats = (
+            np.zeros(actions),
+            free_devices(self._node),
+            fresh_arrival_stats(),
+        )
         self._row = 0
 
     def reset(
@@ -70,6 +75,7 @@ class HybridSchedulerEnv(gymnasium.Env[Observation, np.int64]):
         tasks = at_load(self._law, self._node, self._load, drawn, self._count)
         self._arrival, self._columns = tasks.batch.arrival_time, task_columns(tasks)
         self._seconds, self._device = whole_columns(tasks, self._node)
+        self._crew = crew_of(tasks, self._node)
         self._free[:] = 0.0
         self._arrival_stats[:] = fresh_arrival_stats()
         self._row = 0
@@ -79,9 +85,9 @@ class HybridSchedulerEnv(gymnasium.Env[Observation, np.int64]):
         """Place the present task; the next one is observed."""
         chosen = self._order[int(action)]
         on, took = self._device[self._row, chosen], self._seconds[self._row, chosen]
-        latency = float(self._backlog[on] + took)
-        self._free[on] = self._arrival[self._row] + latency
-        energy = float(took * self._power_w[on])
+        now, needed = self._arrival[self._row], self._crew.needed[self._row]
+        latency = float(place_task(now, on, took, needed, self._crew, self._free) - now)
+        energy = float(took * self._power_w[on] * (max(needed, 1) if on > 0 else 1))
         weight = self._options.energy_weight
         reward = -((1.0 - weight) * latency + weight * energy / self._options.joule_unit)
         self._row += 1
@@ -92,10 +98,10 @@ class HybridSchedulerEnv(gymnasium.Env[Observation, np.int64]):
     def _look(self) -> Observation:
         row = self._row
         now = self._arrival[row]
-        np.maximum(self._free - now, 0.0, out=self._backlog)
+        fill_backlogs(now, self._crew.needed[row], self._crew, self._free, self._backlog)
         size, intensity, memory = self._columns[row]
         load, _, _ = notice(
-            now, self._seconds[row].min(), size, intensity, memory, len(self._free), self._arrival_stats
+            now, self._seconds[row].min(), size, intensity, memory, len(self._backlog), self._arrival_stats
         )
         view(
             size, intensity, memory, self._options.energy_weight, load, self._options.joule_unit, False,

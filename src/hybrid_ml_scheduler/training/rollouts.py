@@ -16,14 +16,23 @@ from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.learning.network import Shape
 from hybrid_ml_scheduler.physics import Node
-from hybrid_ml_scheduler.physics.choices import row_terms, split_on
+from hybrid_ml_scheduler.physics.choices import split_on
 from hybrid_ml_scheduler.physics.durations import batch_terms
-from hybrid_ml_scheduler.physics.placement import place_parts, place_whole
+from hybrid_ml_scheduler.physics.gangs import gang_members
+from hybrid_ml_scheduler.physics.placement import first_slot, place_shared
 from hybrid_ml_scheduler.plans.loads import LoadedTasks
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_arrival_stats, notice
 from hybrid_ml_scheduler.schedulers.agents.inputs import best_action, view
 from hybrid_ml_scheduler.schedulers.agents.value_charge import chosen_split
 from hybrid_ml_scheduler.training.counterfactuals import whole_columns
+from hybrid_ml_scheduler.training.gang_queues import (
+    Crew,
+    crew_of,
+    fill_backlogs,
+    free_devices,
+    place_task,
+    task_terms,
+)
 
 __all__ = ["AgentRun", "mean_latency", "run_agent", "run_value_charge", "task_columns"]
 
@@ -38,28 +47,34 @@ def _value_charge_run(
     grid: FloatColumn,
     weights: FloatColumn,
     arrival_stats: FloatColumn,
+    crew: Crew,
     free: FloatColumn,
     finish: FloatColumn,
 ) -> None:
-    backlog = np.empty(free.shape[0] - 1)
+    needed, gpus = crew.needed, crew.gpu_kind.shape[0]
+    backlog, gang = np.empty(gpus + 1), np.empty(max(needed.max(), 1) - 1, np.int32)
     for row in range(arrival.shape[0]):
         now = arrival[row]
-        for gpu in range(backlog.shape[0]):
-            backlog[gpu] = max(free[gpu + 1] - now, 0.0)
-        terms = row_terms(tasks, row)
+        terms = task_terms(tasks, row, crew)
+        fill_backlogs(now, needed[row], crew, free, backlog)
         fraction, gpu = chosen_split(
-            now, columns[row, 0], columns[row, 1], terms, max(free[0] - now, 0.0), backlog, grid, arrival_stats, weights
+            now, columns[row, 0], columns[row, 1], terms, backlog[0], backlog[1:], grid, arrival_stats, weights
         )
         gpu = max(gpu, 0)
         _, cpu_part, gpu_part, _ = split_on(gpu, fraction, terms)
-        finish[row] = place_parts(now, gpu, cpu_part, gpu_part, 1.0, 1.0, tasks.serial, free)[2]
+        gang[:] = -1
+        if needed[row] > 1 and gpu_part > 0.0:
+            fill_backlogs(now, 1, crew, free, backlog)
+            gang_members(gpu, needed[row], crew.gpu_kind, crew.counts, backlog[1:], gang)
+        slot = first_slot(gpus, free)
+        finish[row] = place_shared(now, slot, gpu, gang, cpu_part, gpu_part, 1.0, 1.0, tasks.serial, free)[2]
 
 
 def run_value_charge(
     tasks: LoadedTasks, node: Node, grid: FloatColumn, weights: FloatColumn, training_profile: FloatColumn | None = None
 ) -> tuple[FloatColumn, FloatColumn]:
     """Finish times of all tasks, and when each device is free, under `rl_split`; without a profile all is trusted."""
-    batch, free, finish = tasks.batch, np.zeros(node.num_gpus + 1), np.empty(len(tasks.batch))
+    batch, free, finish = tasks.batch, free_devices(node), np.empty(len(tasks.batch))
     terms = batch_terms(batch, node, tasks.seconds)
     _value_charge_run(
         batch.arrival_time,
@@ -68,6 +83,7 @@ def run_value_charge(
         grid,
         weights,
         fresh_arrival_stats(training_profile),
+        crew_of(tasks, node),
         free,
         finish,
     )
@@ -96,18 +112,18 @@ def _agent_run(
     inputs: int,
     hidden: int,
     unit: float,
-    finish: FloatColumn,
-    energy: FloatColumn,
-    used: IntColumn,
+    crew: Crew,
+    free: FloatColumn,
+    run: AgentRun,
 ) -> None:
-    actions = seconds.shape[1]
-    free, backlog = np.zeros(actions), np.empty(actions)
+    actions, needed = seconds.shape[1], crew.needed
+    finish, energy, used = run
+    backlog = np.empty(actions)
     state, prior = np.empty(inputs, dtype=np.float32), np.empty(actions, dtype=np.float32)
     q, order = np.empty(actions, dtype=np.float32), np.empty(actions, dtype=np.int64)
     for row in range(arrival.shape[0]):
         now = arrival[row]
-        for index in range(actions):
-            backlog[index] = max(free[index] - now, 0.0)
+        fill_backlogs(now, needed[row], crew, free, backlog)
         size, intensity, memory = columns[row, 0], columns[row, 1], columns[row, 2]
         load, busy, familiar = notice(now, seconds[row].min(), size, intensity, memory, actions, arrival_stats)
         scale = busy * familiar * view(
@@ -116,8 +132,8 @@ def _agent_run(
         )  # fmt: skip
         chosen = order[best_action(weights, state, prior, scale, unit, hidden, q)]
         on, took = device[row, chosen], seconds[row, chosen]
-        finish[row] = place_whole(now, on, took, free)
-        energy[row], used[row] = took * power_w[on], on
+        finish[row] = place_task(now, on, took, needed[row], crew, free)
+        energy[row], used[row] = took * power_w[on] * (max(needed[row], 1) if on > 0 else 1), on
 
 
 def mean_latency(finish: FloatColumn, tasks: LoadedTasks) -> float:
@@ -144,7 +160,7 @@ def run_agent(
     """Run the frozen agent (state with the cluster, time = latency) over all tasks."""
     count = len(tasks.batch)
     run = AgentRun(np.empty(count), np.empty(count), np.empty(count, dtype=np.int64))
-    power = np.array([node.cpu.power_w, *node.gpu_column("power_w")])
+    power = np.array([node.cpu.power_w / node.cpu.slots, *node.gpu_column("power_w")])
     seconds, device = whole_columns(tasks, node)
     _agent_run(
         tasks.batch.arrival_time,
@@ -159,8 +175,8 @@ def run_agent(
         shape[0],
         shape[1],
         value_unit,
-        run.finish_s,
-        run.energy_j,
-        run.device,
+        crew_of(tasks, node),
+        free_devices(node),
+        run,
     )
     return run

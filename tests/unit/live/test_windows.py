@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from hybrid_ml_scheduler.core import Outcome
+from hybrid_ml_scheduler.core import Outcome, Task
 from hybrid_ml_scheduler.live.checkpoints import packed, unpacked
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Course
@@ -41,7 +41,10 @@ def lived(race: Race) -> Race:
     race.shift("heavy", preset("heavy").with_values(laws), at=0.0)
     go(race, 250)
     race.shift("mixed", race.workload.with_values({"arrival_rate": 9.0}), at=0.0)
-    go(race, 1300)
+    go(race, 700)
+    whole = Task(0, 500.0, 0.3, 10.0, 0.0, divisible=False)  # greedy and random want to cut it
+    race.admit(whole, 0.0)
+    go(race, 599)
     return race
 
 
@@ -63,6 +66,7 @@ def recount(race: Race, outcomes: Sequence[tuple[str, Outcome]], labels: dict[in
             assert found.tasks == len(done) > 0
             assert found.failed == len(mine) - len(done)
             assert found.out_of_memory == sum(one.out_of_memory for one in mine)
+            assert found.rounded == sum(one.rounded for one in mine) == (racer.name != "earliest_finish")
             assert found.cpu + found.gpu + found.split == len(done)
             assert found.split == sum(one.gpu >= 0 and one.cpu_s > 0.0 for one in done)
             for name in ("latency_s", "wait_s", "energy_j", "cost_usd", "cpu_s", "gpu_s", "gpu_fraction"):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.cluster import Simulation, capacity
 from hybrid_ml_scheduler.core import stream
-from hybrid_ml_scheduler.physics import Gpu, MemoryRule, Node, PhysicsEstimator
+from hybrid_ml_scheduler.physics import Cpu, Gpu, MemoryRule, Node, PhysicsEstimator, durations
 from hybrid_ml_scheduler.plans.loads import LoadedTasks, at_load, at_once
 from hybrid_ml_scheduler.plans.training_profile import AGENT_TOLERANCES, training_profile_of
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_arrival_stats, notice
@@ -30,7 +32,7 @@ from hybrid_ml_scheduler.workload import generate, preset
 NODES = [
     Node(),
     Node(gpus=(Gpu(), Gpu(speed=2.0, memory_mb=100.0), Gpu(speed=0.5))),
-    Node(gpus=(Gpu(memory_mb=50.0), Gpu()), memory_rule=MemoryRule.PAGE),
+    Node(gpus=(Gpu(memory_mb=50.0), Gpu()), memory_rule=MemoryRule.PAGE, cpu=Cpu(slots=2)),
 ]
 
 
@@ -42,7 +44,21 @@ def _agent_weights(node: Node) -> np.ndarray:
 
 def _streams(node: Node) -> list[LoadedTasks]:
     law = preset("mixed")
-    return [at_load(law, node, 0.9, 5, 400), at_once(law, node, 6, 400)]
+    return [
+        at_load(law, node, 0.9, 5, 400),
+        at_once(law, node, 6, 400),
+        _with_gangs(at_load(law, node, 0.4, 7, 200), node),
+    ]
+
+
+def _with_gangs(tasks: LoadedTasks, node: Node) -> LoadedTasks:
+    """The tasks with gangs, tasks that must not be cut and tasks without a GPU among them."""
+    needed = np.resize(np.array([1, 2, 0, 1]), len(tasks.batch))
+    divisible = np.resize(np.array([True, False, False, False]), len(tasks.batch))
+    for column in (needed, divisible):
+        column.flags.writeable = False
+    batch = replace(tasks.batch, gpus_required=needed, divisible=divisible)
+    return LoadedTasks(batch=batch, seconds=durations(batch, node), load=tasks.load)
 
 
 @pytest.mark.parametrize("node", NODES, ids=["equal", "different", "paging"])

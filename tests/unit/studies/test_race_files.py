@@ -93,7 +93,10 @@ def test_many_looks_are_paid_for_by_the_level_of_the_winners(
     assert json.loads((out / "plan.json").read_text())["until_decided"] == 10
     stored: Any = ResultsFolder.open(out).read_table("comparisons")
     assert set(stored["level"]) == {result["comparison_level"]}
-    said_by = {(one["metric"], one["first"], one["second"]): one["winner"] or "tie" for one in result["comparisons"]}
+    said_by = {
+        (one["metric"], one["first"], one["second"]): one["winner"] or ("equal" if one["is_decided"] else "not decided")
+        for one in result["comparisons"]
+    }
     kept_by = {(row.metric, row.first, row.second): row.winner for row in stored.itertuples()}
     assert {key: kept_by[key] for key in said_by} == said_by
     assert run(["report", str(out)]) == 0
