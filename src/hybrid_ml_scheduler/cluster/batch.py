@@ -82,9 +82,9 @@ def _run_rule(
             run_shares(shares, batch.arrival_time, seconds.cpu_s, one_kind, free, out)
             return
         columns.gang[:] = NO_GPU
-        shared = Shared(batch.gpus_required, kind_counts(seconds.gpu_kind), columns.gang, node.cpu.slots)
+        always = Shared(batch.gpus_required, kind_counts(seconds.gpu_kind), columns.gang, node.cpu.slots)
         whole = ~batch.divisible
-        run_whole_shares(shares, batch.arrival_time, seconds.cpu_s, one_kind, whole, shared, node.num_gpus, free, out)
+        run_whole_shares(shares, batch.arrival_time, seconds.cpu_s, one_kind, whole, always, node.num_gpus, free, out)
     else:
         terms = batch_terms(batch, node, seconds)
         shared = _shared(batch, node, seconds, columns)

@@ -147,8 +147,8 @@ def test_one_seed_names_no_winner(compared: ResultsFolder) -> None:
 
 def test_many_undecided_pairs_are_counted_and_named_in_the_table_of_leaders(compared: ResultsFolder) -> None:
     run = compared.read_json("run.json")
-    told = {"winner": "not decided", "would_have_shown": 2.0, "seeds_suggested": float("nan")}
-    pairs = compared.read_table("comparisons").assign(**told)
+    pairs = compared.read_table("comparisons").assign(winner="not decided", would_have_shown=2.0)
+    pairs["seeds_suggested"] = float("nan")
     sentences = executive_summary(run, lambda name: pairs if name == "comparisons" else compared.read_table(name))
     sentence = next(one for one in sentences if one.startswith("Makespan:"))
     assert "Against 5 strategies (the report's table names them) it is not decided by" in sentence

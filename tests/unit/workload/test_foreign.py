@@ -15,9 +15,9 @@ from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.workload import load
 
 
-def read(path: Path, text: str, divisible: bool = True, **names: str) -> TaskBatch:
+def read(path: Path, text: str, **names: str) -> TaskBatch:
     path.write_text(text, encoding="utf-8")
-    return load(path, options={"map": names, **({} if divisible else {"divisible": 0})})
+    return load(path, options={"map": names})
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,9 @@ def test_a_spreadsheet_with_semicolons_and_decimal_commas_is_read(tmp_path: Path
 def test_a_job_log_gives_cpu_jobs_gangs_and_open_jobs_their_meaning(mark: str, tmp_path: Path) -> None:
     rows = ["job,sub,start,end,gpus", "a,5,10,70,2", "b,0,10,40,0", "c,7,10,,1", "d,9,10,20,1.0"]
     names = {"task_id": "job", "arrival_time": "sub", "duration": "end-start", "gpus_required": "gpus"}
-    batch = read(tmp_path / "x.csv", "\n".join(rows).replace(",", mark), divisible=False, **names)
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join(rows).replace(",", mark))
+    batch = load(path, options={"map": names, "divisible": 0})
     assert batch.gpus_required.tolist() == [0, 2, 1], "in order of arrival, without the job that has not ended"
     assert np.array_equal(batch.cpu_time, [30.0, np.nan, np.nan], equal_nan=True)
     assert np.array_equal(batch.gpu_time, [np.nan, 60.0, 10.0], equal_nan=True)
