@@ -32,6 +32,13 @@ def is_whole(task: Task) -> bool:
     return not task.divisible or task.gpus_required != 1
 
 
+def _rule_code(task: Task, memory_rule: int) -> int:
+    """What a task allows, in the code of the compiled forms."""
+    if task.gpus_required == 0:
+        return CPU_ONLY + WHOLE
+    return memory_rule + WHOLE if is_whole(task) else memory_rule
+
+
 class TaskSeconds(NamedTuple):
     """Durations of one task: the CPU, and every kind of GPU (fitting and paged)."""
 
@@ -92,15 +99,9 @@ class PhysicsEstimator:
             self.gpu_kind,
             task.memory_required,
             self.gpu_memory_mb if task.gpus_required <= 1 else self._pool_memory_mb(task),
-            self._rule_code(task),
+            _rule_code(task, self.memory_rule),
             self.serial,
         )
-
-    def _rule_code(self, task: Task) -> int:
-        """What the task allows, in the code of the compiled forms."""
-        if task.gpus_required == 0:
-            return CPU_ONLY + WHOLE
-        return self.memory_rule + WHOLE if is_whole(task) else self.memory_rule
 
     def _pool_memory_mb(self, task: Task) -> FloatColumn:
         return pool_memory_mb(task.gpus_required, self.gpu_kind, self.kind_counts, self.gpu_memory_mb)
