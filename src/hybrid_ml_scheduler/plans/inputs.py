@@ -16,11 +16,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from hybrid_ml_scheduler.core.knowledge import split_level
 from hybrid_ml_scheduler.hardware.machine import cpu_model
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.schedulers import available
 from hybrid_ml_scheduler.schedulers.registry import ENTRY_POINT_GROUP
+from hybrid_ml_scheduler.schedulers.tuned import is_tuned_file
 
 __all__ = ["RESULTS_FORMAT", "changed_input", "hardware_words", "inputs_of", "program_inputs", "run_facts", "versions"]
 
@@ -71,6 +73,8 @@ def _named_files(plan: Plan) -> Iterator[Path]:
     for spec in plan.schedulers:
         if ".py:" in spec:
             yield Path(spec.rpartition(":")[0])
+        elif is_tuned_file(split_level(spec)[0]):
+            yield Path(split_level(spec)[0])
     for options in plan.options.values():
         model = options.get("model")
         if isinstance(model, str):

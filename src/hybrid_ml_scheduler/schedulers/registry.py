@@ -13,7 +13,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -26,6 +26,7 @@ from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.core.text import nearest_hint, plain_text
 from hybrid_ml_scheduler.schedulers.naming import is_name, require_name, spoken
 from hybrid_ml_scheduler.schedulers.own_code import strategy_errors, strategy_errors_at
+from hybrid_ml_scheduler.schedulers.tuned import is_tuned_file, load_tuned
 
 __all__ = [
     "DEFAULT_RACE",
@@ -51,6 +52,7 @@ class SchedulerEntry:
     kind: str
     summary: str
     target: str
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def load(self) -> Callable[..., Scheduler]:
         """Import the class behind the entry."""
@@ -152,7 +154,10 @@ def _installed(_places: tuple[str, ...]) -> tuple[SchedulerEntry, ...]:
 
 
 def find(spec: str) -> SchedulerEntry:
-    """Return the entry of a name, or of a class in a file (`path/to/file.py:Class`); either may end in `@level`."""
+    """Return the entry of a name, of a class in a file (`path/to/file.py:Class`) or of a tuned file (`tuned.json`).
+
+    Each may end in `@level`.
+    """
     bare, level = split_level(spec)
     entry = _find(bare)
     if level is None:
@@ -164,6 +169,8 @@ def _find(spec: str) -> SchedulerEntry:
     path, separator, attribute = spec.rpartition(":")
     if separator and path.endswith(".py"):
         return _from_file(Path(path), attribute)
+    if is_tuned_file(spec):
+        return _from_tuned(spec)
     if spec.endswith(".py"):
         raise SchedulerError(f"{spec} is a file: name the class in it too, as {spec}:Class.")
     entries = available()
@@ -178,6 +185,8 @@ def _find(spec: str) -> SchedulerEntry:
 def located(spec: str) -> str:
     """Return a strategy's name as it is, and a file with its whole path, so that it is found from any folder."""
     bare, level = split_level(spec)
+    if is_tuned_file(bare):
+        return at_level(str(Path(bare).resolve()), level)
     path, separator, attribute = bare.rpartition(":")
     return at_level(f"{Path(path).resolve()}:{attribute}", level) if separator and path.endswith(".py") else spec
 
@@ -203,7 +212,7 @@ def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
             factory = entry.load()
     except (ImportError, AttributeError) as error:
         raise SchedulerError(f"The strategy {spec!r} cannot be loaded: {error}.") from error
-    factory, wanted = _in_mode(entry, factory, dict(options or {}))
+    factory, wanted = _in_mode(entry, factory, {**entry.options, **(options or {})})
     _check_options(entry, factory, wanted)
     try:
         with strategy_errors_at(spec, "made", TypeError, ValueError):
@@ -212,6 +221,8 @@ def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
         raise SchedulerError(f"The strategy {spec!r} cannot be made: {error}.") from error
     if not isinstance(getattr(scheduler, "name", None), str) or not callable(getattr(scheduler, "decide", None)):
         raise SchedulerError(f"{spec!r} is no strategy: it needs a `name` and a method `decide(task, cluster)`.")
+    if is_tuned_file(split_level(spec)[0]):
+        scheduler.name = entry.name  # it may race beside the strategy that it is tuned from
     require_name(spec, scheduler.name)
     return scheduler
 
@@ -254,6 +265,26 @@ def _check_kind(path: str, value: Any, default: Any) -> None:
         return  # no default to go by: the strategy itself must judge
     if not fits:
         raise SchedulerError(f"{path} = {value!r} must be {wanted}.")
+
+
+def _from_tuned(spec: str) -> SchedulerEntry:
+    """A tuned file: named after the file, so that several can race beside one another and beside what they are of."""
+    tuned, name = load_tuned(spec), Path(spec).stem
+    require_name(spec, name)
+    entries = available()
+    if name in entries:
+        raise SchedulerError(f"{spec} would race as {name!r}, which is a strategy's name: rename the file.")
+    if tuned.strategy not in entries:
+        raise SchedulerError(f"{spec}: there is no strategy called {tuned.strategy!r}.")
+    entry = entries[tuned.strategy]
+    return replace(
+        entry,
+        name=name,
+        label=f"{spoken(name)} ({entry.label})",
+        kind="plugin",
+        summary=f"{entry.label} with the options of {Path(spec).name}",
+        options=tuned.options,
+    )
 
 
 def _from_file(path: Path, attribute: str) -> SchedulerEntry:

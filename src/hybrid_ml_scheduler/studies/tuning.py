@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from hybrid_ml_scheduler.plans.intervals import Interval, t_interval
 from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel
 from hybrid_ml_scheduler.schedulers.agents.rl_hold import RlHold
-from hybrid_ml_scheduler.schedulers.holding.settings import History
+from hybrid_ml_scheduler.schedulers.holding.settings import History, Setting, nested_limits
+from hybrid_ml_scheduler.schedulers.tuned import TunedRule
 from hybrid_ml_scheduler.studies.race import run_scheduler
 from hybrid_ml_scheduler.training.hold_search import Tried, found_settings, tuned_model
 from hybrid_ml_scheduler.training.hold_training import PATIENCE
@@ -37,8 +38,12 @@ RULES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 
 EARLIER = 0.6
 FEWEST_TASKS = 200
+_PERIODS = 5
+_SLOWEST = (1.25, 1.5, 2.0, 4.0, 6.0, 10.0)
+_PRICES = (0.3, 0.6, 1.0)
 _MOST_TASKS = 20_000
 _BLOCKS = 20
+_MUCH_WORSE = 0.1
 _SHORTEST_S = 0.01
 
 Tell = Callable[[str, int, int], None]
@@ -53,6 +58,7 @@ class Tuning:
     best_rule: str
     against_best_rule: Interval
     recommended: str
+    tuned: TunedRule
     model: HoldModel
     judged_tasks: int
 
@@ -79,21 +85,33 @@ def tune(
     strategy = RlHold(objective=objective)
     strategy.prepare(RaceContext(estimator=PhysicsEstimator(node), seed=seed))
     tried = Tried(_history(batch, node, seconds).rows(first, cut), objective, strategy.rates, state)
-    chosen = found_settings(tried, seed, tell)[0]
-    model = tuned_model(chosen, PATIENCE, {"command": "hms tune", "objective": objective, "tasks": cut})
-    later = _judged(batch, node, seconds, cut, objective, model, seed, tell)
-    values = {name: _value(column, objective) for name, column in later.items()}
-    rules = [name for name in later if name not in ("tuned", "rl_hold")]
-    best = min(rules, key=lambda name: values[name])
-    learned = min(("tuned", "rl_hold"), key=lambda name: values[name])
-    interval = _paired(later[learned], later[best])
+    settings = found_settings(tried, seed, tell)
+    record = {"command": "hms tune", "objective": objective, "tasks": cut}
+    stream_of = _Stream(batch, node, seconds, objective, seed)
+    tuned = _best_of(_candidates(settings, node), stream_of, first, cut, record, tell)
+    makers: dict[str, Callable[[], Scheduler]] = {
+        name: lambda spec=spec: create(*spec)  # type: ignore[misc]
+        for name, spec in RULES.items()
+    }
+    makers["rl_hold"] = lambda: RlHold(objective=objective)
+    makers["tuned"] = lambda: create(tuned.strategy, tuned.options)
+    costs = {}
+    for place, (name, make) in enumerate(makers.items()):
+        tell("judging on the later part", place, len(makers))
+        costs[name] = stream_of.costs(make())
+    best = _safest(costs, objective)
+    learned = min(("tuned", "rl_hold"), key=lambda name: _value(costs[name][cut:], objective))
+    interval = _paired(costs[learned][cut:], costs[best][cut:])
+    beaten = all(_paired(costs[learned][cut:], costs[rule][cut:]).high < 0.0 for rule in RULES)
+    proven = beaten and _never_behind(costs[learned], costs[best], objective)
     return Tuning(
         objective=objective,
-        values=values,
+        values={name: _value(column[cut:], objective) for name, column in costs.items()},
         best_rule=best,
         against_best_rule=interval,
-        recommended=learned if interval.high < 0.0 else best,
-        model=model,
+        recommended=learned if proven else best,
+        tuned=tuned,
+        model=tuned_model(settings[0], PATIENCE, record),
         judged_tasks=len(batch) - cut,
     )
 
@@ -113,30 +131,79 @@ def _history(batch: TaskBatch, node: Node, seconds: Durations) -> History:
     return History(batch.arrival_time, batch.arrival_time + PATIENCE * size_s, size_s, terms)
 
 
-def _judged(
-    batch: TaskBatch,
-    node: Node,
-    seconds: Durations,
+class _Stream:
+    """The tasks that are tuned for, run whole under any strategy."""
+
+    def __init__(self, batch: TaskBatch, node: Node, seconds: Durations, objective: str, seed: int) -> None:
+        self._batch, self._node, self._seconds, self._seed = batch, node, seconds, seed
+        size_s = np.maximum(fastest_seconds(seconds.cpu_s, seconds.gpu_s, True), _SHORTEST_S)
+        self._divisor = size_s if objective == "slowdown" else np.ones(len(batch))
+
+    def costs(self, strategy: Scheduler, first: int = 0, last: int | None = None) -> FloatColumn:
+        """What every task of a part costs when the strategy meets that part alone."""
+        part = slice(first, last)
+        batch, seconds = self._batch, self._seconds
+        if (first, last) != (0, None):
+            batch = batch.take(part)
+            seconds = durations(batch, self._node)
+        return (
+            run_scheduler(strategy, batch, self._node, seed=self._seed, seconds=seconds).latency_s / self._divisor[part]
+        )
+
+
+def _candidates(settings: Sequence[Setting], node: Node) -> list[tuple[str, dict[str, Any]]]:
+    """The best settings of the search as options of `sjf`, and options of rules that have one of their own."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    for one in settings:
+        limits = list(nested_limits(one, node.num_gpus + 1))
+        options = {"splits": one.splits, "price": one.price, "longest": limits, "patience": PATIENCE}
+        found += [("sjf", options), ("sjf", {**options, "splits": False})]
+    found += [("sjf", {"splits": False, "price": price}) for price in _PRICES]
+    found += [("c_mu", {"slowest": slowest}) for slowest in _SLOWEST]
+    return [one for place, one in enumerate(found) if one not in found[:place]]
+
+
+def _best_of(
+    candidates: Sequence[tuple[str, dict[str, Any]]],
+    stream_of: _Stream,
+    first: int,
     cut: int,
-    objective: str,
-    model: HoldModel,
-    seed: int,
+    record: Mapping[str, Any],
     tell: Tell,
-) -> dict[str, FloatColumn]:
-    """What each task of the later part cost, under the rules, the shipped strategy and the tuned one."""
-    size_s = np.maximum(fastest_seconds(seconds.cpu_s, seconds.gpu_s, True), _SHORTEST_S)
-    makers: dict[str, Callable[[], Scheduler]] = {
-        name: lambda spec=spec, options=options: create(spec, options)  # type: ignore[misc]
-        for name, (spec, options) in RULES.items()
-    }
-    makers["rl_hold"] = lambda: RlHold(objective=objective)
-    makers["tuned"] = lambda: RlHold(objective=objective).adopt(model)
-    found = {}
-    for place, (name, make) in enumerate(makers.items()):
-        tell("judging on the later part", place, len(makers))
-        latency_s = run_scheduler(make(), batch, node, seed=seed, seconds=seconds).latency_s
-        found[name] = (latency_s / size_s if objective == "slowdown" else latency_s)[cut:]
-    return found
+) -> TunedRule:
+    """The candidate that does best on the earlier part: on the whole of it and period by period alike."""
+    objective = str(record["objective"])
+    plain = _period_values(stream_of.costs(create("sjf"), first, cut), objective)
+    scores = []
+    for place, (strategy, options) in enumerate(candidates):
+        tell("comparing the best on the earlier part", place, len(candidates))
+        values = _period_values(stream_of.costs(create(strategy, options), first, cut), objective)
+        scores.append(float(np.log(values / plain).mean() + np.log(values.mean() / plain.mean())))
+    strategy, options = candidates[int(np.argmin(scores))]
+    return TunedRule(strategy=strategy, options=options, record=record)
+
+
+def _period_values(costs: FloatColumn, objective: str) -> FloatColumn:
+    """The objective in each of some periods of equally many tasks; the first tasks find an empty node."""
+    return np.array([_value(part, objective) for part in np.array_split(costs[len(costs) // 10 :], _PERIODS)])
+
+
+def _safest(costs: Mapping[str, FloatColumn], objective: str) -> str:
+    """The plain rule that was never far behind the best of them, in any period of all that is known.
+
+    One that is a little ahead now and many times behind at the next burst is no rule to keep.
+    """
+    periods = {name: _period_values(costs[name], objective) for name in RULES}
+    least = np.min(list(periods.values()), axis=0)
+    return min(
+        periods, key=lambda name: float(np.log(periods[name] / least).mean() + np.log(periods[name] / least).max())
+    )
+
+
+def _never_behind(ours: FloatColumn, theirs: FloatColumn, objective: str) -> bool:
+    """Whether the one is the better one over all that is known as well, and much worse in none of its periods."""
+    mine, rule = _period_values(ours, objective), _period_values(theirs, objective)
+    return bool(mine.mean() < rule.mean() and np.all(mine < (1.0 + _MUCH_WORSE) * rule))
 
 
 def _value(column: FloatColumn, objective: str) -> float:

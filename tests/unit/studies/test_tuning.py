@@ -11,7 +11,6 @@ from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.loads import at_load, at_once
-from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.studies.tuning import tune
 from hybrid_ml_scheduler.workload import preset
 
@@ -34,7 +33,7 @@ def test_a_tuned_strategy_is_recommended_where_it_is_better_and_is_the_same_afte
     kept = len(json.loads(state.read_text())["tried"])
     assert kept >= 18
     resumed, whole = tune(batch, NODE, state=state), tune(batch, NODE)
-    assert resumed.model.settings == whole.model.settings
+    assert resumed.tuned == whole.tuned
     assert resumed.values == whole.values
     assert whole.recommended in ("tuned", "rl_hold")
     assert whole.against_best_rule.high < 0.0
@@ -63,5 +62,6 @@ def test_the_command_writes_a_file_that_races(tmp_path: Path, capsys: pytest.Cap
     assert found["recommended"] in found["values"]
     assert out.exists() == (found["recommended"] == "tuned")
     assert not (tmp_path / "mine.json.part").exists()
-    if out.exists():
-        assert create("rl_hold", {"model": str(out)}).name == "rl_hold"
+    assert found["recommended"] == "tuned"
+    assert run(["race", "--tasks", "60", "--gpus", "2", "--scheduler", str(out), "--scheduler", "sjf"]) == 0
+    assert "mine" in capsys.readouterr().out

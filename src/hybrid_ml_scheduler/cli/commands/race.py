@@ -40,7 +40,8 @@ def schedulers(
     if check is not None:
         _check(check, output)
         return
-    entries = [asdict(entry) for entry in available().values()]
+    # Options of its own has a tuned file only.
+    entries = [{key: value for key, value in asdict(one).items() if key != "options"} for one in available().values()]
     if output is Format.JSON:
         print_json({"schedulers": entries})
     else:
@@ -89,7 +90,7 @@ def race(
     gpus: Annotated[int | None, typer.Option(help="Number of GPUs (default 4).")] = None,
     scheduler: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A strategy: name, name@level or file.py:Class; repeat for more."),
+        typer.Option(metavar="NAME", help="A strategy: name, name@level, file.py:Class or tuned.json; repeat."),
     ] = None,
     dialect: Annotated[
         str | None, typer.Option(metavar="NAME", help="Form of a trace file (default: recognised).")

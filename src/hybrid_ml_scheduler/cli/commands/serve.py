@@ -30,7 +30,8 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on (HMS_PORT, 8000).")] = None,
     database: Annotated[str | None, typer.Option(help="Database URL (DATABASE_URL; a SQLite file in data/).")] = None,
     scheduler: Annotated[
-        list[str] | None, typer.Option(help="A strategy of a new run: a name or file.py:Class. Repeat for several.")
+        list[str] | None,
+        typer.Option(help="A strategy of a new run: a name, file.py:Class or tuned.json. Repeat for several."),
     ] = None,
     speed: Annotated[
         float | None, typer.Option(min=0, max=1e6, help="Tasks per second (HMS_SPEED, 10); 0 = as fast as possible.")

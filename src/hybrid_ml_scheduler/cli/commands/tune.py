@@ -45,17 +45,18 @@ def tune(
     plan: PlanFile = None,
     format: Output = Format.TABLE,
 ) -> None:
-    """Tune `rl_hold` to a stream: search on its first 60 %, judge on the rest, recommend only what is proven there.
+    """Tune a strategy to a stream: search on its first 60 %, judge on the rest, recommend only what is proven there.
 
     The later part is never searched on. Beside the tuned strategy the plain rules and the shipped `rl_hold` run over
-    the same tasks; the tuned file is written and recommended if a paired 95 % interval says that it is better than
-    the best rule, otherwise the command says what to keep. Ctrl-C loses nothing: the same command goes on.
+    the same tasks; the tuned file is written and recommended if paired 95 % intervals say that it is better than
+    every rule, otherwise the command says what to keep. The file is used wherever a strategy is named, as in
+    `hms race --scheduler tuned.json`. Ctrl-C loses nothing: the same command goes on.
     """
     from hybrid_ml_scheduler.cli.output.formats import stages
     from hybrid_ml_scheduler.cli.output.model_output import check_writable, show
     from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
+    from hybrid_ml_scheduler.schedulers.tuned import save_tuned
     from hybrid_ml_scheduler.studies.tuning import tune as tuned
-    from hybrid_ml_scheduler.training.training_files import save_hold
 
     check_writable("--out", out, (".json",))
     flags = Flags(
@@ -73,7 +74,7 @@ def tune(
     with stages() as tell:
         found = tuned(wanted.tasks(seed), wanted.node, objective=objective.value, seed=seed, state=state, tell=tell)
     if found.is_tuned:
-        save_hold(found.model, out)
+        save_tuned(found.tuned, out)
     state.unlink(missing_ok=True)
     result = tuning_result(found, wanted.workload.source, out)
     show(result, tuning_table(result), format)
@@ -91,6 +92,7 @@ def tuning_result(found: Tuning, workload: str, out: Path) -> dict[str, Any]:
         "difference": gain.mean,
         "interval": [gain.low, gain.high],
         "recommended": found.recommended,
+        "strategy": found.tuned.strategy if found.is_tuned else None,
         "model": str(out) if found.is_tuned else None,
     }
 
@@ -111,7 +113,12 @@ def tuning_table(result: dict[str, Any]) -> str:
         f"Against {result['best_rule']}: {result['difference']:+.4g} a task [{low:+.4g}, {high:+.4g}].",
     ]
     if result["model"] is not None:
-        lines.append(f'Use it: [schedulers.rl_hold] model = "{result["model"]}" in a plan, and race rl_hold.')
+        lines.append(
+            f"Use it wherever a strategy is named: hms race --scheduler {result['model']}, hms serve likewise,"
+        )
+        lines.append(
+            f"or HybridExecutor(strategy={result['model']!r}). It is {result['strategy']} with options of its own."
+        )
     elif result["recommended"] == "rl_hold":
         lines.append("Use rl_hold as it is shipped: nothing that was tuned is better.")
     else:

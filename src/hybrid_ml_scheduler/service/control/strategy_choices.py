@@ -8,6 +8,7 @@ from pathlib import Path
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.knowledge import at_level, split_level
 from hybrid_ml_scheduler.schedulers import SchedulerEntry, available, find
+from hybrid_ml_scheduler.schedulers.tuned import is_tuned_file
 
 __all__ = ["StrategyChoices"]
 
@@ -48,7 +49,7 @@ class StrategyChoices:
         for spec in self._named:
             if _place(spec) == _place(asked) or asked in self.entries([spec]):
                 return spec
-        if ".py" in asked:
+        if ".py" in asked or is_tuned_file(asked):
             raise SchedulerError(
                 f"{asked} was not named when the service started, and a file is not run because a client asks for it; "
                 f"name it there (hms serve --scheduler {asked}, or HMS_SCHEDULERS)."
@@ -57,6 +58,6 @@ class StrategyChoices:
 
 
 def _place(spec: str) -> tuple[Path, str]:
-    """Return a file and the class in it, however the way to the file is written."""
-    path, _, attribute = spec.rpartition(":")
+    """Return a file and the class in it, if one is named, however the way to the file is written."""
+    path, _, attribute = spec.rpartition(":") if not is_tuned_file(spec) else (spec, "", "")
     return Path(path).resolve(), attribute
