@@ -45,7 +45,7 @@ export function Brush({ zoom, whole, label, left, right, ends, top, foot }: Brus
     };
     const move = (event: MouseEvent): void => {
       const share = shareAt(event, own);
-      pointAt(unit, share === null ? null : at(share));
+      pointAt(unit, share === null ? null : at(share), host);
       if (begun.current !== null && share !== null) setDrawn([begun.current, share]);
     };
     const press = (event: MouseEvent): void => {

@@ -9,7 +9,7 @@ export interface Point {
 export interface CanvasProps {
   label: string;
   draw: (pen: CanvasRenderingContext2D, size: Size) => void;
-  onMove?: (point: Point | null, size: Size) => void;
+  onMove?: (point: Point | null, size: Size, on: Element) => void;
   onPress?: (point: Point) => void;
   onPick?: (point: Point, size: Size) => void;
   onDouble?: () => void;
@@ -43,8 +43,8 @@ export function Canvas({ label, draw, onMove, onPress, onPick, onDouble, classNa
         aria-label={label}
         className="absolute inset-0"
         style={{ width: size.width, height: size.height, cursor: onPick ? "pointer" : "default" }}
-        onMouseMove={(event) => onMove?.(at(event), size)}
-        onMouseLeave={() => onMove?.(null, size)}
+        onMouseMove={(event) => onMove?.(at(event), size, event.currentTarget)}
+        onMouseLeave={(event) => onMove?.(null, size, event.currentTarget)}
         onMouseDown={(event) => onPress?.(at(event))}
         onClick={(event) => onPick?.(at(event), size)}
         onDoubleClick={onDouble}

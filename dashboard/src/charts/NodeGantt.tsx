@@ -44,10 +44,10 @@ export function NodeGantt({ motion, strategy, label, theme, onPick }: NodeGanttP
       drawNode(pen, { motion, strategy, scene: sceneIn(size), at, brush }, size, theme),
     [motion, strategy, sceneIn, at, brush, theme],
   );
-  const move = (point: Point | null, size: Size): void => {
+  const move = (point: Point | null, size: Size, on: Element): void => {
     const scene = sceneIn(size);
     setNear(point ? partUnder(scene, strategy, point) : null);
-    pointAt("around", point ? scene.secondAt(point.x) - motion.now_s : null);
+    pointAt("around", point ? scene.secondAt(point.x) - motion.now_s : null, on);
     setBrush(point && brush ? [brush[0], point.x] : null);
   };
   const release = (point: Point, size: Size): void => {

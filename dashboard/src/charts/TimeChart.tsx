@@ -57,7 +57,7 @@ export function TimeChart(props: TimeChartProps) {
     const look = { names, theme, stack, log, hidden, axisTitle, top, format, shown: () => shown.current };
     const hands = {
       onPoint: (place: number | null) => {
-        if (isOver.current) pointAt("around", place);
+        if (isOver.current) pointAt("around", place, ref.current);
       },
       onBrush: zoom.show,
     };

@@ -88,5 +88,21 @@ export const pointedAt = (unit: Unit): number | null => {
   return of === unit ? at : null;
 };
 
-/** Let all charts of this unit point at a place, or at none. */
-export const pointAt = (unit: Unit, at: number | null): void => usePointer.setState({ unit, at });
+/** The chart under the pointer. */
+let chart: Element | null = null;
+
+/** A chart that is drawn anew under the pointer never hears that the pointer left it; the window hears every move. */
+function forgetOutside(event: MouseEvent): void {
+  if (chart?.isConnected && event.target instanceof Node && chart.contains(event.target)) return;
+  window.removeEventListener("mousemove", forgetOutside);
+  chart = null;
+  usePointer.setState({ at: null });
+}
+
+/** Let all charts of this unit point at a place, or at none, until the pointer is elsewhere than on this chart. */
+export function pointAt(unit: Unit, at: number | null, on: Element | null = null): void {
+  usePointer.setState({ unit, at });
+  if (at === null || on === null) return;
+  chart = on;
+  window.addEventListener("mousemove", forgetOutside);
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nearestIndex, stepped, stretchOf, stretchText, within } from "@/lib/along";
+import { nearestIndex, pointAt, pointedAt, stepped, stretchOf, stretchText, within } from "@/lib/along";
 
 describe("one stretch for all charts of a view", () => {
   it("is in the address, and counts for charts of its own unit only", () => {
@@ -28,5 +28,22 @@ describe("one stretch for all charts of a view", () => {
   it("points at the nearest value there is", () => {
     expect(nearestIndex([-3, -2, 0], -1.9)).toBe(1);
     expect(nearestIndex([-3, -2, 0], 99)).toBe(2);
+  });
+
+  it("is not pointed at any longer once the pointer is elsewhere, even if the chart is gone and never heard of it", () => {
+    const moved = (over: Element): boolean =>
+      over.dispatchEvent(new MouseEvent("mousemove", { bubbles: true }));
+    const [first, second] = [document.createElement("div"), document.createElement("div")];
+    document.body.append(first, second);
+    second.addEventListener("mousemove", () => pointAt("task", 5, second));
+    pointAt("task", 3, first);
+    moved(first);
+    expect(pointedAt("task")).toBe(3);
+    first.remove();
+    moved(second);
+    expect(pointedAt("task")).toBe(5);
+    second.remove();
+    moved(document.body);
+    expect(pointedAt("task")).toBeNull();
   });
 });
