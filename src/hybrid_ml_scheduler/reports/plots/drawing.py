@@ -126,9 +126,10 @@ def _files(figure: Figure, name: str) -> dict[str, bytes]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     FigureCanvasAgg(figure)
-    # Laid out once for both files: finding room for labels takes longer than drawing them.
+    # Laid out once for both files: finding room for labels takes longer than drawing them. Afterwards there is no
+    # engine at all, for even an idle one has every file drawn twice.
     figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    figure.set_layout_engine(None)
     found = {}
     # Neither file may tell when or by which build it was drawn: equal results must be equal bytes.
     for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": "hms", "Title": name})):
@@ -149,6 +150,8 @@ _LOOK: dict[str, Any] = {
     "axes.titlelocation": "left",
     "axes.titlesize": 11,
     "axes.titleweight": "bold",
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,
     "figure.dpi": 100,
     "figure.facecolor": "white",
     "font.family": "DejaVu Sans",
