@@ -63,7 +63,7 @@ path = pathlib.Path(".pytest_cache/v/cache/lastfailed")
 print("\n".join(json.loads(path.read_text()) if path.exists() else []))'
 }
 
-# Two processes on two cores take each other's time. A test that failed beside others is tried once more alone; it
+# Processes side by side take each other's time. A test that failed beside others is tried once more alone; it
 # is named, because a test that depends on time wants mending, and more than five are no accident.
 again_alone() {
     local tests
@@ -79,8 +79,11 @@ kernels_ready
 say "Running the tests."
 status=0
 rm -f .pytest_cache/v/cache/lastfailed
+# The processes take the cores; threads of libraries would only take them from each other.
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+# Three processes: browsers and services make tests wait, and two leave a core idle meanwhile (tests/order.py).
 # Nothing is printed after this: pytest has the last word. Should a test ever hang, it says where after ten minutes.
-.venv/bin/python -m pytest --numprocesses 2 --dist worksteal --durations=15 -o faulthandler_timeout=600 "$@" || status=$?
+.venv/bin/python -m pytest --numprocesses 3 --dist worksteal --durations=15 -o faulthandler_timeout=600 "$@" || status=$?
 if ((status == 1)) && again_alone; then
     status=0
 fi

@@ -64,7 +64,7 @@ def run(*, quick: bool) -> dict[str, Any]:
     effort = QUICK if quick else FULL
     heavy = ("heavy", "--tasks", str(effort.tasks), *effort.options)
     load_before = os.getloadavg()[0]
-    _seconds("race", "--tasks", "50")
+    _seconds("race", "--tasks", "50", *effort.options[2:])
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         plan, one, all_seeds = folder / "sweep.toml", str(folder / "one"), str(folder / "all")
@@ -75,7 +75,7 @@ def run(*, quick: bool) -> dict[str, Any]:
             "heavy_s": _seconds(*heavy, "--seeds", str(effort.seeds), "--out", all_seeds) if effort.seeds > 1 else None,
             "report_s": _seconds("report", all_seeds if effort.seeds > 1 else one),
             "resume_finished_s": _seconds(*heavy, "--seeds", "1", "--out", one),
-            "sweep_s": _seconds("sweep", str(plan), "--out", str(folder / "sweep")),
+            "sweep_s": _seconds("sweep", str(plan), "--out", str(folder / "sweep"), *effort.options[:2]),
         }
     rounded = {name: None if value is None else round(value, 2) for name, value in found.items()}
     size = {"tasks": effort.tasks, "seeds": effort.seeds, "sweep_cells": len(RATES) * effort.sweep_seeds}

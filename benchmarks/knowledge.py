@@ -38,7 +38,7 @@ STUDY = KnowledgeStudy(
 
 def run(*, quick: bool) -> dict[str, Any]:
     """Race both strategies at every level; takes several minutes unless it is to be quick."""
-    seeds, study = (range(1), replace(STUDY, tasks=600)) if quick else (range(10), STUDY)
+    seeds, study = (range(1), replace(STUDY, tasks=250)) if quick else (range(10), STUDY)
     _tell(f"{len(seeds)} seeds of {study.tasks:,} tasks")
     cells = [cell for cells in run_cells(knowledge_cell, study, LOADS, seeds, _dot) for cell in cells]
     result: dict[str, Any] = {"seeds": len(seeds), "tasks": study.tasks}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,6 @@ from hybrid_ml_scheduler.workload import PRESETS, load, preset
 
 __all__ = ["render", "run"]
 
-LOADS = (0.5, 0.8, 0.95)
 FIRST_EDITION = Path(__file__).resolve().parent / "models" / "rl_split_first.json"
 TRACES = Path(__file__).resolve().parent.parent.parent / "shared" / "traces"
 H200 = Path(__file__).resolve().parent.parent / "plans" / "hardware" / "h200.json"
@@ -50,18 +49,29 @@ class Effort:
     """How much is measured."""
 
     seeds: tuple[int, ...] = tuple(range(10))
+    loads: tuple[float, ...] = (0.5, 0.8, 0.95)
     tasks: int = 20_000
     at_once: int = 10_000
     trace_tasks: int = 5000
     search_steps: int = 300_000
     cuts: int = 20
     training: float = 1.0
+    training_tasks: int = HoldBudget().tasks
     most_sources: int = 100
 
 
 FULL = Effort()
 QUICK = Effort(
-    seeds=(0, 1), tasks=600, at_once=200, trace_tasks=400, search_steps=300, cuts=1, training=0.01, most_sources=1
+    seeds=(0, 1),
+    loads=(0.8,),
+    tasks=400,
+    at_once=100,
+    trace_tasks=400,
+    search_steps=100,
+    cuts=1,
+    training=0.01,
+    training_tasks=200,
+    most_sources=1,
 )
 
 
@@ -71,7 +81,7 @@ def run(*, quick: bool) -> dict[str, Any]:
     result: dict[str, Any] = {"seeds": len(effort.seeds), "tasks": effort.tasks}
     begun = time.perf_counter()
     _tell("training rl_hold from nothing")
-    train_hold(HoldBudget().scaled(effort.training), TrainingLog())
+    train_hold(replace(HoldBudget().scaled(effort.training), tasks=effort.training_tasks), TrainingLog())
     result["train_s"] = time.perf_counter() - begun
     for part in (_heft_beside_saga, _streams, _batches, _graphs, _travels, _tuning_on_traces):
         part(result, effort)
@@ -91,7 +101,7 @@ def _streams(result: dict[str, Any], effort: Effort) -> None:
         "tails",
     ):
         result[key] = {}
-    for place in LOADS:
+    for place in effort.loads:
         _tell(f"mixed at {place:.0%}")
         tuned = tune(at_load(law, node, place, TUNING_SEED, effort.tasks).batch, node).model
         strategies: dict[str, Any] = {name: lambda spec=spec: create(*spec) for name, spec in RULES.items()}

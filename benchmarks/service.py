@@ -47,7 +47,7 @@ class Effort:
 
 
 FULL = Effort()
-QUICK = Effort(warm_up_s=0.3, measured_s=0.5, viewers=10, deaf=2, alone_s=0.3, viewed_s=1.0)
+QUICK = Effort(warm_up_s=0.1, measured_s=0.2, viewers=5, deaf=2, alone_s=0.1, viewed_s=0.6)
 
 
 def run(*, quick: bool) -> dict[str, Any]:

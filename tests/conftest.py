@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import services
+from tests.order import in_stretches
 from tests.waiting import within
 
 # A busy machine must not decide a test: no deadlines, and the same examples in every run.
@@ -31,6 +32,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--soak` repeats what is done a few times otherwise, for example a hundred crashes instead of three."""
     parser.addoption("--soak", action="store_true", help="repeat crash tests a hundred times")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Long tests first, those that share a service in one worker."""
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    items[:] = in_stretches(items, [item.nodeid for item in items], workers)
 
 
 @pytest.hookimpl(wrapper=True)

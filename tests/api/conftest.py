@@ -19,20 +19,22 @@ Opener = Callable[..., contextlib.AbstractAsyncContextManager[httpx.AsyncClient]
 
 @pytest.fixture(scope="package")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
-    """A service with the embedded database that has raced a few hundred tasks; leave it running."""
+    """A service with the embedded database that has raced a few hundred tasks; paused, so that nobody pays for it."""
     environment = {"HMS_SCHEDULERS": "round_robin,random,greedy,hybrid_ml,oracle", "HMS_SEED": "7"}
     with service(tmp_path_factory.mktemp("shared"), environment) as live:
         live.post("/api/simulation/start", {"speed": 400})
         live.wait(lambda status: status["tasks_processed"] > 300)
         live.wait(lambda status: status["learning"]["hybrid_ml"]["updates"] >= 1)
+        live.post("/api/simulation/pause")
         yield live
 
 
 @pytest.fixture
-def running(shared: LiveService) -> LiveService:
+def running(shared: LiveService) -> Iterator[LiveService]:
     """The shared service, racing at a moderate pace, whatever the test before has left behind."""
     shared.post("/api/simulation/start", {"speed": 100, "workload": "mixed"})
-    return shared
+    yield shared
+    shared.post("/api/simulation/pause")
 
 
 @pytest.fixture

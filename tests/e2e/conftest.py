@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -20,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DASHBOARD = ROOT / "dashboard"
 PAGE = ROOT / "src" / "hybrid_ml_scheduler" / "api" / "static" / "index.html"
 PLUGIN = f"{Path(__file__).with_name('plugin_strategy.py')}:LastInLine"
+Place = dict[str, Any]
 STRATEGIES = f"round_robin,greedy,hybrid_ml,rl_agent,oracle,{PLUGIN}"
 
 
@@ -76,16 +78,35 @@ def running(race: LiveService) -> Iterator[LiveService]:
 
 
 @pytest.fixture
-def standing(running: LiveService) -> LiveService:
-    """The race, paused with everything stored and proven: nothing moves while it is compared."""
-    before = running.status()["last_task_id"]
-    running.wait(lambda status: status["last_task_id"] > before + 1)  # so the last one was explained, as slow ones are
-    tasks = running.held("pause")["tasks_processed"]
-    deadline_s = time.monotonic() + PATIENCE_S
-    while snapshot(running)["update"]["bound"]["tasks"] != tasks:  # renewed every two seconds
-        assert time.monotonic() < deadline_s, "the bound was not renewed"
-        time.sleep(0.1)
-    return running
+def standing(race: LiveService, stood: list[Place]) -> Iterator[LiveService]:
+    """The race, paused with everything stored and proven: nothing moves while it is compared.
+
+    It stands where it stood for the test before, if nobody has let it run since.
+    """
+    if stood != [_place(race)]:
+        race.post("/api/simulation/start", {"speed": 20, "workload": "mixed"})
+        before = race.status()["last_task_id"]
+        race.wait(lambda status: status["last_task_id"] > before + 1)  # so the last one was explained, as slow ones are
+        tasks = race.held("pause")["tasks_processed"]
+        deadline_s = time.monotonic() + PATIENCE_S
+        while snapshot(race)["update"]["bound"]["tasks"] != tasks:  # renewed every two seconds
+            assert time.monotonic() < deadline_s, "the bound was not renewed"
+            time.sleep(0.1)
+        stood[:] = [_place(race)]
+    yield race
+    race.post("/api/simulation/pause")
+
+
+def _place(live: LiveService) -> Place:
+    """Where the race is and how it would go on."""
+    status = live.status()
+    return {name: status[name] for name in ("state", "run_id", "last_task_id", "speed", "workload", "schedulers")}
+
+
+@pytest.fixture(scope="package")
+def stood() -> list[Place]:
+    """Where the race stood for the last test that wanted it to stand."""
+    return []
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def serious_problems(page: Page, *rules: str) -> list[str]:
     """What axe calls serious or critical; injected past the content policy, as an extension would be."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8") + "; null")
-    only = {"runOnly": list(rules)} if rules else {}
+    only = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
     found = page.evaluate("(options) => axe.run(document, options).then((r) => r.violations)", only)
     return [
         f"{problem['id']}: {node['html'][:160]} {node['failureSummary'][:200]}"

@@ -114,7 +114,7 @@ def test_submitting_waits_while_the_queue_is_full() -> None:
         third.join(0.1)
         assert third.is_alive()
         release.set()
-        third.join(10.0)
+        third.join(120.0)
         assert not third.is_alive()
         assert all(future.result() for future in blocked)
 
@@ -125,7 +125,7 @@ def test_a_task_in_a_thread_may_wait_for_tasks_of_the_same_executor() -> None:
         def nested(depth: int) -> int:
             return 1 + executor.submit(nested, depth - 1).result() if depth else 0
 
-        assert executor.submit(nested, 5).result(timeout=30) == 5
+        assert executor.submit(nested, 5).result(timeout=120) == 5
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("hms-cpu")] == []
 
 
@@ -135,7 +135,7 @@ def test_a_thread_that_exceeds_its_time_is_given_up_and_replaced() -> None:
         endless = task(release.wait, kind="endless", timeout_s=0.05)
         with pytest.raises(TaskTimeout, match="longer than its time-out"):
             executor.submit(endless).result()
-        assert executor.submit(same, 1).result(timeout=10) == 1
+        assert executor.submit(same, 1).result(timeout=120) == 1
     release.set()
 
 

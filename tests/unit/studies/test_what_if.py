@@ -150,10 +150,10 @@ def test_the_costliest_decisions_come_first() -> None:
 def test_all_alternatives_of_a_long_run_take_little_time() -> None:
     batch, node = tasks(10_000), Node()
     what_if(to_change("earliest_device", tasks(10), node, 0), 0)
-    began = time.perf_counter()
+    began = time.process_time()  # a busy machine is not its doing
     whole = replace(batch, divisible=np.zeros(len(batch), dtype=np.bool_))
     assert len(what_if(to_change("earliest_device", whole, node, 0), 5_000).alternatives) == 4
-    assert time.perf_counter() - began < 5.0  # under a second on a quiet machine
+    assert time.process_time() - began < 5.0  # under a second on a quiet machine
 
 
 def test_a_task_that_is_not_there_is_refused() -> None:

@@ -1,0 +1,56 @@
+"""The order of the tests: what takes long or shares a service comes first, and small tests fill what is left.
+
+Each worker gets an equal number of tests, one stretch of this order, and takes over the end of another's when its own
+is done. So a stretch begins with whole folders whose tests share a browser, a service or a cluster, which then is
+started once, and ends with small tests, of which the last one keeps nobody waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+__all__ = ["in_stretches"]
+
+Test = TypeVar("Test")
+
+# Folders that take long, those that should run side by side in lists of their own; what is not named is small.
+_LONG = (
+    ("tests/e2e/",),
+    ("tests/api/",),
+    (
+        "tests/unit/programs/",
+        "tests/contracts/",
+        "tests/unit/cli/",
+        "tests/unit/docs/",
+        "tests/unit/execution/",
+        "tests/unit/reports/",
+        "tests/unit/studies/",
+    ),
+)
+
+
+def in_stretches(tests: Sequence[Test], names: Sequence[str], workers: int) -> list[Test]:
+    """The tests, which have these names, so that the stretch of each worker begins with long ones."""
+    if workers < 2:
+        return list(tests)
+    long: list[list[Test]] = [[] for _ in range(workers)]
+    small: list[Test] = []
+    for place in sorted(range(len(tests)), key=lambda place: _place(names[place])):
+        group, _ = _place(names[place])
+        (small if group == len(_LONG) else long[group % workers]).append(tests[place])
+    ordered: list[Test] = []
+    for worker, own in enumerate(long):
+        room = (len(tests) - len(ordered)) // (workers - worker) - len(own)  # as pytest-xdist cuts
+        ordered += [*own, *small[: max(0, room)]]
+        small = small[max(0, room) :]
+    return [*ordered, *small]
+
+
+def _place(name: str) -> tuple[int, int]:
+    """The list that a test's folder is in, and where; tests of one folder keep their order."""
+    for group, folders in enumerate(_LONG):
+        for rank, folder in enumerate(folders):
+            if name.startswith(folder):
+                return group, rank
+    return len(_LONG), 0
