@@ -4,6 +4,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source scripts/setup.sh
+# Every process of the tests would compile the same files again where somebody has forbidden to keep them.
+unset PYTHONDONTWRITEBYTECODE
 
 failures=$(mktemp)
 log=$(mktemp)
