@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,10 +50,9 @@ class LearnedEstimator(PhysicsEstimator):
     def remember(self, task: Task, seconds: TaskSeconds) -> None:
         """Accept nominal durations that were computed for a whole batch, and believe what was learned of them."""
         self._task, self._nominal = task, seconds
-        factors = self.model.factors(task.kind, self._factors).tolist()
-        paged = tuple(one * factor for one, factor in zip(seconds.paged_s, factors[1:], strict=False))
-        gpus = tuple(one * factor for one, factor in zip(seconds.gpu_s, factors[1:], strict=True))
-        self._seconds = TaskSeconds(seconds.cpu_s * factors[0], gpus, paged)
+        cpu, *gpus = self.model.factors(task.kind, self._factors).tolist()
+        paged = tuple(map(mul, seconds.paged_s, gpus)) if seconds.paged_s else ()
+        self._seconds = TaskSeconds(seconds.cpu_s * cpu, tuple(map(mul, seconds.gpu_s, gpus)), paged)
 
     def true_parts(self, task: Task, gpu_fraction: float, gpu: int) -> Parts:
         """The two parts of a split in nominal seconds, which the truth multiplies."""

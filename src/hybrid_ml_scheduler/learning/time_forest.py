@@ -17,12 +17,12 @@ import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn
-from hybrid_ml_scheduler.learning.features import FEATURES, feature_row
+from hybrid_ml_scheduler.learning.features import FEATURES, LEAST_MEMORY_MB, feature_row
 from hybrid_ml_scheduler.learning.forest import NUM_TREES, bootstrap
 from hybrid_ml_scheduler.learning.growing import grown
-from hybrid_ml_scheduler.learning.trees import FlatForest, mean_and_spread
+from hybrid_ml_scheduler.learning.trees import FlatForest, Steps, mean_and_spread
 
-__all__ = ["TIME_FEATURES", "TimeForest", "corrections", "fit_time_forest", "time_row"]
+__all__ = ["TIME_FEATURES", "TimeForest", "WalkedForest", "correct", "fit_time_forest", "time_row", "walkable"]
 
 TIME_FEATURES = (*FEATURES, "kind", "log_nominal_s", "device_type")
 LEAST_LEAF = 10
@@ -30,14 +30,25 @@ HELD_OUT = 0.2
 LEAST_GAIN = 0.8  # of the error without a forest, from which on one counts at all
 SHARES = (0.0, 0.25, 0.5, 1.0)
 MOST_CORRECTION = 1.0
+LEAST_SECONDS = 1e-12
 Singles = npt.NDArray[np.float32]
+# The share that counts, roots, steps, limits and values of a forest, as compiled code takes them.
+WalkedForest = tuple[float, npt.NDArray[np.int32], Steps, Singles, FloatColumn]
+_NO_TREES, _NO_VALUES = np.empty(0, dtype=np.int32), np.empty(0)
+_NO_STEPS = np.empty((0, 2), dtype=np.uint32)
+_NO_LIMITS = _NO_STEPS.view(np.float32)
 
 
 def time_row(
     size: float, intensity: float, memory_mb: float, kind: int, nominal_s: float, device_type: int
 ) -> tuple[float, ...]:
     """The features of one task on one type of device, in the order of `TIME_FEATURES`."""
-    return (*feature_row(size, intensity, memory_mb), float(kind), math.log(max(nominal_s, 1e-12)), float(device_type))
+    return (
+        *feature_row(size, intensity, memory_mb),
+        float(kind),
+        math.log(max(nominal_s, LEAST_SECONDS)),
+        float(device_type),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,20 +111,31 @@ def fit_time_forest(rows: FloatColumn, logs: FloatColumn, rng: np.random.Generat
     return TimeForest(forest=forest, share=SHARES[best], samples=count, error=errors[best], plain_error=errors[0])
 
 
+def walkable(model: TimeForest | None) -> WalkedForest:
+    """What the compiled correction is told of a forest; of one that does not count, or of none, that it does not."""
+    if model is None or model.share == 0.0:
+        return 0.0, _NO_TREES, _NO_STEPS, _NO_LIMITS, _NO_VALUES
+    forest = model.forest
+    return model.share, forest.roots, forest.steps, forest.limits, forest.value
+
+
 @compiled(nogil=True)
-def corrections(
-    row: Singles,
-    types: int,
-    share: float,
-    roots: npt.NDArray[np.int32],
-    links: npt.NDArray[np.int32],
-    splits: Singles,
-    value: FloatColumn,
-    nominal_logs: FloatColumn,
-    out: FloatColumn,
+def correct(
+    size: float, intensity: float, memory_mb: float, kind: int, forest: WalkedForest, seconds: FloatColumn, types: int
 ) -> None:
-    """The factor of each type of device for one task; the last two places of `row` are filled in here."""
+    """Multiply the believed seconds (CPU, then types of GPU, then the same paged) as the forest says.
+
+    The features are those of `time_row`, in its order.
+    """
+    share, roots, steps, limits, value = forest
+    row = np.empty(8, dtype=np.float32)
+    row[0], row[1], row[2] = size, intensity, memory_mb
+    row[3], row[4] = memory_mb / size, size * math.sqrt(size) / max(memory_mb, LEAST_MEMORY_MB)
+    row[5] = kind
     for device in range(types):
-        row[6], row[7] = np.float32(nominal_logs[device]), np.float32(device)
-        told = share * mean_and_spread(row, roots, links, splits, value)[0]
-        out[device] = math.exp(min(MOST_CORRECTION, max(-MOST_CORRECTION, told)))
+        row[6], row[7] = math.log(max(seconds[device], LEAST_SECONDS)), device
+        told = share * mean_and_spread(row, roots, steps, limits, value)[0]
+        factor = math.exp(min(MOST_CORRECTION, max(-MOST_CORRECTION, told)))
+        seconds[device] *= factor
+        if device > 0 and seconds.shape[0] > types:
+            seconds[types + device - 1] *= factor

@@ -7,7 +7,7 @@ because features are single precision as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,44 +15,62 @@ import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.compiled import compiled
 
-__all__ = ["FlatForest", "flattened", "mean_and_spread"]
+__all__ = ["FlatForest", "Steps", "flattened", "mean_and_spread"]
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
 
 LANES = 10  # trees that are walked at once
+# One step of a walk in eight bytes: the left child and the feature in one number, then the threshold. A leaf is its own
+# left child and has no end to the left, so that walking on from it stays there and no step needs a branch.
+_FEATURE_BITS = 5
+_SHIFT = np.uint32(_FEATURE_BITS)
+_FEATURE = np.uint32(2**_FEATURE_BITS - 1)
+Steps = npt.NDArray[np.uint32]
 
 
-@compiled(nogil=True)
-def _leaves(row: Singles, roots: Ints, begin: int, links: Ints, splits: Singles, at: Ints) -> None:
-    """Walk a few trees side by side, so that the memory latency of one hides behind the others."""
-    count = at.shape[0]
-    for lane in range(count):
-        at[lane] = roots[begin + lane]
-    walking = True
-    while walking:
-        walking = False
-        for lane in range(count):
+def _steps(nodes: Ints) -> Steps:
+    """The nodes in the form that is walked."""
+    is_leaf = nodes[:, 0] < 0
+    left = np.where(is_leaf, np.arange(len(nodes)), nodes[:, 1])
+    steps = np.empty((len(nodes), 2), dtype=np.uint32)
+    steps[:, 0] = (left << _FEATURE_BITS) | np.where(is_leaf, 0, nodes[:, 0])
+    steps.view(np.float32)[:, 1] = np.where(is_leaf, np.inf, nodes.view(np.float32)[:, 2])
+    return steps
+
+
+@compiled(nogil=True, inline="always")
+def _leaves(row: Singles, roots: Ints, begin: int, steps: Steps, limits: Singles, at: Steps) -> None:
+    """Walk `LANES` trees side by side, so that the memory latency of one hides behind the others.
+
+    Where fewer are left the last one is walked again: loops of a fixed length are faster than that costs.
+    """
+    last = roots.shape[0] - 1
+    for lane in range(LANES):
+        at[lane] = roots[min(begin + lane, last)]
+    moved = np.uint32(1)
+    while moved != 0:
+        moved = np.uint32(0)
+        for lane in range(LANES):
             node = at[lane]
-            feature = links[node, 0]
-            if feature >= 0:
-                step = 0 if row[feature] <= splits[node, 2] else 1
-                at[lane] = links[node, 1] + step
-                walking = True
+            step = steps[node, 0]
+            following = (step >> _SHIFT) + np.uint32(row[step & _FEATURE] > limits[node, 1])
+            moved |= following ^ node
+            at[lane] = following
 
 
 @compiled(nogil=True)
-def mean_and_spread(row: Singles, roots: Ints, links: Ints, splits: Singles, value: Floats) -> tuple[float, float]:
+def mean_and_spread(row: Singles, roots: Ints, steps: Steps, limits: Singles, value: Floats) -> tuple[float, float]:
     """Mean and standard deviation of the trees' answers; the sum runs in the order of the trees."""
     total, squares, count = 0.0, 0.0, roots.shape[0]
-    lanes = np.empty(LANES, dtype=np.int32)
+    at = np.empty(LANES, dtype=np.uint32)
     for begin in range(0, count, LANES):
-        at = lanes[: min(LANES, count - begin)]
-        _leaves(row, roots, begin, links, splits, at)
-        for node in at:
-            total += value[node]
-            squares += value[node] * value[node]
+        _leaves(row, roots, begin, steps, limits, at)
+        for lane in range(min(LANES, count - begin)):
+            found = value[at[lane]]
+            total += found
+            squares += found * found
     mean = total / count
     return mean, np.sqrt(max(0.0, squares / count - mean * mean))
 
@@ -64,20 +82,20 @@ def _raw_mean_and_spread(
     spread: Floats,
     row: Singles,
     roots: Ints,
-    links: Ints,
-    splits: Singles,
+    steps: Steps,
+    limits: Singles,
     value: Floats,
 ) -> tuple[float, float]:
     for index in range(raw.shape[0]):
         row[index] = np.float32((raw[index] - center[index]) / spread[index])
-    return mean_and_spread(row, roots, links, splits, value)
+    return mean_and_spread(row, roots, steps, limits, value)
 
 
 @compiled(nogil=True)
-def _means(rows: Singles, roots: Ints, links: Ints, splits: Singles, value: Floats) -> Floats:
+def _means(rows: Singles, roots: Ints, steps: Steps, limits: Singles, value: Floats) -> Floats:
     means = np.empty(rows.shape[0])
     for index in range(rows.shape[0]):
-        means[index] = mean_and_spread(rows[index], roots, links, splits, value)[0]
+        means[index] = mean_and_spread(rows[index], roots, steps, limits, value)[0]
     return means
 
 
@@ -105,6 +123,13 @@ class FlatForest:
     nodes: Ints
     value: Floats
     num_features: int
+    steps: Steps = field(init=False, repr=False)
+    limits: Singles = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        steps = _steps(self.nodes)
+        object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "limits", steps.view(np.float32))
 
     @classmethod
     def of(
@@ -128,13 +153,13 @@ class FlatForest:
 
     def predict(self, rows: Singles) -> Floats:
         """The forest's answer for many rows of scaled features."""
-        means: Floats = _means(rows, self.roots, self.nodes, self.splits, self.value)
+        means: Floats = _means(rows, self.roots, self.steps, self.limits, self.value)
         return means
 
     def predict_raw(self, raw: Floats, center: Floats, spread: Floats, scratch: Singles) -> tuple[float, float]:
         """Mean and spread of the trees for one row, scaled on the way into `scratch`."""
         answer: tuple[float, float] = _raw_mean_and_spread(
-            raw, center, spread, scratch, self.roots, self.nodes, self.splits, self.value
+            raw, center, spread, scratch, self.roots, self.steps, self.limits, self.value
         )
         return answer
 

@@ -25,6 +25,7 @@ TruthFactor = float | tuple[float, ...]
 # The very same functions, uncompiled: for one task, crossing into compiled code costs more than their few operations.
 _resolve = uncompiled(formulas.resolve)
 _whole_share = uncompiled(formulas.whole_share)
+_NO_PAGED = np.empty(0)
 
 
 def is_whole(task: Task) -> bool:
@@ -95,7 +96,7 @@ class PhysicsEstimator:
         return TaskTerms(
             seconds.cpu_s,
             np.array(seconds.gpu_s),
-            np.array(seconds.paged_s),
+            np.array(seconds.paged_s) if seconds.paged_s else _NO_PAGED,
             self.gpu_kind,
             task.memory_required,
             self.gpu_memory_mb if task.gpus_required <= 1 else self._pool_memory_mb(task),

@@ -19,15 +19,20 @@ from hybrid_ml_scheduler.core import ClusterView, Decision, ModelFacts, Outcome,
 from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.core.terms import Terms
-from hybrid_ml_scheduler.learning.time_forest import TIME_FEATURES, TimeForest, fit_time_forest, time_row
+from hybrid_ml_scheduler.learning.time_forest import (
+    TIME_FEATURES,
+    TimeForest,
+    correct,
+    fit_time_forest,
+    time_row,
+    walkable,
+)
+from hybrid_ml_scheduler.schedulers.forest.corrected_choice import Choice, corrected_choice
 from hybrid_ml_scheduler.schedulers.forest.queue_value import VALUE_WEIGHTS
 from hybrid_ml_scheduler.schedulers.forest.rehearsal import (
-    FUTURE,
     LEADER,
-    UNIT,
     WAYS,
     fresh_rehearsal,
-    led_choice,
     mean_latencies,
     rehearse,
 )
@@ -40,6 +45,7 @@ __all__ = ["HybridMl"]
 LEAST_OBSERVATIONS = 40
 HELD_OUT = 50
 MOST_REST = 32  # a forest that finds nothing is grown ever more seldom, down to once in so many intervals
+VERSION = 2  # of the captured state
 _WHOLE = np.array([0.0, 1.0])
 
 
@@ -78,7 +84,7 @@ class HybridMl:
         self._interval = self._own_interval or interval
         self._rehearsal = fresh_rehearsal(num_gpus)
         self._lessons = TimeLessons(self._window)
-        self._forest: TimeForest | None = None
+        self._use(None)
         self._ahead_s = np.zeros(num_gpus + 1)
         self._trained_at = self._generation = 0
         self._rest = 1
@@ -91,56 +97,57 @@ class HybridMl:
 
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
         """Correct what is believed, and decide as the way would that leads the rehearsal."""
-        believed = task_terms(task, cluster)
-        terms = self._corrected(task, believed)
-        decision = self._choice(task, cluster, terms, self._rehearsal)
+        believed, seconds = self._terms(task, cluster)
+        ahead = self._ahead_s if self.online else self._ahead_s.copy()
+        chosen = self._choice(task, cluster, believed, seconds, ahead, self._rehearsal)
         if self.online:
-            header, parts = self._rehearsal[0], _difference(decision, believed, terms)
-            self._ahead_s[0] += parts[0]
-            self._ahead_s[1 + (decision.gpu or 0)] += parts[1]
-            self._lessons.expect(
-                task,
-                Expected(
-                    now_s=cluster.now_s,
-                    believed_s=(believed[0], *believed[1].tolist()),
-                    corrected=terms,
-                    gpu_type=1 + int(believed[3][decision.gpu or 0]),
-                    unit_s=float(header[UNIT]),
-                    future=float(header[FUTURE]),
-                    kind=task.kind,
-                    divisible=task.divisible,
-                    gpu=decision.gpu or 0,
-                    ahead_s=parts,
-                ),
-            )
-        return decision
+            self._lessons.expect(task, Expected(cluster.now_s, believed, seconds, task.divisible, *chosen))
+        return Decision(chosen[0], chosen[1])
 
     def preview(self, task: Task, cluster: ClusterView) -> Decision:
         """The decision that would be taken now; nothing is remembered."""
-        terms = self._corrected(task, task_terms(task, cluster))
-        return self._choice(task, cluster, terms, self._rehearsal.copy())
+        believed, seconds = self._terms(task, cluster)
+        state = self._ahead_s.copy(), self._rehearsal.copy()
+        return Decision(*self._choice(task, cluster, believed, seconds, *state)[:2])
 
-    def _choice(self, task: Task, cluster: ClusterView, terms: Terms, rehearsal: FloatColumn) -> Decision:
-        fraction, gpu = led_choice(
+    def _terms(self, task: Task, cluster: ClusterView) -> tuple[Terms, FloatColumn]:
+        """What is believed of a task, and room for the seconds as the forest sees them."""
+        believed = task_terms(task, cluster)
+        return believed, np.empty(1 + len(believed[1]) + len(believed[2]))
+
+    def _choice(
+        self,
+        task: Task,
+        cluster: ClusterView,
+        believed: Terms,
+        seconds: FloatColumn,
+        ahead: FloatColumn,
+        rehearsal: FloatColumn,
+    ) -> Choice:
+        return corrected_choice(
             cluster.now_s,
-            terms,
-            max(0.0, cluster.cpu_backlog_s + float(self._ahead_s[0])),
-            np.maximum(as_column(cluster.gpu_backlogs_s) + self._ahead_s[1:], 0.0),
+            believed,
+            task.size,
+            task.compute_intensity,
+            self._lessons.kind(task),
+            self._walked,
+            cluster.cpu_backlog_s,
+            np.array(cluster.gpu_backlogs_s, np.float64),
+            ahead,
             self._points if task.divisible else _WHOLE,
             _WHOLE,
             VALUE_WEIGHTS,
             rehearsal,
+            seconds,
         )
-        return Decision(fraction, gpu)
 
-    def _corrected(self, task: Task, terms: Terms) -> Terms:
-        """The terms with seconds as the forest sees them."""
-        forest = self._forest
-        if forest is None or forest.share == 0.0:
-            return terms
-        factors = np.exp(forest.predict(self._features(task, terms)))
-        paged = terms[2] * factors[1:] if len(terms[2]) else terms[2]
-        return (terms[0] * float(factors[0]), terms[1] * factors[1:], paged, *terms[3:])
+    def _corrected(self, task: Task, believed: Terms) -> FloatColumn:
+        """The seconds as the forest sees them, the CPU first."""
+        seconds = np.array([believed[0], *believed[1]])
+        if self._walked[0] != 0.0:
+            traits = (task.size, task.compute_intensity, task.memory_required, self._lessons.kind(task))
+            correct(*traits, self._walked, seconds, len(seconds))
+        return seconds
 
     def _features(self, task: Task, terms: Terms) -> FloatColumn:
         """One row for each type of device, the CPU first."""
@@ -153,8 +160,8 @@ class HybridMl:
         if self.online:
             expected = self._lessons.expected(task)
             if expected is not None:
-                self._ahead_s[0] -= expected.ahead_s[0]
-                self._ahead_s[1 + expected.gpu] -= expected.ahead_s[1]
+                self._ahead_s[0] -= expected.cpu_ahead_s
+                self._ahead_s[1 + expected.gpu] -= expected.gpu_ahead_s
             for expected, ratios in self._lessons.observe(task, outcome):
                 grid = self._points if expected.divisible else _WHOLE
                 rehearse(
@@ -189,13 +196,16 @@ class HybridMl:
         """Use a newly grown forest from the next decision on."""
         if model.share > 0.0:
             self._rest = 1
-        self._forest = model
+        self._use(model)
         self.last_training = {
             "generation": data.generation,
             "samples": model.samples,
             "error": model.fit_error,
             "share": model.share,
         }
+
+    def _use(self, model: TimeForest | None) -> None:
+        self._forest, self._walked = model, walkable(model)
 
     def model_facts(self, model: TimeForest, data: TimeData) -> ModelFacts:
         """How many observations a forest saw, and what it leaves unexplained on those it was not grown on."""
@@ -204,11 +214,11 @@ class HybridMl:
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
         """Whose way is followed, the seconds believed and corrected, and what the forest made of the features."""
         chosen, believed = self.preview(task, cluster), task_terms(task, cluster)
-        corrected, gpu = self._corrected(task, believed), chosen.gpu or 0
+        corrected, gpu = self._corrected(task, believed).tolist(), chosen.gpu or 0
         way = WAYS[int(self._rehearsal[0, LEADER])]
         kinds = {"cpu": (believed[0], corrected[0])} | {
-            f"gpu_{place}": (float(one), float(two))
-            for place, (one, two) in enumerate(zip(believed[1], corrected[1], strict=True))
+            f"gpu_{place}": (float(one), two)
+            for place, (one, two) in enumerate(zip(believed[1], corrected[1:], strict=True))
         }
         return {
             "reason": f"the way that served the latest tasks best: {way.replace('_', ' ')}",
@@ -235,6 +245,7 @@ class HybridMl:
     def capture(self) -> Mapping[str, Any]:
         """Everything: rehearsal, observations, forest and counters."""
         return {
+            "version": VERSION,
             "rehearsal": self._rehearsal.tolist(),
             "lessons": self._lessons.capture(),
             "counters": (self._trained_at, self._generation, self._rest),
@@ -246,23 +257,14 @@ class HybridMl:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a captured state."""
         rehearsal = np.array(state.get("rehearsal", ()), dtype=np.float64)
-        if rehearsal.shape != self._rehearsal.shape:
+        if rehearsal.shape != self._rehearsal.shape or state.get("version") != VERSION:
             raise SchedulerError("hybrid_ml: the stored state is of another version or of another node.")
         self._rehearsal = rehearsal
         self._lessons.restore(state["lessons"])
         self._trained_at, self._generation, self._rest = state["counters"]
         self._ahead_s = np.array(state["ahead_s"])
         self.last_training = dict(state["last_training"])
-        self._forest = None if state["forest"] is None else TimeForest.from_payload(state["forest"])
-
-
-def _difference(decision: Decision, believed: Terms, corrected: Terms) -> tuple[float, float]:
-    """By how much both parts of a decided task differ from what the cluster promises for them."""
-    if believed is corrected:
-        return 0.0, 0.0
-    share, kind = decision.gpu_fraction, believed[3][decision.gpu or 0]
-    on_cpu = (1.0 - share) * (corrected[0] - believed[0])
-    return on_cpu, share * float(corrected[1][kind] - believed[1][kind])
+        self._use(None if state["forest"] is None else TimeForest.from_payload(state["forest"]))
 
 
 def _error(model: TimeForest | None, data: TimeData) -> float:

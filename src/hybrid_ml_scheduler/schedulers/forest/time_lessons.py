@@ -11,27 +11,35 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hybrid_ml_scheduler.core import FloatColumn, Outcome, Task
+from hybrid_ml_scheduler.core.compiled import uncompiled
 from hybrid_ml_scheduler.core.terms import Terms
 from hybrid_ml_scheduler.learning.time_forest import TIME_FEATURES, time_row
+from hybrid_ml_scheduler.schedulers.forest.corrected_choice import with_seconds
 
 __all__ = ["Expected", "TimeData", "TimeLessons"]
 
 MOST_OPEN = 1000
+_with_seconds = uncompiled(with_seconds)
 
 
 class Expected(NamedTuple):
-    """What a task was decided with: seconds believed on every type of device (CPU first), and the corrected terms."""
+    """What a task was decided with: what was believed of it, the corrected seconds (CPU first), and the choice."""
 
     now_s: float
-    believed_s: tuple[float, ...]
-    corrected: Terms
-    gpu_type: int
+    believed: Terms
+    seconds: FloatColumn
+    divisible: bool
+    gpu_fraction: float
+    gpu: int
+    cpu_ahead_s: float
+    gpu_ahead_s: float
     unit_s: float
     future: float
-    kind: str
-    divisible: bool
-    gpu: int
-    ahead_s: tuple[float, float]
+
+    @property
+    def corrected(self) -> Terms:
+        """The terms with corrected seconds."""
+        return _with_seconds(self.believed, self.seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,19 +102,20 @@ class TimeLessons:
             if ratios is None and len(self._open) <= MOST_OPEN:
                 break
             one = self._open.pop(first)
-            ready.append((one, np.ones(len(one.believed_s)) if ratios is None else ratios))
+            ready.append((one, np.ones(1 + len(one.believed[1])) if ratios is None else ratios))
         return ready
 
     def _ratios(self, task: Task, outcome: Outcome, expected: Expected) -> FloatColumn:
         """Note how far each part was off, and return that for every type; where there was no part, as the other was."""
-        share, ratios = outcome.gpu_fraction, np.zeros(len(expected.believed_s))
-        corrected_s = (expected.corrected[0], *expected.corrected[1].tolist())
-        for device, took_s, part in ((0, outcome.cpu_s, 1.0 - share), (expected.gpu_type, outcome.gpu_s, share)):
-            believed_s = part * expected.believed_s[device]
+        believed, corrected_s = expected.believed, expected.seconds.tolist()
+        told_s, gpu_type = (believed[0], *believed[1].tolist()), 1 + int(believed[3][expected.gpu])
+        share, ratios = outcome.gpu_fraction, np.zeros(len(told_s))
+        for device, took_s, part in ((0, outcome.cpu_s, 1.0 - share), (gpu_type, outcome.gpu_s, share)):
+            believed_s = part * told_s[device]
             if took_s > 0.0 and believed_s > 0.0 and not outcome.out_of_memory:
                 features = (task.size, task.compute_intensity, task.memory_required)
-                kind = self._kinds[expected.kind]
-                self._rows.append(time_row(*features, kind, expected.believed_s[device], device))
+                kind = self._kinds[task.kind]
+                self._rows.append(time_row(*features, kind, told_s[device], device))
                 self._logs.append(math.log(took_s / believed_s))
                 ratios[device] = took_s / (part * corrected_s[device])
         known = ratios[ratios > 0.0]

@@ -1,0 +1,63 @@
+"""One decision of `hybrid_ml` as one compiled call: correct what is believed, count what is ahead, and choose."""
+
+from __future__ import annotations
+
+from hybrid_ml_scheduler.core.compiled import compiled
+from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.core.terms import Terms
+from hybrid_ml_scheduler.learning.time_forest import WalkedForest, correct
+from hybrid_ml_scheduler.schedulers.forest.rehearsal import FUTURE, UNIT, led_choice
+
+__all__ = ["Choice", "corrected_choice", "with_seconds"]
+
+# The share, the GPU, by how much both parts differ from what the cluster promises, and what the rehearsal will need.
+Choice = tuple[float, int, float, float, float, float]
+
+
+@compiled(nogil=True, inline="always")
+def with_seconds(believed: Terms, seconds: FloatColumn) -> Terms:
+    """Terms with other seconds: the CPU's, those of the types of GPU, then the same paged if anything pages."""
+    types = 1 + believed[1].shape[0]
+    return (
+        seconds[0], seconds[1:types], seconds[types:], believed[3], believed[4], believed[5], believed[6], believed[7]
+    )  # fmt: skip
+
+
+@compiled(nogil=True)
+def corrected_choice(
+    now: float,
+    believed: Terms,
+    size: float,
+    intensity: float,
+    kind: int,
+    forest: WalkedForest,
+    cpu_backlog: float,
+    gpu_backlog: FloatColumn,
+    ahead: FloatColumn,
+    grid: FloatColumn,
+    whole: FloatColumn,
+    weights: FloatColumn,
+    state: FloatColumn,
+    seconds: FloatColumn,
+) -> Choice:
+    """Decide one task; `ahead` sums up by how much corrected and promised seconds differ, device by device.
+
+    The corrected seconds are left in `seconds`, the backlogs that were decided with in `gpu_backlog`.
+    """
+    types = 1 + believed[1].shape[0]
+    seconds[0] = believed[0]
+    seconds[1:types] = believed[1]
+    seconds[types:] = believed[2]
+    if forest[0] != 0.0:
+        correct(size, intensity, believed[4], kind, forest, seconds, types)
+    for gpu in range(gpu_backlog.shape[0]):
+        gpu_backlog[gpu] = max(gpu_backlog[gpu] + ahead[1 + gpu], 0.0)
+    fraction, gpu = led_choice(
+        now, with_seconds(believed, seconds), max(0.0, cpu_backlog + ahead[0]), gpu_backlog, grid, whole, weights, state
+    )
+    place = believed[3][gpu]
+    on_cpu = (1.0 - fraction) * (seconds[0] - believed[0])
+    on_gpu = fraction * (seconds[1 + place] - believed[1][place])
+    ahead[0] += on_cpu
+    ahead[1 + gpu] += on_gpu
+    return fraction, gpu, on_cpu, on_gpu, state[0, UNIT], state[0, FUTURE]
