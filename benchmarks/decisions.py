@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.network_peers import onnx_net, torch_net, torch_update
+from benchmarks.network_peers import onnx_forest, onnx_net, torch_net, torch_update
 from hybrid_ml_scheduler.cluster import BacklogView, Simulation
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
 from hybrid_ml_scheduler.core import RaceContext, Task, stream
 from hybrid_ml_scheduler.learning import DoubleDqn, DqnSettings, Transition, fit_forest
 from hybrid_ml_scheduler.learning.forest import LEAST_LEAF
-from hybrid_ml_scheduler.learning.time_forest import LEAST_LEAF as TIME_LEAST_LEAF
 from hybrid_ml_scheduler.learning.time_forest import fit_time_forest, time_row
+from hybrid_ml_scheduler.learning.trees import FlatForest
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE, create
 from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl
@@ -121,9 +121,10 @@ def _forest(effort: Effort) -> dict[str, Any]:
 
 
 def _corrected_decisions(effort: Effort) -> dict[str, Any]:
-    """A whole decision of `hybrid_ml` at `learned` beside ONNX Runtime's walk of a forest of the same size, in turns.
+    """A whole decision of `hybrid_ml` at `learned` beside ONNX Runtime's walk of the very same forest, in turns.
 
-    Ours holds the belief, both rows of the forest, the choice and the bookkeeping; the peer walks the same two rows.
+    Ours holds the formula's seconds, the belief, two rows of features (CPU and GPU), the walk of 100 trees for both,
+    the choice and the bookkeeping; the peer walks the same trees for two rows of features that it is given.
     """
     estimator = LearnedEstimator(Node())
     tasks = list(generate(preset("unknown").with_values({"num_tasks": max(effort.decisions, 1_000)}), 1))
@@ -133,7 +134,7 @@ def _corrected_decisions(effort: Effort) -> dict[str, Any]:
     strategy.prepare(RaceContext(estimator=estimator, seed=1))
     forest = fit_time_forest(rows[:1_000], logs[:1_000], stream(1, "benchmark"))
     strategy.activate(replace(forest, share=1.0), strategy.training_data())
-    walk = _two_row_walk(rows.astype(np.float32), logs)
+    walk = _two_row_walk(forest.forest, rows.astype(np.float32))
     decide = _decider(strategy, estimator, tasks)
     own, peer = [], []
     for index in range(effort.decisions):
@@ -157,19 +158,17 @@ def _rows_of(tasks: list[Task], estimator: LearnedEstimator) -> np.ndarray:
     return np.array(found)
 
 
-def _two_row_walk(rows: np.ndarray, logs: np.ndarray) -> Callable[[int], float]:
-    """ONNX Runtime's answer for the two rows of a task; returns its seconds."""
-    from skl2onnx import to_onnx
-    from sklearn.ensemble import RandomForestRegressor
-
-    plain = RandomForestRegressor(100, min_samples_leaf=TIME_LEAST_LEAF, random_state=1)
-    session = _session(to_onnx(plain.fit(rows[:1_000], logs[:1_000]), rows[:1]).SerializeToString())
-    name = session.get_inputs()[0].name
+def _two_row_walk(forest: FlatForest, rows: np.ndarray) -> Callable[[int], float]:
+    """ONNX Runtime's answer of the very same trees for the two rows of a task; returns its seconds."""
+    session = _session(onnx_forest(forest))
+    theirs = session.run(None, {"rows": rows[:100]})[0][:, 0]
+    if not np.allclose(forest.predict(rows[:100]), theirs, atol=1e-5):
+        raise SystemExit("the forest in ONNX answers something else than ours")
 
     def walked(index: int) -> float:
         first = 2 * (index % (len(rows) // 2))
         begin = time.perf_counter()
-        session.run(None, {name: rows[first : first + 2]})
+        session.run(None, {"rows": rows[first : first + 2]})
         return time.perf_counter() - begin
 
     return walked

@@ -19,7 +19,7 @@ import numpy as np
 from tests import services
 from tests.api.service import TOLD, LiveService, service
 
-__all__ = ["live_rates"]
+__all__ = ["live_rates", "rate_words"]
 
 # The noise is set inside the older program, which has no option for it.
 _NOISY = (
@@ -68,15 +68,13 @@ def live_rates(base: Path, schedulers: str, *, quick: bool) -> dict[str, Any]:
 
 
 @contextmanager
-def _started(
-    folder: Path, environment: Mapping[str, str], tree: Path | None, before: str
-) -> Iterator[LiveService]:
+def _started(folder: Path, environment: Mapping[str, str], tree: Path | None, before: str) -> Iterator[LiveService]:
     """This program, or that of another source tree, which knows no levels."""
     if tree is None:
         with service(folder, environment) as live:
             yield live
         return
-    live = LiveService(folder, {**environment, "PYTHONPATH": str(tree / "src")}, program=before)
+    live = LiveService(folder, {**environment, "PYTHONPATH": str(tree / "src")}, before=before)
     for name in TOLD:
         live.environment.pop(name, None)
     try:
@@ -93,3 +91,10 @@ def _tasks_per_s(live: LiveService, effort: RateEffort) -> float:
     rate = (live.status()["tasks_processed"] - first) / (time.perf_counter() - begin)
     live.held()
     return float(rate)
+
+
+def rate_words(found: Mapping[str, Any]) -> str:
+    """The rates and their ratios as text."""
+    lines = [f"{name:17} {rate:7.0f} tasks/s" for name, rate in found["tasks_per_s"].items()]
+    ratios = ("mixed_exact_vs_base", "unknown_learned_vs_base_noise")
+    return "\n".join([*lines, *(f"{name:30} {found[name]:.3f}" for name in ratios)])

@@ -1,4 +1,4 @@
-"""The agent's network by other means: as an ONNX graph, and in torch with its update."""
+"""Our models by other means: network and forest as ONNX graphs, the network in torch with its update."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from hybrid_ml_scheduler.learning import DoubleDqn
 from hybrid_ml_scheduler.learning.network import named_layers
+from hybrid_ml_scheduler.learning.trees import FlatForest
 
-__all__ = ["onnx_net", "torch_net", "torch_update"]
+__all__ = ["onnx_forest", "onnx_net", "torch_net", "torch_update"]
 
 
 def onnx_net(dqn: DoubleDqn) -> bytes:
@@ -40,6 +41,35 @@ def onnx_net(dqn: DoubleDqn) -> bytes:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     checker.check_model(model)
     return bytes(model.SerializeToString())
+
+
+def onnx_forest(forest: FlatForest) -> bytes:
+    """The very same trees as an ONNX graph: same splits, same leaves, the mean of all trees."""
+    from onnx import TensorProto, helper
+
+    feature, left = forest.nodes[:, 0], forest.nodes[:, 1]
+    is_leaf, count = feature < 0, len(feature)
+    tree = np.searchsorted(forest.roots, np.arange(count), side="right") - 1
+    own = np.arange(count) - forest.roots[tree]  # numbers of nodes count within a tree
+    child = np.where(is_leaf, 0, left - forest.roots[tree])
+    leaves = np.flatnonzero(is_leaf)
+    node = helper.make_node(
+        "TreeEnsembleRegressor", ["rows"], ["answers"], domain="ai.onnx.ml", n_targets=1, aggregate_function="AVERAGE",
+        nodes_treeids=tree.tolist(), nodes_nodeids=own.tolist(),
+        nodes_featureids=np.where(is_leaf, 0, feature).tolist(),
+        nodes_values=np.where(is_leaf, 0.0, forest.splits[:, 2]).tolist(),
+        nodes_modes=["LEAF" if leaf else "BRANCH_LEQ" for leaf in is_leaf],
+        nodes_truenodeids=child.tolist(), nodes_falsenodeids=np.where(is_leaf, 0, child + 1).tolist(),
+        target_treeids=tree[leaves].tolist(), target_nodeids=own[leaves].tolist(),
+        target_ids=[0] * len(leaves), target_weights=forest.value[leaves].tolist(),
+    )  # fmt: skip
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, width])
+        for name, width in (("rows", forest.num_features), ("answers", 1))
+    ]
+    graph = helper.make_graph([node], "forest", ends[:1], ends[1:])
+    opsets = [helper.make_opsetid("", 13), helper.make_opsetid("ai.onnx.ml", 1)]
+    return bytes(helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString())
 
 
 def torch_net(dqn: DoubleDqn) -> Any:

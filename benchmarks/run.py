@@ -32,7 +32,7 @@ NAMES = {
 class Benchmark(Protocol):
     """What every module of this folder that measures something offers."""
 
-    def run(self, *, quick: bool) -> dict[str, Any]:
+    def run(self, *, quick: bool, **given: Any) -> dict[str, Any]:
         """Measure; `quick` shows in seconds that everything runs, and its figures mean nothing."""
 
     def render(self, result: dict[str, Any]) -> str:
@@ -54,9 +54,15 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("name", choices=NAMES, metavar="NAME")
     parser.add_argument("--quick", action="store_true", help="a small sample in seconds: it runs, but measures little")
     parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument(
+        "--base", type=Path, metavar="DIR", help="service: another source tree, whose live rate is measured in turns"
+    )
     arguments = parser.parse_args(words)
+    if arguments.base is not None and (arguments.name != "service" or not (arguments.base / "src").is_dir()):
+        parser.error("--base is for service, and names a source tree with a folder src in it.")
     module = benchmark(arguments.name)
-    result = module.run(quick=arguments.quick)
+    given = {} if arguments.base is None else {"base": arguments.base.resolve()}
+    result = module.run(quick=arguments.quick, **given)
     if arguments.quick:
         print("A quick sample: it shows that everything runs; its figures mean little.", file=sys.stderr)
     print(json.dumps(result, indent=2) if arguments.format == "json" else module.render(result))

@@ -21,6 +21,7 @@ import numpy as np
 import psutil
 import websockets
 
+from benchmarks.live_rates import live_rates, rate_words
 from hybrid_ml_scheduler.storage import Integrity, integrity, open_store
 from tests import services
 from tests.api.service import LiveService, service
@@ -50,9 +51,11 @@ FULL = Effort()
 QUICK = Effort(warm_up_s=0.1, measured_s=0.2, viewers=5, deaf=2, alone_s=0.1, viewed_s=0.6)
 
 
-def run(*, quick: bool) -> dict[str, Any]:
-    """Measure on both databases, then with viewers."""
+def run(*, quick: bool, base: Path | None = None) -> dict[str, Any]:
+    """Measure on both databases, then with viewers; with another source tree only the rates beside it."""
     effort = QUICK if quick else FULL
+    if base is not None:
+        return {"beside_base": live_rates(base, STRATEGIES, quick=quick)}
     with services.postgres() as server, tempfile.TemporaryDirectory() as folder:
         found = {
             "postgresql": _rate("postgresql", server.url, effort),
@@ -194,6 +197,8 @@ async def _deaf(port: int) -> asyncio.StreamWriter:
 
 def render(result: dict[str, Any]) -> str:
     """Return the figures as text."""
+    if "beside_base" in result:
+        return rate_words(result["beside_base"])
     lines = []
     for name in ("postgresql", "sqlite"):
         one = result[name]

@@ -27,8 +27,9 @@ _PROGRAM = "from hybrid_ml_scheduler.cli.main import main; main()"
 class LiveService:
     """A service that can be started, stopped, killed and started again on the same data."""
 
-    def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, environment: Mapping[str, str] | None = None, *, before: str = "") -> None:
         self.folder = folder
+        self._program = before + _PROGRAM  # what a measurement changes inside the process comes first
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         # Tests begin their runs themselves.
@@ -45,7 +46,7 @@ class LiveService:
             for name in ("PATH", "HOME", "LANG", "NUMBA_CACHE_DIR", "PYTHONPATH")
             if name in os.environ
         }
-        command = [sys.executable, "-c", _PROGRAM, "serve", "--port", str(self.port)]
+        command = [sys.executable, "-c", self._program, "serve", "--port", str(self.port)]
         with (self.folder / "output.txt").open("ab") as output:
             self._process = subprocess.Popen(
                 command, cwd=self.folder, env={**kept, **self.environment}, stdout=output, stderr=output

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hybrid_ml_scheduler.cluster.belief_record import BeliefRecord
+from hybrid_ml_scheduler.cluster.lessons import plain_belief
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Outcome, Parts
 from hybrid_ml_scheduler.core.tasks import Task
 from hybrid_ml_scheduler.learning.duration_model import Belief, DurationModel, belief_sentence
@@ -39,13 +40,40 @@ class LearnedEstimator(PhysicsEstimator):
         self.model = DurationModel.of_nominal(len(self.types), kinds=kinds, forgets=forgets)
         self._nominal = TaskSeconds(0.0, ())
         self._factors = np.ones(len(self.types))
+        self._believed = np.empty((2, len(self.types)))
         self.record = BeliefRecord()
 
     def seconds(self, task: Task) -> TaskSeconds:
         """The believed durations of one task."""
         if task is not self._task:
-            self.remember(task, self._computed(task))
+            if self._is_plain(task):
+                self._believe(task)
+            else:
+                self.remember(task, self._computed(task))
         return self._seconds
+
+    def _believe(self, task: Task) -> None:
+        """The same as `remember`, formula and belief in one compiled call: most tasks have no times of their own."""
+        node, model, found = self.node, self.model, self._believed
+        plain_belief(
+            task.size,
+            task.compute_intensity,
+            task.memory_required,
+            self._law,
+            node.max_speedup,
+            self._cpu_speed,
+            self._kinds,
+            model.place(task.kind),
+            model.cells,
+            model.types,
+            model.shared,
+            model.prior,
+            self._factors,
+            found,
+        )
+        (cpu_s, *gpu_s), (believed_cpu_s, *believed_gpu_s) = found.tolist()
+        self._task, self._nominal = task, TaskSeconds(cpu_s, tuple(gpu_s))
+        self._seconds = TaskSeconds(believed_cpu_s, tuple(believed_gpu_s))
 
     def remember(self, task: Task, seconds: TaskSeconds) -> None:
         """Accept nominal durations that were computed for a whole batch, and believe what was learned of them."""

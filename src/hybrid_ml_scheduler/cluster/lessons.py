@@ -9,8 +9,9 @@ from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.learning.belief import learn, mean_factors
 from hybrid_ml_scheduler.learning.duration_model import DurationModel
+from hybrid_ml_scheduler.physics.formulas import plain_seconds
 
-__all__ = ["Beliefs", "beliefs_of", "believe", "learn_until"]
+__all__ = ["Beliefs", "beliefs_of", "believe", "learn_until", "plain_belief"]
 
 
 class Beliefs(NamedTuple):
@@ -49,6 +50,30 @@ def believe(
         believed_gpu[index] = gpu_s[index] * factors[index + 1]
     for index in range(believed_paged.shape[0]):
         believed_paged[index] = paged_s[index] * factors[index + 1]
+
+
+@compiled()
+def plain_belief(
+    size: float,
+    intensity: float,
+    memory_mb: float,
+    law: int,
+    most: float,
+    cpu_speed: float,
+    gpus: FloatColumn,
+    kind: int,
+    cells: FloatColumn,
+    types: FloatColumn,
+    shared: FloatColumn,
+    prior: FloatColumn,
+    factors: FloatColumn,
+    out: FloatColumn,
+) -> None:
+    """Fill in the formula's seconds of one task and, below them, the believed ones (CPU first)."""
+    plain_seconds(size, intensity, memory_mb, law, most, cpu_speed, gpus, out[0])
+    mean_factors(kind, cells, types, shared, prior, factors)
+    for device in range(factors.shape[0]):
+        out[1, device] = out[0, device] * factors[device]
 
 
 @compiled()

@@ -15,6 +15,7 @@ import numpy as np
 from hybrid_ml_scheduler.core.errors import ModelError
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.learning import belief
+from hybrid_ml_scheduler.learning.belief import mean_factors
 
 __all__ = ["FIRST_KINDS", "MEASURED_PRIOR", "NOMINAL_PRIOR", "Belief", "DurationModel", "belief_sentence", "prior_of"]
 
@@ -96,7 +97,7 @@ class DurationModel:
                 self.cells = np.concatenate([self.cells, np.zeros_like(self.cells)])
         return found
 
-    def _place(self, kind: str) -> int:
+    def place(self, kind: str) -> int:
         """Where a kind is looked up: asking about one that was never seen leaves no trace."""
         return self.kinds.get(kind, len(self.kinds))
 
@@ -115,20 +116,20 @@ class DurationModel:
 
     def factors(self, kind: str, out: FloatColumn) -> FloatColumn:
         """Expected measured / nominal seconds on every type of device, written into `out`."""
-        belief.mean_factors(self._place(kind), self.cells, self.types, self.shared, self.prior, out)
+        mean_factors(self.place(kind), self.cells, self.types, self.shared, self.prior, out)
         return out
 
     def factor(self, kind: str, device_type: int, size: float = 1.0) -> float:
         """Expected measured / nominal seconds."""
         return float(
             belief.mean_factor(
-                self._place(kind), device_type, math.log(size), self.cells, self.types, self.shared, self.prior
+                self.place(kind), device_type, math.log(size), self.cells, self.types, self.shared, self.prior
             )
         )
 
     def estimate(self, kind: str, device_type: int, nominal_s: float = 1.0, size: float = 1.0) -> Belief:
         """What is believed of a task on a type of device."""
-        at = (self._place(kind), device_type, math.log(size), self.cells, self.types, self.shared, self.prior)
+        at = (self.place(kind), device_type, math.log(size), self.cells, self.types, self.shared, self.prior)
         mean, variance, noise = belief.log_belief(*at)
         low, high = belief.quantile(*at)
         return Belief(

@@ -184,12 +184,14 @@ def activation_words(activation: Activation) -> tuple[NoticeLevel, str, str]:
     if activation.outcome == "refused":
         return "warning", event, f"{name} keeps its model: {_compared(activation)} on the latest tasks."
     measured = "" if error is None else f", error {error:.4f}"
-    judged = "" if activation.held_out_error is None else f" On the latest tasks, {_compared(activation)}."
+    judged = "" if activation.held_out_error is None else f" On the latest tasks {_compared(activation)}."
     took = f"in {activation.duration_s:.2f} s"
     return "success", event, f"{name} retrained on {activation.samples} samples{measured}, {took}.{judged}"
 
 
 def _compared(activation: Activation) -> str:
+    if activation.held_out_error == activation.present_error:  # forests that found nothing correct nothing, both
+        return f"both models have an error of {activation.held_out_error:.4f}: the new one predicts nothing else there"
     return (
         f"the retrained one has an error of {activation.held_out_error:.4f}, "
         f"the one before {activation.present_error:.4f}"

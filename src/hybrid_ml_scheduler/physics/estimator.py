@@ -62,6 +62,15 @@ class PhysicsEstimator:
         self._memory_list = self.gpu_memory_mb.tolist()
         self.kind_counts = kind_counts(self.gpu_kind)
         self._curves = None if node.curves is None else node.curves.logs()
+        kinds = [node.gpus[index] for index in self._representatives]
+        self._kinds = np.array(
+            [(one.dense_speed, one.stream_speed, one.speed, one.bandwidth_mb_s, one.launch_s) for one in kinds],
+            dtype=np.float64,
+        )
+        self._scratch = np.empty(1 + len(kinds))
+        self._law = int(node.speedup_law)
+        self._cpu_speed = node.cpu.speed
+        self._has_formula = self._curves is None and node.memory_rule != MemoryRule.PAGE
         self._task: Task | None = None
         self._seconds = TaskSeconds(0.0, ())
 
@@ -167,9 +176,26 @@ class PhysicsEstimator:
         paged = tuple(found.paged_s[0].tolist()) if len(found.paged_s) else ()
         return TaskSeconds(float(found.cpu_s[0]), tuple(found.gpu_s[0].tolist()), paged)
 
+    def _is_plain(self, task: Task) -> bool:
+        """Whether the formula alone gives the durations of a task."""
+        is_timed = task.cpu_time is not None or task.gpu_time is not None or task.gpu_times
+        return self._has_formula and not is_timed and task.gpus_required == 1
+
+    def _plain(self, task: Task) -> TaskSeconds:
+        """Durations of such a task; most are."""
+        node, found = self.node, self._scratch
+        formulas.plain_seconds(
+            task.size, task.compute_intensity, task.memory_required,
+            self._law, node.max_speedup, self._cpu_speed, self._kinds, found,
+        )  # fmt: skip
+        cpu_s, *gpu_s = found.tolist()
+        return TaskSeconds(cpu_s, tuple(gpu_s))
+
     def _computed(self, task: Task) -> TaskSeconds:
         if task.gpu_times:
             return self._typed(task)
+        if self._is_plain(task):
+            return self._plain(task)
         node, intensity = self.node, task.compute_intensity
         if self._curves is None:
             base = gpu_base = formulas.base_s(task.size, intensity)

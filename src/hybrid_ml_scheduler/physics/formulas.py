@@ -20,6 +20,7 @@ __all__ = [
     "execution_s",
     "gpu_s",
     "paged_gpu_s",
+    "plain_seconds",
     "resolve",
     "speedup",
     "type_speed",
@@ -97,6 +98,35 @@ def gpu_s(
 def paged_gpu_s(gpu_seconds: float, memory_mb: float, bandwidth: float, slowdown: float) -> float:
     """Seconds on a GPU whose memory is too small: the transfer runs at bandwidth / slowdown."""
     return gpu_seconds + memory_mb / bandwidth * (slowdown - 1.0)
+
+
+@compiled()
+def plain_seconds(
+    size: float,
+    intensity: float,
+    memory_mb: float,
+    law: int,
+    most: float,
+    cpu_speed: float,
+    gpus: FloatColumn,
+    out: FloatColumn,
+) -> None:
+    """Fill in the seconds of a task without measured times on the CPU and on every kind of GPU, in one call.
+
+    A row of `gpus` holds dense and stream speed of the type, then speed, bandwidth and launch of the kind.
+    """
+    base, gain = base_s(size, intensity), speedup(intensity, law, most)
+    out[0] = cpu_s(base, math.nan, cpu_speed)
+    for kind in range(gpus.shape[0]):
+        dense, stream, speed, bandwidth, launch = (
+            gpus[kind, 0],
+            gpus[kind, 1],
+            gpus[kind, 2],
+            gpus[kind, 3],
+            gpus[kind, 4],
+        )
+        own = gain * type_speed(intensity, dense, stream)
+        out[1 + kind] = gpu_s(base, own, memory_mb, math.nan, speed, bandwidth, launch)
 
 
 @compiled(inline="always")

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.cluster import Simulation
+from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
 from hybrid_ml_scheduler.core import Task, stream
 from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
-from hybrid_ml_scheduler.learning.time_forest import TIME_FEATURES, TimeForest, fit_time_forest
-from hybrid_ml_scheduler.physics import Gpu, Node
+from hybrid_ml_scheduler.learning.time_forest import TIME_FEATURES, TimeForest, fit_time_forest, time_row
+from hybrid_ml_scheduler.physics import Gpu, Node, PhysicsEstimator
 from hybrid_ml_scheduler.physics.truth import Drift, Truth
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks, known_at_load
 from hybrid_ml_scheduler.schedulers import check_scheduler, create
@@ -167,3 +168,33 @@ def test_the_classic_one_is_a_mode_of_it() -> None:
 def test_options_that_cannot_be_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(PlanError, match="hybrid_ml"):
         HybridMl(**options)  # type: ignore[arg-type]
+
+
+def test_a_decision_is_taken_with_the_seconds_that_the_forest_makes_of_the_believed_ones() -> None:
+    tasks = unknown(tasks=60)
+    strategy, estimator = HybridMl(), tasks.estimator()
+    simulation = Simulation(tasks.node, strategy, seed=1, recall=0, learned=estimator)
+    simulation.run((task, 1.0) for task in tasks.batch)
+    rows, logs = observations(400, sense=True)
+    forest = fit_time_forest(rows * 100.0, logs, stream(1, "fit"))
+    strategy.activate(forest, strategy.training_data())
+    task = Task(9999, 60.0, 0.5, 20.0, simulation.now_s, kind="kind-1")
+    told = strategy.explain(task, simulation.cluster.view(simulation.now_s))
+    kind = list(dict.fromkeys(one.kind for one in tasks.batch)).index("kind-1")  # in order of appearance
+    for device, name in enumerate(("cpu", "gpu_0")):
+        believed = told["believed_s"][name]
+        row = np.array([time_row(60.0, 0.5, 20.0, kind, believed, device)])
+        assert told["corrected_s"][name] == pytest.approx(believed * np.exp(forest.predict(row)[0]), rel=1e-12)
+        assert told["corrected_s"][name] != believed
+
+
+def test_formula_and_belief_in_one_call_are_the_same_to_the_bit_as_one_after_the_other() -> None:
+    for node in (Node(), Node(gpus=(Gpu(), Gpu(speed=3.0), Gpu(dense_speed=2.0, stream_speed=1.5)))):
+        together, apart = LearnedEstimator(node), LearnedEstimator(node)
+        for estimator in (together, apart):
+            estimator.model.observe("a", 1, 3.0)
+        for kind, size in (("a", 300.0), ("b", 4000.0)):
+            task = Task(1, size, 0.7, 90.0, 0.0, kind=kind)
+            apart.remember(task, PhysicsEstimator(node)._computed(task))
+            assert together.seconds(task) == apart.seconds(task)
+            assert together.true_parts(task, 0.4, 0) == apart.true_parts(task, 0.4, 0)

@@ -97,23 +97,20 @@ class HybridMl:
 
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
         """Correct what is believed, and decide as the way would that leads the rehearsal."""
-        believed, seconds = self._terms(task, cluster)
-        ahead = self._ahead_s if self.online else self._ahead_s.copy()
-        chosen = self._choice(task, cluster, believed, seconds, ahead, self._rehearsal)
-        if self.online:
-            self._lessons.expect(task, Expected(cluster.now_s, believed, seconds, task.divisible, *chosen))
+        believed = task_terms(task, cluster)
+        seconds = np.empty(1 + len(believed[1]) + len(believed[2]))
+        if not self.online:
+            return Decision(*self._choice(task, cluster, believed, seconds, self._ahead_s.copy(), self._rehearsal)[:2])
+        chosen = self._choice(task, cluster, believed, seconds, self._ahead_s, self._rehearsal)
+        self._lessons.expect(task, Expected(cluster.now_s, believed, seconds, task.divisible, *chosen))
         return Decision(chosen[0], chosen[1])
 
     def preview(self, task: Task, cluster: ClusterView) -> Decision:
         """The decision that would be taken now; nothing is remembered."""
-        believed, seconds = self._terms(task, cluster)
+        believed = task_terms(task, cluster)
+        seconds = np.empty(1 + len(believed[1]) + len(believed[2]))
         state = self._ahead_s.copy(), self._rehearsal.copy()
         return Decision(*self._choice(task, cluster, believed, seconds, *state)[:2])
-
-    def _terms(self, task: Task, cluster: ClusterView) -> tuple[Terms, FloatColumn]:
-        """What is believed of a task, and room for the seconds as the forest sees them."""
-        believed = task_terms(task, cluster)
-        return believed, np.empty(1 + len(believed[1]) + len(believed[2]))
 
     def _choice(
         self,
