@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.cluster.lessons import plain_belief
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Outcome, Parts
 from hybrid_ml_scheduler.core.tasks import Task
 from hybrid_ml_scheduler.learning.duration_model import Belief, DurationModel, belief_sentence
-from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TaskSeconds
+from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TaskSeconds, is_plain
 from hybrid_ml_scheduler.physics.node import Node
 from hybrid_ml_scheduler.physics.truth import device_types
 
@@ -46,7 +46,7 @@ class LearnedEstimator(PhysicsEstimator):
     def seconds(self, task: Task) -> TaskSeconds:
         """The believed durations of one task."""
         if task is not self._task:
-            if self._is_plain(task):
+            if self._has_formula and is_plain(task):
                 self._believe(task)
             else:
                 self.remember(task, self._computed(task))

@@ -17,7 +17,7 @@ from hybrid_ml_scheduler.physics.energy import Tariff
 from hybrid_ml_scheduler.physics.gangs import check_width, gang_seconds, kind_counts, pool_memory_mb
 from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE, CoExecution, MemoryRule, Node
 
-__all__ = ["PhysicsEstimator", "TaskSeconds", "TruthFactor", "is_whole"]
+__all__ = ["PhysicsEstimator", "TaskSeconds", "TruthFactor", "is_plain", "is_whole"]
 
 # How many times its durations a task really takes: one number everywhere, or the CPU's and one for each kind of GPU.
 TruthFactor = float | tuple[float, ...]
@@ -38,6 +38,12 @@ def _rule_code(task: Task, memory_rule: int) -> int:
     if task.gpus_required == 0:
         return CPU_ONLY + WHOLE
     return memory_rule + WHOLE if is_whole(task) else memory_rule
+
+
+def is_plain(task: Task) -> bool:
+    """Whether a task runs on one GPU and has no times of its own, so that the formula gives its durations."""
+    is_timed = task.cpu_time is not None or task.gpu_time is not None or task.gpu_times
+    return not is_timed and task.gpus_required == 1
 
 
 class TaskSeconds(NamedTuple):
@@ -170,17 +176,6 @@ class PhysicsEstimator:
         """Dollars that the parts cost."""
         return self.tariff.cost_usd(parts.cpu_s, parts.gpu_s, gpu)
 
-    def _typed(self, task: Task) -> TaskSeconds:
-        """Durations of a task that knows its seconds by GPU type: as those of a batch of one."""
-        found = durations(TaskBatch.from_tasks([task]), self.node)
-        paged = tuple(found.paged_s[0].tolist()) if len(found.paged_s) else ()
-        return TaskSeconds(float(found.cpu_s[0]), tuple(found.gpu_s[0].tolist()), paged)
-
-    def _is_plain(self, task: Task) -> bool:
-        """Whether the formula alone gives the durations of a task."""
-        is_timed = task.cpu_time is not None or task.gpu_time is not None or task.gpu_times
-        return self._has_formula and not is_timed and task.gpus_required == 1
-
     def _plain(self, task: Task) -> TaskSeconds:
         """Durations of such a task; most are."""
         node, found = self.node, self._scratch
@@ -193,8 +188,8 @@ class PhysicsEstimator:
 
     def _computed(self, task: Task) -> TaskSeconds:
         if task.gpu_times:
-            return self._typed(task)
-        if self._is_plain(task):
+            return _typed(task, self.node)
+        if self._has_formula and is_plain(task):
             return self._plain(task)
         node, intensity = self.node, task.compute_intensity
         if self._curves is None:
@@ -242,3 +237,10 @@ class PhysicsEstimator:
         if parts.failed:
             return math.inf
         return float(choices.completion_s(parts.cpu_s, parts.gpu_s, cpu_backlog_s, gpu_backlog_s, self.serial))
+
+
+def _typed(task: Task, node: Node) -> TaskSeconds:
+    """Durations of a task that knows its seconds by GPU type: as those of a batch of one."""
+    found = durations(TaskBatch.from_tasks([task]), node)
+    paged = tuple(found.paged_s[0].tolist()) if len(found.paged_s) else ()
+    return TaskSeconds(float(found.cpu_s[0]), tuple(found.gpu_s[0].tolist()), paged)

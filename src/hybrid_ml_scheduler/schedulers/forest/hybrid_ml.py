@@ -84,7 +84,8 @@ class HybridMl:
         self._interval = self._own_interval or interval
         self._rehearsal = fresh_rehearsal(num_gpus)
         self._lessons = TimeLessons(self._window)
-        self._use(None)
+        self._forest: TimeForest | None = None
+        self._walked = walkable(None)
         self._ahead_s = np.zeros(num_gpus + 1)
         self._trained_at = self._generation = 0
         self._rest = 1
@@ -193,16 +194,13 @@ class HybridMl:
         """Use a newly grown forest from the next decision on."""
         if model.share > 0.0:
             self._rest = 1
-        self._use(model)
+        self._forest, self._walked = model, walkable(model)
         self.last_training = {
             "generation": data.generation,
             "samples": model.samples,
             "error": model.fit_error,
             "share": model.share,
         }
-
-    def _use(self, model: TimeForest | None) -> None:
-        self._forest, self._walked = model, walkable(model)
 
     def model_facts(self, model: TimeForest, data: TimeData) -> ModelFacts:
         """How many observations a forest saw, and what it leaves unexplained on those it was not grown on."""
@@ -261,7 +259,8 @@ class HybridMl:
         self._trained_at, self._generation, self._rest = state["counters"]
         self._ahead_s = np.array(state["ahead_s"])
         self.last_training = dict(state["last_training"])
-        self._use(None if state["forest"] is None else TimeForest.from_payload(state["forest"]))
+        self._forest = None if state["forest"] is None else TimeForest.from_payload(state["forest"])
+        self._walked = walkable(self._forest)
 
 
 def _error(model: TimeForest | None, data: TimeData) -> float:
