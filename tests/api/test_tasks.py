@@ -145,7 +145,8 @@ def test_a_task_may_say_kind_deadline_whether_it_can_be_cut_and_how_many_gpus_it
         assert {name: found[name] for name in told} == told
     for wrong, sentence in (
         ({"gpus_required": 99}, "the node of the race has"),
-        ({"gpus_required": 0}, "gpus_required"),
+        ({"gpus_required": -1}, "gpus_required"),
+        ({"gpus_required": 0, "divisible": True}, "cannot be cut"),
         ({"gpus_required": 2, "divisible": True}, "cannot be cut"),
         ({"deadline": -1}, "deadline"),
     ):

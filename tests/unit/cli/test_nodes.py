@@ -15,7 +15,7 @@ def test_the_catalogue_is_listed_for_people_and_programs(capsys: pytest.CaptureF
     assert run(["nodes"]) == 0
     table = capsys.readouterr().out
     assert "h200" in table
-    assert "examples of June 2026" in table
+    assert "examples of November 2026" in table
     assert run(["nodes", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {"k80", "v100", "h200"} <= {one["name"] for one in found["gpu_types"]}

@@ -176,7 +176,11 @@ def test_the_command_explains_a_plan_and_a_folder(tmp_path: Path, capsys: pytest
     assert run(["explain", str(plan), "--worst", "1", "--looked-at", "900", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["looked_at"] == 60  # never more tasks than there are
     assert run(["explain", str(plan), "--scheduler", "oracle", "--task", "1"]) == 0
-    assert "Task 1 of oracle" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "Task 1 of oracle" in printed
+    assert " any of gpu_" in printed, "GPUs on which all would go alike share a row"
+    shares = [line for line in printed.splitlines() if "(50% on the GPU)" in line]
+    assert len(shares) == len({tuple(line.split()[-4:]) for line in shares}), "no two rows say the same"
 
 
 @pytest.mark.parametrize(

@@ -32,14 +32,22 @@ def answer_sentences(question: Question, answer: Answer) -> list[str]:
     if answer.cheaper is None:
         said.append(f"It is the cheapest of {counted(len(question.nodes), 'node')}.")
     else:
-        cheaper = answer.cheaper
-        breaks = "would break it" if cheaper.verdict == "broken" else "is not shown to keep it"
-        said.append(
-            f"No cheaper node of the {len(question.nodes)} keeps it: the next cheaper one, {cheaper.node} for "
-            f"${cheaper.price_usd_h:,.2f} an hour, {breaks}; with {label_of(cheaper.policy)}, its best policy, "
-            f"{_value(question, answer, cheaper)}."
-        )
+        said.append(_cheaper_words(question, answer, answer.cheaper))
     return [*said, *_hanging(answer)]
+
+
+def _cheaper_words(question: Question, answer: Answer, cheaper: Trial) -> str:
+    """What the next cheaper node would break; where that is open, that more seeds may decide it."""
+    price = math.inf if answer.best is None else answer.best.price_usd_h
+    is_open = any(one.verdict == "open" and one.price_usd_h < price for one in answer.trials)
+    keeps = "is shown to keep" if is_open else "keeps"
+    breaks = "would break it" if cheaper.verdict == "broken" else "is not shown to keep it"
+    more = " More seeds may show that a cheaper one does (--seeds)." if is_open else ""
+    return (
+        f"No cheaper node of the {len(question.nodes)} {keeps} it: the next cheaper one, {cheaper.node} for "
+        f"${cheaper.price_usd_h:,.2f} an hour, {breaks}; with {label_of(cheaper.policy)}, its best policy, "
+        f"{_value(question, answer, cheaper)}.{more}"
+    )
 
 
 def _hanging(answer: Answer) -> list[str]:
