@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, load_plan
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
 from hybrid_ml_scheduler.workload import PRESETS, preset
 
-__all__ = ["Flags", "plan_of"]
+__all__ = ["Flags", "column_mapping", "plan_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +99,11 @@ def _workload(base: WorkloadChoice, flags: Flags) -> WorkloadChoice:
         values=values,
         num_tasks=base.num_tasks if flags.tasks is None else flags.tasks,
         dialect=base.dialect if flags.dialect is None else flags.dialect,
-        options={**base.options, **_pairs(flags.options), **_mapping(flags.columns)},
+        options={**base.options, **_pairs(flags.options), **column_mapping(flags.columns)},
     )
 
 
-def _mapping(words: tuple[str, ...]) -> Mapping[str, Any]:
+def column_mapping(words: tuple[str, ...]) -> Mapping[str, Any]:
     """`--map OURS=THEIRS` as the trace option `map`."""
     found: dict[str, str] = {}
     for word in words:

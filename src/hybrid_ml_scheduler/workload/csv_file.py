@@ -63,7 +63,7 @@ def _telling(batch: TaskBatch) -> list[str]:
         "requested_time": not np.isnan(batch.requested_time).all(),
         "deadline": not np.isnan(batch.deadline).all(),
         "divisible": not batch.divisible.all(),
-        "gpus_required": bool((batch.gpus_required > 1).any()),
+        "gpus_required": bool((batch.gpus_required != 1).any()),
         "speedup_factor": bool((batch.speedup_factor != 1.0).any()),
     }
     return [*measured, *typed, *(name for name, tells in said.items() if tells)]

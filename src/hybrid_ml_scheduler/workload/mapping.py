@@ -98,7 +98,7 @@ def _known_alone(table: Table, columns: Mapping[str, list[str]]) -> tuple[Table,
     """The columns that a task has; who maps some has said that the others are none of them."""
     others = [name for name in columns if name not in _KNOWN and not name.startswith(TYPED_TIME)]
     kept = {name: cells for name, cells in columns.items() if name not in others}
-    return replace(table, columns=kept), [f"ignored_columns: {', '.join(others)} are not mapped."] if others else []
+    return replace(table, columns=kept), [f"ignored_columns: {', '.join(others)} (not mapped)."] if others else []
 
 
 def _cells(table: Table, columns: Mapping[str, list[str]], theirs: str) -> list[str]:

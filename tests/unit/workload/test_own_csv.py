@@ -33,7 +33,7 @@ def batches(draw: st.DrawFn) -> TaskBatch:
     parents = [
         draw(st.lists(st.sampled_from(ids[:row]), unique=True, max_size=3)) if row else [] for row in range(count)
     ]
-    gangs = draw(st.lists(st.integers(1, 8), min_size=count, max_size=count))
+    gangs = draw(st.lists(st.integers(0, 8), min_size=count, max_size=count))
     types = draw(st.lists(st.sampled_from(["h200", "v100", "k80"]), unique=True, max_size=2))
     return TaskBatch.from_columns(
         task_id=ids,

@@ -29,11 +29,17 @@ app = typer.Typer(
 
 Dialect = Annotated[
     str | None,
-    typer.Option(help="Form of the file: csv, swf, wfformat, philly, azure_llm or openb (default: recognised)."),
+    typer.Option(
+        help="Form of the file: csv, swf, wfformat, gavel, philly, azure_llm, openb ... (default: recognised)."
+    ),
 ]
 Options = Annotated[
     list[str] | None,
     typer.Option("--option", help="A figure of a trace assumption as KEY=VALUE, e.g. target_load=0.9; repeatable."),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--map", metavar="OURS=THEIRS", help="A column of a foreign CSV, e.g. duration=run_s; repeat."),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of every random stream; the same seed gives the same tasks.")]
 OutputFormat = Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")]
@@ -82,14 +88,22 @@ def describe(
     tasks: Annotated[int | None, typer.Option(help="How many tasks of the preset, or how many of the file's.")] = None,
     dialect: Dialect = None,
     option: Options = None,
+    columns: Columns = None,
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Show what a workload is like: counts, quantiles, arrivals, graph and every assumption."""
+    from hybrid_ml_scheduler.cli.race_plan import column_mapping
     from hybrid_ml_scheduler.workload import describe as description_of
     from hybrid_ml_scheduler.workload import resolve
 
     with _working(f"Looking at {source}"):
-        batch = resolve(source, seed=seed, num_tasks=tasks, dialect=dialect, options=_pairs(option))
+        batch = resolve(
+            source,
+            seed=seed,
+            num_tasks=tasks,
+            dialect=dialect,
+            options={**_pairs(option), **column_mapping(tuple(columns or ()))},
+        )
         description = {"source": source, "seed": seed, **description_of(batch)}
     if output is Format.JSON:
         _print_json(description)
@@ -107,14 +121,22 @@ def convert(
     seed: Seed = 0,
     limit: Annotated[int | None, typer.Option(help="Keep only the first tasks in order of arrival.")] = None,
     option: Options = None,
+    columns: Columns = None,
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Turn a trace into the product's own CSV, filling what it lacks by stated assumptions."""
+    from hybrid_ml_scheduler.cli.race_plan import column_mapping
     from hybrid_ml_scheduler.workload import load, write_csv
 
     check_place("OUT", out)
     with _working(f"Converting {source}"):
-        batch = load(source, dialect=dialect, seed=seed, limit=limit, options=_pairs(option))
+        batch = load(
+            source,
+            dialect=dialect,
+            seed=seed,
+            limit=limit,
+            options={**_pairs(option), **column_mapping(tuple(columns or ()))},
+        )
         write_csv(batch, out)
     _say_written(batch, out, output)
 
