@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_ml_scheduler.cluster.batch import run_held_batch
 from hybrid_ml_scheduler.cluster.simulation import Simulation
-from hybrid_ml_scheduler.core import RaceContext, TaskBatch
+from hybrid_ml_scheduler.core import RaceContext, Task, TaskBatch
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator, Tariff, durations
 from hybrid_ml_scheduler.schedulers.agents.rl_hold import RlHold
 from hybrid_ml_scheduler.schedulers.holding.edf import EarliestDeadline
@@ -23,33 +26,72 @@ from hybrid_ml_scheduler.schedulers.holding.size_split import SizeSplit
 from hybrid_ml_scheduler.schedulers.holding.sjf import ShortestFirst
 from tests.properties.forms import Row, record_row, row_of
 from tests.properties.samples import batches, nodes
-from tests.reference.holding import HeldOrder, simulate_held
+from tests.reference.holding import HeldOrder, HeldReference, RankReference
 
-MAKERS = {
-    "lpt": LongestFirst,
-    "edf": EarliestDeadline,
-    "size_split": SizeSplit,
-    "rank_hold": RankHold,
-    "min_min": MinMin,
-    "max_min": MaxMin,
-    "sufferage": Sufferage,
-    "rl_hold": RlHold,
+
+def second_least(completions: list[float]) -> float:
+    return sorted(completions)[1]
+
+
+def arrival(task: Task, size_s: float) -> float:
+    return task.arrival_time
+
+
+def due(task: Task, size_s: float) -> float:
+    return math.inf if task.deadline is None else task.arrival_time + task.deadline
+
+
+def shortest(task: Task, size_s: float) -> float:
+    return size_s
+
+
+class Rule(NamedTuple):
+    """A strategy and its naive form on a node: an order, and how it is run."""
+
+    make: Callable[[], KeyedHold]
+    order: Callable[[Node], HeldOrder]
+    reference: type[HeldReference] = HeldReference
+
+
+RULES = {
+    "sjf": Rule(ShortestFirst, lambda node: HeldOrder(key=shortest)),
+    "sjf, whole devices": Rule(lambda: ShortestFirst(splits=False), lambda node: HeldOrder(key=shortest, steps=1)),
+    "sjf, patience": Rule(
+        lambda: ShortestFirst(patience=3.0),
+        lambda node: HeldOrder(key=lambda task, size_s: task.arrival_time + 3.0 * size_s),
+    ),
+    "sjf, few looked at": Rule(
+        lambda: ShortestFirst(depth=2, price=0.5), lambda node: HeldOrder(key=shortest, depth=2, price=0.5)
+    ),
+    "sjf, limits": Rule(
+        lambda: ShortestFirst(longest=(4.0, 0.5, math.inf)),
+        lambda node: HeldOrder(key=shortest, longest=(4.0, 0.5, *[math.inf] * node.num_gpus)[: node.num_gpus + 1]),
+    ),
+    "sjf, aging": Rule(lambda: ShortestFirst(aging=1.5), lambda node: HeldOrder(key=shortest, aging=1.5)),
+    "sjf, aging with few looked at": Rule(
+        lambda: ShortestFirst(aging=0.5, depth=2, patience=3.0, splits=False),
+        lambda node: HeldOrder(key=lambda task, s: task.arrival_time + 3.0 * s, steps=1, aging=0.5, depth=2),
+    ),
+    "lpt": Rule(LongestFirst, lambda node: HeldOrder(key=lambda task, size_s: -size_s)),
+    "edf": Rule(EarliestDeadline, lambda node: HeldOrder(key=due)),
+    "size_split": Rule(
+        lambda: SizeSplit(limit=0.7),
+        lambda node: HeldOrder(
+            key=arrival, longest=(*[0.7] * node.num_gpus, math.inf) if node.num_gpus > 1 else (math.inf, math.inf)
+        ),
+    ),
+    "rank_hold": Rule(RankHold, lambda node: HeldOrder(key=shortest), RankReference),
+    "min_min": Rule(MinMin, lambda node: HeldOrder(key=arrival, steps=1, depth=1024, score=min)),
+    "max_min": Rule(
+        MaxMin, lambda node: HeldOrder(key=arrival, steps=1, depth=1024, score=lambda completions: -min(completions))
+    ),
+    "sufferage": Rule(
+        lambda: Sufferage(depth=3),
+        lambda node: HeldOrder(
+            key=arrival, steps=1, depth=3, score=lambda completions: min(completions) - second_least(completions)
+        ),
+    ),
 }
-ORDERS: dict[str, tuple[dict[str, Any], HeldOrder]] = {
-    "shortest": ({}, HeldOrder(key=lambda task, size_s: size_s)),
-    "whole devices": ({"splits": False}, HeldOrder(key=lambda task, size_s: size_s, steps=1)),
-    "patience": ({"patience": 3.0}, HeldOrder(key=lambda task, size_s: task.arrival_time + 3.0 * size_s)),
-    "few looked at": ({"depth": 2, "price": 0.5}, HeldOrder(key=lambda task, size_s: size_s, depth=2, price=0.5)),
-    "limits": ({"longest": (4.0, 0.5, math.inf)}, HeldOrder(key=lambda task, size_s: size_s, longest=(4.0, 0.5))),
-}
-
-
-def order_on(name: str, node: Node) -> HeldOrder:
-    order = ORDERS[name][1]
-    if not order.longest:
-        return order
-    limits = (*order.longest, *[math.inf] * node.num_gpus)[: node.num_gpus + 1]
-    return HeldOrder(key=order.key, steps=order.steps, price=order.price, longest=limits, depth=order.depth)
 
 
 def kernel_rows(strategy: KeyedHold, batch: TaskBatch, node: Node) -> list[Row]:
@@ -68,18 +110,25 @@ def stepping_rows(strategy: KeyedHold, batch: TaskBatch, node: Node) -> list[Row
     return [row_of(by_id[int(task_id)]) for task_id in batch.task_id]
 
 
-@pytest.mark.parametrize("name", ORDERS)
+def with_deadlines(batch: TaskBatch) -> TaskBatch:
+    """Every third task is due at no time, the others after 0 to 4 seconds, some of them at the same moment."""
+    due_in_s = np.where(batch.task_id % 3 == 0, math.nan, (7.0 * batch.task_id) % 5)
+    return replace(batch, deadline=due_in_s)
+
+
+@pytest.mark.parametrize("name", RULES)
 @given(batch=batches(), node=nodes())
 def test_all_three_forms_agree_bit_for_bit(name: str, batch: TaskBatch, node: Node) -> None:
-    expected = [record_row(record) for record in simulate_held(batch, node, order_on(name, node))]
-    assert stepping_rows(ShortestFirst(**ORDERS[name][0]), batch, node) == expected
-    assert kernel_rows(ShortestFirst(**ORDERS[name][0]), batch, node) == expected
+    rule, batch = RULES[name], with_deadlines(batch)
+    expected = [record_row(record) for record in rule.reference(batch, node, rule.order(node)).run()]
+    assert stepping_rows(rule.make(), batch, node) == expected
+    assert kernel_rows(rule.make(), batch, node) == expected
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("aging", [0.0, 1.5])
 @given(batch=batches(), node=nodes())
-def test_kernel_and_stepping_form_agree_for_every_order(name: str, batch: TaskBatch, node: Node) -> None:
-    assert kernel_rows(MAKERS[name](), batch, node) == stepping_rows(MAKERS[name](), batch, node)
+def test_kernel_and_stepping_form_of_rl_hold_agree(aging: float, batch: TaskBatch, node: Node) -> None:
+    assert kernel_rows(RlHold(aging=aging), batch, node) == stepping_rows(RlHold(aging=aging), batch, node)
 
 
 @given(batch=batches(), node=nodes(), cut=st.integers(0, 30))

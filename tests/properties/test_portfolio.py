@@ -30,8 +30,8 @@ from hybrid_ml_scheduler.schedulers.holding.work_stealing import WorkStealing
 from hybrid_ml_scheduler.workload import preset
 from tests.properties.forms import Row, record_row, row_of
 from tests.properties.samples import batches, nodes
-from tests.reference.heft import heft
 from tests.reference.holding import PlanReference, PullReference
+from tests.reference.planning import Plan, Planning
 
 PULLS: dict[str, tuple[Callable[[], PullHold], Callable[[Task, list[float]], list[float]]]] = {
     "c_mu": (CMu, lambda task, s: [one if one <= 3.0 * min(s) else math.inf for one in s]),
@@ -57,6 +57,14 @@ PLANS: dict[str, Callable[[], PlanHold]] = {
     "lp_classes": LpClasses,
     "best_of": BestOf,
     "local_search": lambda: LocalSearch(steps=60),
+}
+
+NAIVE_PLANS: dict[str, Callable[[Planning], Plan]] = {
+    "heft": Planning.heft,
+    "heft with splits": lambda planning: planning.heft(steps=20),
+    "peft": Planning.peft,
+    "lp_classes": Planning.lp_classes,
+    "best_of": Planning.best_of,
 }
 
 
@@ -126,14 +134,12 @@ def test_a_plan_is_made_anew_when_tasks_arrive_and_survives_a_restart(name: str,
     assert stepping_rows(PLANS[name](), batch, node, cut=len(batch) // 2) == whole
 
 
-@given(batch=batches(arrival=st.just(0.25), memory=st.just(10.0), noisy=False), node=nodes())
-def test_heft_is_the_published_algorithm(batch: TaskBatch, node: Node) -> None:
-    table = heft(batch, node)
-    rows = kernel_rows(prepared(Heft(), node), batch, node)
-    last = max(finish for _, _, finish in table.values()) + float(batch.arrival_time[0])
-    assert math.isclose(max(float(row.finish_s) for row in rows), last, rel_tol=1e-12)
-    devices = {row.task_id: row.gpu + 1 for row in rows}
-    assert devices == {i: device for i, (device, _, _) in table.items()}
+@pytest.mark.parametrize("name", NAIVE_PLANS)
+@given(batch=batches(arrival=st.just(0.25), max_tasks=8), node=nodes())
+def test_a_plan_is_that_of_the_published_algorithm(name: str, batch: TaskBatch, node: Node) -> None:
+    rule = prepared(PLANS[name](), node).held_rule(batch, durations(batch, node))
+    assert isinstance(rule, PlanRule)
+    assert planned(rule, batch) == NAIVE_PLANS[name](Planning(batch, node))
 
 
 def test_a_batch_by_classes_ends_at_its_bound() -> None:
@@ -146,3 +152,12 @@ def test_a_batch_by_classes_ends_at_its_bound() -> None:
     columns = run_held_batch(loaded.batch, node, rule, seconds=loaded.seconds)
     bound = certificate(loaded.batch, node, loaded.seconds).makespan_s
     assert 1.0 <= float(np.max(columns.finish_s)) / bound <= 1.0001
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_child_that_came_before_its_parents_keeps_nobody_from_an_idle_node(name: str) -> None:
+    """Child 0 waits for 1, which arrives while it waits for 2, which the plan may have put behind the child."""
+    arrivals = {0: (0.0, (1,)), 2: (0.0, ()), 3: (0.0, ()), 1: (0.1, (2,))}
+    tasks = [Task(i, 1000.0, 0.5, 0.0, at, parents) for i, (at, parents) in arrivals.items()]
+    outcomes = Simulation(Node.uniform(1), PLANS[name]()).run((task, 1.0) for task in tasks)
+    assert {outcome.task_id for outcome in outcomes} == {0, 1, 2, 3}

@@ -13,6 +13,7 @@ from tests.reference.simulator import Record, Reference
 from tests.reference.strategies import View, completion_s, grid_of
 
 Key = Callable[[Task, float], float]
+Score = Callable[[list[float]], float]  # of the completions on all whole devices: who scores least plans next
 MEAN_OVER = 1000
 
 
@@ -25,6 +26,8 @@ class HeldOrder:
     price: float = 0.0
     longest: tuple[float, ...] = ()
     depth: int = 64
+    aging: float = math.inf
+    score: Score | None = None
 
 
 def fastest_s(node: Node, task: Task, splits: bool) -> float:
@@ -42,6 +45,9 @@ class HeldReference(Reference):
         self.order = order
         self.held: list[tuple[float, int]] = []
         self.seen, self.mean_s = 0, 0.0
+        self.since: dict[int, float] = {}
+        self.overdue: list[int] = []
+        self.started, self.mean_wait_s = 0, 0.0
 
     def run(self) -> list[Record]:
         """Repeat: what finishes now, then what is ready now, then, if either woke the strategy, its dispatch."""
@@ -70,6 +76,7 @@ class HeldReference(Reference):
             self.seen += 1
             self.mean_s += (size_s - self.mean_s) / min(self.seen, MEAN_OVER)
             self.held.append((self.order.key(task, size_s), task_id))
+            self.since[task_id] = now
             self.undecided.discard(task_id)
         self.held.sort()
         return bool(ready)
@@ -78,24 +85,55 @@ class HeldReference(Reference):
         backlog = [device.believed_free_s(now) - now for device in self.devices]
         idle = [not device.parts() for device in self.devices]
         limits = [limit * self.mean_s for limit in self.order.longest] or [math.inf] * len(self.devices)
-        for place in list(self.held)[: self.order.depth]:
-            if not any(idle):
+        if any(idle):
+            self.age(now)
+        planned: set[int] = set()
+        for _ in range(self.order.depth):
+            seen = [i for i in self.in_order(now)[: self.order.depth] if i not in planned]
+            if not seen or not any(idle):
                 return
-            task = self.records[place[1]].task
-            fraction, gpu = self.planned(task, backlog, limits)
-            part = formulas.split(self.node, task, fraction, gpu)
-            used = ([0] if part.cpu_s > 0.0 else []) + ([gpu + 1] if part.gpu_s > 0.0 else [])
-            starts = any(idle[device] for device in used)
-            for device in used:
-                idle[device] = False
-            if part.cpu_s > 0.0:
-                backlog[0] += part.cpu_s
-            if part.gpu_s > 0.0:
-                waits = self.serial and part.cpu_s > 0.0
-                backlog[gpu + 1] = (max(backlog[gpu + 1], backlog[0]) if waits else backlog[gpu + 1]) + part.gpu_s
-            if starts:
-                self.held.remove(place)
-                self.commit(place[1], fraction, gpu, now)
+            task_id = self.next_of(seen, backlog)
+            planned.add(task_id)
+            fraction, gpu = self.planned(self.records[task_id].task, backlog, limits)
+            if self.plan(task_id, fraction, gpu, backlog, idle):
+                self.held = [entry for entry in self.held if entry[1] != task_id]
+                self.started += 1
+                self.mean_wait_s += (now - self.since.pop(task_id) - self.mean_wait_s) / min(self.started, MEAN_OVER)
+                self.overdue = [i for i in self.overdue if i != task_id]
+                self.commit(task_id, fraction, gpu, now)
+
+    def age(self, now: float) -> None:
+        """Who has waited too long is overdue until it starts; no more than a wake looks at."""
+        for task_id, since in self.since.items():
+            waited_long = now - since >= self.order.aging * (self.mean_s + self.mean_wait_s)
+            if waited_long and task_id not in self.overdue and len(self.overdue) < self.order.depth:
+                self.overdue.append(task_id)
+
+    def in_order(self, now: float) -> list[int]:
+        """The overdue, then all others by key and id."""
+        return [*self.overdue, *(i for _, i in sorted(self.held) if i not in self.overdue)]
+
+    def next_of(self, seen: list[int], backlog: list[float]) -> int:
+        """The first, or the first of those with the least score."""
+        score, view = self.order.score, View(self.node, backlog[0], backlog[1:])
+        if score is None:
+            return seen[0]
+        whole = [(0.0, 0), *((1.0, gpu) for gpu in range(len(backlog) - 1))]
+        return min(seen, key=lambda i: score([completion_s(self.records[i].task, view, *one) for one in whole]))
+
+    def plan(self, task_id: int, fraction: float, gpu: int, backlog: list[float], idle: list[bool]) -> bool:
+        """Book the devices that a plan uses; say whether a part of it starts at once."""
+        part = formulas.split(self.node, self.records[task_id].task, fraction, gpu)
+        used = ([0] if part.cpu_s > 0.0 else []) + ([gpu + 1] if part.gpu_s > 0.0 else [])
+        starts = any(idle[device] for device in used)
+        for device in used:
+            idle[device] = False
+        if part.cpu_s > 0.0:
+            backlog[0] += part.cpu_s
+        if part.gpu_s > 0.0:
+            waits = self.serial and part.cpu_s > 0.0
+            backlog[gpu + 1] = (max(backlog[gpu + 1], backlog[0]) if waits else backlog[gpu + 1]) + part.gpu_s
+        return starts
 
     def planned(self, task: Task, backlog: list[float], limits: list[float]) -> tuple[float, int]:
         view = View(self.node, backlog[0], backlog[1:])
@@ -118,11 +156,6 @@ class HeldReference(Reference):
         record.gang = [gpu]
         self.enqueue(record, part, now)
         self.finish_parts(now)  # an idle device begins at once
-
-
-def simulate_held(batch: TaskBatch, node: Node, order: HeldOrder) -> list[Record]:
-    """Run the whole batch on the node; one record a task, in the order of the batch."""
-    return HeldReference(batch, node, order).run()
 
 
 Orders = Callable[[Task, list[float]], list[float]]
@@ -175,6 +208,20 @@ class PlanReference(HeldReference):
             task_id = turn[0][1]
             self.held = [entry for entry in self.held if entry[1] != task_id]
             self.commit(task_id, self.plan[task_id][1], self.plan[task_id][2], now)
+
+
+class RankReference(HeldReference):
+    """Held by the longest way to the end of what has arrived of the graph."""
+
+    def in_order(self, now: float) -> list[int]:
+        return sorted((i for _, i in self.held), key=lambda i: (-self.rank(i, now), i))
+
+    def rank(self, task_id: int, now: float) -> float:
+        """The way from a task to the end, itself included."""
+        size_s = fastest_s(self.node, self.records[task_id].task, splits=True)
+        known = [i for i, one in self.records.items() if task_id in one.task.dependencies]
+        ways = [self.rank(i, now) for i in known if self.records[i].task.arrival_time <= now]
+        return max([size_s + way for way in ways], default=size_s)
 
 
 class StagedReference(HeldReference):

@@ -162,6 +162,7 @@ def _held_terms(rule: HeldRule, num_gpus: int, count: int) -> HeldTerms:
         longest=limits,
         depth=max(1, min(rule.depth, count)),
         pick=int(rule.pick),
+        aging=rule.aging,
     )
 
 

@@ -1,17 +1,18 @@
 """Held tasks in compiled form: the few that come first stand sorted, all others wait in a heap behind them.
 
 A wake looks at the first `depth` tasks only, so however many are held, a wake costs what the front costs. The order is
-(order, task id). `front` has one place more than are looked at; `counts` are the lengths of both parts.
+(order, task id); overdue tasks stand before all others, those that are held longest first. `front` has one place more
+than are looked at; `counts` are the lengths of both parts and how many of the front are overdue.
 """
 
 from __future__ import annotations
 
 from hybrid_ml_scheduler.core.compiled import compiled
-from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn
 
-__all__ = ["BEHIND", "FRONT", "hold_row", "release_place"]
+__all__ = ["BEHIND", "FRONT", "OVERDUE", "advance_overdue", "hold_row", "release_place"]
 
-FRONT, BEHIND = 0, 1
+FRONT, BEHIND, OVERDUE = 0, 1, 2
 
 
 @compiled(inline="always")
@@ -25,11 +26,11 @@ def hold_row(
 ) -> None:
     """Add a row where it belongs; the front passes its last one back when it is full."""
     length, depth = counts[FRONT], front.shape[0] - 1
-    if length == depth and not _before(row, front[length - 1], order, identity):
+    if length == depth and (counts[OVERDUE] == depth or not _before(row, front[length - 1], order, identity)):
         _push(row, order, identity, behind, counts)
         return
     place = length
-    while place > 0 and _before(row, front[place - 1], order, identity):
+    while place > counts[OVERDUE] and _before(row, front[place - 1], order, identity):
         front[place] = front[place - 1]
         place -= 1
     front[place] = row
@@ -41,16 +42,68 @@ def hold_row(
 
 @compiled()
 def release_place(
-    place: int, order: FloatColumn, identity: IntColumn, front: IntColumn, behind: IntColumn, counts: IntColumn
+    place: int,
+    order: FloatColumn,
+    identity: IntColumn,
+    front: IntColumn,
+    behind: IntColumn,
+    counts: IntColumn,
+    gone: BoolColumn,
 ) -> None:
     """Take the row at a place of the front out; the first of those behind moves up to the end of the front."""
     length = counts[FRONT]
+    gone[front[place]] = True
+    counts[OVERDUE] -= place < counts[OVERDUE]
     for later in range(place + 1, length):
         front[later - 1] = front[later]
-    if counts[BEHIND] > 0:
-        front[length - 1] = _pop(order, identity, behind, counts)
-    else:
-        counts[FRONT] = length - 1
+    while counts[BEHIND] > 0:
+        row = _pop(order, identity, behind, counts)
+        if not gone[row]:  # it may have gone to the front when it was overdue
+            front[length - 1] = row
+            return
+    counts[FRONT] = length - 1
+
+
+@compiled()
+def advance_overdue(
+    now: float,
+    limit_s: float,
+    oldest: int,
+    came: IntColumn,
+    since: FloatColumn,
+    gone: BoolColumn,
+    order: FloatColumn,
+    identity: IntColumn,
+    front: IntColumn,
+    behind: IntColumn,
+    counts: IntColumn,
+) -> int:
+    """Move all that have waited so long to the front, in the order in which they `came`; returns who is checked next.
+
+    `oldest` is the place in `came` of the first one not checked yet.
+    """
+    depth = front.shape[0] - 1
+    while oldest < came.shape[0] and counts[OVERDUE] < depth:
+        row = came[oldest]
+        if not gone[row]:
+            if now - since[row] < limit_s:
+                break
+            place = 0
+            while place < counts[FRONT] and front[place] != row:
+                place += 1
+            if place == counts[FRONT]:  # it stands behind, and stays there as one who is gone
+                gone[row] = True
+                if place == depth:
+                    _push(front[depth - 1], order, identity, behind, counts)
+                    place -= 1
+                else:
+                    counts[FRONT] += 1
+            for later in range(place, counts[OVERDUE], -1):
+                front[later] = front[later - 1]
+            front[counts[OVERDUE]] = row
+            counts[OVERDUE] += 1
+        oldest += 1
+    return oldest
 
 
 @compiled()

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_ml_scheduler.cluster.general import Arrivals, Factors, first_ready
-from hybrid_ml_scheduler.cluster.held_queue import FRONT, hold_row, release_place
+from hybrid_ml_scheduler.cluster.held_queue import FRONT, advance_overdue, hold_row, release_place
 from hybrid_ml_scheduler.cluster.kernel import Written, write
 from hybrid_ml_scheduler.cluster.parts import append_part, empty_queues, estimated_end
 from hybrid_ml_scheduler.cluster.ready import pop_ready, push_ready
@@ -22,7 +22,7 @@ from hybrid_ml_scheduler.core.holding import MEAN_OVER, Pick
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics.choices import split_on
-from hybrid_ml_scheduler.physics.held_choices import pick_score, plan_split
+from hybrid_ml_scheduler.physics.held_choices import overdue_s, pick_score, plan_split
 from hybrid_ml_scheduler.physics.placement import place_parts
 
 __all__ = ["HeldTerms", "run_held"]
@@ -44,6 +44,7 @@ class HeldTerms(NamedTuple):
     longest: FloatColumn
     depth: int
     pick: int
+    aging: float
 
 
 @compiled(inline="always")
@@ -93,7 +94,7 @@ def run_held(
     `ready` is filled with the moment each task may be committed.
     """
     # Unpacked before the loop: within it, every use of a tuple of arrays would count references to all of them.
-    order, size_s, stage_first, grids, prices, limits, depth, pick = rule
+    order, size_s, stage_first, grids, prices, limits, depth, pick, aging = rule
     stage = 0
     grid, price, longest = grids[0].copy(), prices[0], limits[0].copy()
     cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
@@ -103,7 +104,9 @@ def run_held(
     free, backlog, idle = np.zeros(devices), np.zeros(devices), np.zeros(devices, np.bool_)
     heads, tails, chain, table = empty_queues(devices, 2 * count if noisy else 0)
     doomed, heap = np.zeros(count, np.bool_), np.empty(count, np.int64)
-    front, behind, counts = np.empty(depth + 1, np.int64), np.empty(count, np.int64), np.zeros(2, np.int64)
+    front, behind, counts = np.empty(depth + 1, np.int64), np.empty(count, np.int64), np.zeros(3, np.int64)
+    came, since, gone = np.empty(count, np.int64), np.empty(count), np.zeros(count, np.bool_)
+    oldest, mean_wait, started = 0, 0.0, 0
     planned, longest_s = np.zeros(depth + 1, np.bool_), np.empty(devices)
     length = first_ready(arrival, open_parents, identity, ready, heap)
     now, mean, seen, done = -1.0, 0.0, 0, 0
@@ -118,6 +121,7 @@ def run_held(
             length -= 1
             if not doomed[row]:
                 hold_row(row, order, identity, front, behind, counts)
+                came[seen], since[row] = row, now
                 seen += 1
                 mean += (size_s[row] - mean) / min(seen, MEAN_OVER)
                 continue
@@ -144,6 +148,11 @@ def run_held(
             end = estimated_end(device, now, heads, tails, chain, table) if noisy else max(free[device], now)
             backlog[device] = end - now
             longest_s[device] = longest[device] * mean
+        if aging < math.inf:
+            limit = overdue_s(aging, mean, mean_wait)
+            oldest = advance_overdue(
+                now, limit, oldest, came[:seen], since, gone, order, identity, front, behind, counts
+            )
         place, tried = 0, 0
         if pick != _IN_ORDER:
             planned[:] = False
@@ -177,7 +186,9 @@ def run_held(
                 )
             write(out, row, fraction, gpu, status, placed)
             done += 1
-            release_place(place, order, identity, front, behind, counts)
+            started += 1
+            mean_wait += (now - since[row] - mean_wait) / min(started, MEAN_OVER)
+            release_place(place, order, identity, front, behind, counts, gone)
             if pick != _IN_ORDER:
                 planned[place:-1] = planned[place + 1 :]
             for child_place in range(child_offsets[row], child_offsets[row + 1]):

@@ -11,6 +11,7 @@ previews, and for the oldest task where a plan bounds how many may be open.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -150,7 +151,8 @@ class HeldRule:
     committed if one of its parts starts at once. A device takes no part longer than `longest` (CPU first) times the
     running mean of `size_s`, the tasks' seconds at their fastest; a task that no device would take may go anywhere.
     `pick` says that the next one to plan is not the first in order but that whose best device ends soonest or latest,
-    or that loses most if it gets its second best one. `stages` change grid, price and limits on the way.
+    or that loses most if it gets its second best one. `stages` change grid, price and limits on the way. With `aging`,
+    a task that has been held for so many times the running means of `size_s` and of waiting goes before all others.
     """
 
     order: FloatColumn
@@ -160,6 +162,7 @@ class HeldRule:
     longest: tuple[float, ...] = ()
     depth: int = 64
     pick: Pick = Pick.IN_ORDER
+    aging: float = math.inf
     stages: tuple[HeldStage, ...] = ()
 
 

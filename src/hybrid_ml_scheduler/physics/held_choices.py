@@ -16,7 +16,7 @@ from hybrid_ml_scheduler.physics.choices import _parts_on, completion_s, split_o
 from hybrid_ml_scheduler.physics.formulas import whole_share
 from hybrid_ml_scheduler.physics.node import WHOLE
 
-__all__ = ["fastest_s", "fastest_seconds", "least_limited_charge", "pick_score", "plan_split"]
+__all__ = ["fastest_s", "fastest_seconds", "least_limited_charge", "overdue_s", "pick_score", "plan_split"]
 
 _LEAST, _MOST = int(Pick.LEAST_COMPLETION), int(Pick.MOST_COMPLETION)
 
@@ -115,6 +115,12 @@ def plan_split(
         begin = max(backlog[gpu + 1], backlog[0]) if terms[7] and cpu_part > 0.0 else backlog[gpu + 1]
         backlog[gpu + 1] = begin + gpu_part
     return fraction, gpu, starts
+
+
+@compiled(nogil=True, inline="always")
+def overdue_s(aging: float, mean_s: float, mean_wait_s: float) -> float:
+    """How long a task may wait before it goes first: so many times what a task takes and waits in the mean."""
+    return aging * (mean_s + mean_wait_s)
 
 
 @compiled(nogil=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,22 +74,26 @@ def tune(
     node: Node,
     *,
     objective: str = "latency",
+    aging: float = 0.0,
     seed: int = 0,
     state: Path | None = None,
     tell: Tell = lambda label, done, total: None,
 ) -> Tuning:
-    """Search on the first 60 % of a stream, judge on the rest, and recommend what a paired interval says is better."""
+    """Search on the first 60 % of a stream, judge on the rest, and recommend what a paired interval says is better.
+
+    `aging` bounds the longest wait, as for `sjf`; settings are searched under that bound.
+    """
     _check(batch)
     seconds = durations(batch, node)
     cut = int(EARLIER * len(batch))
     first = max(0, cut - _MOST_TASKS)
     strategy = RlHold(objective=objective)
     strategy.prepare(RaceContext(estimator=PhysicsEstimator(node), seed=seed))
-    tried = Tried(_history(batch, node, seconds).rows(first, cut), objective, strategy.rates, state)
+    tried = Tried(_history(batch, node, seconds, aging).rows(first, cut), objective, strategy.rates, state)
     settings = found_settings(tried, seed, tell)
     record = {"command": "hms tune", "objective": objective, "tasks": cut}
     stream_of = _Stream(batch, node, seconds, objective, seed)
-    tuned = _best_of(_candidates(settings, node), stream_of, first, cut, record, tell)
+    tuned = _best_of(_candidates(settings, node, aging), stream_of, first, cut, record, tell)
     makers: dict[str, Callable[[], Scheduler]] = {
         name: lambda spec=spec: create(*spec)  # type: ignore[misc]
         for name, spec in RULES.items()
@@ -111,7 +116,7 @@ def tune(
         against_best_rule=interval,
         recommended=learned if proven else best,
         tuned=tuned,
-        model=tuned_model(settings[0], PATIENCE, record),
+        model=tuned_model(settings[0], PATIENCE, record, aging),
         judged_tasks=len(batch) - cut,
     )
 
@@ -125,10 +130,11 @@ def _check(batch: TaskBatch) -> None:
         raise PlanError("hms tune is for streams; all these tasks arrive at once.")
 
 
-def _history(batch: TaskBatch, node: Node, seconds: Durations) -> History:
+def _history(batch: TaskBatch, node: Node, seconds: Durations, aging: float) -> History:
     terms = PhysicsEstimator(node).batch_terms(batch)
     size_s = fastest_seconds(seconds.cpu_s, seconds.gpu_s, True)
-    return History(batch.arrival_time, batch.arrival_time + PATIENCE * size_s, size_s, terms)
+    order = batch.arrival_time + PATIENCE * size_s
+    return History(batch.arrival_time, order, size_s, terms, aging or math.inf)
 
 
 class _Stream:
@@ -151,14 +157,15 @@ class _Stream:
         )
 
 
-def _candidates(settings: Sequence[Setting], node: Node) -> list[tuple[str, dict[str, Any]]]:
+def _candidates(settings: Sequence[Setting], node: Node, aging: float) -> list[tuple[str, dict[str, Any]]]:
     """The best settings of the search as options of `sjf`, and options of rules that have one of their own."""
     found: list[tuple[str, dict[str, Any]]] = []
+    bounded = {"aging": aging} if aging else {}
     for one in settings:
         limits = list(nested_limits(one, node.num_gpus + 1))
-        options = {"splits": one.splits, "price": one.price, "longest": limits, "patience": PATIENCE}
+        options = {"splits": one.splits, "price": one.price, "longest": limits, "patience": PATIENCE, **bounded}
         found += [("sjf", options), ("sjf", {**options, "splits": False})]
-    found += [("sjf", {"splits": False, "price": price}) for price in _PRICES]
+    found += [("sjf", {"splits": False, "price": price, **bounded}) for price in _PRICES]
     found += [("c_mu", {"slowest": slowest}) for slowest in _SLOWEST]
     return [one for place, one in enumerate(found) if one not in found[:place]]
 

@@ -30,7 +30,7 @@ class Tried:
     def __init__(self, history: History, objective: str, rates: FloatColumn, place: Path | None = None) -> None:
         self._history, self._objective, self._rates, self._place = history, objective, rates, place
         columns = (history.ready_s, history.order, history.tasks.cpu_s, history.tasks.gpu_s, rates)
-        digest = hashlib.sha256(objective.encode())
+        digest = hashlib.sha256(f"{objective} {history.aging}".encode())
         for column in columns:
             digest.update(np.ascontiguousarray(column).tobytes())
         self._fingerprint = digest.hexdigest()
@@ -97,7 +97,7 @@ def _limit(limit: float, noise: float, rng: np.random.Generator, usual: float) -
     return math.inf if rng.random() < 0.1 else min(1e4, max(0.2, limit * math.exp(0.4 * noise)))
 
 
-def tuned_model(setting: Setting, patience: float, record: dict[str, object]) -> HoldModel:
+def tuned_model(setting: Setting, patience: float, record: dict[str, object], aging: float = 0.0) -> HoldModel:
     """A model with this one setting: nothing is left to be chosen on the way."""
     return HoldModel(
         settings=(setting,),
@@ -105,5 +105,6 @@ def tuned_model(setting: Setting, patience: float, record: dict[str, object]) ->
         centre=np.zeros(FEATURES),
         scale=np.ones(FEATURES),
         patience=patience,
+        aging=aging,
         record=record,
     )

@@ -46,6 +46,7 @@ def best_batch_order(graph: KnownGraph) -> tuple[FloatColumn, Setting]:
                 stage.price,
                 as_column(stage.longest),
                 _DEPTH,
+                np.inf,
                 np.zeros(graph.num_devices),
                 np.inf,
             )

@@ -29,13 +29,14 @@ EXPANDED = 1 + FEATURES + FEATURES * (FEATURES + 1) // 2
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HoldModel:
-    """Settings, the features' centre and scale, and one row of weights a setting; `patience` bounds waiting."""
+    """Settings, the features' centre and scale, one row of weights a setting; `patience`, `aging` bound waiting."""
 
     settings: tuple[Setting, ...]
     weights: FloatColumn
     centre: FloatColumn
     scale: FloatColumn
     patience: float = 0.0
+    aging: float = 0.0
     record: Mapping[str, Any] = field(default_factory=dict)
 
     def prior(self, features: FloatColumn) -> FloatColumn:
@@ -71,6 +72,7 @@ def hold_document(model: HoldModel) -> dict[str, Any]:
         "version": VERSION,
         "record": dict(model.record),
         "patience": model.patience,
+        "aging": model.aging,
         "settings": settings,
         "centre": model.centre.tolist(),
         "scale": model.scale.tolist(),
@@ -83,9 +85,10 @@ def load_hold(path: str | None = None) -> HoldModel:
     place = Path(path) if path else files("hybrid_ml_scheduler.schedulers") / "weights" / "rl_hold.json"
     document = json_model(place, FORMAT, VERSION)
     settings = _settings(place, document.get("settings"))
-    patience: Any = document.get("patience")
-    if not _is_number(patience) or patience < 0.0:
-        raise ModelError(f"{place} does not hold a patience of at least 0.")
+    bounds: dict[str, Any] = {"patience": document.get("patience"), "aging": document.get("aging", 0.0)}
+    for name, value in bounds.items():
+        if not _is_number(value) or value < 0.0:
+            raise ModelError(f"{place} does not hold a finite {name} of at least 0.")
     scale = _numbers(place, document.get("scale"), (FEATURES,), "scales")
     if not np.all(scale > 0.0):
         raise ModelError(f"{place} holds a scale that is not above 0.")
@@ -95,7 +98,8 @@ def load_hold(path: str | None = None) -> HoldModel:
         weights=_numbers(place, document.get("weights"), (len(settings), EXPANDED), "weights"),
         centre=_numbers(place, document.get("centre"), (FEATURES,), "centres"),
         scale=scale,
-        patience=float(patience),
+        patience=float(bounds["patience"]),
+        aging=float(bounds["aging"]),
         record=record if isinstance(record, dict) else {},
     )
 

@@ -9,6 +9,7 @@ shortest first as it stands is not used.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,26 +43,31 @@ class RlHold(KeyedHold):
     """Holds ready tasks, starts the shortest first, and chooses by replay how they are cut and which devices refuse.
 
     `objective`: latency, slowdown, p99, energy or cost. `patience` bounds how long others may overtake a task, as for
-    `sjf` (-1: as the model says). `model` is a file of `hms tune` or `hms train agent`.
+    `sjf` (-1: as the model says), and so does `aging`. `model` is a file of `hms tune` or `hms train agent`.
     """
 
     name = "rl_hold"
     reason = "the shortest held task that can start at once starts, under the setting that did best on the latest tasks"
     learning = "online"
 
-    def __init__(self, objective: str = "latency", patience: float = -1.0, model: str | None = None) -> None:
+    def __init__(
+        self, objective: str = "latency", patience: float = -1.0, model: str | None = None, aging: float = -1.0
+    ) -> None:
         if objective not in OBJECTIVES:
             raise PlanError(f"rl_hold: objective = {objective!r} must be one of {', '.join(OBJECTIVES)}.")
         if not (patience == -1.0 or 0.0 <= patience < float("inf")):
             raise PlanError(f"rl_hold: patience = {patience:g} must be -1 or a finite number of at least 0.")
+        if not (aging == -1.0 or 0.0 <= aging < float("inf")):
+            raise PlanError(f"rl_hold: aging = {aging:g} must be -1 or a finite number of at least 0.")
         super().__init__()
-        self.model = load_hold(model)
         self._objective = objective
-        self._patience = self.model.patience if patience == -1.0 else patience
+        self.adopt(load_hold(model))
+        self._patience = self._patience if patience == -1.0 else patience
+        self._stream_aging = self._stream_aging if aging == -1.0 else aging or math.inf
 
     def adopt(self, model: HoldModel) -> RlHold:
         """Go on with another model, as if it had been read from a file; call before `prepare`."""
-        self.model, self._patience = model, model.patience
+        self.model, self._patience, self._stream_aging = model, model.patience, model.aging or math.inf
         return self
 
     def prepare(self, context: RaceContext) -> None:
@@ -72,6 +78,7 @@ class RlHold(KeyedHold):
         self._history: list[tuple[float, float, float, TaskTerms]] = []
         self._next_review, self._reviews, self._gated = _FIRST_REVIEW, 0, 0
         self._batch_keys: dict[int, float] | None = None
+        self._aging = self._stream_aging
         self._setting = 0
         self._follow(stage_of(self.model.settings[0], self._devices, 0))
 
@@ -104,10 +111,10 @@ class RlHold(KeyedHold):
             parents = parent_rows(batch) if batch.has_dependencies else np.empty(0, dtype=np.int64)
             graph = KnownGraph(terms, batch.task_id, batch.parent_offsets, parents, np.zeros(self._devices))
             order, setting = best_batch_order(graph)
-            return _rule(order, size_s, (stage_of(setting, self._devices, 0),))
+            return _rule(order, size_s, math.inf, (stage_of(setting, self._devices, 0),))
         order = self.keys(batch, size_s, seconds)
-        stages = self._all_stages(History(batch.arrival_time, order, size_s, terms))
-        return _rule(order, size_s, stages)
+        stages = self._all_stages(History(batch.arrival_time, order, size_s, terms, self._stream_aging))
+        return _rule(order, size_s, self._stream_aging, stages)
 
     def capture(self) -> Mapping[str, Any]:
         """Also the latest tasks and the setting in force."""
@@ -128,6 +135,7 @@ class RlHold(KeyedHold):
         self._follow(HeldStage(first=0, grid=tuple(grid), price=price, longest=tuple(longest)))
         self._next_review, self._reviews, self._gated = state["reviews"]
         self._batch_keys = None if state["batch_keys"] is None else dict(state["batch_keys"])
+        self._aging = self._stream_aging if self._batch_keys is None else math.inf
 
     def _learn(self, held: HeldTasks, cluster: HeldView) -> None:
         """A batch or graph that comes first is played through; what comes later makes it a stream."""
@@ -137,10 +145,11 @@ class RlHold(KeyedHold):
             graph = known_graph(held.arrived, cluster.estimator, np.zeros(self._devices))
             order, setting = best_batch_order(graph)
             self._batch_keys = dict(zip(graph.identity.tolist(), order.tolist(), strict=True))
+            self._aging = math.inf  # the plan of a batch knows how long everybody waits
             self._follow(stage_of(setting, self._devices, 0))
         elif self._batch_keys is not None:
-            self._batch_keys = None
-            self._queue = sorted((self._stream_key(task, cluster), i, task) for _, i, task in self._queue)
+            self._batch_keys, self._aging = None, self._stream_aging
+            self._reorder(lambda task: self._stream_key(task, cluster))
             self._follow(stage_of(self.model.settings[self._setting], self._devices, 0))
 
     def _stream_key(self, task: Task, cluster: HeldView) -> float:
@@ -159,7 +168,7 @@ class RlHold(KeyedHold):
         if self._batch_keys is not None or self._seen < self._next_review or len(self.model.settings) == 1:
             return
         ready, order, size_s, terms = zip(*self._history, strict=True)
-        history = History(as_column(ready), as_column(order), as_column(size_s), as_batch(terms))
+        history = History(as_column(ready), as_column(order), as_column(size_s), as_batch(terms), self._aging)
         self._follow(stage_of(self.model.settings[self._reviewed(history)], self._devices, 0))
         self._next_review = _review_after(self._seen)
 
@@ -203,7 +212,7 @@ def _review_after(seen: int) -> int:
     return seen + max(_FIRST_REVIEW, min(seen, _LONGEST_PAUSE))
 
 
-def _rule(order: FloatColumn, size_s: FloatColumn, stages: tuple[HeldStage, ...]) -> HeldRule:
+def _rule(order: FloatColumn, size_s: FloatColumn, aging: float, stages: tuple[HeldStage, ...]) -> HeldRule:
     first, *later = stages
     return HeldRule(
         order=order,
@@ -211,6 +220,7 @@ def _rule(order: FloatColumn, size_s: FloatColumn, stages: tuple[HeldStage, ...]
         grid=first.grid,
         price=first.price,
         longest=first.longest,
+        aging=aging,
         stages=tuple(later),
     )
 

@@ -1,14 +1,15 @@
 """Holding in an order of one's own: plan by earliest finish, commit what starts at once.
 
 At every wake the held tasks are gone through by rising key. Each plans the split and the GPU with the earliest
-completion behind the plans before it; a plan that starts at once is carried out, all others are forgotten again.
+completion behind the plans before it; a plan that starts at once is carried out, all others are forgotten again. With
+aging, those that have waited too long go before all others.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import insort
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from hybrid_ml_scheduler.core.holding import MEAN_OVER, BatchSeconds, Commitment
 from hybrid_ml_scheduler.core.terms import TaskTerms
 from hybrid_ml_scheduler.physics.held_choices import fastest_s, fastest_seconds, pick_score, plan_split
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid, task_terms
+from hybrid_ml_scheduler.schedulers.holding.waiting import Waiting, aging_limit
 
 __all__ = ["KeyedHold"]
 
@@ -42,6 +44,7 @@ class KeyedHold:
         price: float = 0.0,
         longest: Sequence[float] = (),
         depth: int = 64,
+        aging: float = 0.0,
     ) -> None:
         if not 0.0 <= price < math.inf:
             raise PlanError(f"{self.name}: price = {price:g} must be a finite number of at least 0.")
@@ -50,6 +53,7 @@ class KeyedHold:
         if any(not limit > 0.0 for limit in longest):
             raise PlanError(f"{self.name}: every number of longest must be above 0 (inf: no limit).")
         self._splits, self._price, self._depth = splits, price, depth
+        self._aging = aging_limit(self.name, aging)
         self._grid = split_grid(step) if splits else WHOLE
         self._points = as_column(self._grid)
         self._longest_asked = tuple(float(limit) for limit in longest)
@@ -59,7 +63,7 @@ class KeyedHold:
         """Start afresh with nothing held."""
         self._longest = self._limits(context.num_gpus)
         self._queue: list[tuple[float, int, Task]] = []
-        self._seen, self._mean_s = 0, 0.0
+        self._seen, self._mean_s, self._waiting = 0, 0.0, Waiting()
 
     def key(self, task: Task, size_s: float, terms: TaskTerms) -> float:
         """The place of one task in the order; lower comes first."""
@@ -79,6 +83,8 @@ class KeyedHold:
         idle = np.array(cluster.idle)
         limits_s = self._limits_s()
         self._forget_absent(held)
+        if idle.any() and self._aging < math.inf:
+            self._advance_overdue(cluster.now_s)
         planned: set[int] = set()
         for _ in range(self._depth):
             place = self._picked(planned, backlog, cluster) if idle.any() else -1
@@ -89,10 +95,22 @@ class KeyedHold:
             fraction, gpu, starts = plan_split(terms, backlog, idle, self._points, self._price, limits_s)
             if starts:
                 del self._queue[place]
+                self._waiting.start(task.task_id, cluster.now_s)
                 self._committed(task)
                 yield Commitment(task.task_id, Decision(gpu_fraction=fraction, gpu=gpu))
             else:
                 planned.add(task.task_id)
+
+    def _advance_overdue(self, now_s: float) -> None:
+        """Put those that have waited too long before all others, in the order in which they became ready."""
+        for identity in self._waiting.newly_overdue(now_s, self._aging, self._mean_s, self._depth):
+            place = next(place for place, entry in enumerate(self._queue) if entry[1] == identity)
+            self._queue.insert(self._waiting.overdue, self._queue.pop(place))
+
+    def _reorder(self, key: Callable[[Task], float]) -> None:
+        """Put the held tasks into another order; the overdue stay before all others."""
+        first = self._waiting.overdue
+        self._queue[first:] = sorted((key(task), identity, task) for _, identity, task in self._queue[first:])
 
     def _picked(self, planned: set[int], backlog: FloatColumn, cluster: HeldView) -> int:
         """The place of the task that plans next: the first not yet planned, or that with the best score; -1 if none."""
@@ -112,6 +130,7 @@ class KeyedHold:
         if len(self._queue) != len(held):
             for _, identity, task in self._queue:
                 if identity not in held:
+                    self._waiting.forget(identity)
                     self._committed(task)
             self._queue = [entry for entry in self._queue if entry[1] in held]
 
@@ -129,13 +148,15 @@ class KeyedHold:
         terms = cluster.estimator.terms(task)
         size_s = float(fastest_s(terms.cpu_s, terms.gpu_s, self._splits))
         key, chosen = self.key(task, size_s, terms), self.decide(task, cluster)
-        first = sum((k, identity) < (key, task.task_id) for k, identity, _ in self._queue)
+        overdue = self._waiting.overdue
+        first = overdue + sum((k, identity) < (key, task.task_id) for k, identity, _ in self._queue[overdue:])
         return {
             "reason": self.reason,
             "gpu_fraction": chosen.gpu_fraction,
             "gpu": chosen.gpu,
             "fastest_s": size_s,
             "held": len(self._queue),
+            "overdue": overdue,
             "held_before_it": first,
             "completion_s": cluster.completion_s(task, chosen.gpu_fraction, chosen.gpu or 0),
         }
@@ -151,16 +172,19 @@ class KeyedHold:
             longest=self._longest,
             depth=self._depth,
             pick=self.pick,
+            aging=self._aging,
         )
 
     def capture(self) -> Mapping[str, Any]:
-        """The held tasks with their keys, and the mean that limits are multiples of."""
-        return {"queue": list(self._queue), "seen": self._seen, "mean_s": self._mean_s}
+        """The held tasks with their keys and since when, and the mean that limits are multiples of."""
+        waiting = self._waiting.capture()
+        return {"queue": list(self._queue), "seen": self._seen, "mean_s": self._mean_s, "waiting": waiting}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a captured state."""
         self._queue = [tuple(entry) for entry in state["queue"]]
         self._seen, self._mean_s = state["seen"], state["mean_s"]
+        self._waiting.restore(state["waiting"])
 
     def _learn(self, held: HeldTasks, cluster: HeldView) -> None:
         """See what has arrived before it is held; for orders that depend on more than the task itself."""
@@ -174,7 +198,8 @@ class KeyedHold:
     def _hold(self, task: Task, cluster: HeldView) -> None:
         terms = cluster.estimator.terms(task)
         size_s = float(fastest_s(terms.cpu_s, terms.gpu_s, self._splits))
-        insort(self._queue, (self.key(task, size_s, terms), task.task_id, task))
+        insort(self._queue, (self.key(task, size_s, terms), task.task_id, task), lo=self._waiting.overdue)
+        self._waiting.hold(task.task_id, cluster.now_s)
         self._seen += 1
         self._mean_s += (size_s - self._mean_s) / min(self._seen, MEAN_OVER)
 

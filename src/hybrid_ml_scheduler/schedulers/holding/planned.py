@@ -77,7 +77,7 @@ class PlanHold:
         if held.arrived:
             self._known.update((task.task_id, task) for task in held.arrived)
             self._plan_anew(cluster)
-        while (first := self._next()) is not None:
+        while (first := self._next(all(cluster.idle))) is not None:
             fraction, gpu = self._plan[first]
             self._forget(first)
             yield Commitment(first, Decision(gpu_fraction=fraction, gpu=gpu))
@@ -92,13 +92,12 @@ class PlanHold:
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
         """Where the plan sends the task, and how many go before it on its devices."""
         chosen = self.decide(task, cluster)
-        before = [len(line) - 1 - line.index(task.task_id) for line in self._lists if task.task_id in line]
         return {
             "reason": self.reason,
             "gpu_fraction": chosen.gpu_fraction,
             "gpu": chosen.gpu,
             "held": len(self._ready),
-            "held_before_it": max(before, default=0),
+            "held_before_it": self._before(task.task_id),
             "completion_s": cluster.completion_s(task, chosen.gpu_fraction, chosen.gpu or 0),
         }
 
@@ -127,12 +126,19 @@ class PlanHold:
         self._ready, self._plan = set(state["ready"]), {i: tuple(entry) for i, entry in state["plan"].items()}
         self._lists, self._plans = [list(line) for line in state["lists"]], state["plans"]
 
-    def _next(self) -> int | None:
-        """A ready task that stands first on all its devices, if there is one."""
+    def _before(self, identity: int) -> int:
+        """How many tasks go before this one on its devices."""
+        return max((len(line) - 1 - line.index(identity) for line in self._lists if identity in line), default=0)
+
+    def _next(self, is_idle: bool) -> int | None:
+        """A ready task that stands first on all its devices, if there is one; on an idle node whoever is nearest.
+
+        The first of a list may wait for a parent that has not arrived, and the parent for somebody in the list.
+        """
         for line in self._lists:
             if line and line[-1] in self._ready and all(self._lists[d][-1] == line[-1] for d in self._used(line[-1])):
                 return line[-1]
-        return None
+        return min(self._ready, key=lambda i: (self._before(i), i)) if is_idle and self._ready else None
 
     def _used(self, identity: int) -> Sequence[int]:
         fraction, gpu = self._plan[identity]

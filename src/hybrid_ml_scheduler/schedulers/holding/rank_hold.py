@@ -80,7 +80,7 @@ class RankHold(KeyedHold):
             self._parents[task.task_id] = task.dependencies
         if any(task.dependencies for task in held.arrived):
             self._rank()
-            self._queue = sorted((-self._ranks[i], i, task) for _, i, task in self._queue)
+            self._reorder(lambda task: -self._ranks[task.task_id])
 
     def _rank(self) -> None:
         ids = list(self._sizes)

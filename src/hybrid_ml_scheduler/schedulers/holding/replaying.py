@@ -13,16 +13,16 @@ from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.holding import MEAN_OVER
 from hybrid_ml_scheduler.physics.choices import split_on
-from hybrid_ml_scheduler.physics.held_choices import plan_split
+from hybrid_ml_scheduler.physics.held_choices import overdue_s, plan_split
 from hybrid_ml_scheduler.physics.placement import place_parts
 
 __all__ = ["replayed"]
 
 
 @compiled(nogil=True)
-def _enter(row: int, length: int, order: FloatColumn, queue: IntColumn) -> int:
-    """Put a row into a sorted queue, behind its equals; returns the new length."""
-    first, last = 0, length
+def _enter(row: int, first: int, length: int, order: FloatColumn, queue: IntColumn) -> int:
+    """Put a row into a queue that is sorted from `first` on, behind its equals; returns the new length."""
+    last = length
     while first < last:
         middle = (first + last) // 2
         if order[queue[middle]] <= order[row]:
@@ -33,6 +33,17 @@ def _enter(row: int, length: int, order: FloatColumn, queue: IntColumn) -> int:
         queue[place] = queue[place - 1]
     queue[first] = row
     return length + 1
+
+
+@compiled(nogil=True)
+def _advance(row: int, first: int, queue: IntColumn) -> None:
+    """Move a row of the queue forward to this place."""
+    place = first
+    while queue[place] != row:
+        place += 1
+    for later in range(place, first, -1):
+        queue[later] = queue[later - 1]
+    queue[first] = row
 
 
 @compiled(nogil=True)
@@ -48,6 +59,7 @@ def replayed(
     price: float,
     longest: FloatColumn,
     depth: int,
+    aging: float,
     device_s: FloatColumn,
     give_up_s: float,
 ) -> FloatColumn:
@@ -60,13 +72,14 @@ def replayed(
     free, backlog, idle = np.zeros(devices), np.zeros(devices), np.zeros(devices, np.bool_)
     queue, coming = np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
     ready, finishes, longest_s = arrival.copy(), np.full(count, math.nan), np.empty(devices)
-    waiting = held = done = 0
+    came, since, started = np.empty(count, np.int64), np.empty(count), np.zeros(count, np.bool_)
+    waiting = held = done = overdue = oldest = 0
     for row in range(count):
         if open_parents[row] == 0:
             coming[waiting] = row
             waiting += 1
     coming[:waiting] = coming[:waiting][::-1].copy()  # the next one to be ready stands last
-    now, mean, seen, waited = -1.0, 0.0, 0, 0.0
+    now, mean, mean_wait, seen, waited = -1.0, 0.0, 0.0, 0, 0.0
     while done < count:
         wake = ready[coming[waiting - 1]] if waiting > 0 else math.inf
         if held > 0:
@@ -80,7 +93,8 @@ def replayed(
         while waiting > 0 and ready[coming[waiting - 1]] <= now:
             waiting -= 1
             row = coming[waiting]
-            held = _enter(row, held, order, queue)
+            held = _enter(row, overdue, held, order, queue)
+            came[seen], since[row] = row, now
             seen += 1
             mean += (size_s[row] - mean) / min(seen, MEAN_OVER)
         resting = 0
@@ -89,6 +103,14 @@ def replayed(
             resting += idle[device]
             backlog[device] = max(free[device] - now, 0.0)
             longest_s[device] = longest[device] * mean
+        while resting > 0 and oldest < seen and overdue < depth:
+            row = came[oldest]
+            if not started[row]:
+                if now - since[row] < overdue_s(aging, mean, mean_wait):
+                    break
+                _advance(row, overdue, queue)
+                overdue += 1
+            oldest += 1
         place, tried = 0, 0
         while resting > 0 and tried < depth and place < held:
             tried += 1
@@ -108,6 +130,9 @@ def replayed(
             finishes[row] = placed[2]
             done += 1
             held -= 1
+            started[row] = True
+            overdue -= place < overdue
+            mean_wait += (now - since[row] - mean_wait) / min(done, MEAN_OVER)
             for later in range(place, held):
                 queue[later] = queue[later + 1]
             for one in range(child_offsets[row], child_offsets[row + 1]):

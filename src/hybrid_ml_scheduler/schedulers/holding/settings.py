@@ -74,12 +74,13 @@ SETTINGS = (
 
 
 class History(NamedTuple):
-    """Tasks that are known, in the order in which they became ready."""
+    """Tasks that are known, in the order in which they became ready, and the aging under which they are held."""
 
     ready_s: FloatColumn
     order: FloatColumn
     size_s: FloatColumn
     tasks: BatchTerms
+    aging: float = math.inf
 
     def rows(self, first: int, last: int) -> History:
         """Those from one place up to another."""
@@ -91,7 +92,7 @@ class History(NamedTuple):
             memory_mb=tasks.memory_mb[first:last],
             memory_rule=tasks.memory_rule[first:last],
         )
-        return History(self.ready_s[first:last], self.order[first:last], self.size_s[first:last], some)
+        return History(self.ready_s[first:last], self.order[first:last], self.size_s[first:last], some, self.aging)
 
 
 def nested_limits(setting: Setting, devices: int) -> tuple[float, ...]:
@@ -147,6 +148,7 @@ def _replay(
         stage.price,
         as_column(stage.longest),
         _DEPTH,
+        history.aging,
         device_s,
         give_up_s,
     )

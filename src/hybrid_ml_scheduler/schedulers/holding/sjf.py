@@ -19,9 +19,10 @@ __all__ = ["ShortestFirst"]
 
 
 class ShortestFirst(KeyedHold):
-    """Holds ready tasks and starts the shortest first; `patience` bounds how long others may overtake.
+    """Holds ready tasks and starts the shortest first; `patience` and `aging` bound how long others may overtake.
 
-    With patience p a task of s seconds lets later ones pass that come within p x s seconds after it; 0 is no bound.
+    With patience p a task of s seconds lets later ones pass that come within p x s seconds after it. With aging a, a
+    task that has waited a times what tasks take and wait in the mean goes before all others. 0 is no bound.
     """
 
     name = "sjf"
@@ -35,8 +36,9 @@ class ShortestFirst(KeyedHold):
         longest: Sequence[float] = (),
         patience: float = 0.0,
         depth: int = 64,
+        aging: float = 0.0,
     ) -> None:
-        super().__init__(splits=splits, step=step, price=price, longest=longest, depth=depth)
+        super().__init__(splits=splits, step=step, price=price, longest=longest, depth=depth, aging=aging)
         if not 0.0 <= patience < float("inf"):
             raise PlanError(f"sjf: patience = {patience:g} must be a finite number of at least 0.")
         self._patience = patience
