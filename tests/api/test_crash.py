@@ -15,7 +15,8 @@ from hybrid_ml_scheduler.storage import Integrity, integrity, open_store
 from tests.api.service import LiveService
 from tests.conftest import alone_in
 
-STRATEGIES = "round_robin,random,greedy,hybrid_ml,rl_agent,oracle"
+AGED = f"{Path(__file__).parent / 'aged_shortest.py'}:AgedShortest"
+STRATEGIES = f"round_robin,random,greedy,hybrid_ml,rl_agent,oracle,rl_hold,hetero_prio,{AGED}"
 KILLS, SOAK_KILLS = 2, 100
 TASK = {"size": 800, "compute_intensity": 0.7, "memory_required": 120}
 
@@ -135,5 +136,5 @@ def test_with_synchronous_retraining_a_killed_run_equals_one_that_was_never_inte
         whole.close()
         killed.close()
     first, second = history(whole.folder, wanted), history(killed.folder, wanted)
-    assert len(first) == wanted * 6
+    assert len(first) == wanted * len(STRATEGIES.split(","))
     assert first == second

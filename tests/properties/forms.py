@@ -11,8 +11,11 @@ from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.simulation import Simulation
 from hybrid_ml_scheduler.core import HasRule, Outcome, Prepares, RaceContext, Scheduler, TaskBatch
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator, Tariff
-from hybrid_ml_scheduler.schedulers import find
+from hybrid_ml_scheduler.schedulers import available, find
 from tests.reference import Record, make_strategy, simulate
+
+HOLDING = tuple(name for name, entry in available().items() if hasattr(entry.load(), "dispatch"))
+"""Every strategy of the registry that holds."""
 
 OPTIONS: dict[str, tuple[str, dict[str, object]]] = {"half": ("round_robin", {"variant": "half"})}
 

@@ -27,6 +27,7 @@ from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.holding import Commitment, HeldTasks, HeldView
 from hybrid_ml_scheduler.schedulers import check_scheduler, create
 from tests.golden.cases import STRATEGIES
+from tests.properties.forms import HOLDING
 
 
 class Honest:
@@ -363,9 +364,10 @@ def test_a_strategy_that_holds_passes_and_says_not_yet() -> None:
     check_scheduler(HoldsTwo)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["sjf", "c_mu", "heft", "rl_hold", "best_of"])
-def test_built_in_strategies_that_hold_pass(name: str) -> None:
-    check_scheduler(lambda: create(name))
+@pytest.mark.parametrize(("name", "options"), [*((name, {}) for name in HOLDING), ("sjf", {"aging": 1.5})])
+def test_built_in_strategies_that_hold_pass(name: str, options: dict[str, float]) -> None:
+    steps = {"steps": 300} if name == "local_search" else {}
+    check_scheduler(lambda: create(name, {**options, **steps}))
 
 
 def test_a_dispatch_that_breaks_the_contract_is_refused_in_a_sentence() -> None:

@@ -85,10 +85,11 @@ def load_hold(path: str | None = None) -> HoldModel:
     place = Path(path) if path else files("hybrid_ml_scheduler.schedulers") / "weights" / "rl_hold.json"
     document = json_model(place, FORMAT, VERSION)
     settings = _settings(place, document.get("settings"))
-    bounds: dict[str, Any] = {"patience": document.get("patience"), "aging": document.get("aging", 0.0)}
-    for name, value in bounds.items():
+    patience: Any = document.get("patience")
+    aging: Any = document.get("aging", 0.0)  # files of before had none
+    for what, value in (("a patience", patience), ("an aging", aging)):
         if not _is_number(value) or value < 0.0:
-            raise ModelError(f"{place} does not hold a finite {name} of at least 0.")
+            raise ModelError(f"{place} does not hold {what} of at least 0.")
     scale = _numbers(place, document.get("scale"), (FEATURES,), "scales")
     if not np.all(scale > 0.0):
         raise ModelError(f"{place} holds a scale that is not above 0.")
@@ -98,8 +99,8 @@ def load_hold(path: str | None = None) -> HoldModel:
         weights=_numbers(place, document.get("weights"), (len(settings), EXPANDED), "weights"),
         centre=_numbers(place, document.get("centre"), (FEATURES,), "centres"),
         scale=scale,
-        patience=float(bounds["patience"]),
-        aging=float(bounds["aging"]),
+        patience=float(patience),
+        aging=float(aging),
         record=record if isinstance(record, dict) else {},
     )
 
