@@ -95,7 +95,7 @@ class HeldReference(Reference):
             task_id = self.next_of(seen, backlog)
             planned.add(task_id)
             fraction, gpu = self.planned(self.records[task_id].task, backlog, limits)
-            if self.plan(task_id, fraction, gpu, backlog, idle):
+            if self.booked(task_id, fraction, gpu, backlog, idle):
                 self.held = [entry for entry in self.held if entry[1] != task_id]
                 self.started += 1
                 self.mean_wait_s += (now - self.since.pop(task_id) - self.mean_wait_s) / min(self.started, MEAN_OVER)
@@ -121,7 +121,7 @@ class HeldReference(Reference):
         whole = [(0.0, 0), *((1.0, gpu) for gpu in range(len(backlog) - 1))]
         return min(seen, key=lambda i: score([completion_s(self.records[i].task, view, *one) for one in whole]))
 
-    def plan(self, task_id: int, fraction: float, gpu: int, backlog: list[float], idle: list[bool]) -> bool:
+    def booked(self, task_id: int, fraction: float, gpu: int, backlog: list[float], idle: list[bool]) -> bool:
         """Book the devices that a plan uses; say whether a part of it starts at once."""
         part = formulas.split(self.node, self.records[task_id].task, fraction, gpu)
         used = ([0] if part.cpu_s > 0.0 else []) + ([gpu + 1] if part.gpu_s > 0.0 else [])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -48,6 +49,9 @@ class Planning:
     def rank(self, i: int, cost: Callable[[int], float]) -> float:
         """The longest way from a task to the end, itself included."""
         return max([cost(i) + self.rank(child, cost) for child in self.children[i]], default=cost(i))
+
+    def minus_rank(self, i: int, cost: Callable[[int], float]) -> float:
+        return -self.rank(i, cost)
 
     def depth(self, i: int) -> int:
         return max([self.depth(parent) + 1 for parent in self.tasks[i].dependencies], default=0)
@@ -154,7 +158,8 @@ class Planning:
 
     def best_of(self) -> Plan:
         """Of the plans of all orders, whole and cut, the first one that ends first."""
-        keys = [lambda i, cost=cost: -self.rank(i, cost) for cost in (self.mean_s, self.whole_s, self.split_s)]
+        costs = (self.mean_s, self.whole_s, self.split_s)
+        keys: list[Callable[[int], float]] = [partial(self.minus_rank, cost=cost) for cost in costs]
         if not self.batch.has_dependencies:
             keys += [self.whole_s, self.split_s]
         plans = [self.inserted(self.by(key), steps) for key in keys for steps in (1, 20)]

@@ -129,9 +129,9 @@ def test_aging_and_patience_bound_the_longest_wait(crowded: LoadedTasks) -> None
     }
     assert longest["patience"] < 0.7 * longest["neither"]
     assert longest["aging"] < 0.7 * longest["neither"]
-    for options in ({"aging": -2.0}, {"patience": -2.0}):
+    for aging, patience in ((-2.0, -1.0), (-1.0, -2.0)):
         with pytest.raises(PlanError, match=r"must be -1 or a finite number of at least 0\."):
-            RlHold(**options)
+            RlHold(aging=aging, patience=patience)
 
 
 def test_the_shipped_model_knows_all_settings_and_the_plain_ones_first() -> None:

@@ -60,10 +60,10 @@ class RlHold(KeyedHold):
         if not (aging == -1.0 or 0.0 <= aging < float("inf")):
             raise PlanError(f"rl_hold: aging = {aging:g} must be -1 or a finite number of at least 0.")
         super().__init__()
+        self.model = load_hold(model)
         self._objective = objective
-        self.adopt(load_hold(model))
-        self._patience = self._patience if patience == -1.0 else patience
-        self._stream_aging = self._stream_aging if aging == -1.0 else aging or math.inf
+        self._patience = self.model.patience if patience == -1.0 else patience
+        self._stream_aging = (self.model.aging if aging == -1.0 else aging) or math.inf
 
     def adopt(self, model: HoldModel) -> RlHold:
         """Go on with another model, as if it had been read from a file; call before `prepare`."""
