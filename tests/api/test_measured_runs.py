@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
+from hybrid_ml_scheduler.cli.real_following import LiveSender
+from hybrid_ml_scheduler.execution import ExecutorOptions, HybridExecutor
+from hybrid_ml_scheduler.execution.runs.kinds import Sizes
+from hybrid_ml_scheduler.execution.runs.measured_run import measured
+from hybrid_ml_scheduler.execution.runs.streams import drawn_stream
 from tests.api.service import LiveService, service
 
 TASKS = 700
@@ -110,6 +117,49 @@ def test_what_does_not_fit_is_refused_with_one_sentence(live: LiveService, card:
         answer = live.client.post(path, json=body)
         assert answer.status_code == status, answer.text
         assert answer.json()["detail"]
+
+
+def test_a_run_that_is_followed_is_under_way_until_its_end(live: LiveService) -> None:
+    sizes: Sizes = {"sort": (2000,), "parse": (20,)}
+    tasks = drawn_stream(sizes, 40, 1).at_once()
+    sender = LiveSender(live.url)
+    document = {key: NEW[key] for key in ("name", "seed", "load", "machine")}
+    sender.begin({**document, "tasks": len(tasks), "devices": {"cpu": 1}}, tasks)
+    options = ExecutorOptions(store="", history=1000)
+    with HybridExecutor(1, devices=[], workers="threads", strategy="cpu_only", options=options) as executor:
+        found = measured(executor, tasks, watch=partial(sender.watch, "cpu_only"))
+        wait_until(lambda: any(_stored(live, run_id) == 40 for run_id in sender.run_ids))
+        card = live.get(f"/api/runs/{sender.run_ids[0]}")
+        assert card["measured"]["is_running"]
+        assert card["standings"][0]["makespan"] == pytest.approx(found.makespan_s)
+    (run_id,) = sender.stop()
+    assert sender.problem is None
+    ended = live.post(f"/api/runs/{run_id}/measured_end", {"bound_s": 0.01, "meters": "none", "alarms": []})
+    assert (ended["measured"]["is_running"], ended["measured"]["bound_s"]) == (False, 0.01)
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Look every tenth of a second, for at most a minute."""
+    until = time.monotonic() + 60.0
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def _stored(live: LiveService, run_id: int | None) -> int:
+    return 0 if run_id is None else sum(row["tasks"] for row in live.get(f"/api/runs/{run_id}")["standings"])
+
+
+def test_a_run_goes_on_where_no_service_answers_and_the_sender_says_why() -> None:
+    tasks = drawn_stream({"sort": (2000,)}, 5, 1).at_once()
+    sender = LiveSender("http://127.0.0.1:9")
+    sender.begin({"name": "nobody"}, tasks)
+    options = ExecutorOptions(store="", history=1000)
+    with HybridExecutor(1, devices=[], workers="threads", strategy="cpu_only", options=options) as executor:
+        assert measured(executor, tasks, watch=partial(sender.watch, "cpu_only")).unfinished == 0
+        wait_until(lambda: sender.problem is not None)
+    assert list(sender.stop()) == [None]
+    assert "No service answers" in str(sender.problem)
 
 
 def test_a_real_run_can_be_removed_while_the_race_goes_on(live: LiveService) -> None:

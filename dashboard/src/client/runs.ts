@@ -17,13 +17,21 @@ export function useRuns(limit: number): UseQueryResult<RunList> {
   return useQuery({
     queryKey: ["runs", limit],
     queryFn: () => ask<RunList>(`/api/runs?limit=${limit}`),
-    refetchInterval: 10_000,
+    refetchInterval: ({ state }) => (state.data?.runs.some(isUnderWay) ? UNDER_WAY_MS : 10_000),
     placeholderData: keepPreviousData,
   });
 }
 
+/** A real run under way grows by the second. */
+const UNDER_WAY_MS = 1_500;
+const isUnderWay = (run: RunCard): boolean => run.measured?.is_running ?? false;
+
 export function useRun(run: number): UseQueryResult<RunCard> {
-  return useQuery({ queryKey: ["run", run], queryFn: () => ask<RunCard>(`/api/runs/${run}`) });
+  return useQuery({
+    queryKey: ["run", run],
+    queryFn: () => ask<RunCard>(`/api/runs/${run}`),
+    refetchInterval: ({ state }) => (state.data && isUnderWay(state.data) ? UNDER_WAY_MS : false),
+  });
 }
 
 /** What a stored run showed last, or how it stood at a task: neither changes any more. */

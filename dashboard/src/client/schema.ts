@@ -534,6 +534,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{run_id}/measured_end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End Measured
+         * @description End a real run that was followed while it ran, with its bound, meters and alarms.
+         */
+        post: operations["end_measured_api_runs__run_id__measured_end_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{run_id}/measured_results": {
         parameters: {
             query?: never;
@@ -1937,6 +1957,24 @@ export interface components {
             type: "log";
         };
         /**
+         * MeasuredEnd
+         * @description The end of a real run that was followed live: what is known only then.
+         */
+        MeasuredEnd: {
+            /**
+             * Alarms
+             * @default []
+             */
+            alarms: string[];
+            /** Bound S */
+            bound_s?: number | null;
+            /**
+             * Meters
+             * @default
+             */
+            meters: string;
+        };
+        /**
          * MeasuredFacts
          * @description What stands beside the rows of a real run.
          */
@@ -1965,6 +2003,17 @@ export interface components {
             energy_j: {
                 [key: string]: number;
             };
+            /**
+             * Heard At
+             * @description When a run that is followed live was last heard of; null once it has ended.
+             */
+            heard_at: number | null;
+            /**
+             * Is Running
+             * @description Whether it is under way: followed, and heard of lately.
+             * @default false
+             */
+            is_running: boolean;
             /** Load */
             load: number;
             /**
@@ -2002,7 +2051,9 @@ export interface components {
         };
         /**
          * MeasuredResults
-         * @description What came of tasks with one strategy from an index on, as columns; a task without a finish has failed.
+         * @description What came of tasks with one strategy, as columns; a task without a finish has failed.
+         *
+         *     The tasks are those from the index `first` on, or those with the indices in `rows`, in whatever order they ended.
          */
         MeasuredResults: {
             /**
@@ -2012,10 +2063,15 @@ export interface components {
             energy_j?: number | null;
             /** Finish S */
             finish_s: (number | null)[];
-            /** First */
+            /**
+             * First
+             * @default 0
+             */
             first: number;
             /** Place */
             place: number[];
+            /** Rows */
+            rows?: number[] | null;
             /** Scheduler */
             scheduler: string;
             /**
@@ -2155,6 +2211,12 @@ export interface components {
             devices: {
                 [key: string]: number;
             };
+            /**
+             * Is Running
+             * @description Whether results come while it runs, and an end after them.
+             * @default false
+             */
+            is_running: boolean;
             /**
              * Load
              * @default 1
@@ -5569,6 +5631,113 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Costliest"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: The present state of the race does not allow this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable: A part that is needed, the store or the engine, cannot be reached or refuses. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_measured_api_runs__run_id__measured_end_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MeasuredEnd"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunCard"];
+                };
+            };
+            /** @description Unauthorized: The API key is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Not Found: There is nothing under this name. */

@@ -6,7 +6,7 @@ import asyncio
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hybrid_ml_scheduler.core.errors import ConfigurationError, HmsError
@@ -14,10 +14,10 @@ from hybrid_ml_scheduler.core.errors import ConfigurationError, HmsError
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.execution.runs.real_runs import RealRun
 
-__all__ = ["send", "store"]
+__all__ = ["CHUNK", "post", "send", "store"]
 
 # So many rows fit into a message of a service with its usual limits.
-_CHUNK = 500
+CHUNK = 500
 _PATIENCE_S = 60.0
 
 
@@ -38,9 +38,9 @@ async def _stored(run: RealRun, url: str) -> list[int]:
             runs = MeasuredRuns(database)
             for repeat in range(run.repeats):
                 run_id = await runs.begin(NewMeasuredRun.model_validate(run.document(repeat)))
-                for tasks in run.task_documents(_CHUNK):
+                for tasks in run.tasks.documents(CHUNK):
                     await runs.add_tasks(run_id, MeasuredTasks.model_validate(tasks))
-                for results in run.result_documents(repeat, _CHUNK):
+                for results in run.result_documents(repeat, CHUNK):
                     await runs.add_results(run_id, MeasuredResults.model_validate(results))
                 ids.append(run_id)
         finally:
@@ -48,31 +48,38 @@ async def _stored(run: RealRun, url: str) -> list[int]:
     return ids
 
 
-def send(run: RealRun, service: str, key: str | None = None) -> list[int]:
-    """Send every repeat as a run to a service; returns their ids."""
+def send(run: RealRun, service: str, key: str | None = None, begun: Sequence[int | None] = ()) -> list[int]:
+    """Send every repeat as a run to a service; returns their ids.
+
+    `begun` are the ids of those that it has taken in already: what it has of them is sent again and stored once.
+    """
     base = service.rstrip("/") + "/api/runs"
     ids = []
     for repeat in range(run.repeats):
-        run_id = int(_post(f"{base}/measured", run.document(repeat), key)["run_id"])
+        run_id = begun[repeat] if repeat < len(begun) else None
+        if run_id is None:
+            run_id = int(post(f"{base}/measured", run.document(repeat), key)["run_id"])
         for path, documents in _pieces(run, repeat):
             for document in documents:
-                _post(f"{base}/{run_id}/{path}", document, key)
+                post(f"{base}/{run_id}/{path}", document, key)
+        post(f"{base}/{run_id}/measured_end", run.last_words(), key)
         ids.append(run_id)
     return ids
 
 
 def _pieces(run: RealRun, repeat: int) -> Iterator[tuple[str, Iterator[dict[str, Any]]]]:
-    yield "measured_tasks", run.task_documents(_CHUNK)
-    yield "measured_results", run.result_documents(repeat, _CHUNK)
+    yield "measured_tasks", run.tasks.documents(CHUNK)
+    yield "measured_results", run.result_documents(repeat, CHUNK)
 
 
-def _post(url: str, content: dict[str, Any], key: str | None) -> Any:
+def post(url: str, content: dict[str, Any], key: str | None, patience_s: float = _PATIENCE_S) -> Any:
+    """Send one message and return the answer; a refusal and a silence are told in one sentence."""
     if not url.startswith(("http://", "https://")):
         raise ConfigurationError(f"--service {url} must begin with http:// or https://.")
     headers = {"Content-Type": "application/json", **({"X-API-Key": key} if key else {})}
     request = urllib.request.Request(url, json.dumps(content).encode(), headers)
     try:
-        with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer:
+        with urllib.request.urlopen(request, timeout=patience_s) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as error:
         try:

@@ -191,6 +191,10 @@ class HybridExecutor(TaskFlow, Executor):
         """The latest finished tasks, oldest first."""
         return self._ledger.latest()
 
+    def records_since(self, number: int) -> tuple[int, list[TaskRecord]]:
+        """How many tasks have ended, and the records of those after the first `number`, oldest first."""
+        return self._ledger.since(number)
+
     def statistics(self) -> dict[str, Any]:
         """How many tasks ended how, and how many are unfinished."""
         return self._ledger.snapshot()

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import SchedulerError
@@ -166,6 +167,14 @@ class Ledger:
         with self.lock:
             self._write_down()
             return {"unfinished": self.unfinished, **self.states}
+
+    def since(self, number: int) -> tuple[int, list[TaskRecord]]:
+        """How many tasks have ended, and the records of those after this number, as far as they are kept."""
+        with self.lock:
+            self._write_down()
+            ended = self.states.total()
+            rows = list(islice(reversed(self._records), ended - number))
+        return ended, [TaskRecord._make(row) for row in reversed(rows)]
 
     def latest(self) -> list[TaskRecord]:
         """The records of the tasks that ended last, oldest first."""

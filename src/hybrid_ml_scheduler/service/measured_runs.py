@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,19 +12,31 @@ from hybrid_ml_scheduler.core.decisions import NO_GPU, device_name
 from hybrid_ml_scheduler.physics.node import Gpu, Node
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
 from hybrid_ml_scheduler.service.problems import Conflict, NotFound
-from hybrid_ml_scheduler.service.wire.measured import MeasuredFacts, MeasuredResults, MeasuredTasks, NewMeasuredRun
+from hybrid_ml_scheduler.service.wire.measured import (
+    MeasuredEnd,
+    MeasuredFacts,
+    MeasuredResults,
+    MeasuredTasks,
+    NewMeasuredRun,
+)
 from hybrid_ml_scheduler.storage import MEASURED, ResultRow, RowBatch, RunRecord, Store, TaskRow
 
-__all__ = ["MODELLED_SUFFIX", "REAL_TASKS", "MeasuredRuns", "facts_of"]
+__all__ = ["MODELLED_SUFFIX", "REAL_TASKS", "SILENT_S", "MeasuredRuns", "facts_of"]
 
 # A stored result whose seconds come from the model stands under the strategy's name with this behind it.
 MODELLED_SUFFIX = ".modelled"
 REAL_TASKS = "real tasks"
+# A run that is followed and of which nothing was heard for so long is not under way any more.
+SILENT_S = 60.0
 
 
 def facts_of(run: RunRecord) -> MeasuredFacts | None:
     """What stands beside the rows of a real run; None for a simulated one."""
-    return MeasuredFacts.model_validate(run.controls) if run.state == MEASURED else None
+    if run.state != MEASURED:
+        return None
+    facts = MeasuredFacts.model_validate(run.controls)
+    lately = facts.heard_at is not None and time.time() - facts.heard_at < SILENT_S
+    return facts.model_copy(update={"is_running": lately})
 
 
 class MeasuredRuns:
@@ -49,6 +62,7 @@ class MeasuredRuns:
             energy_j={},
             meters=new.meters,
             alarms=new.alarms,
+            heard_at=time.time() if new.is_running else None,
         )
         node = Node(gpus=(Gpu(),) * max(len(others), 1))
         plan = Plan(seed=new.seed, node=node, workload=WorkloadChoice(source=REAL_TASKS))
@@ -77,20 +91,25 @@ class MeasuredRuns:
         """Store what came of some tasks that are stored already."""
         run = await self._known(run_id)
         facts = MeasuredFacts.model_validate(run.controls)
-        first = _first_task(run, chunk.first, len(chunk.place))
+        ids = _task_ids(run, chunk)
         if max(chunk.place) >= len(facts.places):
             raise Conflict(f"Run {run_id} has {len(facts.places)} places, and a result names place {max(chunk.place)}.")
-        arrivals = await storage.arrivals_between(self._store, run_id, first, first + len(chunk.place) - 1)
-        if len(arrivals) != len(chunk.place):
+        arrivals = await storage.arrivals_between(self._store, run_id, min(ids), max(ids))
+        if not arrivals.keys() >= set(ids):
             raise Conflict("A result belongs to a task that is not stored; send the tasks first.")
         name = chunk.scheduler if chunk.source == "measured" else chunk.scheduler + MODELLED_SUFFIX
-        columns = zip(chunk.place, chunk.start_s, chunk.finish_s, strict=True)
+        columns = zip(ids, chunk.place, chunk.start_s, chunk.finish_s, strict=True)
         rows = [
-            _result(first + index, name, place, arrivals[first + index], start, finish)
-            for index, (place, start, finish) in enumerate(columns)
+            _result(task_id, name, place, arrivals[task_id], start, finish) for task_id, place, start, finish in columns
         ]
         await storage.write_batch(self._store, RowBatch(results=rows))
         await storage.note_measured_run(self._store, run_id, _noted(facts, name, chunk))
+
+    async def end(self, run_id: int, last: MeasuredEnd) -> None:
+        """A run that was followed has ended: what is known only now."""
+        facts = MeasuredFacts.model_validate((await self._known(run_id)).controls)
+        known = {"bound_s": last.bound_s, "meters": last.meters, "alarms": last.alarms, "heard_at": None}
+        await storage.note_measured_run(self._store, run_id, facts.model_copy(update=known).model_dump())
 
     async def _known(self, run_id: int) -> RunRecord:
         run = await storage.get_run(self._store, run_id)
@@ -107,12 +126,22 @@ def _first_task(run: RunRecord, index: int, count: int) -> int:
     return (run.first_task or 0) + index
 
 
+def _task_ids(run: RunRecord, chunk: MeasuredResults) -> list[int]:
+    """The ids of the tasks that results belong to."""
+    if chunk.rows is None:
+        first = _first_task(run, chunk.first, len(chunk.place))
+        return list(range(first, first + len(chunk.place)))
+    first = _first_task(run, max(chunk.rows), 1) - max(chunk.rows)
+    return [first + row for row in chunk.rows]
+
+
 def _noted(facts: MeasuredFacts, name: str, chunk: MeasuredResults) -> Mapping[str, Any]:
     """The facts with one more strategy and its joules."""
     listed = "strategies" if chunk.source == "measured" else "modelled"
     names = list(dict.fromkeys([*getattr(facts, listed), name]))
     energy = dict(facts.energy_j) if chunk.energy_j is None else {**facts.energy_j, name: chunk.energy_j}
-    return facts.model_copy(update={listed: names, "energy_j": energy}).model_dump()
+    heard_at = None if facts.heard_at is None else time.time()
+    return facts.model_copy(update={listed: names, "energy_j": energy, "heard_at": heard_at}).model_dump()
 
 
 def _result(

@@ -17,7 +17,7 @@ from hybrid_ml_scheduler.service.wire.history import (
     TrainingRecord,
 )
 from hybrid_ml_scheduler.service.wire.live import Snapshot
-from hybrid_ml_scheduler.service.wire.measured import MeasuredResults, MeasuredTasks, NewMeasuredRun
+from hybrid_ml_scheduler.service.wire.measured import MeasuredEnd, MeasuredResults, MeasuredTasks, NewMeasuredRun
 from hybrid_ml_scheduler.service.wire.runs import RunCard, RunComparison, RunList, RunPatch, RunRemoved
 from hybrid_ml_scheduler.service.wire.simulation import BranchRequest, SimulationPatch, SimulationStatus, StartRequest
 from hybrid_ml_scheduler.service.wire.tasks import NewTask, TaskAdvice, TaskAudit
@@ -141,6 +141,9 @@ class Runs(Protocol):
 
     async def add_measured_tasks(self, run_id: int, chunk: MeasuredTasks) -> RunCard:
         """Take in tasks of a real run."""
+
+    async def end_measured(self, run_id: int, last: MeasuredEnd) -> RunCard:
+        """Note the end of a real run that was followed."""
 
     async def add_measured_results(self, run_id: int, chunk: MeasuredResults) -> RunCard:
         """Take in results of a real run."""

@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.service.problems import Conflict, NotFound
 from hybrid_ml_scheduler.service.views.runs import paired_view, run_card
 from hybrid_ml_scheduler.service.views.stored import stored_notifications
 from hybrid_ml_scheduler.service.wire.live import Snapshot
-from hybrid_ml_scheduler.service.wire.measured import MeasuredResults, MeasuredTasks, NewMeasuredRun
+from hybrid_ml_scheduler.service.wire.measured import MeasuredEnd, MeasuredResults, MeasuredTasks, NewMeasuredRun
 from hybrid_ml_scheduler.service.wire.runs import RunCard, RunComparison, RunList, RunPatch, RunRemoved
 from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus
 from hybrid_ml_scheduler.service.wire.what_if import Costliest, WhatIfAnswer
@@ -105,6 +105,12 @@ class StoredRuns:
         """Take in results of a real run."""
         self._refuse_if_followed()
         await self._measured.add_results(run_id, chunk)
+        return await self.get(run_id)
+
+    async def end_measured(self, run_id: int, last: MeasuredEnd) -> RunCard:
+        """Note the end of a real run that was followed."""
+        self._refuse_if_followed()
+        await self._measured.end(run_id, last)
         return await self.get(run_id)
 
     async def what_if(self, run_id: int, scheduler: str, task_id: int) -> WhatIfAnswer:

@@ -1,10 +1,18 @@
 import type { RunCard } from "@/client/types";
-import { joules, seconds } from "@/lib/format";
+import { count, joules, seconds } from "@/lib/format";
 import { useFaces } from "@/lib/useStrategy";
 
+interface MeasuredNoteProps {
+  facts: NonNullable<RunCard["measured"]>;
+  standings: RunCard["standings"];
+}
+
 /** The machine of a real run, what no placement could have beaten there, its meters and its alarms. */
-export function MeasuredNote({ facts }: { facts: NonNullable<RunCard["measured"]> }) {
+export function MeasuredNote({ facts, standings }: MeasuredNoteProps) {
   const face = useFaces();
+  const progress = standings
+    .filter(({ source }) => facts.is_running && source === "measured")
+    .map(({ name, tasks }) => `${face(name).label} ${count(tasks)} of ${count(facts.tasks)} tasks`);
   const energy = Object.entries(facts.energy_j).map(
     ([name, value]) => `${face(name).label} ${joules(value)}`,
   );
@@ -15,6 +23,7 @@ export function MeasuredNote({ facts }: { facts: NonNullable<RunCard["measured"]
   ].filter((line) => line !== "");
   return (
     <>
+      {progress.length > 0 && <span className="block">{progress.join(" · ")}</span>}
       <span className="block text-muted">{lines.join(" · ")}</span>
       {facts.alarms.map((alarm) => (
         <span key={alarm} className="block text-warn">

@@ -40,7 +40,7 @@ function Bar({ run, problem, isReading }: BarProps) {
     >
       <p className="mr-auto">
         <span className="font-semibold">{card ? runTitle(card) : `Run ${run}`}</span>
-        {card && <SourceChip source={card.source} />}{" "}
+        {card && <SourceChip source={card.source} running={card.measured?.is_running ?? false} />}{" "}
         {card && (
           <span className="text-muted">
             seed {card.seed}, {card.workload}, {count(card.tasks)} tasks. Everything below is as it was
@@ -48,7 +48,7 @@ function Bar({ run, problem, isReading }: BarProps) {
           </span>
         )}
         {problem && <span className="block text-warn">{problem}</span>}
-        {card?.measured && <MeasuredNote facts={card.measured} />}
+        {card?.measured && <MeasuredNote facts={card.measured} standings={card.standings} />}
         {card?.note && <span className="block text-muted">{card.note}</span>}
       </p>
       <Link className="press" to="/runs">

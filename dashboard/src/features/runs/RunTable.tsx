@@ -93,13 +93,13 @@ function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProp
       <th scope="row" className="max-w-72 py-2 text-left font-normal">
         <span className="font-semibold">{runTitle(run)}</span>
         {run.is_present && <span className="chip ml-2 text-good">present</span>}
-        <SourceChip source={run.source} />
+        <SourceChip source={run.source} running={run.measured?.is_running ?? false} />
         <span className="block text-muted sm:hidden">
           {`${wallDay(run.at)}, ${run.workload}, seed ${run.seed}, ${count(run.tasks)} tasks`}
         </span>
         {run.branch && <span className="block text-muted">{branchWords(run).trim()}</span>}
         {run.note && <span className="block whitespace-pre-line text-muted">{run.note}</span>}
-        {run.measured && <MeasuredNote facts={run.measured} />}
+        {run.measured && <MeasuredNote facts={run.measured} standings={run.standings} />}
       </th>
       <td className="py-2 pl-3 text-left whitespace-nowrap max-sm:hidden">{wallDay(run.at)}</td>
       <td className="py-2 pl-3 text-left max-sm:hidden">{run.workload}</td>

@@ -6,16 +6,16 @@ const MEANINGS: Partial<Record<RunStanding["source"], string>> = {
 };
 
 /** Says where figures come from unless they are the usual, simulated ones. */
-export function SourceChip({ source }: { source: RunStanding["source"] }) {
+export function SourceChip({ source, running }: { source: RunStanding["source"]; running?: boolean }) {
   const meaning = MEANINGS[source];
   if (!meaning) return null;
   return (
     <span
       className={`chip ml-2 ${source === "measured" ? "text-good" : "text-warn"}`}
-      title={meaning}
+      title={running ? `${meaning}; it is under way` : meaning}
       data-source={source}
     >
-      {source}
+      {running ? `${source} · running` : source}
     </span>
   );
 }

@@ -11,7 +11,7 @@ from hybrid_ml_scheduler.api.routes.history import LastTask
 from hybrid_ml_scheduler.service.problems import problem_responses
 from hybrid_ml_scheduler.service.wire.common import StrategyName
 from hybrid_ml_scheduler.service.wire.live import Snapshot
-from hybrid_ml_scheduler.service.wire.measured import MeasuredResults, MeasuredTasks, NewMeasuredRun
+from hybrid_ml_scheduler.service.wire.measured import MeasuredEnd, MeasuredResults, MeasuredTasks, NewMeasuredRun
 from hybrid_ml_scheduler.service.wire.runs import RunCard, RunComparison, RunList, RunPatch, RunRemoved
 from hybrid_ml_scheduler.service.wire.simulation import BranchRequest, SimulationStatus
 from hybrid_ml_scheduler.service.wire.what_if import Costliest, WhatIfAnswer
@@ -103,6 +103,12 @@ async def add_measured_tasks(runs: RunsDep, run_id: Id, chunk: MeasuredTasks) ->
 async def add_measured_results(runs: RunsDep, run_id: Id, chunk: MeasuredResults) -> RunCard:
     """Take in what came of some tasks with one strategy, measured or modelled."""
     return await runs.add_measured_results(run_id, chunk)
+
+
+@router.post("/{run_id}/measured_end", **_CHANGING)
+async def end_measured(runs: RunsDep, run_id: Id, last: MeasuredEnd) -> RunCard:
+    """End a real run that was followed while it ran, with its bound, meters and alarms."""
+    return await runs.end_measured(run_id, last)
 
 
 @router.post("/{run_id}/branch", **_CHANGING)

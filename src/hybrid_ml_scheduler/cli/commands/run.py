@@ -14,6 +14,7 @@ from hybrid_ml_scheduler.cli.output.formats import Format
 from hybrid_ml_scheduler.core.errors import PlanError
 
 if TYPE_CHECKING:
+    from hybrid_ml_scheduler.cli.real_following import LiveSender
     from hybrid_ml_scheduler.execution.runs.calibration import Calibration
     from hybrid_ml_scheduler.execution.runs.real_runs import RealRun
 
@@ -99,6 +100,7 @@ def run(
     from hybrid_ml_scheduler.execution.runs.real_runs import RealPlan, real_run
 
     known = _calibration(out, calibration, device, workers, (kind, sizes), 40.0)
+    sender = None if service is None else _sender(service)
     with steps() as say:
         found = real_run(
             known,
@@ -106,25 +108,43 @@ def run(
             devices=device,
             plan=RealPlan(load=load, seconds=seconds, repeats=repeats, seed=seed),
             say=say,
+            follower=sender,
         )
     found.write(out)
     for sentence in found.alarms:
         typer.echo(sentence, err=True)
-    _keep(found, store, service)
+    _keep(found, store, service, sender)
     _show(output, found.rows(), found.rows())
 
 
-def _keep(found: RealRun, store: bool, service: str | None) -> None:
+def _sender(service: str) -> LiveSender:
+    """Whoever sends a run to a service while it runs."""
+    from hybrid_ml_scheduler.cli.real_following import LiveSender
+
+    return LiveSender(service, _key())
+
+
+def _key() -> str | None:
+    from hybrid_ml_scheduler.settings import load_settings
+
+    key = load_settings().api_key
+    return None if key is None else key.get_secret_value()
+
+
+def _keep(found: RealRun, store: bool, service: str | None, sender: LiveSender | None) -> None:
     """Put a run into the history, if that is asked for."""
     from hybrid_ml_scheduler.cli import real_storing
     from hybrid_ml_scheduler.settings import load_settings
 
     if not store and service is None:
         return
-    settings = load_settings()
-    key = None if settings.api_key is None else settings.api_key.get_secret_value()
-    url = settings.database.get_secret_value()
-    ids = real_storing.store(found, url) if service is None else real_storing.send(found, service, key)
+    if service is None or sender is None:
+        ids = real_storing.store(found, load_settings().database.get_secret_value())
+    else:
+        begun = sender.stop()
+        if sender.problem is not None:
+            typer.echo(f"The run could not be followed live: {sender.problem}", err=True)
+        ids = real_storing.send(found, service, _key(), begun)
     typer.echo(f"Stored as run {', '.join(map(str, ids))}.", err=True)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import wait
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,9 +20,20 @@ from hybrid_ml_scheduler.execution.runs.run_result import RunResult
 from hybrid_ml_scheduler.execution.runs.streams import RealStream
 from hybrid_ml_scheduler.execution.work import TaskRecord
 
-__all__ = ["Observations", "measured", "ready_executor"]
+__all__ = ["EndedTask", "EndedTasks", "Observations", "measured", "ready_executor"]
 
 Observations = Sequence[tuple[str, str, float, float]]
+
+
+class EndedTask(NamedTuple):
+    """The row of a task in its stream, its place, and when it began and ended."""
+
+    row: int
+    place: int
+    start_s: float
+    finish_s: float
+
+
 # Below this a sleep may oversleep by more than it sleeps: the last moment is waited for in a loop.
 _SPIN_S = 0.0005
 
@@ -43,12 +55,45 @@ def ready_executor(
     return executor
 
 
-def measured(executor: HybridExecutor, tasks: RealStream, limit_s: float = math.inf) -> RunResult:
-    """Submit every task at its moment and wait for the last one; what has not begun after `limit_s` never runs."""
+class EndedTasks:
+    """The tasks of a run that have ended so far, to be asked for by another thread while it runs."""
+
+    def __init__(self, executor: HybridExecutor, base_s: float, count: int) -> None:
+        self._executor, self._base_s, self._count = executor, base_s, count
+        self._first_id, self._seen = executor.next_task_id, executor.records_since(0)[0]
+        self._places = {name: index for index, name in enumerate(executor.place_names)}
+
+    def newest(self) -> list[EndedTask]:
+        """Those that ended since this was asked last."""
+        self._seen, records = self._executor.records_since(self._seen)
+        return [
+            EndedTask(
+                record.task_id - self._first_id,
+                self._places[record.place],
+                record.started_s - self._base_s,
+                record.finished_s - self._base_s,
+            )
+            for record in records
+            if record.state == "done" and record.task_id - self._first_id < self._count
+        ]
+
+
+def measured(
+    executor: HybridExecutor,
+    tasks: RealStream,
+    limit_s: float = math.inf,
+    watch: Callable[[EndedTasks], None] | None = None,
+) -> RunResult:
+    """Submit every task at its moment and wait for the last one; what has not begun after `limit_s` never runs.
+
+    `watch` is handed the tasks that have ended so far, before the first one is submitted.
+    """
     functions = [KINDS[name] for name in tasks.names()]
     sizes = [int(size) for size in tasks.size.tolist()]
     before = executor.next_task_id
     base_s = executor.now_s() + 0.01
+    if watch is not None:
+        watch(EndedTasks(executor, base_s, len(tasks)))
     futures = []
     for function, size, arrival in zip(functions, sizes, tasks.arrival_s.tolist(), strict=True):
         _wait_until(executor, base_s + arrival)

@@ -6,11 +6,13 @@ import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from hybrid_ml_scheduler.execution.devices import Device
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration, write_calibration
+from hybrid_ml_scheduler.execution.runs.measured_run import EndedTasks
 from hybrid_ml_scheduler.execution.runs.measuring import this_machine
 from hybrid_ml_scheduler.execution.runs.meters import Meters
 from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
@@ -20,7 +22,7 @@ from hybrid_ml_scheduler.execution.runs.streams import RealStream
 from hybrid_ml_scheduler.execution.runs.study import Bench, bound, made, stream_of_length
 from hybrid_ml_scheduler.execution.runs.validated import alarms, surprise
 
-__all__ = ["RealPlan", "RealRun", "real_run"]
+__all__ = ["Follower", "RealPlan", "RealRun", "real_run"]
 
 Say = Callable[[str, int, int], Any]
 # Two-sided 95 % points of Student's t for 1 to 10 degrees of freedom, then of the normal law.
@@ -62,24 +64,11 @@ class RealRun:
 
     def document(self, repeat: int) -> dict[str, Any]:
         """One repeat as the history takes it in: what stands beside the rows."""
-        return {
-            "name": f"Real run, load {self.load:g}, repeat {repeat + 1} of {self.repeats}",
-            "seed": self.tasks.seed,
-            "tasks": len(self.tasks),
-            "load": self.load,
-            "machine": dict(self.calibration.machine),
-            "devices": dict(self.calibration.devices),
-            "bound_s": self.bound_s,
-            "meters": self.meters,
-            "alarms": list(self.alarms),
-        }
+        return {**_document(self.tasks, self.calibration, self.load, repeat, self.repeats), **self.last_words()}
 
-    def task_documents(self, chunk: int) -> Iterator[dict[str, Any]]:
-        """The tasks in pieces."""
-        names, sizes, arrivals = self.tasks.names(), self.tasks.size.tolist(), self.tasks.arrival_s.tolist()
-        for first in range(0, len(names), chunk):
-            own = slice(first, first + chunk)
-            yield {"first": first, "kind": names[own], "size": sizes[own], "arrival_s": arrivals[own]}
+    def last_words(self) -> dict[str, Any]:
+        """What is known of a run when it has ended."""
+        return {"bound_s": self.bound_s, "meters": self.meters, "alarms": list(self.alarms)}
 
     def result_documents(self, repeat: int, chunk: int) -> Iterator[dict[str, Any]]:
         """What came of the tasks, strategy by strategy, in pieces: measured, then what would have been."""
@@ -152,6 +141,18 @@ class RealRun:
         (folder / "table.md").write_text(self.table() + "\n", encoding="utf-8")
 
 
+def _document(tasks: RealStream, calibration: Calibration, load: float, repeat: int, repeats: int) -> dict[str, Any]:
+    """What is known of a repeat before it begins."""
+    return {
+        "name": f"Real run, load {load:g}, repeat {repeat + 1} of {repeats}",
+        "seed": tasks.seed,
+        "tasks": len(tasks),
+        "load": load,
+        "machine": dict(calibration.machine),
+        "devices": dict(calibration.devices),
+    }
+
+
 def _moment(value: float) -> float | None:
     return max(value, 0.0) if math.isfinite(value) else None
 
@@ -162,6 +163,16 @@ def half_width(values: Sequence[float]) -> float:
     return point * statistics.stdev(values) / math.sqrt(len(values))
 
 
+class Follower(Protocol):
+    """Whoever looks on while strategies run; what it does takes place on its own thread."""
+
+    def begin(self, document: dict[str, Any], tasks: RealStream) -> None:
+        """A repeat begins."""
+
+    def watch(self, strategy: str, ended: EndedTasks) -> None:
+        """A strategy begins to run it."""
+
+
 def real_run(
     calibration: Calibration,
     strategies: Sequence[str],
@@ -169,6 +180,7 @@ def real_run(
     devices: Sequence[Device | str] | None,
     plan: RealPlan,
     say: Say,
+    follower: Follower | None = None,
 ) -> RealRun:
     """Run one stream with every strategy by turns, each starting ignorant; the model knows the calibration."""
     load, repeats = plan.load, plan.repeats
@@ -178,12 +190,15 @@ def real_run(
     total = repeats * len(strategies)
     with Bench(calibration, calibration.devices["cpu"], devices) as bench:
         for repeat in range(repeats):
+            if follower is not None:
+                follower.begin(_document(tasks, calibration, load, repeat, repeats), tasks)
             for turn, name in enumerate(strategies):
                 say(f"{name}, run {repeat + 1}", repeat * len(strategies) + turn, total)
                 meters.start()
                 first = measured[strategies[0]]
                 limit_s = plan.patience * first[-1].makespan_s if turn else math.inf
-                measured[name].append(bench.run(name, tasks, knows=False, limit_s=limit_s))
+                watch = None if follower is None else partial(follower.watch, name)
+                measured[name].append(bench.run(name, tasks, knows=False, limit_s=limit_s, watch=watch))
                 energy[name].append(meters.joules())
     others = [name for name in ("earliest_device", "cpu_only", "gpu_only", "round_robin") if name not in strategies]
     model = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +31,13 @@ class RealStream:
     def names(self) -> list[str]:
         """The kind of every task."""
         return [self.kinds[code] for code in self.kind.tolist()]
+
+    def documents(self, chunk: int) -> Iterator[dict[str, Any]]:
+        """The tasks in pieces, as columns."""
+        names, sizes, arrivals = self.names(), self.size.tolist(), self.arrival_s.tolist()
+        for first in range(0, len(names), chunk):
+            own = slice(first, first + chunk)
+            yield {"first": first, "kind": names[own], "size": sizes[own], "arrival_s": arrivals[own]}
 
     def at_once(self) -> RealStream:
         """The same tasks, all there at the beginning."""

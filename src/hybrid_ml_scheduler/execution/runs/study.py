@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from hybrid_ml_scheduler.execution.devices import CPU, Device
 from hybrid_ml_scheduler.execution.placing.estimator import NEVER_S
 from hybrid_ml_scheduler.execution.placing.placement import strategy_of
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration
-from hybrid_ml_scheduler.execution.runs.measured_run import measured, ready_executor
+from hybrid_ml_scheduler.execution.runs.measured_run import EndedTasks, measured, ready_executor
 from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
 from hybrid_ml_scheduler.execution.runs.pinned import FixedByKind, Switching
 from hybrid_ml_scheduler.execution.runs.run_result import RunResult
@@ -47,7 +47,15 @@ class Bench:
     def __exit__(self, *error: Any) -> None:
         self._executor.shutdown()
 
-    def run(self, name: str, tasks: RealStream, *, knows: bool = True, limit_s: float = math.inf) -> RunResult:
+    def run(
+        self,
+        name: str,
+        tasks: RealStream,
+        *,
+        knows: bool = True,
+        limit_s: float = math.inf,
+        watch: Callable[[EndedTasks], None] | None = None,
+    ) -> RunResult:
         """Run a stream with a strategy that starts with the calibration's knowledge, or ignorant."""
         self._warm_up(name)
         self._switch.use(made(name, tasks, self._calibration))
@@ -55,7 +63,7 @@ class Bench:
         if knows:
             self._executor.durations.learn(self._calibration.observations())
         time.sleep(0.2)
-        return measured(self._executor, tasks, limit_s)
+        return measured(self._executor, tasks, limit_s, watch)
 
     def _warm_up(self, name: str) -> None:
         """Let the strategy decide and learn in the model first: compiling its code is no part of a measurement."""

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from hybrid_ml_scheduler.service.wire.common import Answer, Demand, StrategyName
 
-__all__ = ["MeasuredFacts", "MeasuredResults", "MeasuredTasks", "NewMeasuredRun"]
+__all__ = ["MeasuredEnd", "MeasuredFacts", "MeasuredResults", "MeasuredTasks", "NewMeasuredRun"]
 
 _MOST_TASKS = 1_000_000
 _CHUNK = 20_000
@@ -32,6 +32,11 @@ class MeasuredFacts(Answer):
     energy_j: dict[str, float] = Field(description="Joules of the whole machine by strategy, where meters can be read.")
     meters: str = Field(description="Which meters were read, in words.")
     alarms: list[str] = Field(description="Where the run leaves the range in which the model was validated.")
+    heard_at: float | None = Field(
+        default=None,
+        description="When a run that is followed live was last heard of; null once it has ended.",
+    )
+    is_running: bool = Field(default=False, description="Whether it is under way: followed, and heard of lately.")
 
 
 class NewMeasuredRun(Demand):
@@ -43,6 +48,15 @@ class NewMeasuredRun(Demand):
     load: Annotated[float, Field(gt=0.0, le=1e6)] = 1.0
     machine: Annotated[dict[Words, Words], Field(max_length=20)]
     devices: Annotated[dict[Words, Annotated[int, Field(ge=1, le=4096)]], Field(min_length=1, max_length=64)]
+    bound_s: Seconds | None = None
+    meters: Sentence = ""
+    alarms: list[Sentence] = Field(default=[], max_length=50)
+    is_running: bool = Field(default=False, description="Whether results come while it runs, and an end after them.")
+
+
+class MeasuredEnd(Demand):
+    """The end of a real run that was followed live: what is known only then."""
+
     bound_s: Seconds | None = None
     meters: Sentence = ""
     alarms: list[Sentence] = Field(default=[], max_length=50)
@@ -64,11 +78,15 @@ class MeasuredTasks(Demand):
 
 
 class MeasuredResults(Demand):
-    """What came of tasks with one strategy from an index on, as columns; a task without a finish has failed."""
+    """What came of tasks with one strategy, as columns; a task without a finish has failed.
+
+    The tasks are those from the index `first` on, or those with the indices in `rows`, in whatever order they ended.
+    """
 
     scheduler: StrategyName
     source: Literal["measured", "modelled"] = "measured"
-    first: Index
+    first: Index = 0
+    rows: Annotated[list[Index], Field(max_length=_CHUNK)] | None = None
     place: Annotated[list[Annotated[int, Field(ge=0, le=4096)]], Field(min_length=1, max_length=_CHUNK)]
     start_s: list[Seconds | None]
     finish_s: list[Seconds | None]
@@ -78,4 +96,6 @@ class MeasuredResults(Demand):
     def _equal(self) -> MeasuredResults:
         if not len(self.place) == len(self.start_s) == len(self.finish_s):
             raise ValueError("place, start_s and finish_s must have equal lengths")
+        if self.rows is not None and len(set(self.rows)) != len(self.place):
+            raise ValueError("rows must name every task once, and have the length of place")
         return self
