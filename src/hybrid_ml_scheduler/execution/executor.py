@@ -187,13 +187,9 @@ class HybridExecutor(TaskFlow, Executor):
         self._check_open()
         self._engine.wait_until_ready()
 
-    def records(self) -> list[TaskRecord]:
-        """The latest finished tasks, oldest first."""
-        return self._ledger.latest()
-
-    def records_since(self, number: int) -> tuple[int, list[TaskRecord]]:
-        """How many tasks have ended, and the records of those after the first `number`, oldest first."""
-        return self._ledger.since(number)
+    def records(self, after: int = 0) -> list[TaskRecord]:
+        """The latest finished tasks, oldest first; `after` leaves out the first so many that ended."""
+        return self._ledger.latest(after)
 
     def statistics(self) -> dict[str, Any]:
         """How many tasks ended how, and how many are unfinished."""

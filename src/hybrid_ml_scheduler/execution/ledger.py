@@ -168,19 +168,12 @@ class Ledger:
             self._write_down()
             return {"unfinished": self.unfinished, **self.states}
 
-    def since(self, number: int) -> tuple[int, list[TaskRecord]]:
-        """How many tasks have ended, and the records of those after this number, as far as they are kept."""
+    def latest(self, after: int = 0) -> list[TaskRecord]:
+        """The records of the tasks that ended last, oldest first; those after so many ends only, if that is said."""
         with self.lock:
             self._write_down()
-            ended = self.states.total()
-            rows = list(islice(reversed(self._records), ended - number))
-        return ended, [TaskRecord._make(row) for row in reversed(rows)]
-
-    def latest(self) -> list[TaskRecord]:
-        """The records of the tasks that ended last, oldest first."""
-        with self.lock:
-            self._write_down()
-            return [TaskRecord._make(row) for row in self._records]
+            rows = list(islice(reversed(self._records), self.states.total() - after))
+        return [TaskRecord._make(row) for row in reversed(rows)]
 
 
 def _learn(ledger: Ledger, work: Work, seconds: float, finished_s: float, cold: bool) -> None:

@@ -60,12 +60,14 @@ class EndedTasks:
 
     def __init__(self, executor: HybridExecutor, base_s: float, count: int) -> None:
         self._executor, self._base_s, self._count = executor, base_s, count
-        self._first_id, self._seen = executor.next_task_id, executor.records_since(0)[0]
+        counts = executor.statistics()
+        self._first_id, self._seen = executor.next_task_id, sum(counts.values()) - counts["unfinished"]
         self._places = {name: index for index, name in enumerate(executor.place_names)}
 
     def newest(self) -> list[EndedTask]:
         """Those that ended since this was asked last."""
-        self._seen, records = self._executor.records_since(self._seen)
+        records = self._executor.records(self._seen)
+        self._seen += len(records)
         return [
             EndedTask(
                 record.task_id - self._first_id,
