@@ -9,8 +9,9 @@ unset PYTHONDONTWRITEBYTECODE
 
 failures=$(mktemp)
 log=$(mktemp)
-python_checks=
-trap 'rm -f "$failures" "$log"; [[ -z "$python_checks" ]] || kill "$python_checks" 2>/dev/null || true' EXIT
+old_log=$(mktemp)
+python_checks=()
+trap 'rm -f "$failures" "$log" "$old_log"; kill "${python_checks[@]}" 2>/dev/null || true' EXIT
 
 # Run one check; a failure is remembered, so that one run shows all that is wrong.
 check() {
@@ -34,14 +35,18 @@ check_python() {
     check "style (ruff check)" .venv/bin/ruff check .
     check "format (ruff format)" .venv/bin/ruff format --check .
     check "types (mypy --strict)" .venv/bin/mypy --strict
+}
+check_old_python() {
     # What users of Python 3.10 get. The types of pandas and others are whole from 3.11 on only, hence the two exceptions.
     check "types as Python 3.10 sees them" .venv/bin/mypy --strict --python-version 3.10 \
         --no-warn-return-any --no-warn-unused-ignores src examples
 }
 
-# Python's checks run beside the dashboard's, and say what they found when both are done.
+# Python's checks run beside the dashboard's, and say what they found when all are done.
 check_python 2>"$log" &
-python_checks=$!
+python_checks+=($!)
+check_old_python 2>"$old_log" &
+python_checks+=($!)
 if has_dashboard; then
     ensure_node
     install_dashboard
@@ -50,9 +55,9 @@ if has_dashboard; then
     check "the dashboard's own tests" in_dashboard test
     check "the dashboard's build" build_dashboard
 fi
-waiting wait "$python_checks"
-python_checks=
-cat "$log" >&2
+waiting wait "${python_checks[@]}"
+python_checks=()
+cat "$log" "$old_log" >&2
 mapfile -t failed <"$failures"
 
 if ((${#failed[@]})); then

@@ -77,7 +77,7 @@ def _run_rule(
         return
     free = np.zeros(node.num_gpus + node.cpu.slots) if free_s is None else free_s
     if _only_shares(batch, node, rule, seconds) and rule.fractions is not None:
-        one_kind, shares, out = seconds.gpu_s.reshape(-1), rule.fractions, _written(columns)
+        one_kind, shares, out = seconds.gpu_s.reshape(-1), _constant(rule.fractions), _written(columns)
         if node.cpu.slots == 1 and bool(batch.divisible.all()):
             run_shares(shares, batch.arrival_time, seconds.cpu_s, one_kind, free, out)
             return
@@ -154,7 +154,7 @@ def _held_terms(rule: HeldRule, num_gpus: int, count: int) -> HeldTerms:
     grids = np.array([(*stage.grid, *stage.grid[-1:] * (points - len(stage.grid))) for stage in stages])
     limits = np.array([stage.longest or (np.inf,) * (num_gpus + 1) for stage in stages])
     return HeldTerms(
-        order=rule.order,
+        order=_constant(rule.order),
         size_s=rule.size_s,
         first=np.array([stage.first for stage in stages], dtype=np.int64),
         grid=grids,
@@ -245,9 +245,9 @@ def _factors(batch: TaskBatch, seconds: Durations, truth: FloatColumn | None) ->
     """How far the truth is from the estimates; a task's noise is the same on every device."""
     if truth is not None:
         both = truth * batch.duration_factor[:, None]
-        return Factors(np.ascontiguousarray(both[:, 0]), np.ascontiguousarray(both[:, 1:]))
+        return Factors(_constant(np.ascontiguousarray(both[:, 0])), np.ascontiguousarray(both[:, 1:]))
     kinds = seconds.gpu_s.shape[1]
-    return Factors(batch.duration_factor, np.repeat(batch.duration_factor, kinds).reshape(-1, kinds))
+    return Factors(_constant(batch.duration_factor), np.repeat(batch.duration_factor, kinds).reshape(-1, kinds))
 
 
 def children(batch: TaskBatch) -> tuple[IntColumn, IntColumn]:
@@ -262,10 +262,17 @@ def children(batch: TaskBatch) -> tuple[IntColumn, IntColumn]:
     return offsets, child_of[order]
 
 
+def _constant(column: FloatColumn) -> FloatColumn:
+    """The column, read-only: compiled code is made once, and not again for columns that might be written."""
+    view = column.view()
+    view.flags.writeable = False
+    return view
+
+
 def _rule_terms(rule: BatchRule) -> RuleTerms:
     return RuleTerms(
         int(rule.kind),
-        _NO_FLOATS if rule.fractions is None else rule.fractions,
+        _constant(_NO_FLOATS if rule.fractions is None else rule.fractions),
         _NO_INTS if rule.gpus is None else rule.gpus,
         rule.by_decision,
         np.array(rule.grid, dtype=np.float64),
