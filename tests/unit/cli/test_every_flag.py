@@ -50,6 +50,7 @@ BAD: dict[str, tuple[str, ...]] = {
     "--map": ("x", "=y", "bogus=size", ""),
     "--gpu-type": ("h2000", ""),
     "--nodes": FILES_TO_READ,
+    "--interference": FILES_TO_READ,
     "--promise": ("fast", "bogus < 1", "p95_latency < -1", ""),
     "--option": ("x", "bogus=1", "=1", ""),
     "--database": ("oracle://x", "nowhere", "sqlite:///empty_folder", ""),
