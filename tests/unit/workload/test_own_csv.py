@@ -34,6 +34,10 @@ def batches(draw: st.DrawFn) -> TaskBatch:
         draw(st.lists(st.sampled_from(ids[:row]), unique=True, max_size=3)) if row else [] for row in range(count)
     ]
     gangs = draw(st.lists(st.integers(0, 8), min_size=count, max_size=count))
+
+    def no_gpu_no_time(seconds: list[float]) -> list[float]:
+        return [one if gang else float("nan") for one, gang in zip(seconds, gangs, strict=True)]
+
     types = draw(st.lists(st.sampled_from(["h200", "v100", "k80"]), unique=True, max_size=2))
     return TaskBatch.from_columns(
         task_id=ids,
@@ -42,7 +46,7 @@ def batches(draw: st.DrawFn) -> TaskBatch:
         memory_required=column(not_negative),
         arrival_time=arrival,
         cpu_time=column(measured),
-        gpu_time=column(measured),
+        gpu_time=no_gpu_no_time(column(measured)),
         duration_factor=column(positive),
         dependencies=parents,
         kind=draw(st.lists(st.integers(0, 2), min_size=count, max_size=count)),
@@ -50,7 +54,7 @@ def batches(draw: st.DrawFn) -> TaskBatch:
         deadline=column(measured),
         divisible=[gang == 1 and draw(st.booleans()) for gang in gangs],
         gpus_required=gangs,
-        gpu_times=np.array([column(measured) for _ in types]).reshape(len(types), count).T,
+        gpu_times=np.array([no_gpu_no_time(column(measured)) for _ in types]).reshape(len(types), count).T,
         gpu_types=types,
         speedup_factor=column(positive),
         assumptions=draw(st.lists(st.text(st.characters(codec="utf-8")), max_size=3)),
