@@ -17,7 +17,14 @@ from hybrid_ml_scheduler.execution.runs.real_runs import RealPlan, real_run
 from hybrid_ml_scheduler.execution.runs.report import markdown, write_comparisons, write_json
 from hybrid_ml_scheduler.execution.runs.study import Bench
 from hybrid_ml_scheduler.execution.runs.validated import validated_range
-from hybrid_ml_scheduler.execution.runs.validation import compared, fidelity, measured_cases, read_cases
+from hybrid_ml_scheduler.execution.runs.validation import (
+    Comparison,
+    RealCase,
+    compared,
+    fidelity,
+    measured_cases,
+    read_cases,
+)
 
 DEFAULT_POLICIES = ("hybrid_ml", "best_fixed", "cpu_only", "gpu_only")
 
@@ -27,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     try:
         given.out.mkdir(parents=True, exist_ok=True)
+        if given.judge:
+            _judge(given)
+            return 0
         calibration = _calibration(given)
         {"calibrate": _calibrate, "run": _run, "validate": _validate}[given.command](given, calibration)
     except HmsError as error:
@@ -43,7 +53,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", type=int, help="CPU workers; default: one for each core that is left")
     parser.add_argument("--kind", action="append", help="a built-in kind; default: all")
     parser.add_argument("--sizes", default="small", help="small (1 to 50 ms on a core) or large (10 to 500 ms)")
-    parser.add_argument("--measured", type=Path, help="validate: judge these real runs, of a measured.json")
+    parser.add_argument(
+        "--judge", type=Path, action="append", help="validate: judge the real runs of this folder; repeat"
+    )
     parser.add_argument("--measure-only", action="store_true", help="validate: only run; judge elsewhere")
     parser.add_argument("--draws", type=int, default=20, help="validate: simulated runs of each case")
     parser.add_argument("--calibration", type=Path, help="a calibration made before; default: measure now")
@@ -96,23 +108,32 @@ def _run(given: argparse.Namespace, calibration: Calibration) -> None:
 
 def _validate(given: argparse.Namespace, calibration: Calibration) -> None:
     policies, loads = given.strategy or DEFAULT_POLICIES, given.load or [0.5, 0.8, 1.0]
-    if given.measured is not None:
-        cases = read_cases(given.measured)
-    else:
-        cases = []
-        with Bench(calibration, calibration.devices["cpu"], given.device) as bench:
-            found = measured_cases(bench, calibration, loads, policies, given.repeats, given.seconds, _say)
-            for case in found:
-                cases.append(case)
-                write_json(given.out / "measured.json", cases)  # whatever happens next, this much is known
-    if given.measure_only:
-        return
-    rows = compared(cases, calibration, given.draws)
-    write_comparisons(given.out / "validation.csv", rows)
+    cases = []
+    with Bench(calibration, calibration.devices["cpu"], given.device) as bench:
+        for case in measured_cases(bench, calibration, loads, policies, given.repeats, given.seconds, _say):
+            cases.append(case)
+            write_json(given.out / "measured.json", cases)  # whatever happens next, this much is known
+    if not given.measure_only:
+        _tell(given.out, calibration, cases, compared(cases, calibration, given.draws))
+
+
+def _judge(given: argparse.Namespace) -> None:
+    """Judge real runs of one machine that were made elsewhere, each folder's by its own calibration."""
+    cases, rows = [], []
+    for folder in given.judge:
+        calibration, own = read_calibration(folder / "calibration.json"), read_cases(folder / "measured.json")
+        cases += own
+        rows += compared(own, calibration, given.draws)
+    _tell(given.out, calibration, cases, rows)
+
+
+def _tell(out: Path, calibration: Calibration, cases: list[RealCase], rows: list[Comparison]) -> None:
+    write_comparisons(out / "validation.csv", rows)
     verdict = {"machine": dict(calibration.machine), "devices": dict(calibration.devices), **fidelity(rows)}
-    write_json(given.out / "validation.json", verdict)
-    spoken_for = validated_range(loads, policies, given.seconds, verdict)
-    write_calibration(replace(calibration, validated=spoken_for), given.out / "calibration.json")
+    write_json(out / "validation.json", verdict)
+    loads, policies = [case.load for case in cases], {case.strategy for case in cases}
+    spoken_for = validated_range(loads, sorted(policies), min(case.seconds for case in cases), verdict)
+    write_calibration(replace(calibration, validated=spoken_for), out / "calibration.json")
     print(json.dumps(verdict, indent=1))
 
 

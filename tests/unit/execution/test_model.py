@@ -13,12 +13,14 @@ import pytest
 from hybrid_ml_scheduler.core.errors import ProfileError
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration, Factor, read_calibration, write_calibration
 from hybrid_ml_scheduler.execution.runs.kinds import KINDS, kinds_named, sizes_named
+from hybrid_ml_scheduler.execution.runs.light_load import LightTask, rested_factors, waking_s
 from hybrid_ml_scheduler.execution.runs.meters import Meters
 from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
 from hybrid_ml_scheduler.execution.runs.report import write_trace
 from hybrid_ml_scheduler.execution.runs.study import bound, capacity, made, stream_of_length
 from hybrid_ml_scheduler.execution.runs.validated import alarms, surprise, validated_range
 from hybrid_ml_scheduler.execution.runs.validation import Comparison, RealCase, compared, fidelity
+from hybrid_ml_scheduler.execution.work import TaskRecord
 
 # Milliseconds on one core for the second of four sizes; larger ones take three times as long each.
 MILLISECONDS = {
@@ -65,6 +67,37 @@ def test_hybrid_ml_starting_ignorant_beats_the_best_fixed_choice_and_every_singl
     assert span["hybrid_ml"] <= 1.05 * span["best_fixed"]
     assert min(span["cpu_only"], span["gpu_only"]) >= 1.3 * span["hybrid_ml"]
     assert min(span.values()) >= bound(tasks, known).makespan_s
+
+
+def test_a_worker_at_rest_makes_tasks_slower_at_a_light_load_and_none_where_all_queue() -> None:
+    known = calibration()
+    tired = replace(known, rested={"cpu": Factor(value=2.0, spread=0.0, runs=9)})
+    for load, most in ((0.1, 2.1), (1.0, 1.02)):
+        tasks = stream_of_length(known, 10.0, load, seed=3)
+        means = [
+            modelled(tasks, one, made("cpu_only", tasks, one), uncertain=False).summary()["mean_latency_s"]
+            for one in (known, tired)
+        ]
+        assert means[1] <= most * means[0]
+        assert (means[1] > 1.5 * means[0]) == (load < 1.0)
+
+
+def test_the_price_of_a_rest_is_told_apart_from_that_of_neighbours() -> None:
+    known, tasks = calibration(cross=1.5), []
+    alone = {("cpu", "sort", 30_000): 0.01, ("numba", "sort", 30_000): 0.02}
+    for number, others in enumerate((0.0, 0.5, 1.0) * 5):
+        seconds = 0.01 * 1.2 * (1.0 + 0.5 * others)
+        record = TaskRecord._make(
+            {"task_id": number, "kind": "sort", "size": 30_000.0, "place": "cpu", "started_s": 1.0,
+             "finished_s": 1.0 + seconds}.get(name) for name in TaskRecord._fields
+        )  # fmt: skip
+        tasks.append(
+            LightTask(planned_s=0.998, device="cpu", record=record, rested=True, others_busy=others, fellows_busy=0)
+        )
+    found = rested_factors(tasks, alone, known.cross, {}, 1)
+    assert found["cpu"].value == pytest.approx(1.2)
+    assert waking_s(tasks) == pytest.approx(0.002)
+    assert waking_s(tasks[:2]) is None
 
 
 def test_nothing_overlaps_on_a_worker_and_nothing_starts_before_it_arrives() -> None:

@@ -176,7 +176,10 @@ def validate(
     known = _calibration(out, calibration, device, workers, (kind, sizes), 40.0)
     with steps() as say, Bench(known, known.devices["cpu"], device) as bench:
         policies, loads = scheduler or _POLICIES, load or [0.5, 0.8, 1.0]
-        cases = list(measured_cases(bench, known, loads, policies, repeats, seconds, say))
+        cases = []
+        for case in measured_cases(bench, known, loads, policies, repeats, seconds, say):
+            cases.append(case)
+            write_json(out / "measured.json", cases)  # whatever happens next, this much is known
     rows = compared(cases, known)
     verdict = fidelity(rows)
     write_comparisons(out / "validation.csv", rows)
@@ -232,10 +235,10 @@ def _calibration(
     from hybrid_ml_scheduler.execution.runs.kinds import kinds_named, sizes_named
     from hybrid_ml_scheduler.execution.runs.measuring import calibrated
 
+    out.mkdir(parents=True, exist_ok=True)
     if given is not None:
         return read_calibration(given)
     wanted = sizes_named(kinds[1], kinds_named(kinds[0]))
-    out.mkdir(parents=True, exist_ok=True)
     with steps() as say:
         found = calibrated(wanted, workers, device, seconds, say)
     write_calibration(found, out / "calibration.json")

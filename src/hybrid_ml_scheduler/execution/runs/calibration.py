@@ -37,6 +37,7 @@ class Calibration:
 
     `alone_s[device][kind][size]` are medians; `cross[device][kind]` is the slowdown while the other class of devices is
     busy, `within[kind]` while all CPU workers are; `residuals[device][kind]` are quantiles of what no factor explains.
+    `rested[device]` is the slowdown of a task that finds its worker at rest, `delay_s` how long that takes to begin.
     `drift` is how much the whole machine changes from one stretch of seconds to the next. `validated` says for which
     loads and strategies the model was compared with real runs, and how far it was off.
     """
@@ -51,6 +52,7 @@ class Calibration:
     gap_s: float
     delay_s: float
     drift: float
+    rested: Mapping[str, Factor] = field(default_factory=dict)
     validated: Mapping[str, Any] = field(default_factory=dict)
 
     def seconds(self, device: str, kind: str, size: float) -> float | None:
@@ -122,13 +124,14 @@ def read_calibration(path: Path) -> Calibration:
 
 
 def _from_mapping(content: dict[str, Any]) -> Calibration:
-    content = {"validated": {}, **content}
+    content = {"validated": {}, "rested": {}, **content}  # files from before these were measured have none
     values = {one.name: content[one.name] for one in fields(Calibration)}
     values["kinds"] = tuple(values["kinds"])
     values["cross"] = {
         device: {kind: Factor(**factor) for kind, factor in kinds.items()} for device, kinds in content["cross"].items()
     }
-    values["within"] = {kind: Factor(**factor) for kind, factor in content["within"].items()}
+    for name in ("within", "rested"):
+        values[name] = {key: Factor(**factor) for key, factor in content[name].items()}
     values["residuals"] = {
         device: {kind: tuple(map(float, row)) for kind, row in kinds.items()}
         for device, kinds in content["residuals"].items()

@@ -20,7 +20,7 @@ from hybrid_ml_scheduler.execution.runs.run_result import RunResult
 from hybrid_ml_scheduler.execution.runs.streams import RealStream
 from hybrid_ml_scheduler.execution.work import TaskRecord
 
-__all__ = ["EndedTask", "EndedTasks", "Observations", "measured", "ready_executor"]
+__all__ = ["EndedTask", "EndedTasks", "Observations", "measured", "ready_executor", "wait_until"]
 
 Observations = Sequence[tuple[str, str, float, float]]
 
@@ -98,7 +98,7 @@ def measured(
         watch(EndedTasks(executor, base_s, len(tasks)))
     futures = []
     for function, size, arrival in zip(functions, sizes, tasks.arrival_s.tolist(), strict=True):
-        _wait_until(executor, base_s + arrival)
+        wait_until(executor, base_s + arrival)
         futures.append(executor.submit(function, size))
     _wait_for_all(executor, futures, base_s + limit_s)
     mine = {record.task_id - before: record for record in executor.records() if record.task_id >= before}
@@ -113,7 +113,8 @@ def _wait_for_all(executor: HybridExecutor, futures: list[HybridFuture], until_s
     wait(futures)
 
 
-def _wait_until(executor: HybridExecutor, moment_s: float) -> None:
+def wait_until(executor: HybridExecutor, moment_s: float) -> None:
+    """Sleep until a moment of the executor's clock, the last bit of it awake."""
     while (left := moment_s - executor.now_s()) > 0.0:
         time.sleep(left - _SPIN_S if left > 2 * _SPIN_S else 0.0)
 

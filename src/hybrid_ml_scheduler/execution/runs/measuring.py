@@ -18,6 +18,7 @@ from hybrid_ml_scheduler.execution.devices import CPU, Device, node_devices
 from hybrid_ml_scheduler.execution.executor import HybridExecutor
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration, Factor
 from hybrid_ml_scheduler.execution.runs.kinds import KINDS, Sizes
+from hybrid_ml_scheduler.execution.runs.light_load import LightTask, device_of, light_tasks, rested_factors, waking_s
 from hybrid_ml_scheduler.execution.runs.measured_run import ready_executor
 from hybrid_ml_scheduler.execution.runs.pinned import Pinned
 from hybrid_ml_scheduler.execution.work import TaskRecord
@@ -56,17 +57,19 @@ def calibrated(
     pinned = Pinned(0)
     with ready_executor(pinned, sizes, max_workers, devices) as executor:
         state = _Measuring(executor, pinned, sizes, {device.name: device.workers for device in node}, {})
-        first = _alone(state, seconds * 0.3, say)
+        first = _alone(state, seconds * 0.25, say)
         delay_s = statistics.median(record.started_s - record.submitted_s for record in first)
         crowds: dict[str, list[TaskRecord]] = {}
         if state.devices[CPU] > 1:
-            say("all CPU workers together", 1, 3)
-            crowds["within"] = _together(state, seconds * 0.2, with_devices=False)
-        say("all devices together", 2, 3)
-        crowds["cross"] = _together(state, seconds * 0.3, with_devices=True)
-        say("alone once more", 3, 3)
-        _alone(state, seconds * 0.2, _silent)
-    return _calibration(state, crowds, delay_s)
+            say("all CPU workers together", 1, 4)
+            crowds["within"] = _together(state, seconds * 0.15, with_devices=False)
+        say("all devices together", 2, 4)
+        crowds["cross"] = _together(state, seconds * 0.25, with_devices=True)
+        say("alone once more", 3, 4)
+        _alone(state, seconds * 0.15, _silent)
+        say("lightly loaded", 4, 4)
+        light = light_tasks(executor, pinned, sizes, state.alone, _places(state), seconds * 0.2)
+    return _calibration(state, crowds, delay_s, light)
 
 
 def _silent(label: str, done: int, total: int) -> None:
@@ -137,20 +140,16 @@ def _together(state: _Measuring, seconds: float, with_devices: bool) -> list[Tas
     return [record for record in executor.records() if record.task_id >= first and record.finished_s < until]
 
 
-def _device(record: TaskRecord) -> str:
-    return CPU if record.place == CPU else record.place.rsplit("_", 1)[0]
-
-
 def _excess(state: _Measuring, record: TaskRecord) -> float:
     """Logarithm of measured seconds over seconds alone."""
-    return math.log(record.seconds / state.alone[_device(record), record.kind, int(record.size)])
+    return math.log(record.seconds / state.alone[device_of(record), record.kind, int(record.size)])
 
 
 def _factors(state: _Measuring, records: list[TaskRecord], floor: dict[str, Factor]) -> dict[str, dict[str, Factor]]:
     """By device and kind, over what is explained already (`floor`, for the CPU)."""
     groups: dict[tuple[str, str], list[float]] = defaultdict(list)
     for record in records:
-        device = _device(record)
+        device = device_of(record)
         known = math.log(floor[record.kind].value) if device == CPU and record.kind in floor else 0.0
         groups[device, record.kind].append(_excess(state, record) - known)
     found: dict[str, dict[str, Factor]] = defaultdict(dict)
@@ -161,13 +160,15 @@ def _factors(state: _Measuring, records: list[TaskRecord], floor: dict[str, Fact
     return dict(found)
 
 
-def _calibration(state: _Measuring, crowds: dict[str, list[TaskRecord]], delay_s: float) -> Calibration:
+def _calibration(
+    state: _Measuring, crowds: dict[str, list[TaskRecord]], delay_s: float, light: list[LightTask]
+) -> Calibration:
     within = _factors(state, crowds.get("within", []), {}).get(CPU, {})
     cross = _factors(state, crowds["cross"], within)
     residuals: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     blocks: dict[int, list[float]] = defaultdict(list)
     for record in crowds["cross"]:
-        device = _device(record)
+        device = device_of(record)
         known = math.log(cross[device][record.kind].value)
         known += math.log(within[record.kind].value) if device == CPU and record.kind in within else 0.0
         rest = _excess(state, record) - known
@@ -189,7 +190,8 @@ def _calibration(state: _Measuring, crowds: dict[str, list[TaskRecord]], delay_s
             for device, kinds in residuals.items()
         },
         gap_s=_gap_s(crowds["cross"]),
-        delay_s=max(delay_s, 0.0),
+        delay_s=max(waking_s(light) or delay_s, 0.0),
+        rested=rested_factors(light, state.alone, cross, within, state.devices[CPU]),
         drift=statistics.stdev(means) if len(means) > 2 else 0.02,
     )
 

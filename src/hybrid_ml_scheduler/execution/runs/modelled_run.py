@@ -69,6 +69,10 @@ class _Clock:
         self._rng = rng
         self._drift = math.exp(calibration.drift * rng.standard_normal()) if rng is not None else 1.0
         self._factors = self._drawn_factors()
+        self._rested = {
+            device: factor.value * math.exp(0.0 if rng is None else factor.spread * rng.standard_normal())
+            for device, factor in calibration.rested.items()
+        }
         self._kind_of_row = np.asarray(tasks.kind)
         count = len(tasks)
         self._start, self._finish = np.full(count, np.nan), np.full(count, np.nan)
@@ -142,16 +146,18 @@ class _Clock:
             work = self._work[row]
             work.started_s = moment
             self._placer.loads[work.place].running[id(work)] = work
-            pause = self._calibration.gap_s if moment > work.submitted_s else self._calibration.delay_s
+            waited = moment > work.submitted_s
+            pause = self._calibration.gap_s if waited else self._calibration.delay_s
             self._row[server], self._since[server], self._slower[server] = row, moment, 1.0
-            self._left[server] = pause + self._seconds(work)
+            self._left[server] = pause + self._seconds(work, waited)
             self._start[row], self._worker[row] = moment + pause, server
 
-    def _seconds(self, work: Work) -> float:
+    def _seconds(self, work: Work, waited: bool) -> float:
         device = self._node[work.place].device
         alone = self._calibration.seconds(device, work.kind, work.size)
         assert alone is not None
-        return alone * self._drift * math.exp(self._residual(device, work.kind, work.size))
+        rested = 1.0 if waited else self._rested.get(device, 1.0)
+        return alone * rested * self._drift * math.exp(self._residual(device, work.kind, work.size))
 
     def _residual(self, device: str, kind: str, size: float) -> float:
         found = self._calibration.residuals.get(device, {})

@@ -1,0 +1,140 @@
+"""A lightly loaded machine: tasks that find a worker at rest wait for it to wake, and meet cold caches.
+
+Calibrating back to back misses that, and at half load most tasks are such tasks: latencies would be too short.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hybrid_ml_scheduler.core.reproducible import stream
+from hybrid_ml_scheduler.execution.devices import CPU
+from hybrid_ml_scheduler.execution.executor import HybridExecutor
+from hybrid_ml_scheduler.execution.runs.calibration import Factor
+from hybrid_ml_scheduler.execution.runs.kinds import KINDS, Sizes
+from hybrid_ml_scheduler.execution.runs.measured_run import wait_until
+from hybrid_ml_scheduler.execution.runs.pinned import Pinned
+from hybrid_ml_scheduler.execution.work import TaskRecord
+
+__all__ = ["LightTask", "light_tasks", "rested_factors", "waking_s"]
+
+_LOAD = 0.4
+_LEAST_RUNS = 5
+_MOST_TASKS = 1500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LightTask:
+    """A task of the light stream: when it was to come, its record, and whether its worker was at rest then."""
+
+    planned_s: float
+    device: str
+    record: TaskRecord
+    rested: bool
+    others_busy: float  # how many workers of other devices were busy beside it, on average
+    fellows_busy: float  # the same of its own device
+
+
+def light_tasks(
+    executor: HybridExecutor,
+    pinned: Pinned,
+    sizes: Sizes,
+    alone: Mapping[tuple[str, str, int], float],
+    places: Sequence[tuple[int, str]],
+    seconds: float,
+) -> list[LightTask]:
+    """Let tasks come at random moments, so that workers rest most of the time."""
+    rng = stream(0, "execution", "light")
+    cases = [(place, device, kind, size) for place, device in places for kind in sizes
+             if device in KINDS[kind].implementations for size in sizes[kind]]  # fmt: skip
+    mean_s = statistics.fmean(alone[device, kind, size] for _, device, kind, size in cases)
+    first, begun, planned = executor.next_task_id, executor.now_s(), [executor.now_s() + 0.05]
+    futures = []
+    while planned[-1] < begun + seconds and len(planned) < _MOST_TASKS:
+        wait_until(executor, planned[-1])
+        pinned.place, _, kind, size = cases[int(rng.integers(len(cases)))]
+        futures.append(executor.submit(KINDS[kind], size))
+        planned.append(planned[-1] + float(rng.exponential(mean_s / (_LOAD * len(places)))))
+    for future in futures:
+        future.exception()
+    records = [one for one in executor.records() if one.task_id >= first and one.state == "done"]
+    workers = {device: executor.num_workers - len(places) + 1 if device == CPU else 1 for _, device in places}
+    return _told(records, lambda record: planned[record.task_id - first], workers)
+
+
+def _told(
+    records: Sequence[TaskRecord], planned: Callable[[TaskRecord], float], workers: Mapping[str, int]
+) -> list[LightTask]:
+    found = []
+    for one in records:
+        mine = device_of(one)
+        beside = [other for other in records if other is not one and _overlap_s(one, other) > 0.0]
+        fellows = [other for other in beside if device_of(other) == mine]
+        waiting = [
+            other for other in records
+            if other is not one and device_of(other) == mine and other.submitted_s <= one.submitted_s < other.finished_s
+        ]  # fmt: skip
+        found.append(
+            LightTask(
+                planned_s=planned(one),
+                device=mine,
+                record=one,
+                rested=len(waiting) < workers[mine],
+                others_busy=_mean_busy(one, (other for other in beside if device_of(other) != mine)),
+                fellows_busy=_mean_busy(one, fellows),
+            )
+        )
+    return found
+
+
+def device_of(record: TaskRecord) -> str:
+    """The device of the place where a task ran."""
+    return CPU if record.place == CPU else record.place.rsplit("_", 1)[0]
+
+
+def _overlap_s(one: TaskRecord, other: TaskRecord) -> float:
+    return min(one.finished_s, other.finished_s) - max(one.started_s, other.started_s)
+
+
+def _mean_busy(one: TaskRecord, others: Iterable[TaskRecord]) -> float:
+    return sum(_overlap_s(one, other) for other in others) / max(one.seconds, 1e-9)
+
+
+def rested_factors(
+    tasks: Sequence[LightTask],
+    alone: Mapping[tuple[str, str, int], float],
+    cross: Mapping[str, Mapping[str, Factor]],
+    within: Mapping[str, Factor],
+    slots: int,
+) -> dict[str, Factor]:
+    """By device: how much slower a task is after its worker's rest than alone, and than what ran beside it explains."""
+    groups: dict[str, list[float]] = defaultdict(list)
+    for task in tasks:
+        if task.rested:
+            kind = task.record.kind
+            expected = alone[task.device, kind, int(task.record.size)]
+            if kind in cross.get(task.device, {}):
+                expected *= 1.0 + (cross[task.device][kind].value - 1.0) * min(task.others_busy, 1.0)
+            if task.device == CPU and kind in within and slots > 1:
+                expected *= 1.0 + (within[kind].value - 1.0) * min(task.fellows_busy / (slots - 1), 1.0)
+            groups[task.device].append(math.log(task.record.seconds / expected))
+    return {
+        device: Factor(
+            value=math.exp(statistics.fmean(logs)),
+            spread=statistics.stdev(logs) / math.sqrt(len(logs)),
+            runs=len(logs),
+        )
+        for device, logs in groups.items()
+        if len(logs) >= _LEAST_RUNS
+    }
+
+
+def waking_s(tasks: Sequence[LightTask]) -> float | None:
+    """The mean seconds from the planned moment to the start where a worker was at rest, but for the worst twentieth."""
+    waits = sorted(max(task.record.started_s - task.planned_s, 0.0) for task in tasks if task.rested)
+    kept = waits[: max(len(waits) - len(waits) // 20, 1)]
+    return statistics.fmean(kept) if len(kept) >= _LEAST_RUNS else None
