@@ -34,9 +34,17 @@ def price_against_promise(read: Read) -> Figure:
             label=label_of(str(policy)),
             zorder=3,
         )
-    for _, row in best.iterrows():
+    by_price = best.sort_values("price_usd_h", kind="stable")
+    for place, (_, row) in enumerate(by_price.iterrows()):  # in turn above and below: neighbours do not touch
         axes.annotate(
-            str(row["node"]), (row["price_usd_h"], row["mean"]), xytext=(4, 4), textcoords="offset points", size=8
+            str(row["node"]),
+            (row["price_usd_h"], row["mean"]),
+            xytext=(4, 5) if place % 2 == 0 else (-4, -12),
+            textcoords="offset points",
+            ha="left" if place % 2 == 0 else "right",
+            size=8,
+            zorder=2,
+            bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
         )
     axes.axhline(float(found["limit"].iloc[0]), color="#dc2626", lw=1.2, ls="--", label="promise")
     if (best["mean"] > 0.0).all():
