@@ -23,6 +23,7 @@ NAMES = {
     "storage": "rows a second into SQLite and PostgreSQL beside a plain ORM",
     "history": "pages of the ledger and comparisons of runs among a million stored tasks",
     "service": "rate of the live arena, API latency and viewers",
+    "dashboard": "what a tab costs: CPU time of its main thread at two speeds, its heap over half an hour",
     "soak": "a million tasks through the arena: does memory stay flat?",
     "execution": "real tasks through the executor beside the standard library's pools, joblib, Ray and dask",
     "experiments": "the scientific commands from start to PDF",
