@@ -87,30 +87,11 @@ def test_the_ledger_counts_every_row_and_refuses_places_that_are_none(paused: Li
         assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_the_load_of_the_devices_is_that_of_the_stored_parts(paused: LiveService) -> None:
-    found = paused.get("/api/history/load", scheduler="greedy", span_s=20)
-    edges, shares = found["edges_s"], found["busy"]
-    assert all(len(column) == len(edges) - 1 for column in shares.values())
-    rows = paused.get("/api/history/ledger", scheduler="greedy", limit=1000)["rows"]
-    assert edges[-1] == pytest.approx(max(row["arrival_time"] for row in rows))
-    assert edges[0] == pytest.approx(max(0.0, edges[-1] - 20))
-    assert all(share is not None and 0 <= share <= 1 for column in shares.values() for share in column)
-    assert sum(map(sum, shares.values())) > 0
-
-
 def test_the_trend_can_be_of_the_latest_tasks_only(paused: LiveService) -> None:
     last = paused.status()["last_task_id"]
     found = paused.get("/api/history/trend", points=10, latest=100)
     assert (found["points"][0]["first_task_id"], found["points"][-1]["last_task_id"]) == (last - 99, last)
     assert sum(point["tasks"] for point in found["points"]) == 100
-
-
-def test_a_shown_average_is_the_average_of_the_rows(paused: LiveService) -> None:
-    stats = paused.get("/api/stats", window=100)
-    rows = paused.get("/api/history/comparative", limit=100)
-    for entry in stats["percentiles"]:
-        values = [row["results"][entry["scheduler"]][entry["metric"]] for row in rows]
-        assert entry["mean"] == pytest.approx(fmean(values), rel=1e-9)
 
 
 def test_the_win_matrix_counts_lower_values_and_equal_ones_for_nobody(paused: LiveService) -> None:

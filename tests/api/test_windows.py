@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from tests.conftest import alone_in
 NUM_GPUS = 4
 COLUMNS = (
     "task_id, scheduler_name, actual_time, latency, wait, energy_consumption, execution_cost, cpu_part, gpu_part,"
-    " finish_time, gpu_fraction, gpu_id, failed, out_of_memory, optimal_time, arrival_time"
+    " finish_time, gpu_fraction, gpu_id, failed, out_of_memory, optimal_time, arrival_time, tasks.size,"
+    " tasks.compute_intensity, tasks.memory_required, device, cpu_start, gpu_start, optimal_gpu_fraction"
 )
+STORED = {"time": "actual_time", "latency": "latency", "energy": "energy_consumption", "cost": "execution_cost"}
 MEANS = {
     "avg_time": "actual_time",
     "avg_latency": "latency",
@@ -48,7 +51,7 @@ def stored(url: str, run_id: int) -> list[dict[str, Any]]:
     return asyncio.run(read())
 
 
-def eventful(live: LiveService, url: str, database: str) -> Any:
+def eventful(live: LiveService, url: str, database: str, enough: int = 2600) -> Any:
     """A second run with a shift, a pause and a crash behind it, held where everything is stored."""
     live.post("/api/simulation/start", {"speed": 0})
     live.wait(lambda now: now["tasks_processed"] > 200)
@@ -65,7 +68,7 @@ def eventful(live: LiveService, url: str, database: str) -> Any:
     if database == "postgresql":
         alone_in(url)
     live.start()
-    live.wait(lambda now: now["tasks_processed"] > 2600)
+    live.wait(lambda now: now["tasks_processed"] > enough)
     status = live.held("pause")
     deadline_s = time.monotonic() + PATIENCE_S
     while live.get("/api/standings")["last_task_id"] != status["last_task_id"]:  # shown twice a second
@@ -94,6 +97,103 @@ def compare(shown: dict[str, Any], rows: list[dict[str, Any]], length_s: float) 
     assert shown["efficiency"] == pytest.approx(oracle_s / own_s, rel=1e-9)
 
 
+class Rows:
+    """The stored rows of a window as columns, by strategy; each task once in `tasks`."""
+
+    def __init__(self, rows: list[dict[str, Any]], first: int, last: int = 2**62) -> None:
+        inside = [row for row in rows if first <= row["task_id"] <= last]
+        self.names = sorted({row["scheduler_name"] for row in inside})
+        self.of = {name: [row for row in inside if row["scheduler_name"] == name] for name in self.names}
+        self.tasks = list({row["task_id"]: row for row in inside}.values())
+
+    def column(self, name: str, key: str) -> np.ndarray:
+        by_task = {row["task_id"]: row[key] for row in self.of[name]}
+        values = [by_task.get(row["task_id"]) for row in self.tasks]
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def compare_statistics(found: dict[str, Any], rows: Rows) -> None:
+    """Every figure of the statistics against the rows: win/loss, percentiles, correlations, sizes, heat map."""
+    assert (found["tasks"], found["window_tasks"]) == (len(rows.tasks), len(rows.tasks))
+    for metric, column in STORED.items():
+        values = {name: rows.column(name, column) for name in rows.names}
+        matrix = found["win_loss"][metric]
+        for line, mine in zip(matrix["share"], matrix["schedulers"], strict=True):
+            for share, other in zip(line, matrix["schedulers"], strict=True):
+                both = np.isfinite(values[mine]) & np.isfinite(values[other])
+                wins = (values[mine][both] < values[other][both]).sum()
+                assert share == (None if mine == other else pytest.approx(wins / both.sum())), (metric, mine, other)
+        for one in (row for row in found["percentiles"] if row["metric"] == metric):
+            known = values[one["scheduler"]][np.isfinite(values[one["scheduler"]])]
+            shown = [one["mean"], one["p50"], one["p95"], one["p99"]]
+            assert shown == pytest.approx([known.mean(), *np.percentile(known, [50, 95, 99])], rel=1e-9)
+    chosen = found["correlations"]["scheduler"]
+    columns = [rows.column(chosen, STORED.get(name, name)) for name in found["correlations"]["names"]]
+    done = np.isfinite(np.array(columns)).all(axis=0)
+    wanted = np.corrcoef(np.array(columns)[:, done])
+    for i, line in enumerate(found["correlations"]["values"]):
+        for j, value in enumerate(line):
+            assert value is None or value == pytest.approx(wanted[i, j], abs=1e-6)
+    sizes = [row["size"] for row in rows.tasks]
+    bounds = found["sizes"]["bounds"]
+    counts = [sum(low <= size < high for size in sizes) for low, high in itertools.pairwise(bounds)]
+    counts[-1] += sum(size == bounds[-1] for size in sizes)
+    assert found["sizes"]["counts"] == counts
+    for cell in found["heat_map"]["cells"]:
+        last = (cell["size_high"] == bounds[-1], cell["intensity_high"] == 1.0)
+        there = [
+            row["optimal_gpu_fraction"]
+            for row in rows.tasks
+            if _inside(row["size"], cell["size_low"], cell["size_high"], last[0])
+            and _inside(row["compute_intensity"], cell["intensity_low"], cell["intensity_high"], last[1])
+        ]
+        assert cell["tasks"] == len(there)
+        assert cell["optimal_gpu_fraction"] == (pytest.approx(np.mean(there)) if there else None)
+
+
+def _inside(value: float, low: float, high: float, is_last: bool) -> bool:
+    return low <= value < high or (is_last and value == high)
+
+
+def compare_trend(found: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """Every point of the trend against the rows."""
+    assert sum(point["tasks"] for point in found["points"]) == len({row["task_id"] for row in rows})
+    for point in found["points"]:
+        own = Rows(rows, point["first_task_id"], point["last_task_id"])
+        assert point["simulated_time_s"] == max(row["arrival_time"] for row in own.tasks)
+        for metric, column in STORED.items():
+            means = {name: float(np.nanmean(own.column(name, column))) for name in own.names}
+            assert point[f"avg_{metric}"] == pytest.approx(means, rel=1e-9)
+
+
+def compare_devices(node: dict[str, Any], load: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """The Gantt of the node and the load over time against the parts of the rows."""
+    (motion,) = node["strategies"]
+    own = [row for row in rows if row["scheduler_name"] == motion["scheduler"] and not row["failed"]]
+    assert node["now_s"] == load["edges_s"][-1] == max(row["arrival_time"] for row in rows)
+    parts = [
+        (place, row["task_id"], start, start + part)
+        for row in own
+        for place, start, part in (
+            (0, row["cpu_start"], row["cpu_part"]),
+            (row["gpu_id"] + 1, row["gpu_start"], row["gpu_part"]),
+        )
+        if start is not None and part > 0.0
+    ]
+    seen = {part for part in parts if part[3] > node["begin_s"] and part[2] < node["end_s"]}
+    assert motion["left_out"] == 0
+    columns = motion["parts"]
+    shown = zip(columns["device"], columns["task_id"], columns["begin_s"], columns["end_s"], strict=True)
+    assert set(shown) == seen
+    waiting = [sum(part[0] == place and part[2] > node["now_s"] for part in parts) for place in range(NUM_GPUS + 1)]
+    assert motion["waiting_now"] == waiting
+    for device, shares in load["busy"].items():
+        place = 0 if device == "cpu" else int(device[-1]) + 1
+        for low, high, share in zip(load["edges_s"], load["edges_s"][1:], shares, strict=False):
+            busy = sum(max(0.0, min(end, high) - max(begin, low)) for at, _, begin, end in parts if at == place)
+            assert share == pytest.approx(busy / (high - low), abs=1e-6), (device, low)
+
+
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_after_two_runs_a_shift_a_pause_and_a_crash_every_window_equals_a_query_over_the_rows(
     database: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -108,7 +208,14 @@ def test_after_two_runs_a_shift_a_pause_and_a_crash_every_window_equals_a_query_
         last = status["last_task_id"]
         first = {"run": last - status["tasks_processed"] + 1, "shift": boundary, "latest": last - 999}
         shown = {name: live.get("/api/standings", window=name) for name in first}
-        stats = {name: live.get("/api/stats", window=name) for name in ("run", "shift")}
+        asked = {"run": "run", "shift": "shift", "latest": 1000}
+        stats = {name: live.get("/api/stats", window=window, scheduler="greedy") for name, window in asked.items()}
+        trend = live.get("/api/history/trend", points=40)
+        node = live.get("/api/node", scheduler="greedy", seconds=20)
+        load = live.get("/api/history/load", scheduler="greedy")
+        ledger = live.get("/api/history/ledger", run_id=status["run_id"], scheduler="random", sort="latency", limit=20)
+        cards = live.get("/api/runs")["runs"]
+        moment = live.get(f"/api/runs/{status['run_id']}/snapshot", task_id=boundary + 300)["update"]
     finally:
         live.close()
     rows = stored(url, status["run_id"])
@@ -122,7 +229,28 @@ def test_after_two_runs_a_shift_a_pause_and_a_crash_every_window_equals_a_query_
             finish = max(one["finish_time"] for one in own if not one["failed"])
             assert row["makespan"] == pytest.approx(finish - window["begin_s"], rel=1e-12)
     for name, found in stats.items():
-        assert (found["covers"], found["first_task_id"], found["window_tasks"]) == (name, first[name], found["tasks"])
-        means = {one["scheduler"]: one["mean"] for one in found["percentiles"] if one["metric"] == "latency"}
-        wanted = {row["name"]: row["avg_latency"] for row in shown[name]["comparison"]}
-        assert means == pytest.approx(wanted, rel=1e-9)
+        assert (found["covers"], found["first_task_id"]) == (name, first[name])
+        compare_statistics(found, Rows(rows, first[name]))
+    compare_trend(trend, rows)
+    compare_devices(node, load, rows)
+    others = [row for row in rows if row["scheduler_name"] == "random"]
+    assert ledger["total"] == len(others)
+    slowest = sorted((row["latency"] for row in others if not row["failed"]), reverse=True)[:20]
+    assert [row["latency"] for row in ledger["rows"]] == slowest
+    by_run = {card["run_id"]: card for card in cards}
+    assert len(by_run) == 2
+    for run_id, card in by_run.items():
+        own = Rows(stored(url, run_id), 0)
+        assert card["tasks"] == len(own.tasks)
+        latencies = {one["name"]: one["avg_latency"] for one in card["standings"]}
+        assert latencies == pytest.approx({name: np.nanmean(own.column(name, "latency")) for name in own.names})
+    # A moment of the past, as a replay shows it: only the tasks up to then count.
+    assert trend["collection"]["tasks"] == sum(card["tasks"] for card in cards)
+    for name in ("shift", "latest"):
+        window = moment["windows"][name]
+        begin = {"shift": boundary, "latest": boundary + 300 - 999}[name]
+        assert (window["first_task_id"], window["last_task_id"]) == (max(first["run"], begin), boundary + 300)
+        for row in window["comparison"]:
+            own_rows = [one for one in rows if one["scheduler_name"] == row["name"]]
+            inside = [one for one in own_rows if window["first_task_id"] <= one["task_id"] <= boundary + 300]
+            compare(row, inside, window["end_s"] - window["begin_s"])

@@ -34,35 +34,6 @@ def await_bars(page: Page, truth: dict[str, float]) -> None:
     eventually(page, lambda: bars(page), lambda shown: shown == pytest.approx(truth, rel=1e-9))
 
 
-METRICS = {
-    "Execution time": "avg_time",
-    "Latency": "avg_latency",
-    "Energy": "avg_energy",
-    "Cost": "avg_cost",
-    "Makespan": "makespan",
-}
-
-
-@pytest.mark.parametrize("window", ["run", "shift", "latest"])
-def test_the_race_shows_the_true_value_of_every_strategy_in_every_metric_and_window(
-    watcher: Tab, standing: LiveService, window: str
-) -> None:
-    page = watcher.open(f"/?window={window}")
-    rows = standings(standing, window)
-    for label, field in METRICS.items():
-        choice = page.get_by_role("group", name="Metric", exact=True).get_by_role("button", name=label)
-        choice.click()
-        expect(choice).to_have_attribute("aria-pressed", "true")
-        truth = {name: row[field] for name, row in rows.items()}
-        await_bars(page, truth)
-        # Those whose values read alike share the first rank.
-        leaders = {
-            str(one.get_attribute("data-racer")) for one in page.get_by_role("link", name=re.compile(r"^1\. ")).all()
-        }
-        assert min(sorted(truth), key=lambda name: truth[name]) in leaders
-        assert all(truth[name] == pytest.approx(min(truth.values()), rel=0.006) for name in leaders)
-
-
 def test_a_shift_makes_the_chart_begin_anew_and_every_widget_follows_one_switch(
     watcher: Tab, running: LiveService
 ) -> None:
@@ -114,13 +85,6 @@ def test_the_sentence_the_bars_and_the_screen_reader_name_the_same_leader_with_t
     assert shares == pytest.approx(wanted, rel=1e-6)
 
 
-def test_the_race_agrees_with_the_database(watcher: Tab, standing: LiveService) -> None:
-    page = watcher.open("/?metric=latency&window=run")
-    stored = standing.get("/api/stats", window="run")["percentiles"]
-    means = {row["scheduler"]: row["mean"] for row in stored if row["metric"] == "latency"}
-    await_bars(page, means)
-
-
 def test_the_proven_bound_and_every_gap_stand_in_the_race(watcher: Tab, standing: LiveService) -> None:
     bound = snapshot(standing)["update"]["bound"]
     for metric in ("time", "makespan"):
@@ -137,32 +101,12 @@ def test_the_proven_bound_and_every_gap_stand_in_the_race(watcher: Tab, standing
         assert page.locator("[data-gap]").count() == 0, nothing
 
 
-def test_the_summary_rounds_the_true_averages(watcher: Tab, standing: LiveService) -> None:
-    page = watcher.open("/?window=run")
-    for name, row in standings(standing).items():
-        for column in ("avg_time", "avg_latency", "avg_energy", "avg_cost"):
-            cell = page.locator(f"tr[data-strategy='{name}'] td[data-column='{column}']")
-            assert number(cell.inner_text()) == pytest.approx(row[column], rel=0.006), (name, column)
-
-
 def best_first(matrix: dict[str, Any]) -> list[int]:
     """Places in the matrix by wins minus losses."""
     share = matrix["share"]
     places = range(len(matrix["schedulers"]))
     leads = [sum((share[i][j] or 0) - (share[j][i] or 0) for j in places) for i in places]
     return sorted(places, key=lambda i: -leads[i])
-
-
-def test_the_win_matrix_is_the_services(watcher: Tab, standing: LiveService) -> None:
-    page = watcher.open("/?wins=time&window=latest")
-    matrix = standing.get("/api/stats")["win_loss"]["time"]
-    rows = page.get_by_role("region", name="Win/loss by execution time").locator("tbody tr")
-    expect(rows).to_have_count(len(matrix["schedulers"]))
-    order = best_first(matrix)
-    for shown, i in zip(rows.all(), order, strict=True):
-        shares = [matrix["share"][i][j] for j in order]
-        wanted = ["·" if share is None else str(int(share * 100 + 0.5)) for share in shares]
-        assert shown.locator("td").all_inner_texts() == wanted
 
 
 def test_each_strategy_has_its_details_a_plugins_too(watcher: Tab, standing: LiveService) -> None:
@@ -203,31 +147,6 @@ def test_the_agent_shows_the_value_of_every_action(watcher: Tab, standing: LiveS
         said = line.inner_text().splitlines()[-1].replace("≈ 0", "0")
         behind = max(values.values()) - value
         assert number(said) == pytest.approx(behind, rel=0.01, abs=1e-3 * max(abs(one) for one in values.values()))
-
-
-def test_history_counts_what_is_stored(watcher: Tab, standing: LiveService) -> None:
-    page = watcher.open("/history")
-    stored = standing.get("/api/history/trend")["collection"]
-    for label, key in (("Tasks", "tasks"), ("Results", "results"), ("Oracle labels", "training_records")):
-        expect(page.locator(f"[data-collected='{label}']")).to_have_text(f"{stored[key]:,}")
-    models = standing.get("/api/models")["models"]
-    expect(page.locator("[data-version]")).to_have_count(min(100, len(models)))
-    newest = page.locator("[data-version]").first
-    expect(newest).to_contain_text(f"{models[0]['samples']:,}")
-    expect(page.get_by_role("img", name=re.compile("Long-term trend"))).to_be_visible()
-
-
-def test_the_statistics_of_tasks_are_the_services(watcher: Tab, standing: LiveService) -> None:
-    page = watcher.open("/tasks?window=latest")
-    stats = standing.get("/api/stats")
-    expect(page.get_by_role("img", name=f"Histogram of {stats['tasks']:,} task sizes")).to_be_visible()
-    filled = [cell for cell in stats["heat_map"]["cells"] if cell["tasks"]]
-    expect(page.locator("td[data-place]")).to_have_count(len(filled))
-    found = stats["correlations"]
-    row = page.get_by_role("region", name=re.compile("Correlations of")).locator("tbody tr").first
-    texts = row.locator("td").all_inner_texts()
-    for text, value in zip(texts, found["values"][0], strict=True):
-        assert text == "·" if value is None else abs(float(text.replace("−", "-")) - value) <= 0.0501
 
 
 @pytest.mark.parametrize("path", ["/", "/strategies/rl_agent", "/node", "/tasks", "/history"])

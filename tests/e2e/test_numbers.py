@@ -1,0 +1,110 @@
+"""The numbers on the screen are those of the API, in every view and window, whatever the runs have been through.
+
+That the API's are those of the stored rows is held by tests/api/test_windows.py, at the same kind of moment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.api.service import LiveService
+from tests.api.test_windows import eventful
+from tests.e2e.browser import Tab, tab
+from tests.e2e.test_views import await_bars, best_first, number
+from tests.e2e.truth import snapshot, standings
+
+STRATEGIES = "round_robin,greedy,hybrid_ml,earliest_finish,oracle"
+METRICS = {"time": "avg_time", "latency": "avg_latency", "energy": "avg_energy", "cost": "avg_cost"}
+WORDS = {"time": "execution time", "latency": "latency", "energy": "energy", "cost": "cost"}
+WINDOWS = ("run", "shift", "latest")
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
+    """Two runs, the second with a shift, a task from outside, a pause and kill -9 behind it; it stands still."""
+    live = LiveService(tmp_path_factory.mktemp("lived"), {"HMS_SCHEDULERS": STRATEGIES})
+    live.start()
+    try:
+        eventful(live, "", "sqlite", enough=1500)
+        yield live
+    finally:
+        live.close()
+
+
+@pytest.fixture
+def looker(browser: Browser, lived: LiveService) -> Iterator[Tab]:
+    with tab(browser, lived.url) as opened:
+        yield opened
+        assert opened.complaints == []
+
+
+def statistics(live: LiveService, window: str, **more: str) -> dict[str, Any]:
+    """The statistics over a window."""
+    found: dict[str, Any] = live.get("/api/stats", window="1000" if window == "latest" else window, **more)
+    return found
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_the_race_shows_every_figure_of_a_window(looker: Tab, lived: LiveService, window: str) -> None:
+    rows, stats = standings(lived, window), statistics(lived, window)
+    for metric, field in {**METRICS, "makespan": "makespan"}.items():
+        page = looker.open(f"/?window={window}&metric={metric}&wins={metric if metric in METRICS else 'latency'}")
+        truth = {name: row[field] for name, row in rows.items()}
+        await_bars(page, truth)
+        if metric not in METRICS:
+            continue
+        for name, row in rows.items():
+            cell = page.locator(f"tr[data-strategy='{name}'] td[data-column='{field}']")
+            assert number(cell.inner_text()) == pytest.approx(row[field], rel=0.006), (name, field)
+        matrix = stats["win_loss"][metric]
+        lines = page.get_by_role("region", name=f"Win/loss by {WORDS[metric]}").locator("tbody tr")
+        expect(lines).to_have_count(len(matrix["schedulers"]))
+        order = best_first(matrix)
+        for shown, i in zip(lines.all(), order, strict=True):
+            shares = [matrix["share"][i][j] for j in order]
+            wanted = ["·" if share is None else str(int(share * 100 + 0.5)) for share in shares]
+            assert shown.locator("td").all_inner_texts() == wanted, (metric, i)
+
+
+def test_tasks_node_history_runs_and_strategies_show_the_services_figures(looker: Tab, lived: LiveService) -> None:
+    status, update = lived.status(), snapshot(lived)["update"]
+    for window in WINDOWS:
+        stats = statistics(lived, window, scheduler="greedy")
+        page = looker.open(f"/tasks?window={window}&of=greedy")
+        expect(page.get_by_role("img", name=f"Histogram of {stats['tasks']:,} task sizes")).to_be_visible()
+        expect(page.locator("td[data-place]")).to_have_count(sum(c["tasks"] > 0 for c in stats["heat_map"]["cells"]))
+        line = page.get_by_role("region", name=re.compile("Correlations of")).locator("tbody tr").first
+        for text, value in zip(line.locator("td").all_inner_texts(), stats["correlations"]["values"][0], strict=True):
+            assert text == "·" if value is None else abs(float(text.replace("−", "-")) - value) <= 0.0501
+        page = looker.open(f"/strategies/greedy?window={window}")
+        row = standings(lived, window)["greedy"]
+        assert number(looker.figure("efficiency")) == pytest.approx(row["efficiency"], abs=6e-4)
+        for place, decided in row["decisions"].items():
+            expect(page.locator(f"dd[data-place='{place}']")).to_contain_text(f"{decided:,}")
+    total = lived.get("/api/history/ledger", run_id=status["run_id"], scheduler="greedy")["total"]
+    page = looker.open("/tasks?by=greedy&sort=latency")
+    expect(page.locator("[data-ledger-total]")).to_have_attribute("data-ledger-total", str(total))
+    page = looker.open("/node?window=latest")
+    for name, row in standings(lived, "latest").items():
+        figures = page.locator(f"[data-load='{name}'] .figure .font-semibold")
+        expect(figures).to_have_count(2)
+        loads = [number(text) for text in figures.all_inner_texts()]
+        assert loads == pytest.approx([row["cpu_load"], row["gpu_load"]], rel=0.006)
+    page = looker.open("/history")
+    stored = lived.get("/api/history/trend")["collection"]
+    for label, key in (("Tasks", "tasks"), ("Results", "results"), ("Oracle labels", "training_records")):
+        expect(page.locator(f"[data-collected='{label}']")).to_have_text(f"{stored[key]:,}")
+    models = lived.get("/api/models", run_id=status["run_id"], limit=100)
+    expect(page.locator("[data-version]")).to_have_count(len(models["models"]))
+    page = looker.open("/runs")
+    for card in lived.get("/api/runs")["runs"]:
+        line = page.locator(f"[data-run='{card['run_id']}']")
+        expect(line).to_contain_text(f"{card['tasks']:,}")
+        least = min(one["avg_latency"] for one in card["standings"])
+        assert number(line.locator("td").nth(6).inner_text()) == pytest.approx(least, rel=0.006)
+    assert looker.tasks() == update["tasks_processed"]
