@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { start } from "@/client/commands";
 import { useGpuTypes, usePresets, useStrategies } from "@/client/queries";
-import type { SimulationStatus, StrategyCard } from "@/client/types";
+import type { SimulationStatus } from "@/client/types";
 import { useUploads } from "@/client/uploads";
 import {
   type Arrivals,
@@ -15,50 +15,11 @@ import {
 } from "@/features/shell/newRun";
 import { NumberField, PickField, useTyped } from "@/features/widgets/Fields";
 import { Modal } from "@/features/widgets/Modal";
-import { spoken, useFaces, useRacers } from "@/lib/useStrategy";
+import { StrategyChecks } from "@/features/widgets/StrategyChecks";
+import { spoken, useRacers } from "@/lib/useStrategy";
 import { useLive } from "@/live/store";
 import { FilePick } from "./FilePick";
 import { TraceFacts } from "./TraceFacts";
-
-interface StrategiesProps {
-  cards: readonly StrategyCard[];
-  chosen: ReadonlySet<string>;
-  onToggle: (name: string) => void;
-}
-
-function Strategies({ cards, chosen, onToggle }: StrategiesProps) {
-  const face = useFaces();
-  return (
-    <fieldset className="mt-4">
-      <legend className="eyebrow">Strategies</legend>
-      <ul className="mt-1.5 grid grid-cols-[repeat(auto-fill,minmax(8.5rem,1fr))] gap-x-3">
-        {cards.map((card) => (
-          <li key={card.name}>
-            <label
-              className="flex min-h-8 cursor-pointer items-center gap-2 text-sm"
-              title={card.description}
-            >
-              <input
-                type="checkbox"
-                className="size-4 shrink-0 accent-ml"
-                checked={chosen.has(card.name)}
-                onChange={() => onToggle(card.name)}
-              />
-              <span
-                aria-hidden="true"
-                className="size-2 shrink-0 rounded-full"
-                style={{ background: face(card.name).colour }}
-              />
-              <span className="truncate">
-                {card.name.includes("@") ? card.label : card.label.replace(/ \((learned|nominal)\)$/, "")}
-              </span>
-            </label>
-          </li>
-        ))}
-      </ul>
-    </fieldset>
-  );
-}
 
 type Level = SimulationStatus["knowledge"];
 
@@ -157,7 +118,7 @@ export function NewRunDialog() {
       <p className="mt-2 text-sm leading-relaxed text-muted">
         The clock goes back to zero and the learners start afresh. The present run stays in the history.
       </p>
-      <Strategies cards={cards} chosen={chosen} onToggle={toggle} />
+      <StrategyChecks cards={cards} chosen={chosen} onToggle={toggle} />
       <div className="mt-3 grid grid-cols-2 gap-3">
         <PickField
           label="Workload"
