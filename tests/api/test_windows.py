@@ -240,10 +240,10 @@ def test_after_two_runs_a_shift_a_pause_and_a_crash_every_window_equals_a_query_
     by_run = {card["run_id"]: card for card in cards}
     assert len(by_run) == 2
     for run_id, card in by_run.items():
-        own = Rows(stored(url, run_id), 0)
-        assert card["tasks"] == len(own.tasks)
+        whole = Rows(stored(url, run_id), 0)
+        assert card["tasks"] == len(whole.tasks)
         latencies = {one["name"]: one["avg_latency"] for one in card["standings"]}
-        assert latencies == pytest.approx({name: np.nanmean(own.column(name, "latency")) for name in own.names})
+        assert latencies == pytest.approx({name: np.nanmean(whole.column(name, "latency")) for name in whole.names})
     # A moment of the past, as a replay shows it: only the tasks up to then count.
     assert trend["collection"]["tasks"] == sum(card["tasks"] for card in cards)
     for name in ("shift", "latest"):
