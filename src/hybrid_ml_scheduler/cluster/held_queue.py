@@ -7,6 +7,7 @@ than are looked at; `counts` are the lengths of both parts and how many of the f
 
 from __future__ import annotations
 
+from hybrid_ml_scheduler.cluster.ready import is_before, pop_ready, push_ready
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn
 
@@ -15,27 +16,22 @@ __all__ = ["BEHIND", "FRONT", "OVERDUE", "advance_overdue", "hold_row", "release
 FRONT, BEHIND, OVERDUE = 0, 1, 2
 
 
-@compiled(inline="always")
-def _before(a: int, b: int, order: FloatColumn, identity: IntColumn) -> bool:
-    return order[a] < order[b] or (order[a] == order[b] and identity[a] < identity[b])
-
-
 @compiled()
 def hold_row(
     row: int, order: FloatColumn, identity: IntColumn, front: IntColumn, behind: IntColumn, counts: IntColumn
 ) -> None:
     """Add a row where it belongs; the front passes its last one back when it is full."""
     length, depth = counts[FRONT], front.shape[0] - 1
-    if length == depth and (counts[OVERDUE] == depth or not _before(row, front[length - 1], order, identity)):
-        _push(row, order, identity, behind, counts)
+    if length == depth and (counts[OVERDUE] == depth or not is_before(row, front[length - 1], order, identity)):
+        counts[BEHIND] = push_ready(behind, counts[BEHIND], row, order, identity)
         return
     place = length
-    while place > counts[OVERDUE] and _before(row, front[place - 1], order, identity):
+    while place > counts[OVERDUE] and is_before(row, front[place - 1], order, identity):
         front[place] = front[place - 1]
         place -= 1
     front[place] = row
     if length == depth:
-        _push(front[depth], order, identity, behind, counts)
+        counts[BEHIND] = push_ready(behind, counts[BEHIND], front[depth], order, identity)
     else:
         counts[FRONT] = length + 1
 
@@ -57,7 +53,8 @@ def release_place(
     for later in range(place + 1, length):
         front[later - 1] = front[later]
     while counts[BEHIND] > 0:
-        row = _pop(order, identity, behind, counts)
+        row = pop_ready(behind, counts[BEHIND], order, identity)
+        counts[BEHIND] -= 1
         if not gone[row]:  # it may have gone to the front when it was overdue
             front[length - 1] = row
             return
@@ -94,7 +91,7 @@ def advance_overdue(
             if place == counts[FRONT]:  # it stands behind, and stays there as one who is gone
                 gone[row] = True
                 if place == depth:
-                    _push(front[depth - 1], order, identity, behind, counts)
+                    counts[BEHIND] = push_ready(behind, counts[BEHIND], front[depth - 1], order, identity)
                     place -= 1
                 else:
                     counts[FRONT] += 1
@@ -104,36 +101,3 @@ def advance_overdue(
             counts[OVERDUE] += 1
         oldest += 1
     return oldest
-
-
-@compiled()
-def _push(row: int, order: FloatColumn, identity: IntColumn, heap: IntColumn, counts: IntColumn) -> None:
-    place = counts[BEHIND]
-    counts[BEHIND] += 1
-    while place > 0:
-        parent = (place - 1) // 2
-        if not _before(row, heap[parent], order, identity):
-            break
-        heap[place] = heap[parent]
-        place = parent
-    heap[place] = row
-
-
-@compiled()
-def _pop(order: FloatColumn, identity: IntColumn, heap: IntColumn, counts: IntColumn) -> int:
-    counts[BEHIND] -= 1
-    length = counts[BEHIND]
-    first, last = heap[0], heap[length]
-    place = 0
-    while True:
-        child = 2 * place + 1
-        if child >= length:
-            break
-        if child + 1 < length and _before(heap[child + 1], heap[child], order, identity):
-            child += 1
-        if not _before(heap[child], last, order, identity):
-            break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = last
-    return int(first)

@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.cluster.general import Arrivals, Factors, first_ready
 from hybrid_ml_scheduler.cluster.held_queue import FRONT, advance_overdue, hold_row, release_place
 from hybrid_ml_scheduler.cluster.kernel import Written, write
 from hybrid_ml_scheduler.cluster.parts import append_part, empty_queues, estimated_end
-from hybrid_ml_scheduler.cluster.ready import pop_ready, push_ready
+from hybrid_ml_scheduler.cluster.ready import pop_ready, release_children
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED, NO_GPU, PARENT_FAILED
 from hybrid_ml_scheduler.core.holding import MEAN_OVER, Pick
@@ -127,13 +127,9 @@ def run_held(
                 continue
             write(out, row, 0.0, NO_GPU, PARENT_FAILED, (math.nan, math.nan, math.nan, 0.0, 0.0, 0.0, 0.0))
             done += 1
-            for place in range(child_offsets[row], child_offsets[row + 1]):
-                child = child_rows[place]
-                ready[child] = max(ready[child], now)
-                doomed[child] = True
-                open_parents[child] -= 1
-                if open_parents[child] == 0:
-                    length = push_ready(heap, length, child, ready, identity)
+            length = release_children(
+                row, now, True, child_offsets, child_rows, ready, doomed, open_parents, identity, heap, length
+            )
         while stage + 1 < stage_first.shape[0] and seen >= stage_first[stage + 1]:
             stage += 1
             price = prices[stage]
@@ -191,10 +187,16 @@ def run_held(
             release_place(place, order, identity, front, behind, counts, gone)
             if pick != _IN_ORDER:
                 planned[place:-1] = planned[place + 1 :]
-            for child_place in range(child_offsets[row], child_offsets[row + 1]):
-                child = child_rows[child_place]
-                ready[child] = max(ready[child], placed[2])
-                doomed[child] = doomed[child] or status >= FAILED
-                open_parents[child] -= 1
-                if open_parents[child] == 0:
-                    length = push_ready(heap, length, child, ready, identity)
+            length = release_children(
+                row,
+                placed[2],
+                status >= FAILED,
+                child_offsets,
+                child_rows,
+                ready,
+                doomed,
+                open_parents,
+                identity,
+                heap,
+                length,
+            )

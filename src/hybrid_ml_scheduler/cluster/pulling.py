@@ -12,7 +12,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.cluster.general import Arrivals, Factors, first_ready
 from hybrid_ml_scheduler.cluster.kernel import Written, write
-from hybrid_ml_scheduler.cluster.ready import pop_ready, push_ready
+from hybrid_ml_scheduler.cluster.ready import pop_ready, push_ready, release_children
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED, NO_GPU, PARENT_FAILED
 from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn
@@ -79,13 +79,9 @@ def run_pulled(
                 continue
             write(out, row, 0.0, NO_GPU, PARENT_FAILED, (math.nan, math.nan, math.nan, 0.0, 0.0, 0.0, 0.0))
             done += 1
-            for place in range(child_offsets[row], child_offsets[row + 1]):
-                child = child_rows[place]
-                ready[child] = max(ready[child], now)
-                doomed[child] = True
-                open_parents[child] -= 1
-                if open_parents[child] == 0:
-                    length = push_ready(heap, length, child, ready, identity)
+            length = release_children(
+                row, now, True, child_offsets, child_rows, ready, doomed, open_parents, identity, heap, length
+            )
         for turn in range(1, devices + 1):
             device = turn % devices  # the GPUs, then the CPU
             if free[device] > now:
@@ -102,10 +98,16 @@ def run_pulled(
             slower = gpu_factor[row, gpu_kind[gpu]]
             placed = place_parts(now, gpu, cpu_part, gpu_part, cpu_factor[row], slower, serial, free)
             write(out, row, fraction, gpu, status, placed)
-            for place in range(child_offsets[row], child_offsets[row + 1]):
-                child = child_rows[place]
-                ready[child] = max(ready[child], placed[2])
-                doomed[child] = doomed[child] or status >= FAILED
-                open_parents[child] -= 1
-                if open_parents[child] == 0:
-                    length = push_ready(heap, length, child, ready, identity)
+            length = release_children(
+                row,
+                placed[2],
+                status >= FAILED,
+                child_offsets,
+                child_rows,
+                ready,
+                doomed,
+                open_parents,
+                identity,
+                heap,
+                length,
+            )

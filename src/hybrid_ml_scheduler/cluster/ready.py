@@ -1,15 +1,16 @@
-"""The ready queue in compiled form: a binary heap ordered by (ready time, task id)."""
+"""Queues in compiled form: binary heaps of rows ordered by (a number, task id); the ready queue has ready times."""
 
 from __future__ import annotations
 
 from hybrid_ml_scheduler.core.compiled import compiled
-from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn
 
-__all__ = ["pop_ready", "push_ready"]
+__all__ = ["is_before", "pop_ready", "push_ready", "release_children"]
 
 
 @compiled(inline="always", error_model="python")
-def _before(a: int, b: int, ready: FloatColumn, identity: IntColumn) -> bool:
+def is_before(a: int, b: int, ready: FloatColumn, identity: IntColumn) -> bool:
+    """Whether a row comes before another one."""
     return ready[a] < ready[b] or (ready[a] == ready[b] and identity[a] < identity[b])
 
 
@@ -19,7 +20,7 @@ def push_ready(heap: IntColumn, count: int, row: int, ready: FloatColumn, identi
     place = count
     while place > 0:
         parent = (place - 1) // 2
-        if not _before(row, heap[parent], ready, identity):
+        if not is_before(row, heap[parent], ready, identity):
             break
         heap[place] = heap[parent]
         place = parent
@@ -36,11 +37,36 @@ def pop_ready(heap: IntColumn, count: int, ready: FloatColumn, identity: IntColu
         child = 2 * place + 1
         if child >= length:
             break
-        if child + 1 < length and _before(heap[child + 1], heap[child], ready, identity):
+        if child + 1 < length and is_before(heap[child + 1], heap[child], ready, identity):
             child += 1
-        if not _before(heap[child], last, ready, identity):
+        if not is_before(heap[child], last, ready, identity):
             break
         heap[place] = heap[child]
         place = child
     heap[place] = last
     return int(first)
+
+
+@compiled()
+def release_children(
+    row: int,
+    finish: float,
+    failed: bool,
+    child_offsets: IntColumn,
+    child_rows: IntColumn,
+    ready: FloatColumn,
+    doomed: BoolColumn,
+    open_parents: IntColumn,
+    identity: IntColumn,
+    heap: IntColumn,
+    length: int,
+) -> int:
+    """Tell the children of a row when it is finished and queue those that wait for nobody else; the new length."""
+    for place in range(child_offsets[row], child_offsets[row + 1]):
+        child = child_rows[place]
+        ready[child] = max(ready[child], finish)
+        doomed[child] = doomed[child] or failed
+        open_parents[child] -= 1
+        if open_parents[child] == 0:
+            length = push_ready(heap, length, child, ready, identity)
+    return length
