@@ -36,6 +36,10 @@ export const router = createBrowserRouter([
         path: "runs",
         lazy: async () => ({ Component: (await import("@/features/runs/RunsView")).RunsView }),
       },
+      {
+        path: "recommend",
+        lazy: async () => ({ Component: (await import("@/features/recommend/RecommendView")).RecommendView }),
+      },
       { path: "*", Component: Lost },
     ],
   },

@@ -12,7 +12,7 @@ from tests.e2e.browser import Tab, settled, tab
 from tests.e2e.conftest import DASHBOARD
 
 AXE = DASHBOARD / "node_modules" / "axe-core" / "axe.min.js"
-VIEWS = ("/", "/strategies/hybrid_ml", "/node", "/tasks", "/learning", "/history", "/runs")
+VIEWS = ("/", "/strategies/hybrid_ml", "/node", "/tasks", "/learning", "/history", "/runs", "/recommend")
 NAME_OF_FOCUS = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText ?? ''"
 PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844},

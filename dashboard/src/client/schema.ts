@@ -424,6 +424,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/recommendations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Recommendations
+         * @description Return the recommendations that are kept, newest first.
+         */
+        get: operations["list_recommendations_api_recommendations_get"];
+        put?: never;
+        /**
+         * Recommend
+         * @description Search for the cheapest node and policy that keep a promise, beside the race; one search at a time.
+         */
+        post: operations["recommend_api_recommendations_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/recommendations/{recommendation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Recommendation
+         * @description Return a recommendation: how far its search is, or what was found.
+         */
+        get: operations["get_recommendation_api_recommendations__recommendation_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove Recommendation
+         * @description Remove a recommendation.
+         */
+        delete: operations["remove_recommendation_api_recommendations__recommendation_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/recommendations/{recommendation_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Recommendation
+         * @description End a search. Repeating it changes nothing.
+         */
+        post: operations["cancel_recommendation_api_recommendations__recommendation_id__cancel_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/resume": {
         parameters: {
             query?: never;
@@ -1285,6 +1353,20 @@ export interface components {
              * @description The task of that run which the new one begins with; the one after its last if null.
              */
             task_id?: number | null;
+        };
+        /**
+         * CandidateNode
+         * @description A node that could be rented or bought.
+         */
+        CandidateNode: {
+            /** Gpu Type */
+            gpu_type: string;
+            /** Gpus */
+            gpus: number;
+            /** Name */
+            name?: string | null;
+            /** Price Usd H */
+            price_usd_h?: number | null;
         };
         ClientMessage: components["schemas"]["Focus"];
         /**
@@ -2583,6 +2665,18 @@ export interface components {
             type: string;
         };
         /**
+         * PromiseView
+         * @description What must hold.
+         */
+        PromiseView: {
+            /** Limit */
+            limit: number;
+            /** Metric */
+            metric: string;
+            /** Text */
+            text: string;
+        };
+        /**
          * Rebuilding
          * @description A stored run that is being computed again up to the task where another one leaves it.
          */
@@ -2596,6 +2690,169 @@ export interface components {
              * @description How many tasks come before the branch.
              */
             tasks: number;
+        };
+        /**
+         * Recommendation
+         * @description A question, and its answer once it is found.
+         */
+        Recommendation: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            demand: components["schemas"]["RecommendationDemand"];
+            /**
+             * Problem
+             * @description Why there is no answer, in one sentence.
+             */
+            problem: string | null;
+            progress: components["schemas"]["SearchProgress"] | null;
+            /** Recommendation Id */
+            recommendation_id: number;
+            record: components["schemas"]["RecommendationRecord"] | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "done" | "failed" | "cancelled";
+            /**
+             * Workload
+             * @description The preset, or the name of the uploaded file.
+             */
+            workload: string;
+        };
+        /**
+         * RecommendationDemand
+         * @description A workload, nodes to choose from, a promise to keep, and how much may be spent on the search.
+         */
+        RecommendationDemand: {
+            /**
+             * Arrival Rate
+             * @description Tasks a second; as in the workload else.
+             */
+            arrival_rate?: number | null;
+            /** Nodes */
+            nodes: components["schemas"]["CandidateNode"][];
+            /**
+             * Num Tasks
+             * @description Of a trace, the first ones.
+             * @default 2000
+             */
+            num_tasks: number;
+            /**
+             * Policies
+             * @description Registered strategies; those without training where none is named.
+             */
+            policies?: string[];
+            /**
+             * Promise
+             * @description What must hold, such as `p95_latency < 2 s`.
+             */
+            promise: string;
+            /**
+             * Seed
+             * @default 0
+             */
+            seed: number;
+            /**
+             * Seeds
+             * @description At most so many runs of a pair.
+             * @default 3
+             */
+            seeds: number;
+            /**
+             * Target Load
+             * @description Arrivals of a trace are stretched to this load of the first node's GPUs.
+             */
+            target_load?: number | null;
+            /** Upload */
+            upload?: string | null;
+            /**
+             * Workload
+             * @description A preset; or `upload`.
+             */
+            workload?: string | null;
+        };
+        /**
+         * RecommendationList
+         * @description The recommendations that are kept, newest first.
+         */
+        RecommendationList: {
+            /** Recommendations */
+            recommendations: components["schemas"]["Recommendation"][];
+        };
+        /**
+         * RecommendationRecord
+         * @description What was found: modelled, not measured.
+         */
+        RecommendationRecord: {
+            /** Assumptions */
+            assumptions: string[];
+            /** If Assumptions Differ */
+            if_assumptions_differ: {
+                [key: string]: string;
+            };
+            /**
+             * Kind
+             * @default modelled
+             * @constant
+             */
+            kind: "modelled";
+            nearest: components["schemas"]["RecommendationTrial"];
+            next_cheaper: components["schemas"]["RecommendationTrial"] | null;
+            promise: components["schemas"]["PromiseView"];
+            /** @description None: no node keeps the promise. */
+            recommended: components["schemas"]["RecommendationTrial"] | null;
+            /**
+             * Sentences
+             * @description The answer in words.
+             */
+            sentences: string[];
+            /** Tasks */
+            tasks: number;
+            /**
+             * Trials
+             * @description Cheapest nodes first.
+             */
+            trials: components["schemas"]["RecommendationTrial"][];
+        };
+        /**
+         * RecommendationRemoved
+         * @description A recommendation that is gone.
+         */
+        RecommendationRemoved: {
+            /** Recommendation Id */
+            recommendation_id: number;
+        };
+        /**
+         * RecommendationTrial
+         * @description One policy on one node: the promised metric over seeds.
+         */
+        RecommendationTrial: {
+            /** Interval */
+            interval: [
+                number,
+                number
+            ] | null;
+            /**
+             * Mean
+             * @description None: tasks fail on this node.
+             */
+            mean: number | null;
+            /** Node */
+            node: string;
+            /** Policy */
+            policy: string;
+            /** Price Usd H */
+            price_usd_h: number;
+            /** Seeds */
+            seeds: number;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "kept" | "broken" | "open";
         };
         /**
          * RunCard
@@ -2752,6 +3009,18 @@ export interface components {
              * @description Stored results.
              */
             tasks: number;
+        };
+        /**
+         * SearchProgress
+         * @description How far a search is; the total is what is known by now.
+         */
+        SearchProgress: {
+            /** Done */
+            done: number;
+            /** Label */
+            label: string;
+            /** Total */
+            total: number;
         };
         ServerMessage: components["schemas"]["Snapshot"] | components["schemas"]["SimulationUpdate"] | components["schemas"]["Notification"] | components["schemas"]["LogLine"];
         /**
@@ -5004,6 +5273,413 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Preset"][];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_recommendations_api_recommendations_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecommendationList"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recommend_api_recommendations_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecommendationDemand"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recommendation"];
+                };
+            };
+            /** @description Unauthorized: The API key is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: The present state of the race does not allow this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_recommendation_api_recommendations__recommendation_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                recommendation_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recommendation"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_recommendation_api_recommendations__recommendation_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                recommendation_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecommendationRemoved"];
+                };
+            };
+            /** @description Unauthorized: The API key is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: The present state of the race does not allow this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large: The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity: A field is unknown, missing or out of range. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests: Too many requests from this client. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error: The service broke its own promise; its log has the details. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_recommendation_api_recommendations__recommendation_id__cancel_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                recommendation_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recommendation"];
+                };
+            };
+            /** @description Unauthorized: The API key is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden: A page of this origin may not change anything. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found: There is nothing under this name. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict: The present state of the race does not allow this. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Request Entity Too Large: The body is too large. */
@@ -7686,6 +8362,8 @@ export const notificationLevelValues: ReadonlyArray<FlattenedDeepRequired<compon
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["type"]> = ["notification"];
 export const pairedValueVerdictValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PairedValue"]["verdict"]> = ["first", "second", "none"];
 export const percentilesMetricValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Percentiles"]["metric"]> = ["time", "latency", "wait", "energy", "cost"];
+export const recommendationStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Recommendation"]["state"]> = ["running", "done", "failed", "cancelled"];
+export const recommendationTrialVerdictValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RecommendationTrial"]["verdict"]> = ["kept", "broken", "open"];
 export const runCardSourceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RunCard"]["source"]> = ["simulated", "measured"];
 export const runStandingSourceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RunStanding"]["source"]> = ["simulated", "measured", "modelled"];
 export const simulationStatusKnowledgeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SimulationStatus"]["knowledge"]> = ["exact", "nominal", "learned"];

@@ -41,6 +41,12 @@ export type Preset = Schemas["Preset"];
 export type Problem = Schemas["Problem"];
 export type OtherDecision = Schemas["OtherDecision"];
 export type PairedRuns = Schemas["PairedRuns"];
+export type Recommendation = Schemas["Recommendation"];
+export type RecommendationDemand = Pick<Schemas["RecommendationDemand"], "nodes" | "promise"> &
+  Partial<Schemas["RecommendationDemand"]>;
+export type RecommendationList = Schemas["RecommendationList"];
+export type RecommendationRecord = Schemas["RecommendationRecord"];
+export type RecommendationTrial = Schemas["RecommendationTrial"];
 export type RunCard = Schemas["RunCard"];
 export type RunComparison = Schemas["RunComparison"];
 export type RunList = Schemas["RunList"];

@@ -31,6 +31,7 @@ from hybrid_ml_scheduler.service.followed_catalog import FollowedCatalog
 from hybrid_ml_scheduler.service.following import FollowedRace, follow
 from hybrid_ml_scheduler.service.learning_history import LearningHistory
 from hybrid_ml_scheduler.service.logs import going_on
+from hybrid_ml_scheduler.service.recommendations.recommendations import Recommendations
 from hybrid_ml_scheduler.service.stored_runs import StoredRuns
 from hybrid_ml_scheduler.service.telemetry import Telemetry
 from hybrid_ml_scheduler.service.uploads.folder import UploadFolder
@@ -115,7 +116,8 @@ async def _raced(
         catalog = LiveCatalog(_about(settings), choices, arena, control, store, cache, writer, telemetry)
         telemetry.watch(control, hub, latest_frame)
         telemetry.watch_engine(arena, writer)
-        async with going_on(relay_updates(hub, latest_frame, cache), hand_out(latest_frame, catalog, cache)):
+        relaying = going_on(relay_updates(hub, latest_frame, cache), hand_out(latest_frame, catalog, cache))
+        async with relaying, _recommended(settings) as recommendations:
             yield Services(
                 race=control,
                 archive=StoredHistory(store, cache, control),
@@ -123,6 +125,7 @@ async def _raced(
                 devices=DeviceHistory(store, cache, control),
                 learning=LearningHistory(store, cache, control, arena),
                 uploads=_uploads(settings, store),
+                recommendations=recommendations,
                 catalog=catalog,
                 hub=hub,
                 screen=latest_frame,
@@ -141,7 +144,7 @@ async def _followed(settings: Settings, telemetry: Telemetry, cache: Cache) -> A
     try:
         cache.belong_to(await identity(store))
         telemetry.watch(race, hub, mirror)
-        async with going_on(follow(mirror, cache)):
+        async with going_on(follow(mirror, cache)), _recommended(settings) as recommendations:
             yield Services(
                 race=race,
                 archive=StoredHistory(store, cache, race),
@@ -149,6 +152,7 @@ async def _followed(settings: Settings, telemetry: Telemetry, cache: Cache) -> A
                 devices=DeviceHistory(store, cache, race),
                 learning=LearningHistory(store, cache, race),
                 uploads=_uploads(settings, store),
+                recommendations=recommendations,
                 catalog=FollowedCatalog(_about(settings), mirror, store, cache, telemetry),
                 hub=hub,
                 screen=mirror,
@@ -195,6 +199,17 @@ def _uploads(settings: Settings, store: Store) -> Uploads:
         most_upload_bytes=settings.max_upload_bytes,
         is_followed=settings.follow,
     )
+
+
+@contextlib.asynccontextmanager
+async def _recommended(settings: Settings) -> AsyncIterator[Recommendations]:
+    """Recommendations, and the end of a search with the service."""
+    folder = settings.uploads_dir.with_suffix(".recommendations")
+    made = Recommendations(folder, UploadFolder(settings.uploads_dir), is_followed=settings.follow)
+    try:
+        yield made
+    finally:
+        await made.close()
 
 
 def _about(settings: Settings) -> About:

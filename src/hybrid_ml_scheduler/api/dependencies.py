@@ -15,6 +15,7 @@ from hybrid_ml_scheduler.live.hub import Hub
 from hybrid_ml_scheduler.service.devices import DeviceHistory
 from hybrid_ml_scheduler.service.learning_history import LearningHistory
 from hybrid_ml_scheduler.service.ports import Archive, Catalog, Race, Runs
+from hybrid_ml_scheduler.service.recommendations.recommendations import Recommendations
 from hybrid_ml_scheduler.service.telemetry import Telemetry
 from hybrid_ml_scheduler.service.uploads.uploads import Uploads
 from hybrid_ml_scheduler.service.viewers.screen import Screen
@@ -25,6 +26,7 @@ __all__ = [
     "DevicesDep",
     "LearningDep",
     "RaceDep",
+    "RecommendationsDep",
     "RunsDep",
     "ScreenDep",
     "Services",
@@ -44,6 +46,7 @@ class Services:
     devices: DeviceHistory
     learning: LearningHistory
     uploads: Uploads
+    recommendations: Recommendations
     catalog: Catalog
     hub: Hub
     screen: Screen
@@ -75,6 +78,10 @@ async def _uploads(connection: HTTPConnection) -> Uploads:
     return cast("Uploads", connection.app.state.services.uploads)
 
 
+async def _recommendations(connection: HTTPConnection) -> Recommendations:
+    return cast("Recommendations", connection.app.state.services.recommendations)
+
+
 async def _catalog(connection: HTTPConnection) -> Catalog:
     return cast("Catalog", connection.app.state.services.catalog)
 
@@ -89,6 +96,7 @@ RunsDep = Annotated[Runs, Depends(_runs)]
 DevicesDep = Annotated[DeviceHistory, Depends(_devices)]
 LearningDep = Annotated[LearningHistory, Depends(_learning)]
 UploadsDep = Annotated[Uploads, Depends(_uploads)]
+RecommendationsDep = Annotated[Recommendations, Depends(_recommendations)]
 CatalogDep = Annotated[Catalog, Depends(_catalog)]
 ScreenDep = Annotated[Screen, Depends(_screen)]
 

@@ -35,6 +35,7 @@ async def test_a_viewer_who_leaves_in_the_middle_of_a_message_leaves_no_complain
         devices=nothing,
         learning=nothing,
         uploads=nothing,
+        recommendations=nothing,
         catalog=nothing,
         hub=hub,
         screen=LatestFrame(hub),

@@ -1,5 +1,6 @@
 import { useModels } from "@/client/queries";
 import type { ModelVersion } from "@/client/types";
+import { ScrollTable } from "@/features/widgets/ScrollTable";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { count, digits, seconds, taskNumber, wallTime } from "@/lib/format";
@@ -68,41 +69,21 @@ export function ModelsWidget() {
         empty="No retraining yet"
       >
         {(found) => (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-          <section aria-label="Retrainings" className="h-full overflow-auto" tabIndex={0}>
-            <table className="figure w-full whitespace-nowrap text-right text-xs [&_td]:pl-2.5 [&_th]:pl-2.5 [&_td:first-child]:pl-0 [&_th:first-child]:pl-0">
-              <thead className="sticky top-0 text-muted" style={{ background: "var(--panel-solid)" }}>
-                <tr>
-                  {HEADS.map((head, i) => (
-                    <th key={head} scope="col" className={`py-1.5 font-medium ${i < 2 ? "text-left" : ""}`}>
-                      {head}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {found.models.map((model) => (
-                  <tr
-                    key={`${model.scheduler}${model.version}${model.at}`}
-                    className="border-t border-line"
-                    data-version={model.version}
-                  >
-                    <td className="py-1.5 text-left">{model.version}</td>
-                    <td className="text-left">{face(model.scheduler).label}</td>
-                    <td>{wallTime(model.at)}</td>
-                    <td>{taskNumber(model.task_id)}</td>
-                    <td>{count(model.samples)}</td>
-                    <td>{errorText(model.present_error)}</td>
-                    <td>{errorText(model.held_out_error)}</td>
-                    <td className={model.outcome === "refused" ? "text-warn" : ""}>
-                      {OUTCOMES[model.outcome]}
-                    </td>
-                    <td>{seconds(model.duration_s)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </section>
+          <ScrollTable label="Retrainings" heads={HEADS} words={2}>
+            {found.models.map((model) => (
+              <tr key={`${model.scheduler}${model.version}${model.at}`} data-version={model.version}>
+                <td className="text-left">{model.version}</td>
+                <td className="text-left">{face(model.scheduler).label}</td>
+                <td>{wallTime(model.at)}</td>
+                <td>{taskNumber(model.task_id)}</td>
+                <td>{count(model.samples)}</td>
+                <td>{errorText(model.present_error)}</td>
+                <td>{errorText(model.held_out_error)}</td>
+                <td className={model.outcome === "refused" ? "text-warn" : ""}>{OUTCOMES[model.outcome]}</td>
+                <td>{seconds(model.duration_s)}</td>
+              </tr>
+            ))}
+          </ScrollTable>
         )}
       </Answer>
     </Widget>

@@ -1,4 +1,5 @@
 import type { AdaptedStrategy } from "@/client/types";
+import { ScrollTable } from "@/features/widgets/ScrollTable";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { seconds } from "@/lib/format";
@@ -50,39 +51,25 @@ export function RecoveryWidget() {
         empty="No change yet"
       >
         {(found) => (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-          <section aria-label="Recovery of every strategy" className="h-full overflow-auto" tabIndex={0}>
-            <table className="figure w-full whitespace-nowrap text-right text-xs [&_td]:pl-2.5 [&_th]:pl-2.5 [&_th:first-child]:pl-0">
-              <thead className="sticky top-0 text-muted" style={{ background: "var(--panel-solid)" }}>
-                <tr>
-                  {HEADS.map((head, i) => (
-                    <th key={head} scope="col" className={`py-1.5 font-medium ${i === 0 ? "text-left" : ""}`}>
-                      {head}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {found.strategies.map((one) => (
-                  <tr key={one.name} className="border-t border-line" data-strategy={one.name}>
-                    <th scope="row" className="py-1.5 text-left font-medium">
-                      <span
-                        aria-hidden="true"
-                        className="mr-2 inline-block size-2 rounded-full"
-                        style={{ background: face(one.name).colour }}
-                      />
-                      {face(one.name).label}
-                    </th>
-                    {cells(one).map((text, i) => (
-                      <td key={HEADS[i + 1]} className={text === "not yet" ? "text-warn" : ""}>
-                        {text}
-                      </td>
-                    ))}
-                  </tr>
+          <ScrollTable label="Recovery of every strategy" heads={HEADS} words={1}>
+            {found.strategies.map((one) => (
+              <tr key={one.name} data-strategy={one.name}>
+                <th scope="row" className="py-1.5 text-left font-medium">
+                  <span
+                    aria-hidden="true"
+                    className="mr-2 inline-block size-2 rounded-full"
+                    style={{ background: face(one.name).colour }}
+                  />
+                  {face(one.name).label}
+                </th>
+                {cells(one).map((text, i) => (
+                  <td key={HEADS[i + 1]} className={text === "not yet" ? "text-warn" : ""}>
+                    {text}
+                  </td>
                 ))}
-              </tbody>
-            </table>
-          </section>
+              </tr>
+            ))}
+          </ScrollTable>
         )}
       </Answer>
     </Widget>

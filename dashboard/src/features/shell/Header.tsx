@@ -13,6 +13,7 @@ const VIEWS = [
   { to: "/learning", label: "Learning" },
   { to: "/history", label: "History" },
   { to: "/runs", label: "Runs" },
+  { to: "/recommend", label: "Recommend" },
 ] as const;
 
 function Mark() {

@@ -2,6 +2,7 @@ import { useState } from "react";
 import { useStoredRun } from "@/client/queries";
 import { useCostliest } from "@/client/whatIf";
 import { placeText } from "@/features/audit/effects";
+import { ScrollTable } from "@/features/widgets/ScrollTable";
 import { Answer, Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { count, seconds, taskNumber } from "@/lib/format";
@@ -73,41 +74,25 @@ export function CostliestWidget({ name }: { name: string }) {
           empty="No decision could have been better"
         >
           {(all) => (
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-            <section aria-label="Decisions that cost most" className="h-full overflow-auto" tabIndex={0}>
-              <table className="figure w-full text-right text-xs whitespace-nowrap [&_td]:pl-2.5 [&_th]:pl-2.5 [&_td:first-child]:pl-0 [&_th:first-child]:pl-0">
-                <thead className="sticky top-0 text-muted" style={{ background: "var(--panel-solid)" }}>
-                  <tr>
-                    {HEADS.map((head, i) => (
-                      <th key={head} scope="col" className={`py-1.5 font-medium ${i < 3 ? "text-left" : ""}`}>
-                        {head}
-                      </th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {all.tasks.map((one) => (
-                    <tr key={one.task_id} className="border-t border-line" data-task={one.task_id}>
-                      <td className="text-left">
-                        <button
-                          type="button"
-                          className="min-h-6 text-ml hover:underline"
-                          onClick={() => change({ task: one.task_id })}
-                        >
-                          {taskNumber(one.task_id)}
-                        </button>
-                      </td>
-                      <td className="py-1.5 text-left">{placeText(one)}</td>
-                      <td className="text-left">
-                        {one.alternatives[0] ? placeText(one.alternatives[0]) : "–"}
-                      </td>
-                      <td>{seconds(one.latency_s)}</td>
-                      <td className="font-semibold">{seconds(one.regret_s)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </section>
+            <ScrollTable label="Decisions that cost most" heads={HEADS} words={3}>
+              {all.tasks.map((one) => (
+                <tr key={one.task_id} data-task={one.task_id}>
+                  <td className="text-left">
+                    <button
+                      type="button"
+                      className="min-h-6 text-ml hover:underline"
+                      onClick={() => change({ task: one.task_id })}
+                    >
+                      {taskNumber(one.task_id)}
+                    </button>
+                  </td>
+                  <td className="text-left">{placeText(one)}</td>
+                  <td className="text-left">{one.alternatives[0] ? placeText(one.alternatives[0]) : "–"}</td>
+                  <td>{seconds(one.latency_s)}</td>
+                  <td className="font-semibold">{seconds(one.regret_s)}</td>
+                </tr>
+              ))}
+            </ScrollTable>
           )}
         </Answer>
       )}

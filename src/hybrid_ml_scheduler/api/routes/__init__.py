@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybrid_ml_scheduler.api.routes import catalog, history, motion, runs, simulation, uploads
+from hybrid_ml_scheduler.api.routes import catalog, history, motion, recommendations, runs, simulation, uploads
 
 __all__ = ["ROUTERS"]
 
@@ -14,5 +14,6 @@ ROUTERS = (
     motion.router,
     runs.router,
     uploads.router,
+    recommendations.router,
     catalog.router,
 )

@@ -1,0 +1,49 @@
+/** From what a person picked to what the service is asked. */
+import type { RecommendationDemand, RecommendationRecord, RecommendationTrial } from "@/client/types";
+
+export const MOST_NODES = 60;
+
+/** The numbers of GPUs that were typed, such as “1, 2, 4”; null if one of them is none. */
+export function countsOf(text: string): readonly number[] | null {
+  const parts = text.split(/[\s,;]+/).filter((part) => part !== "");
+  const found = parts.map(Number);
+  const good = found.every((one) => Number.isInteger(one) && one >= 1 && one <= 64);
+  return found.length > 0 && good ? [...new Set(found)].sort((a, b) => a - b) : null;
+}
+
+export interface Picked {
+  /** A preset, or `upload:ID`. */
+  source: string;
+  tasks: number;
+  rate: number | null;
+  types: readonly string[];
+  counts: readonly number[];
+  metric: string;
+  limit: number;
+}
+
+const UPLOAD = "upload:";
+
+export function demandOf(picked: Picked): RecommendationDemand {
+  const isUpload = picked.source.startsWith(UPLOAD);
+  return {
+    ...(isUpload ? { upload: picked.source.slice(UPLOAD.length) } : { workload: picked.source }),
+    ...(picked.rate === null ? {} : { arrival_rate: picked.rate }),
+    num_tasks: picked.tasks,
+    nodes: picked.types.flatMap((gpu_type) => picked.counts.map((gpus) => ({ gpu_type, gpus }))),
+    promise: `${picked.metric} < ${picked.limit}`,
+  };
+}
+
+/** The best trial of every node, cheapest node first: what a chart of nodes shows. */
+export function bestOfNodes(record: RecommendationRecord): readonly RecommendationTrial[] {
+  const best = new Map<string, RecommendationTrial>();
+  for (const one of record.trials) {
+    const known = best.get(one.node);
+    const isBetter = (one.mean ?? Number.POSITIVE_INFINITY) < (known?.mean ?? Number.POSITIVE_INFINITY);
+    if (known === undefined || isBetter) best.set(one.node, one);
+  }
+  const all = [...best.values()].sort((a, b) => a.price_usd_h - b.price_usd_h);
+  const chosen = record.recommended;
+  return all.map((one) => (chosen && one.node === chosen.node ? chosen : one));
+}

@@ -1,0 +1,41 @@
+"""A person asks which node and which policy keep a promise, and finds the answer again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Browser, expect
+
+from tests.api.service import service
+from tests.e2e.browser import settled, tab
+from tests.e2e.test_access import serious_problems
+
+
+def test_the_answer_is_the_apis_marked_as_modelled_and_the_same_after_a_reload(
+    browser: Browser, tmp_path: Path
+) -> None:
+    size = {"width": 360, "height": 800}
+    with service(tmp_path, {"HMS_SCHEDULERS": "greedy"}) as live, tab(browser, live.url, viewport=size) as opened:
+        page = opened.open("/recommend")
+        page.get_by_label("GPUs of a node").fill("1, x")
+        expect(page.get_by_role("button", name="Recommend", exact=True)).to_be_disabled()
+        page.get_by_label("GPUs of a node").fill("1, 2")
+        page.get_by_label("Tasks", exact=True).fill("200")
+        page.get_by_label("Seconds", exact=True).fill("500")
+        page.get_by_label("Seconds", exact=True).press("Enter")
+        expect(page.locator("[data-answer='first']")).to_be_visible()
+        (found,) = live.get("/api/recommendations")["recommendations"]
+        assert found["state"] == "done"
+        for _ in range(2):
+            expect(page.locator("[data-answer='first']")).to_have_text(found["record"]["sentences"][0])
+            expect(page.locator("[data-source='modelled']")).to_have_count(2)
+            expect(page.locator("svg [data-node]")).to_have_count(6)
+            expect(page.locator("section[aria-label='Policies on nodes'] tbody tr")).to_have_count(
+                len(found["record"]["trials"])
+            )
+            page.reload()
+        assert serious_problems(settled(page)) == []
+        page.get_by_role("button", name="Switch to the light theme").dispatch_event("click")
+        assert serious_problems(settled(page), "color-contrast") == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        assert opened.complaints == []
