@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from hybrid_ml_scheduler.api.app import create_app
+from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.settings import Settings, load_settings
 from tests.api.service import LiveService, service
 
@@ -46,10 +47,10 @@ def application(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opener:
 
     @contextlib.asynccontextmanager
     async def opened(
-        client_address: str = "127.0.0.1", new_run: bool = False, **settings: object
+        client_address: str = "127.0.0.1", new_run: bool = False, plan: Plan | None = None, **settings: object
     ) -> AsyncIterator[httpx.AsyncClient]:
         given = {"schedulers": ("greedy",), "autostart": False, **TOLD_SETTINGS, **settings}
-        app = create_app(load_settings(tmp_path / "none.env", **given), new_run=new_run)
+        app = create_app(load_settings(tmp_path / "none.env", **given), new_run=new_run, plan=plan)
         async with app.router.lifespan_context(app):
             transport = httpx.ASGITransport(app=app, client=(client_address, 1), raise_app_exceptions=False)
             async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
 from tests.api.conftest import Opener
 from tests.api.service import LiveService, service
 
@@ -85,6 +88,22 @@ async def test_a_load_of_a_trace_belongs_to_a_trace(application: Opener) -> None
         ):
             answer = await client.post("/api/simulation/start", json=body)
             assert answer.status_code == status, answer.text
+
+
+async def test_a_plan_that_names_a_trace_is_raced_to_its_end_and_stays_complete(
+    application: Opener, tmp_path: Path
+) -> None:
+    (tmp_path / "jobs.csv").write_text(_JOBS)
+    columns = {"arrival_time": "submitted", "duration": "run_s"}
+    choice = WorkloadChoice(source=str(tmp_path / "jobs.csv"), options={"map": columns})
+    plan = Plan(seed=3, workload=choice, schedulers=("greedy",))
+    for _ in range(2):  # the second start goes on with the same run
+        async with application(plan=plan, autostart=True, speed=0) as client:
+            while (status := (await client.get("/api/status")).json())["state"] != "complete":
+                await asyncio.sleep(0.02)
+            assert (status["run_id"], status["tasks_processed"], status["schedulers"]) == (1, _TASKS, ["greedy"])
+    async with application(plan=replace(plan, seed=4), autostart=False) as client:
+        assert (await client.get("/api/status")).json()["run_id"] == 2
 
 
 def _uploaded(live: LiveService, name: str = "jobs.csv") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp
@@ -35,6 +36,7 @@ from hybrid_ml_scheduler.service.recommendations.recommendations import Recommen
 from hybrid_ml_scheduler.service.stored_runs import StoredRuns
 from hybrid_ml_scheduler.service.telemetry import Telemetry
 from hybrid_ml_scheduler.service.uploads.folder import UploadFolder
+from hybrid_ml_scheduler.service.uploads.planned import kept_plan
 from hybrid_ml_scheduler.service.uploads.uploads import Uploads
 from hybrid_ml_scheduler.service.viewers.latest_frame import LatestFrame
 from hybrid_ml_scheduler.service.viewers.mirror import Mirror, hand_out, relay_updates
@@ -52,10 +54,13 @@ _DESCRIPTION = (
 )
 
 
-def create_app(settings: Settings, services: Services | None = None, *, new_run: bool = False) -> FastAPI:
+def create_app(
+    settings: Settings, services: Services | None = None, *, new_run: bool = False, plan: Plan | None = None
+) -> FastAPI:
     """Put the application together; services that are not given are opened when it starts.
 
-    With `new_run` a new run is begun then, and the stored one is not looked at.
+    With `new_run` a new run is begun then, and the stored one is not looked at. With a `plan` it is a run of this plan,
+    continued where the stored one is of the same plan.
     """
     telemetry = Telemetry() if services is None else services.telemetry
     address = settings.cache_url
@@ -68,7 +73,7 @@ def create_app(settings: Settings, services: Services | None = None, *, new_run:
             opened = services or await stack.enter_async_context(
                 _followed(settings, telemetry, cache)
                 if settings.follow
-                else _raced(settings, telemetry, cache, new_run=new_run)
+                else _raced(settings, telemetry, cache, new_run=new_run, plan=plan)
             )
             app.state.services = opened
             yield
@@ -104,12 +109,12 @@ def _install_middleware(app: FastAPI, settings: Settings, telemetry: Telemetry, 
 
 @contextlib.asynccontextmanager
 async def _raced(
-    settings: Settings, telemetry: Telemetry, cache: Cache, *, new_run: bool = False
+    settings: Settings, telemetry: Telemetry, cache: Cache, *, new_run: bool = False, plan: Plan | None = None
 ) -> AsyncIterator[Services]:
     """Open everything behind the routes, the race included."""
     hub = Hub(settings.max_viewers)
     latest_frame = LatestFrame(hub)
-    async with open_run(_setup(settings, new_run), latest_frame) as opened:
+    async with open_run(_setup(settings, new_run, plan), latest_frame) as opened:
         arena, control, store, writer = opened.arena, opened.control, opened.store, opened.writer
         cache.belong_to(await identity(store))
         choices = StrategyChoices(settings.schedulers)
@@ -163,19 +168,16 @@ async def _followed(settings: Settings, telemetry: Telemetry, cache: Cache) -> A
         await store.close()
 
 
-def _setup(settings: Settings, new_run: bool) -> RunSetup:
+def _setup(settings: Settings, new_run: bool, planned: Plan | None = None) -> RunSetup:
     """Gather what the arena needs; a preset or strategy that does not exist is refused here, not at the first start."""
     preset(settings.workload)
     for spec in settings.schedulers:
         find(spec)
-    plan = Plan(
-        seed=settings.seed,
-        retrain_interval=settings.retrain_interval,
-        workload=WorkloadChoice(source=settings.workload),
-        node=Node.uniform(settings.num_gpus),
-        knowledge=settings.knowledge,
-        schedulers=settings.schedulers,
-    )
+    uploads = UploadFolder(settings.uploads_dir)
+    plan = _usual_plan(settings)
+    if planned is not None:
+        named = settings.named_schedulers or planned.schedulers or settings.schedulers
+        plan = replace(kept_plan(planned, uploads), schedulers=named)
     return RunSetup(
         database_url=settings.database.get_secret_value(),
         connect_timeout_s=settings.connect_timeout_s,
@@ -187,7 +189,19 @@ def _setup(settings: Settings, new_run: bool) -> RunSetup:
         autostart=settings.autostart,
         new_run=new_run,
         retention_tasks=settings.retention_tasks,
-        uploads=UploadFolder(settings.uploads_dir),
+        uploads=uploads,
+        is_planned=planned is not None,
+    )
+
+
+def _usual_plan(settings: Settings) -> Plan:
+    return Plan(
+        seed=settings.seed,
+        retrain_interval=settings.retrain_interval,
+        workload=WorkloadChoice(source=settings.workload),
+        node=Node.uniform(settings.num_gpus),
+        knowledge=settings.knowledge,
+        schedulers=settings.schedulers,
     )
 
 

@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from hybrid_ml_scheduler.api.app import create_app
 from hybrid_ml_scheduler.api.tidying import TIDY_EVERY_S, Tidying, tidy
 from hybrid_ml_scheduler.core.errors import ConfigurationError, HmsError
+from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.schedulers import find
 from hybrid_ml_scheduler.service.logs import configure_logs
 from hybrid_ml_scheduler.settings import Settings
@@ -54,11 +55,11 @@ class _Server(uvicorn.Server):
                 _say_if_another_race(self._settings, status.schedulers)
 
 
-def run_server(settings: Settings, listener: socket.socket, *, new_run: bool = False) -> None:
+def run_server(settings: Settings, listener: socket.socket, *, new_run: bool = False, plan: Plan | None = None) -> None:
     """Serve until told to stop; a start that fails ends with the sentence that says why."""
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})
     configure_logs(settings.log_level, settings.log_file)
-    app = create_app(settings, new_run=new_run)
+    app = create_app(settings, new_run=new_run, plan=plan)
     config = uvicorn.Config(
         app,
         log_config=None,

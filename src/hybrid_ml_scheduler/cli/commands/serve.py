@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from hybrid_ml_scheduler.plans.plan import Plan
     from hybrid_ml_scheduler.settings import Settings
 
 __all__ = ["serve"]
@@ -58,6 +59,13 @@ def serve(
             help="Show the race that another service runs on the same database and Redis (HMS_FOLLOW); steer it there.",
         ),
     ] = False,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            help="A plan file (TOML, YAML) of the run: workload or trace, node, strategies. The stored run goes on "
+            "where it is of the same plan; else a new one begins."
+        ),
+    ] = None,
     env_file: Annotated[Path | None, typer.Option(help="File with environment variables (.env if there).")] = None,
 ) -> None:
     """Run the live arena with its API and dashboard.
@@ -83,17 +91,27 @@ def serve(
     settings = load_settings(
         env_file or Path(".env"), **{name: value for name, value in given.items() if value is not None}
     )
-    if settings.follow and (start is not None or new_run or scheduler or speed is not None):
+    if settings.follow and (start is not None or new_run or scheduler or speed is not None or plan is not None):
         raise ConfigurationError(
-            "One that follows runs no race; give --start, --new-run, --scheduler and --speed to the one that does."
+            "One that follows runs no race; give --start, --new-run, --plan, --scheduler and --speed "
+            "to the one that does."
         )
     _check(settings)
+    planned = _planned(plan)
     from hybrid_ml_scheduler.api.server import run_server
 
     listener = _listener(settings.host, settings.port)
     sys.setswitchinterval(_SWITCH_EVERY_S)  # the race computes without pause; requests must not wait for it
     _keep_memory_flat()
-    run_server(settings, listener, new_run=new_run)
+    run_server(settings, listener, new_run=new_run, plan=planned)
+
+
+def _planned(path: Path | None) -> Plan | None:
+    if path is None:
+        return None
+    from hybrid_ml_scheduler.plans.plan import load_plan
+
+    return load_plan(path)
 
 
 def _keep_memory_flat() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from hybrid_ml_scheduler.core.errors import StorageError
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.records import Retraining
 from hybrid_ml_scheduler.plans.plan import Plan
-from hybrid_ml_scheduler.service.control.courses import RunDefaults
+from hybrid_ml_scheduler.service.control.courses import RunDefaults, plan_for
 from hybrid_ml_scheduler.service.control.keeper import StoreKeeper
 from hybrid_ml_scheduler.service.control.recovery import LostRunError, recover
 from hybrid_ml_scheduler.service.control.run_control import RunControl
@@ -25,6 +26,7 @@ from hybrid_ml_scheduler.storage import (
     StoreUnavailableError,
     StoreWriter,
     apply_retention,
+    latest_run,
     next_task_id,
     open_store,
     owned,
@@ -54,6 +56,7 @@ class RunSetup:
     new_run: bool = False
     retention_tasks: int
     uploads: UploadFolder
+    is_planned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +109,7 @@ async def _end_writing(writer: StoreWriter) -> None:
 
 async def _come_back(setup: RunSetup, arena: Arena, control: RunControl, store: Store, keeper: StoreKeeper) -> None:
     """Bring back the newest run in the state it was in; begin one if there is none and that is wanted."""
-    if setup.new_run:
+    if setup.new_run or (setup.is_planned and not await _is_stored(setup, store)):
         await control.begin_anew("running" if setup.autostart else "stopped")
         return
     try:
@@ -128,6 +131,13 @@ async def _come_back(setup: RunSetup, arena: Arena, control: RunControl, store: 
         _log.info("run continued", run_id=found.race.run_id, state=found.state, replayed_tasks=found.replayed)
     elif setup.autostart:
         await control.start(StartRequest())
+
+
+async def _is_stored(setup: RunSetup, store: Store) -> bool:
+    """Whether the newest run is one of the plan that was given: then it is continued, also after a crash."""
+    run = await latest_run(store)
+    asked = plan_for(setup.plan, StartRequest(new_run=True), setup.uploads).to_mapping()
+    return run is not None and json.dumps(run.plan, sort_keys=True) == json.dumps(asked, sort_keys=True)
 
 
 async def _keep_house(store: Store, keep_tasks: int) -> None:
