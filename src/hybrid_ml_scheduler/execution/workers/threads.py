@@ -94,20 +94,21 @@ class ThreadEngine:
             self._options.initializer(*self._options.initargs)
         tasks = self._queues[place.index]
         while (work := tasks.get()) is not None:
-            self._run(place, number, work)
+            is_mine = self._run(place, number, work)
             del work
             if self._ledger.reserve:
                 self._decide()
-            if _here.__dict__.pop("abandoned", False):
+            if not is_mine:
                 return  # its task outlived a time-out, and another thread has taken its place
 
-    def _run(self, place: Place, number: int, work: Work) -> None:
+    def _run(self, place: Place, number: int, work: Work) -> bool:
+        """Run a task; False if it outlived a time-out, so that this thread has no place any more."""
         future = work.future
         if not work.announced:
             if not future.set_running_or_notify_cancel():
                 self._ledger.ended(work, "cancelled")
                 work.released()
-                return
+                return True
             work.announced = True
         function = work.function
         call = function.implementations[place.device] if type(function) is TaskFunction else function
@@ -119,14 +120,15 @@ class ThreadEngine:
             self._watch_over(work, begun + limit)
         value, error = tried(call, *work.args, **work.kwargs)
         ended = time.perf_counter()
-        if not _is_ours(self._limited, work, limit):
-            return
+        if limit is not None and self._limited.pop(id(work), None) is None:
+            return False
         if error is not None:
             self._ends.raised(work, error, "", begun, ended)
-            return
+            return True
         if cold:
             self._warm.add((work.kind, number))
         self._ends.done(work, HeldHere(value) if work.options.keep else value, begun, ended, cold)
+        return True
 
     def _watch_over(self, work: Work, until: float) -> None:
         self._limited[id(work)] = (work, until)
@@ -184,14 +186,6 @@ class ThreadEngine:
 
 def _nothing() -> None:
     """Nobody decides yet."""
-
-
-def _is_ours(limited: dict[int, tuple[Work, float]], work: Work, limit: float | None) -> bool:
-    """Whether the task is still this thread's to end: a time-out may have ended it."""
-    if limit is None or limited.pop(id(work), None) is not None:
-        return True
-    _here.abandoned = True
-    return False
 
 
 @contextmanager
