@@ -35,9 +35,10 @@ class BeliefRecord:
             return
         cell = self._cells.setdefault((kind, device_type), [0.0, 0.0, 0.0, 0.0])
         cell[0] += 1.0
-        share, logs = 1.0 / min(cell[0], MEMORY), (math.log(believed), math.log(happened))
-        for place, value in enumerate((*logs, abs(logs[1] - logs[0])), start=1):
-            cell[place] += share * (value - cell[place])
+        share, before, after = 1.0 / min(cell[0], MEMORY), math.log(believed), math.log(happened)
+        cell[1] += share * (before - cell[1])  # one by one: this is done for every part of every task
+        cell[2] += share * (after - cell[2])
+        cell[3] += share * (abs(after - before) - cell[3])
 
     def cells(self) -> dict[tuple[str, int], BelievedCell]:
         """The record by kind and type of device."""

@@ -109,7 +109,7 @@ class TimeLessons:
         """Note how far each part was off, and return that for every type; where there was no part, as the other was."""
         believed, corrected_s = expected.believed, expected.seconds.tolist()
         told_s, gpu_type = (believed[0], *believed[1].tolist()), 1 + int(believed[3][expected.gpu])
-        share, ratios = outcome.gpu_fraction, np.zeros(len(told_s))
+        share, ratios = outcome.gpu_fraction, [0.0] * len(told_s)
         for device, took_s, part in ((0, outcome.cpu_s, 1.0 - share), (gpu_type, outcome.gpu_s, share)):
             believed_s = part * told_s[device]
             if took_s > 0.0 and believed_s > 0.0 and not outcome.out_of_memory:
@@ -118,9 +118,9 @@ class TimeLessons:
                 self._rows.append(time_row(*features, kind, told_s[device], device))
                 self._logs.append(math.log(took_s / believed_s))
                 ratios[device] = took_s / (part * corrected_s[device])
-        known = ratios[ratios > 0.0]
-        ratios[ratios == 0.0] = known.mean() if len(known) else 1.0
-        return ratios
+        known = [ratio for ratio in ratios if ratio > 0.0]
+        other = sum(known) / len(known) if known else 1.0
+        return np.array([ratio if ratio != 0.0 else other for ratio in ratios])
 
     def data(self, held: int, generation: int) -> TimeData:
         """All observations, the newest apart; at least half of them are for learning."""
