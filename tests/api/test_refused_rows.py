@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from hybrid_ml_scheduler.live.arena import Arena
-from hybrid_ml_scheduler.service.control import run_control as race
+from hybrid_ml_scheduler.service.control import run_entry
 from hybrid_ml_scheduler.service.problems import Unavailable
 from hybrid_ml_scheduler.storage import StoreWriter, WriterHealth, create_run, integrity, open_store
 from hybrid_ml_scheduler.storage.write import writer as writing
@@ -147,7 +147,7 @@ async def test_late_notices_that_are_refused_do_not_keep_an_ended_run_racing(
             return run_id
 
         with monkeypatch.context() as patch:
-            patch.setattr(race, "create_run", spoiled)
+            patch.setattr(run_entry, "create_run", spoiled)
             await client.post("/api/simulation/start", json={"new_run": True, "speed": 200})
         async with within(PATIENCE_S):
             while (found := await status(client))["problem"] is None:
