@@ -107,7 +107,9 @@ class EventCluster(Cluster):
     def view_for(self, task: Task, now_s: float) -> BacklogView:
         """The same; a task that needs several GPUs at once is refused here."""
         if task.gpus_required > 1:
-            raise PlanError(f"physics.interference does not go with tasks for several GPUs at once ({task.task_id}).")
+            raise PlanError(
+                f"physics.interference does not go with tasks for several GPUs at once (task {task.task_id})."
+            )
         return self.view(now_s)
 
     def _slot_end_s(self, now_s: float) -> float:
