@@ -93,6 +93,11 @@ function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProp
       <th scope="row" className="max-w-72 py-2 text-left font-normal">
         <span className="font-semibold">{runTitle(run)}</span>
         {run.is_present && <span className="chip ml-2 text-good">present</span>}
+        {run.state === "complete" && (
+          <span className="chip ml-2" title="Every task of its trace was placed">
+            complete
+          </span>
+        )}
         <SourceChip source={run.source} running={run.measured?.is_running ?? false} />
         <span className="block text-muted sm:hidden">
           {`${wallDay(run.at)}, ${run.workload}, seed ${run.seed}, ${count(run.tasks)} tasks`}
