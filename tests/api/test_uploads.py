@@ -19,6 +19,7 @@ from tests.api.service import LiveService, service
 _TASKS = 40
 _JOBS = "submitted,run_s,what\n" + "".join(f"{row / 2},{0.2 + row % 7 / 5},job{row % 3}\n" for row in range(_TASKS))
 _COLUMNS = ["arrival_time=submitted", "duration=run_s", "kind=what"]
+_VAST = gzip.compress(b"\n" * (65 * 2**20))
 _CSV = {"Content-Type": "application/octet-stream"}
 
 
@@ -53,14 +54,15 @@ async def test_a_trace_is_read_kept_listed_and_removed(application: Opener, tmp_
         (_JOBS.encode(), {"name": "../jobs.csv"}, 422, "name"),
         (_JOBS.encode(), {"column": ["kind"]}, 422, "OURS=THEIRS"),
         (b"{}", {"use": "hardware", "name": "node.json"}, 422, "is no hardware profile"),
-        (b"x" * 5000, {}, 413, "larger than 4096 bytes"),
+        (b"x" * (len(_VAST) + 1), {}, 413, "The body is larger than"),
+        (_VAST, {}, 422, "unpacked, an upload has at most 64 MB of text"),
         (_JOBS.encode(), {"column": _COLUMNS, "name": "second.csv"}, 409, "remove some first"),
     ],
 )
 async def test_what_cannot_be_kept_is_refused_in_one_sentence_and_leaves_nothing(
     application: Opener, tmp_path: Path, content: bytes, query: dict[str, Any], status: int, words: str
 ) -> None:
-    async with application(max_upload_bytes=4096, uploads_bytes=1024 if status == 409 else 2**20) as client:
+    async with application(max_upload_bytes=len(_VAST), uploads_bytes=1024 if status == 409 else 2**20) as client:
         if status == 409:
             assert (await _sent(client, _JOBS.encode(), column=_COLUMNS)).status_code == 201
         answer = await _sent(client, content, **{"name": "jobs.csv", **query})
@@ -104,6 +106,12 @@ async def test_a_plan_that_names_a_trace_is_raced_to_its_end_and_stays_complete(
             assert (status["run_id"], status["tasks_processed"], status["schedulers"]) == (1, _TASKS, ["greedy"])
     async with application(plan=replace(plan, seed=4), autostart=False) as client:
         assert (await client.get("/api/status")).json()["run_id"] == 2
+    async with application(plan=plan, autostart=True, speed=0) as client:
+        while (await client.get("/api/status")).json()["state"] != "complete":
+            await asyncio.sleep(0.02)
+        assert (await client.delete("/api/history")).status_code == 200
+        fresh = (await client.get("/api/status")).json()
+        assert (fresh["state"], fresh["tasks_processed"]) == ("stopped", 0)
 
 
 def _uploaded(live: LiveService, name: str = "jobs.csv") -> str:

@@ -138,7 +138,8 @@ class RunControl(RunEntry):
             race, plan = await self._made(request)
             async with self._held() as state:
                 removed = await remove()
-                await self._enter(race, plan, self._speed(request), state)
+                # A trace that was raced to its end is there to be raced again, from its beginning.
+                await self._enter(race, plan, self._speed(request), "stopped" if state == "complete" else state)
             return removed
 
     async def note_completion(self) -> None:

@@ -7,9 +7,11 @@ race and its viewers go on. It takes one JSON object from stdin and gives one on
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import sys
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +25,7 @@ __all__ = ["MOST_TASKS", "read"]
 
 MOST_TASKS = 200_000
 _MOST_MEMORY_BYTES = 4 * 2**30
+_MOST_TEXT_BYTES = 64 * 2**20
 _NICENESS = 10
 _KINDS_NAMED = 12
 _LEFT_OUT = "left out"
@@ -33,12 +36,26 @@ def read(order: Mapping[str, Any], folder: Path = Path()) -> dict[str, Any]:
     path = folder / order["name"]
     if order["use"] == "hardware":
         return {"devices": _devices(path), "notes": []}
+    _refuse_if_vast(path)
     from hybrid_ml_scheduler.workload import load
 
     batch = load(path, dialect=order["dialect"], options=order["options"])
     if len(batch) > MOST_TASKS:
         raise HmsError(f"{path}: a live race takes at most {MOST_TASKS:,} tasks, and the file has {len(batch):,}.")
     return _facts(batch)
+
+
+def _refuse_if_vast(path: Path) -> None:
+    """Refuse a packed file that grows beyond what a race could hold; no more of it is unpacked than that."""
+    with path.open("rb") as raw:
+        if raw.read(2) != b"\x1f\x8b":
+            return
+    with contextlib.suppress(OSError, EOFError, zlib.error), gzip.open(path) as packed:  # damage is told by the reader
+        left = _MOST_TEXT_BYTES
+        while piece := packed.read(2**20):
+            left -= len(piece)
+            if left < 0:
+                raise HmsError(f"{path}: unpacked, an upload has at most {_MOST_TEXT_BYTES // 2**20} MB of text.")
 
 
 def _devices(path: Path) -> list[str]:
