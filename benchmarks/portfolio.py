@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import tune_cuts
 from hybrid_ml_scheduler.cluster import certificate
 from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, Scheduler, TaskBatch, stream
 from hybrid_ml_scheduler.hardware.node import node_from_profile
@@ -217,31 +218,7 @@ def _graphs(result: dict[str, Any], effort: Effort) -> None:
 
 def _tuning_on_traces(result: dict[str, Any], effort: Effort) -> None:
     """`hms tune` at several cuts in time: what it recommends beside the best rule, on the tasks after the cut."""
-    result["tune_on_traces"] = {}
-    for path in _traces(effort, "azure_llm_2023/*conv*.csv.gz", "pwa_swf/*.swf.gz", "philly_2017/*.csv.gz"):
-        batch, node = load(path, seed=0, limit=effort.trace_tasks), Node()
-        ahead, behind = [], 0
-        for cut in np.linspace(0.3, 0.8, effort.cuts) if effort.cuts > 1 else (0.5,):
-            _tell(f"{path.name}, cut at {cut:.0%}")
-            gain = _after_cut(batch, node, int(cut * len(batch)))
-            ahead.append(gain.mean)
-            behind += gain.low > 0.0
-        result["tune_on_traces"][path.name] = {"median_gain": -float(np.median(ahead)), "behind": int(behind)}
-
-
-def _after_cut(batch: TaskBatch, node: Node, cut: int) -> Any:
-    """The relative difference to the best rule after the cut, in blocks of tasks."""
-    found = tune(batch.take(slice(0, cut)), node)
-    seconds = durations(batch, node)
-    runs = {name: create(*spec) for name, spec in RULES.items()}
-    advice: Scheduler = RlHold().adopt(found.model) if found.is_tuned else RlHold()
-    runs["advice"] = advice if found.recommended in ("tuned", "rl_hold") else create(*RULES[found.recommended])
-    latency = {
-        name: run_scheduler(one, batch, node, seed=0, seconds=seconds).latency_s[cut:] for name, one in runs.items()
-    }
-    best = min(RULES, key=lambda name: float(latency[name].mean()))
-    blocks = np.array_split((latency["advice"] - latency[best]) / latency[best].mean(), 20)
-    return t_interval([float(block.mean()) for block in blocks])
+    result["tune_cuts"] = tune_cuts.measured(tasks=effort.trace_tasks, cuts=effort.cuts)
 
 
 def _heft_beside_saga(result: dict[str, Any], effort: Effort) -> None:

@@ -19,6 +19,7 @@ NAMES = {
     "decisions": "time of one decision, one retraining, one agent update, beside scikit-learn, ONNX Runtime and SB3",
     "learning": "how good the learners are on seeds they never saw, with intervals",
     "portfolio": "strategies that hold beside the first edition, the bounds and one another",
+    "tune_cuts": "what `hms tune` recommends at 20 points in time, beside the best rule on the tasks that follow",
     "knowledge": "what not knowing durations costs, how much of it is learned, and how soon after a drift",
     "storage": "rows a second into SQLite and PostgreSQL beside a plain ORM",
     "history": "pages of the ledger and comparisons of runs among a million stored tasks",
