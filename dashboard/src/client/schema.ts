@@ -1460,6 +1460,11 @@ export interface components {
              */
             gpu_load: number | null;
             /**
+             * Longest Latency
+             * @description Of the task that fared worst, as exact as `p95_latency`.
+             */
+            longest_latency?: number | null;
+            /**
              * Makespan
              * @description The last finish, counted from the beginning of the window.
              */
@@ -1478,6 +1483,11 @@ export interface components {
              * @description Exact up to 1,000 tasks, else within 0.5 %.
              */
             p95_latency: number | null;
+            /**
+             * P99 9 Latency
+             * @description As exact as `p95_latency`.
+             */
+            p99_9_latency?: number | null;
             /**
              * Rounded Count
              * @description Tasks that must not be cut, for which a share was decided: run whole on the nearer device.

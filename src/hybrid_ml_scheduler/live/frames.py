@@ -144,6 +144,10 @@ class Comparison:
     avg_energy: float | None
     avg_cost: float | None
     p95_latency: Annotated[float | None, Field(description="Exact up to 1,000 tasks, else within 0.5 %.")]
+    p99_9_latency: Annotated[float | None, Field(description="As exact as `p95_latency`.")] = None
+    longest_latency: Annotated[
+        float | None, Field(description="Of the task that fared worst, as exact as `p95_latency`.")
+    ] = None
     total_time: Annotated[float, Field(description="Sum of execution times.")]
     total_energy: float
     total_cost: float

@@ -111,6 +111,8 @@ class Framer:
             avg_energy=total.mean(total.energy_j),
             avg_cost=total.mean(total.cost_usd),
             p95_latency=total.p95_latency_s,
+            p99_9_latency=total.p99_9_latency_s,
+            longest_latency=total.longest_latency_s,
             total_time=total.time_s,
             total_energy=total.energy_j,
             total_cost=total.cost_usd,

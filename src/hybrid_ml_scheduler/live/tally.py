@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ _LATENCY, _FINISH = 1, 8
 _ON_CPU, _ON_GPU, _ON_BOTH, _NOWHERE = 0, 1, 2, 3
 _TASKS, _OUT_OF_MEMORY, _ROUNDED = 4, 5, 6
 _COUNTS = 7
+_TAIL = (95.0, 99.9, 100.0)  # the percentiles of latency that are told
 # The bits of a mark.
 _UNFITTING, _WHOLE = 1, 2
 
@@ -51,6 +52,8 @@ class Tallied:
     gpu_fraction: float
     finish_s: float
     p95_latency_s: float | None
+    p99_9_latency_s: float | None
+    longest_latency_s: float | None
 
     def mean(self, total: float) -> float | None:
         """Return a total per finished task."""
@@ -172,18 +175,18 @@ class Tally:
         _add_all(task_id, rows, place, mark, self._run.arrays, self._shift.arrays, self._shift_task, latest)
 
     def over(self, span: Span) -> Tallied:
-        """Return the totals of a window; of a long one the percentile is within half a per cent, else it is exact."""
+        """Return the totals of a window; of a long one percentiles are within half a per cent, else they are exact."""
         inside = (self._ids >= span.first_task) & (self._ids <= span.last_task)
         finished = inside & (self._places != _NOWHERE)
         totals = self._run if span.name == "run" else self._shift
         known = self._values[finished, _LATENCY]
         if span.tasks > LATEST:
-            p95 = percentile_of(totals.sketch, 95.0)
+            tail = [percentile_of(totals.sketch, percent) for percent in _TAIL]
         else:
-            p95 = float(np.percentile(known, 95.0)) if len(known) else None
+            tail = np.percentile(known, _TAIL).tolist() if len(known) else [None] * len(_TAIL)
         if span.name == "latest":
-            return _tallied(*self._summed(inside, finished), p95)
-        return _tallied(totals.sums, totals.counts, p95)
+            return _tallied(*self._summed(inside, finished), tail)
+        return _tallied(totals.sums, totals.counts, tail)
 
     def _summed(self, inside: npt.NDArray[np.bool_], finished: npt.NDArray[np.bool_]) -> tuple[FloatColumn, IntColumn]:
         counts, marks = np.bincount(self._places[inside], minlength=_COUNTS), self._marks[inside]
@@ -208,7 +211,7 @@ class Tally:
             setattr(self, name, column.astype(np.int8) if name == "_marks" else column.copy())
 
 
-def _tallied(sums: FloatColumn, counts: IntColumn, p95: float | None) -> Tallied:
+def _tallied(sums: FloatColumn, counts: IntColumn, tail: Sequence[float | None]) -> Tallied:
     cpu, gpu, split, failed, tasks, out_of_memory, rounded = counts.tolist()
     return Tallied(
         tasks=tasks,
@@ -218,6 +221,8 @@ def _tallied(sums: FloatColumn, counts: IntColumn, p95: float | None) -> Tallied
         cpu=cpu,
         gpu=gpu,
         split=split,
-        p95_latency_s=p95,
+        p95_latency_s=tail[0],
+        p99_9_latency_s=tail[1],
+        longest_latency_s=tail[2],
         **dict(zip(_VALUES, sums.tolist(), strict=True)),
     )

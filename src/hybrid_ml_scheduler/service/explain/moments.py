@@ -166,6 +166,8 @@ def _standing(
         avg_energy=mean("energy_consumption"),
         avg_cost=mean("execution_cost"),
         p95_latency=total.p95_latency_s,
+        p99_9_latency=total.p99_9_latency_s,
+        longest_latency=total.longest_latency_s,
         total_time=sums["actual_time"],
         total_energy=sums["energy_consumption"],
         total_cost=sums["execution_cost"],

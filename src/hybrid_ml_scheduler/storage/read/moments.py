@@ -31,6 +31,8 @@ class RangeTotals:
     sums: dict[str, float] = field(default_factory=lambda: dict.fromkeys(SUMMED, 0.0))
     last_finish_s: float = 0.0
     p95_latency_s: float | None = None
+    p99_9_latency_s: float | None = None
+    longest_latency_s: float | None = None
 
     def add(self, device: str, facts: Sequence[Any]) -> None:
         """Add the sums of some tasks on one device, or on the CPU and one GPU."""
@@ -123,4 +125,6 @@ async def _rank(connection: AsyncConnection, found: dict[str, RangeTotals], firs
     for name, latency in rows:
         latencies.setdefault(name, []).append(latency)
     for name, values in latencies.items():
-        found[name].p95_latency_s = float(np.percentile(values, 95.0))
+        total = found[name]
+        total.p95_latency_s, total.p99_9_latency_s = np.percentile(values, (95.0, 99.9)).tolist()
+        total.longest_latency_s = max(values)
