@@ -16,12 +16,14 @@ def test_the_answer_is_the_apis_marked_as_modelled_and_the_same_after_a_reload(
 ) -> None:
     size = {"width": 360, "height": 800}
     with service(tmp_path, {"HMS_SCHEDULERS": "greedy"}) as live, tab(browser, live.url, viewport=size) as opened:
+        live.post("/api/simulation/start")
         page = opened.open("/recommend")
         page.get_by_label("GPUs of a node").fill("1, x")
         expect(page.get_by_role("button", name="Recommend", exact=True)).to_be_disabled()
         page.get_by_label("GPUs of a node").fill("1, 2")
         page.get_by_label("Tasks", exact=True).fill("200")
         page.get_by_label("Seconds", exact=True).fill("500")
+        expect(page.get_by_role("button", name="Recommend", exact=True)).to_be_enabled()
         page.get_by_label("Seconds", exact=True).press("Enter")
         expect(page.locator("[data-answer='first']")).to_be_visible()
         (found,) = live.get("/api/recommendations")["recommendations"]

@@ -124,7 +124,7 @@ export function AskForm({ isBusy, onAsked }: AskFormProps) {
         type="submit"
         className="press h-8 self-end font-semibold"
         data-on="true"
-        disabled={isBusy || problems.length > 0}
+        disabled={isBusy || problems.length > 0 || known.length === 0}
       >
         {isBusy ? "Searching …" : "Recommend"}
       </button>
