@@ -15,8 +15,7 @@ from hybrid_ml_scheduler.storage import Integrity, integrity, open_store
 from tests.api.service import LiveService
 from tests.conftest import alone_in
 
-AGED = f"{Path(__file__).parent / 'aged_shortest.py'}:AgedShortest"
-STRATEGIES = f"round_robin,random,greedy,hybrid_ml,rl_agent,oracle,rl_hold,hetero_prio,{AGED}"
+STRATEGIES = "round_robin,random,greedy,hybrid_ml,rl_agent,oracle"
 KILLS, SOAK_KILLS = 2, 100
 TASK = {"size": 800, "compute_intensity": 0.7, "memory_required": 120}
 
@@ -53,7 +52,7 @@ def test_killed_at_random_instants_it_resumes_without_gap_duplicate_or_orphan(
         live.post("/api/simulation/start", {"speed": 0})
         stored = 0
         for _ in range(kills):
-            time.sleep(rng.uniform(0.05, 0.8))
+            time.sleep(rng.uniform(0.05, 1.5))
             if rng.random() < 0.5:
                 live.client.patch("/api/simulation", json={"arrival_rate": rng.uniform(3, 7)})
             for _ in range(rng.randrange(5)):
@@ -113,7 +112,7 @@ def history(folder: Path, tasks: int) -> list[tuple[Any, ...]]:
     return results
 
 
-@pytest.mark.parametrize(("workload", "knowledge", "wanted"), [("mixed", "exact", 400), ("unknown", "learned", 300)])
+@pytest.mark.parametrize(("workload", "knowledge", "wanted"), [("mixed", "exact", 700), ("unknown", "learned", 500)])
 def test_with_synchronous_retraining_a_killed_run_equals_one_that_was_never_interrupted(
     tmp_path: Path, workload: str, knowledge: str, wanted: int
 ) -> None:
@@ -127,7 +126,7 @@ def test_with_synchronous_retraining_a_killed_run_equals_one_that_was_never_inte
         whole.held()
         killed.start().post("/api/simulation/start")
         for _ in range(2):
-            time.sleep(rng.uniform(0.1, 0.5))
+            time.sleep(rng.uniform(0.1, 0.8))
             killed.kill()
             killed.start()
         killed.wait(lambda now: now["tasks_processed"] >= wanted)
@@ -136,5 +135,5 @@ def test_with_synchronous_retraining_a_killed_run_equals_one_that_was_never_inte
         whole.close()
         killed.close()
     first, second = history(whole.folder, wanted), history(killed.folder, wanted)
-    assert len(first) == wanted * len(STRATEGIES.split(","))
+    assert len(first) == wanted * 6
     assert first == second
