@@ -52,7 +52,7 @@ def test_killed_at_random_instants_it_resumes_without_gap_duplicate_or_orphan(
         live.post("/api/simulation/start", {"speed": 0})
         stored = 0
         for _ in range(kills):
-            time.sleep(rng.uniform(0.05, 1.5))
+            time.sleep(rng.uniform(0.05, 0.8))
             if rng.random() < 0.5:
                 live.client.patch("/api/simulation", json={"arrival_rate": rng.uniform(3, 7)})
             for _ in range(rng.randrange(5)):
@@ -112,7 +112,7 @@ def history(folder: Path, tasks: int) -> list[tuple[Any, ...]]:
     return results
 
 
-@pytest.mark.parametrize(("workload", "knowledge", "wanted"), [("mixed", "exact", 700), ("unknown", "learned", 500)])
+@pytest.mark.parametrize(("workload", "knowledge", "wanted"), [("mixed", "exact", 400), ("unknown", "learned", 300)])
 def test_with_synchronous_retraining_a_killed_run_equals_one_that_was_never_interrupted(
     tmp_path: Path, workload: str, knowledge: str, wanted: int
 ) -> None:
@@ -126,7 +126,7 @@ def test_with_synchronous_retraining_a_killed_run_equals_one_that_was_never_inte
         whole.held()
         killed.start().post("/api/simulation/start")
         for _ in range(2):
-            time.sleep(rng.uniform(0.1, 0.8))
+            time.sleep(rng.uniform(0.1, 0.5))
             killed.kill()
             killed.start()
         killed.wait(lambda now: now["tasks_processed"] >= wanted)
