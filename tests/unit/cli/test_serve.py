@@ -11,6 +11,7 @@ import pytest
 
 from hybrid_ml_scheduler.api import server
 from hybrid_ml_scheduler.cli.main import run
+from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.settings import Settings
 
 
@@ -27,8 +28,9 @@ def test_the_first_run_is_begun_unless_that_is_refused_and_another_only_if_it_is
 ) -> None:
     begun: list[tuple[bool, bool]] = []
 
-    def note(settings: Settings, listener: socket.socket, *, new_run: bool = False) -> None:
+    def note(settings: Settings, listener: socket.socket, *, new_run: bool = False, plan: Plan | None = None) -> None:
         listener.close()
+        assert plan is None
         begun.append((new_run, settings.autostart))
 
     monkeypatch.chdir(tmp_path)

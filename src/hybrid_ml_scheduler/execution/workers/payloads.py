@@ -58,7 +58,7 @@ class Packed(NamedTuple):
 def encoded(value: Any, what: str) -> Parcel:
     """Pickle an object with its large buffers apart; refuse with a sentence what cannot be sent."""
     if not has_main_file():  # a worker could not import the classes of a console or a notebook
-        return _by_value(value, what, TypeError("it cannot be pickled"))
+        return _by_value(value, what)
     first = tried(_pickled, value, pickle.dumps)
     if first.error is None:
         parcel: Parcel = first.value
@@ -80,15 +80,16 @@ def call_encoded_by_value(args: tuple[Any, ...], kwargs: Any, kind: str) -> Parc
     """The arguments of a call for another machine, which has no copy of the main program to take classes from."""
     if not kwargs and all(type(value) in PLAIN for value in args):
         return Parcel(pickle.dumps((args, kwargs), protocol=5))
-    return _by_value((args, kwargs), f"An argument of {kind}", TypeError("it cannot be pickled"))
+    return _by_value((args, kwargs), f"An argument of {kind}")
 
 
-def _by_value(value: Any, what: str, first: BaseException) -> Parcel:
+def _by_value(value: Any, what: str, first: BaseException | None = None) -> Parcel:
     from numba import cloudpickle
 
     second = tried(_pickled, value, cloudpickle.dumps)
     if second.error is not None:
-        reason = f"{type(first).__name__}: {first}"
+        error = second.error if first is None else first
+        reason = f"{type(error).__name__}: {error}"
         raise NotTransferable(f"{what} cannot be sent to another process: {reason}.") from second.error
     parcel: Parcel = second.value
     return parcel
@@ -128,7 +129,7 @@ def code_by_value(function: Any) -> tuple[bytes, bool]:
     implementations = getattr(function, "implementations", None)
     if getattr(function, "__module__", "") == "__main__" and isinstance(implementations, dict):
         function = SimpleNamespace(implementations=implementations)
-    parcel = _by_value(function, "The function", TypeError("it cannot be pickled"))
+    parcel = _by_value(function, "The function")
     return b"".join(bytes(buffer) for buffer in parcel.buffers) or parcel.payload, True
 
 

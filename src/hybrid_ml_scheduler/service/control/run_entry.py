@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.service.control.courses import RunDefaults, branch_plan
 from hybrid_ml_scheduler.service.control.run_storing import RunStoring, controls_of
 from hybrid_ml_scheduler.service.uploads.folder import UploadFolder
 from hybrid_ml_scheduler.service.wire.simulation import BranchRequest, Rebuilding, StartRequest
-from hybrid_ml_scheduler.storage import Store, StoreWriter, create_run, next_task_id
+from hybrid_ml_scheduler.storage import Store, StoreWriter, create_run, next_task_id, set_run_state
 
 __all__ = ["RunEntry"]
 
@@ -56,6 +56,8 @@ class RunEntry(RunStoring):
             try:
                 await self._settled()
                 await self._keep_picture()
+                if race is not None and state == "complete":  # or the run that follows would make it one that was left
+                    await set_run_state(self._store, race.run_id, state)
                 yield state
             finally:
                 await self._in_arena(go_on)
