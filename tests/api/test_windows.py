@@ -88,6 +88,9 @@ def compare(shown: dict[str, Any], rows: list[dict[str, Any]], length_s: float) 
     exact = len(rows) <= 1000
     p95 = np.percentile([row["latency"] for row in done], 95)
     assert shown["p95_latency"] == pytest.approx(p95, rel=1e-9 if exact else 0.01)
+    slowdowns = [row["latency"] / max(row["optimal_time"], 0.01) for row in done]
+    assert shown["avg_slowdown"] == pytest.approx(np.mean(slowdowns), rel=1e-9)
+    assert shown["longest_slowdown"] == pytest.approx(max(slowdowns), rel=1e-9)
     assert shown["cpu_load"] == pytest.approx(sum(row["cpu_part"] for row in done) / length_s, rel=1e-9)
     gpu_s = sum(row["gpu_part"] for row in done)
     assert shown["gpu_load"] == pytest.approx(gpu_s / length_s / NUM_GPUS, rel=1e-9)
@@ -125,8 +128,8 @@ def compare_statistics(found: dict[str, Any], rows: Rows) -> None:
                 assert share == (None if mine == other else pytest.approx(wins / both.sum())), (metric, mine, other)
         for one in (row for row in found["percentiles"] if row["metric"] == metric):
             known = values[one["scheduler"]][np.isfinite(values[one["scheduler"]])]
-            shown = [one["mean"], one["p50"], one["p95"], one["p99"]]
-            assert shown == pytest.approx([known.mean(), *np.percentile(known, [50, 95, 99])], rel=1e-9)
+            shown = [one[key] for key in ("mean", "p50", "p95", "p99", "p99_9", "longest")]
+            assert shown == pytest.approx([known.mean(), *np.percentile(known, [50, 95, 99, 99.9, 100])], rel=1e-9)
     chosen = found["correlations"]["scheduler"]
     columns = [rows.column(chosen, STORED.get(name, name)) for name in found["correlations"]["names"]]
     done = np.isfinite(np.array(columns)).all(axis=0)

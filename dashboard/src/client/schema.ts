@@ -1429,6 +1429,11 @@ export interface components {
             avg_gpu_fraction: number | null;
             /** Avg Latency */
             avg_latency: number | null;
+            /**
+             * Avg Slowdown
+             * @description Mean of latency / max(execution time of the oracle's split, 10 ms).
+             */
+            avg_slowdown?: number | null;
             /** Avg Time */
             avg_time: number | null;
             /** Avg Wait */
@@ -1464,6 +1469,11 @@ export interface components {
              * @description Of the task that fared worst, as exact as `p95_latency`.
              */
             longest_latency?: number | null;
+            /**
+             * Longest Slowdown
+             * @description Of the task that fared worst by that measure.
+             */
+            longest_slowdown?: number | null;
             /**
              * Makespan
              * @description The last finish, counted from the beginning of the window.
@@ -1513,6 +1523,11 @@ export interface components {
              * @description Sum of execution times.
              */
             total_time: number;
+            /**
+             * Within Deadline
+             * @description Share of the tasks with a deadline that kept it; null where none has one.
+             */
+            within_deadline?: number | null;
         };
         /**
          * Component
@@ -2595,6 +2610,8 @@ export interface components {
          * @description Mean and percentiles of one metric for one strategy; `None` without a value.
          */
         Percentiles: {
+            /** Longest */
+            longest: number | null;
             /** Mean */
             mean: number | null;
             /**
@@ -2608,6 +2625,8 @@ export interface components {
             p95: number | null;
             /** P99 */
             p99: number | null;
+            /** P99 9 */
+            p99_9: number | null;
             /** Scheduler */
             scheduler: string;
             /** Tasks */

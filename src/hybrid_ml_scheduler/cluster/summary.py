@@ -12,10 +12,9 @@ from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.physics.energy import Tariff, electricity_usd
 from hybrid_ml_scheduler.physics.node import RentalOf
+from hybrid_ml_scheduler.physics.optimum import bounded_slowdown
 
 __all__ = ["Summary", "summarize"]
-
-_LEAST_S = 0.01  # of what is shorter, a slowdown would tell nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +70,7 @@ def summarize(
     latency = columns.latency_s[done]
     makespan = float(columns.finish_s[done].max()) if latency.size else 0.0
     p50, p95, p99, p99_9 = np.percentile(latency, (50, 95, 99, 99.9)).tolist() if latency.size else (math.nan,) * 4
-    slowdown = latency / np.maximum(fastest_s[done], _LEAST_S) if fastest_s is not None else latency[:0]
+    slowdown = bounded_slowdown(latency, fastest_s[done]) if fastest_s is not None else latency[:0]
     charges = Tariff(columns.node).columns(columns.cpu_s, columns.gpu_s, columns.gpu, columns.gang)
     energy, rent, electricity = (float(column.sum()) for column in charges)
     busy = columns.busy_s()

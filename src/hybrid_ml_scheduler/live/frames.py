@@ -148,6 +148,13 @@ class Comparison:
     longest_latency: Annotated[
         float | None, Field(description="Of the task that fared worst, as exact as `p95_latency`.")
     ] = None
+    avg_slowdown: Annotated[
+        float | None, Field(description="Mean of latency / max(execution time of the oracle's split, 10 ms).")
+    ] = None
+    longest_slowdown: Annotated[float | None, Field(description="Of the task that fared worst by that measure.")] = None
+    within_deadline: Annotated[
+        float | None, Field(description="Share of the tasks with a deadline that kept it; null where none has one.")
+    ] = None
     total_time: Annotated[float, Field(description="Sum of execution times.")]
     total_energy: float
     total_cost: float

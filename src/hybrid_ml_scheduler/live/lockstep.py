@@ -23,6 +23,7 @@ from hybrid_ml_scheduler.live.records import (
     Rows,
 )
 from hybrid_ml_scheduler.live.stretch import Stretch
+from hybrid_ml_scheduler.live.tally import Measure
 from hybrid_ml_scheduler.live.windows import Windows
 from hybrid_ml_scheduler.physics import PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import create, find, options_for, strategy_errors_at
@@ -170,9 +171,9 @@ class Lockstep:
 
     def _take(self, stretch: Stretch, runs: Mapping[str, RunColumns]) -> None:
         """Count and hand on tasks that every strategy has decided."""
-        for racer in self.racers:
-            racer.count_all(stretch.batch, runs[racer.name])
         fractions, fastest_s = stretch.labels(self._estimator, self._oracle.points)
+        for racer in self.racers:
+            racer.count_all(stretch.batch, runs[racer.name], fastest_s)
         self.rows.stretches.append(
             RacedStretch(batch=stretch.batch, label_fraction=fractions, label_s=fastest_s, runs=runs),
         )
@@ -213,8 +214,11 @@ class Lockstep:
         # Only what all have met counts: where one breaks, the totals are those of the rows that are kept.
         rows.tasks.append(task if self.branch is None else self._own(task))
         rows.labels.append(label)
-        self.windows.enter(task.task_id, task.arrival_time, label.execution_s * duration_factor, until_s)
+        fastest_s = label.execution_s * duration_factor
+        self.windows.enter(task.task_id, task.arrival_time, fastest_s, until_s)
+        measure = Measure.of(task, fastest_s)
         for racer, outcomes in zip(self.racers, met, strict=True):
+            racer.expect(task.task_id, measure)
             self._count(racer, outcomes)
         self.proof.add(self.hidden.proven(task, truth), duration_factor)
         self.recent.append(task)

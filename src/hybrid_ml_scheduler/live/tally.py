@@ -2,33 +2,50 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hybrid_ml_scheduler.cluster import RunColumns
-from hybrid_ml_scheduler.core import NO_GPU, FloatColumn, IntColumn, Outcome
+from hybrid_ml_scheduler.core import NO_GPU, FloatColumn, IntColumn, Outcome, Task
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.live.sketch import BUCKETS, bucket_of, packed_counts, percentile_of, unpacked_counts
 from hybrid_ml_scheduler.live.windows import LATEST, Span
 from hybrid_ml_scheduler.physics import Tariff
+from hybrid_ml_scheduler.physics.optimum import SHORTEST_S, bounded_slowdown
 
-__all__ = ["Tallied", "Tally"]
+__all__ = ["Measure", "Tallied", "Tally"]
 
 # What is kept of a finished task, in this order; all but the last are summed, and of the finish the last one counts.
-_VALUES = ("time_s", "latency_s", "wait_s", "energy_j", "cost_usd", "cpu_s", "gpu_s", "gpu_fraction", "finish_s")
-_LATENCY, _FINISH = 1, 8
+_VALUES = (
+    "time_s", "latency_s", "wait_s", "energy_j", "cost_usd", "cpu_s", "gpu_s", "gpu_fraction", "slowdown", "finish_s",
+)  # fmt: skip
+_LATENCY, _SLOWDOWN, _FINISH = 1, 8, 9
+_WORST = 10  # behind the sums: the longest slowdown
 _ON_CPU, _ON_GPU, _ON_BOTH, _NOWHERE = 0, 1, 2, 3
-_TASKS, _OUT_OF_MEMORY, _ROUNDED = 4, 5, 6
-_COUNTS = 7
+_TASKS, _OUT_OF_MEMORY, _ROUNDED, _DUE, _IN_TIME = 4, 5, 6, 7, 8
+_COUNTS = 9
 _TAIL = (95.0, 99.9, 100.0)  # the percentiles of latency that are told
 # The bits of a mark.
-_UNFITTING, _WHOLE = 1, 2
+_UNFITTING, _WHOLE, _HAS_DEADLINE, _KEPT_IT = 1, 2, 4, 8
 
 Places = npt.NDArray[np.int8]
+
+
+class Measure(NamedTuple):
+    """What the outcome of a task is held against: its least seconds for a slowdown, and its deadline (NaN = none)."""
+
+    least_s: float
+    deadline_s: float = math.nan
+
+    @classmethod
+    def of(cls, task: Task, fastest_s: float) -> Measure:
+        """That of a task which takes so long at its fastest."""
+        return cls(max(fastest_s, SHORTEST_S), math.nan if task.deadline is None else task.deadline)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +56,8 @@ class Tallied:
     failed: int
     out_of_memory: int
     rounded: int
+    due: int
+    in_time: int
     cpu: int
     gpu: int
     split: int
@@ -50,10 +69,17 @@ class Tallied:
     cpu_s: float
     gpu_s: float
     gpu_fraction: float
+    slowdown: float
     finish_s: float
     p95_latency_s: float | None
     p99_9_latency_s: float | None
     longest_latency_s: float | None
+    longest_slowdown: float | None
+
+    @property
+    def within_deadline(self) -> float | None:
+        """The share of the tasks with a deadline that kept it; a failed one has not."""
+        return self.in_time / self.due if self.due else None
 
     def mean(self, total: float) -> float | None:
         """Return a total per finished task."""
@@ -62,16 +88,19 @@ class Tallied:
 
 @compiled()
 def _add(values: FloatColumn, place: int, mark: int, sums: FloatColumn, counts: IntColumn, sketch: IntColumn) -> None:
-    """Add one outcome to the totals; a failed one counts as failed and nothing else."""
+    """Add one outcome to the totals; a failed one counts as failed, and late if it had a deadline."""
     counts[place] += 1
     counts[_OUT_OF_MEMORY] += mark & _UNFITTING
     counts[_ROUNDED] += (mark & _WHOLE) // _WHOLE
+    counts[_DUE] += (mark & _HAS_DEADLINE) // _HAS_DEADLINE
+    counts[_IN_TIME] += (mark & _KEPT_IT) // _KEPT_IT
     if place == _NOWHERE:
         return
     counts[_TASKS] += 1
     for column in range(_FINISH):
         sums[column] += values[column]
     sums[_FINISH] = max(sums[_FINISH], values[_FINISH])
+    sums[_WORST] = max(sums[_WORST], values[_SLOWDOWN])
     sketch[bucket_of(values[_LATENCY])] += 1
 
 
@@ -104,7 +133,7 @@ class Totals:
     __slots__ = ("counts", "sketch", "sums")
 
     def __init__(self) -> None:
-        self.sums = np.zeros(len(_VALUES))
+        self.sums = np.zeros(len(_VALUES) + 1)
         self.counts = np.zeros(_COUNTS, dtype=np.int64)
         self.sketch = np.zeros(BUCKETS, dtype=np.int64)
 
@@ -119,9 +148,7 @@ class Totals:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
-        self.sums, known = state["sums"].copy(), state["counts"]
-        self.counts = np.zeros(_COUNTS, dtype=np.int64)
-        self.counts[: len(known)] = known  # an older state counted fewer things
+        self.sums, self.counts = state["sums"].copy(), state["counts"].copy()
         self.sketch = unpacked_counts(state["sketch"])
 
 
@@ -141,7 +168,7 @@ class Tally:
         """Begin the window since the last shift anew: its first task is this one."""
         self._shift, self._shift_task = Totals(), task_id
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: Outcome, measure: Measure) -> None:
         """Count one outcome."""
         (
             task_id, gpu_fraction, gpu, arrival_s, ready_s, _, _, finish_s,
@@ -149,19 +176,22 @@ class Tally:
         ) = outcome  # fmt: skip
         values = (
             execution_s, finish_s - arrival_s, finish_s - ready_s - execution_s, energy_j, cost_usd,
-            cpu_s, gpu_s, gpu_fraction, finish_s,
+            cpu_s, gpu_s, gpu_fraction, (finish_s - arrival_s) / measure.least_s, finish_s,
         )  # fmt: skip
         place = _NOWHERE if failed else _ON_CPU if gpu == NO_GPU else _ON_BOTH if cpu_s > 0.0 else _ON_GPU
         mark = _UNFITTING * out_of_memory + _WHOLE * rounded
+        if not math.isnan(measure.deadline_s):  # a task that failed has no latency, which keeps no deadline
+            mark += _HAS_DEADLINE + _KEPT_IT * (finish_s - arrival_s <= measure.deadline_s)
         self._add(np.array([task_id]), np.array([values]), np.array([place], np.int8), np.array([mark], np.int8))
 
-    def add_all(self, task_id: IntColumn, columns: RunColumns, tariff: Tariff) -> None:
-        """Count several outcomes; the sums are those of counting them one by one, to the last bit."""
+    def add_all(self, task_id: IntColumn, columns: RunColumns, tariff: Tariff, fastest_s: FloatColumn) -> None:
+        """Count outcomes of tasks without a deadline; the sums are those of counting one by one, to the last bit."""
         energy, cost = columns.charges(tariff)
         rows = np.empty((len(columns), len(_VALUES)))
         parts = (
             columns.execution_s, columns.latency_s, columns.wait_s, energy, cost,
-            columns.cpu_s, columns.gpu_s, columns.gpu_fraction, columns.finish_s,
+            columns.cpu_s, columns.gpu_s, columns.gpu_fraction, bounded_slowdown(columns.latency_s, fastest_s),
+            columns.finish_s,
         )  # fmt: skip
         for column, values in enumerate(parts):
             rows[:, column] = values
@@ -191,9 +221,11 @@ class Tally:
     def _summed(self, inside: npt.NDArray[np.bool_], finished: npt.NDArray[np.bool_]) -> tuple[FloatColumn, IntColumn]:
         counts, marks = np.bincount(self._places[inside], minlength=_COUNTS), self._marks[inside]
         counts[_TASKS], counts[_OUT_OF_MEMORY] = finished.sum(), np.count_nonzero(marks & _UNFITTING)
-        counts[_ROUNDED] = np.count_nonzero(marks & _WHOLE)
-        sums = self._values[finished].sum(axis=0)
-        sums[_FINISH] = self._values[finished, _FINISH].max(initial=0.0)
+        for count, bit in ((_ROUNDED, _WHOLE), (_DUE, _HAS_DEADLINE), (_IN_TIME, _KEPT_IT)):
+            counts[count] = np.count_nonzero(marks & bit)
+        known = self._values[finished]
+        sums = np.append(known.sum(axis=0), known[:, _SLOWDOWN].max(initial=0.0))
+        sums[_FINISH] = known[:, _FINISH].max(initial=0.0)
         return sums, counts
 
     def capture(self) -> Mapping[str, Any]:
@@ -208,21 +240,25 @@ class Tally:
         self._shift.restore(state["shift"])
         self._shift_task = state["shift_task"]
         for name, column in state["latest"].items():
-            setattr(self, name, column.astype(np.int8) if name == "_marks" else column.copy())
+            setattr(self, name, column.copy())
 
 
 def _tallied(sums: FloatColumn, counts: IntColumn, tail: Sequence[float | None]) -> Tallied:
-    cpu, gpu, split, failed, tasks, out_of_memory, rounded = counts.tolist()
+    cpu, gpu, split, failed, tasks, out_of_memory, rounded, due, in_time = counts.tolist()
+    *totals, worst = sums.tolist()
     return Tallied(
         tasks=tasks,
         failed=failed,
         out_of_memory=out_of_memory,
         rounded=rounded,
+        due=due,
+        in_time=in_time,
         cpu=cpu,
         gpu=gpu,
         split=split,
         p95_latency_s=tail[0],
         p99_9_latency_s=tail[1],
         longest_latency_s=tail[2],
-        **dict(zip(_VALUES, sums.tolist(), strict=True)),
+        longest_slowdown=worst if tasks else None,
+        **dict(zip(_VALUES, totals, strict=True)),
     )

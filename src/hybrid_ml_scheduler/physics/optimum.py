@@ -12,7 +12,9 @@ from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics.durations import Durations, batch_terms
 from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE, Node
 
-__all__ = ["best_execution_s", "fitting_share"]
+__all__ = ["SHORTEST_S", "best_execution_s", "bounded_slowdown", "fitting_share"]
+
+SHORTEST_S = 0.01  # a slowdown is bounded: no task counts as shorter than this
 
 
 def best_execution_s(batch: TaskBatch, node: Node, seconds: Durations) -> FloatColumn:
@@ -20,6 +22,11 @@ def best_execution_s(batch: TaskBatch, node: Node, seconds: Durations) -> FloatC
     best = np.empty(len(batch))
     _fill(batch_terms(batch, node, seconds), best)
     return best
+
+
+def bounded_slowdown(latency_s: FloatColumn, fastest_s: FloatColumn) -> FloatColumn:
+    """How many times longer each task took than it takes at its fastest."""
+    return latency_s / np.maximum(fastest_s, SHORTEST_S)
 
 
 @compiled(inline="always")

@@ -200,6 +200,8 @@ class Percentiles:
     p50: float | None
     p95: float | None
     p99: float | None
+    p99_9: float | None
+    longest: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

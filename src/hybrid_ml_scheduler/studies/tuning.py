@@ -14,6 +14,7 @@ from hybrid_ml_scheduler.core import FloatColumn, RaceContext, Scheduler, TaskBa
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.physics import Durations, Node, PhysicsEstimator, durations
 from hybrid_ml_scheduler.physics.held_choices import fastest_seconds
+from hybrid_ml_scheduler.physics.optimum import SHORTEST_S
 from hybrid_ml_scheduler.plans.intervals import Interval, t_interval
 from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel
@@ -45,7 +46,6 @@ _PRICES = (0.3, 0.6, 1.0)
 _MOST_TASKS = 20_000
 _BLOCKS = 20
 _MUCH_WORSE = 0.1
-_SHORTEST_S = 0.01
 
 Tell = Callable[[str, int, int], None]
 
@@ -142,7 +142,7 @@ class _Stream:
 
     def __init__(self, batch: TaskBatch, node: Node, seconds: Durations, objective: str, seed: int) -> None:
         self._batch, self._node, self._seconds, self._seed = batch, node, seconds, seed
-        size_s = np.maximum(fastest_seconds(seconds.cpu_s, seconds.gpu_s, True), _SHORTEST_S)
+        size_s = np.maximum(fastest_seconds(seconds.cpu_s, seconds.gpu_s, True), SHORTEST_S)
         self._divisor = size_s if objective == "slowdown" else np.ones(len(batch))
 
     def costs(self, strategy: Scheduler, first: int = 0, last: int | None = None) -> FloatColumn:

@@ -19,6 +19,7 @@ from hybrid_ml_scheduler.workload import preset
 from tests.unit.live.spelled import spelled_out
 
 STRATEGIES = ("greedy", "random", "earliest_finish")
+DUE = {1290: 1e9, 1291: 1e-9}  # the tasks from outside and their deadlines: one is kept, the other cannot be
 
 
 def new_race(**laws: float) -> Race:
@@ -43,8 +44,9 @@ def lived(race: Race) -> Race:
     race.shift("mixed", race.workload.with_values({"arrival_rate": 9.0}), at=0.0)
     go(race, 700)
     whole = Task(0, 500.0, 0.3, 10.0, 0.0, divisible=False)  # greedy and random want to cut it
-    race.admit(whole, 0.0)
-    go(race, 599)
+    for task, deadline_s in zip((whole, whole._replace(divisible=True)), DUE.values(), strict=True):
+        race.admit(task._replace(deadline=deadline_s), 0.0)
+    go(race, 598)
     return race
 
 
@@ -78,6 +80,12 @@ def recount(race: Race, outcomes: Sequence[tuple[str, Outcome]], labels: dict[in
             exact = span.tasks <= LATEST
             tail = (found.p95_latency_s, found.p99_9_latency_s, found.longest_latency_s)
             assert tail == pytest.approx(np.percentile(latencies, (95, 99.9, 100)), rel=1e-12 if exact else 0.02)
+            slowdowns = [one.latency_s / max(labels[one.task_id], 0.01) for one in done]
+            assert found.slowdown == pytest.approx(math.fsum(slowdowns), rel=1e-10)
+            assert found.longest_slowdown == pytest.approx(max(slowdowns), rel=1e-12)
+            due = [one for one in mine if one.task_id in DUE]
+            assert found.due == len(due) == len(DUE)
+            assert found.in_time == sum(one.latency_s <= DUE[one.task_id] for one in due)
             assert span.oracle_s == pytest.approx(
                 math.fsum(labels[task] for task in range(span.first_task, span.last_task + 1)), rel=1e-10
             )

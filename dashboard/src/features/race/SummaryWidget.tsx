@@ -21,6 +21,8 @@ interface Column {
   descends: boolean;
 }
 
+const DEADLINE = "within_deadline";
+
 const COLUMNS: readonly Column[] = listed("live_table").map((metric) => ({
   key: metric.wire ?? metric.key,
   label: metric.short,
@@ -30,6 +32,11 @@ const COLUMNS: readonly Column[] = listed("live_table").map((metric) => ({
   race: metric.better === "lower" && metric.unit !== "tasks",
   descends: metric.better === "higher",
 }));
+
+/** All columns, but the share that kept a deadline only where tasks have one. */
+function columnsOf(rows: readonly Comparison[]): readonly Column[] {
+  return COLUMNS.filter(({ key, of }) => key !== DEADLINE || rows.some((row) => of(row) !== null));
+}
 
 function bests(rows: readonly Comparison[]): Record<string, number> {
   return Object.fromEntries(
@@ -53,11 +60,12 @@ export function ordered(rows: readonly Comparison[], key: string): readonly Comp
 }
 
 interface HeadProps {
+  columns: readonly Column[];
   by: string;
   onSort: (key: string) => void;
 }
 
-function Head({ by, onSort }: HeadProps) {
+function Head({ columns, by, onSort }: HeadProps) {
   const ground = { background: "var(--panel-solid)" };
   return (
     <thead className="sticky top-0 z-20" style={ground}>
@@ -65,7 +73,7 @@ function Head({ by, onSort }: HeadProps) {
         <th scope="col" className="sticky left-0 z-10 py-1.5 text-left font-medium" style={ground}>
           Strategy
         </th>
-        {COLUMNS.map((column) => (
+        {columns.map((column) => (
           <th
             key={column.key}
             scope="col"
@@ -89,12 +97,13 @@ function Head({ by, onSort }: HeadProps) {
 }
 
 interface RowProps {
+  columns: readonly Column[];
   row: Comparison;
   best: Record<string, number>;
   face: { label: string; colour: string };
 }
 
-function Row({ row, best, face }: RowProps) {
+function Row({ columns, row, best, face }: RowProps) {
   return (
     <tr className="border-t border-line" data-strategy={row.name}>
       <th
@@ -111,7 +120,7 @@ function Row({ row, best, face }: RowProps) {
           {face.label}
         </Link>
       </th>
-      {COLUMNS.map((column) => {
+      {columns.map((column) => {
         const value = column.of(row);
         const leads = column.race && value !== null && value === best[column.key];
         return (
@@ -136,6 +145,7 @@ export function SummaryWidget() {
   const by = params.get("by_mean") ?? "avg_latency";
   const face = useFaces();
   const best = bests(rows ?? []);
+  const columns = columnsOf(rows ?? []);
   const table = () => ({
     columns: ["scheduler", "window", "tasks", ...COLUMNS.map((column) => column.key)],
     rows: (rows ?? []).map((row) => [row.name, key, row.tasks, ...COLUMNS.map((column) => column.of(row))]),
@@ -158,10 +168,14 @@ export function SummaryWidget() {
         <section aria-label="Average metrics of every strategy" className="h-full overflow-auto" tabIndex={0}>
           <div style={{ height: `min(100%, ${rows.length * 46 + 40}px)` }}>
             <table className="figure h-full w-full text-right text-xs">
-              <Head by={by} onSort={(key) => change({ by_mean: key === "avg_latency" ? null : key })} />
+              <Head
+                columns={columns}
+                by={by}
+                onSort={(key) => change({ by_mean: key === "avg_latency" ? null : key })}
+              />
               <tbody>
                 {ordered(rows, by).map((row) => (
-                  <Row key={row.name} row={row} best={best} face={face(row.name)} />
+                  <Row key={row.name} columns={columns} row={row} best={best} face={face(row.name)} />
                 ))}
               </tbody>
             </table>

@@ -11,6 +11,9 @@ from hybrid_ml_scheduler.core.text import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
+
+    from hybrid_ml_scheduler.plans.metrics import MetricCard
 
 __all__ = ["page", "print_json", "print_race", "print_rows", "print_schedulers"]
 
@@ -37,9 +40,6 @@ def print_schedulers(entries: Sequence[Mapping[str, Any]]) -> None:
 
 def print_race(result: Mapping[str, Any]) -> None:
     """Show every strategy beside the proven bound, best latency first."""
-    from rich import box
-    from rich.table import Table
-
     from hybrid_ml_scheduler.plans.metrics import LISTS, METRICS
 
     plan, bound = result["plan"], result["lower_bound"]
@@ -50,26 +50,37 @@ def print_race(result: Mapping[str, Any]) -> None:
     )
     if result["seeds"] > 1:
         title += f" and the next {result['seeds'] - 1}, mean ± half of the 95 % interval"
-    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
-    table.add_column("strategy", no_wrap=True)
-    table.add_column("knows", no_wrap=True)
-    columns = [METRICS[key] for key in LISTS["race_table"]]
-    for metric in columns:
-        table.add_column(f"{metric.short.lower()} {metric.unit}", justify="right", no_wrap=True)
     rows = sorted(result["schedulers"].items(), key=lambda item: item[1]["mean_latency_s"] or 0.0)
-    fell_back = any(metrics.get("oom_count") for _, metrics in rows)
-    if fell_back:
-        table.add_column("did not fit", justify="right", no_wrap=True)
-    for name, metrics in rows:
-        counts = [_number(metrics.get("oom_count") or 0.0)] if fell_back else []
-        cells = (_cell(metrics, metric.key, metric.unit) for metric in columns)
-        table.add_row(name, metrics["knowledge"], *cells, *counts)
+    columns = [METRICS[key] for key in LISTS["race_table"]]
+    shown = [*columns, METRICS["oom_count"]] if any(metrics.get("oom_count") for _, metrics in rows) else columns
+    table = _strategies(title, rows, shown)
     known = [bound.get(metric.key) for metric in columns]
     table.add_section()
     table.add_row("proven bound", "", *("" if value is None else _number(value) for value in known), style="dim")
+    tail = [METRICS[key] for key in LISTS["report_tail"] if rows and key in rows[0][1]]
+    if any(metrics.get("within_deadline") is not None for _, metrics in rows):
+        tail.append(METRICS["within_deadline"])
     console = page()
     console.print(table)
+    console.print(_strategies("how the slowest tasks fared", rows, tail))
     _explain(console, result)
+
+
+def _strategies(title: str, rows: Sequence[tuple[str, Mapping[str, Any]]], columns: Sequence[MetricCard]) -> Table:
+    """A row for every strategy with these metrics."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    table.add_column("strategy", no_wrap=True)
+    table.add_column("knows", no_wrap=True)
+    for metric in columns:
+        head = "did not fit" if metric.key == "oom_count" else f"{metric.short.lower()} {metric.unit}"
+        table.add_column(head, justify="right", no_wrap=True)
+    for name, metrics in rows:
+        cells = (_cell(metrics, metric.key, metric.unit) for metric in columns)
+        table.add_row(name, metrics["knowledge"], *cells)
+    return table
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
@@ -206,7 +217,7 @@ def _rounded(result: Mapping[str, Any]) -> list[str]:
 def _cell(metrics: Mapping[str, Any], key: str, unit: str) -> str:
     from hybrid_ml_scheduler.plans.metrics import fixed
 
-    value = metrics[key]
+    value = metrics.get(key)
     if value is None:
         return "–"
     scale = 100.0 if unit == "%" else 1.0

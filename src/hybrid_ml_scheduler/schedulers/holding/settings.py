@@ -12,6 +12,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.holding import HeldStage
+from hybrid_ml_scheduler.physics.optimum import bounded_slowdown
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid
 from hybrid_ml_scheduler.schedulers.holding.keyed import WHOLE
 from hybrid_ml_scheduler.schedulers.holding.replaying import replayed
@@ -29,7 +30,6 @@ __all__ = [
 ]
 
 OBJECTIVES = ("latency", "slowdown", "p99", "energy", "cost")
-_SHORTEST_S = 0.01  # a slowdown is bounded: no task counts as shorter than this
 _DEPTH = 64
 HOPELESS = 2.0  # so many times the waiting of another setting, and a replay is given up
 _SPLITS = split_grid(DEFAULT_STEP)
@@ -157,7 +157,7 @@ def _replay(
 def _value(latency_s: FloatColumn, size_s: FloatColumn, objective: str, used: float) -> float:
     kept, sizes = latency_s[len(latency_s) // 10 :], size_s[len(latency_s) // 10 :]
     if objective == "slowdown":
-        return float((kept / np.maximum(sizes, _SHORTEST_S)).mean())
+        return float(bounded_slowdown(kept, sizes).mean())
     if objective == "p99":
         return float(np.quantile(kept, 0.99))
     mean = float(kept.mean())

@@ -137,7 +137,7 @@ async def _window(store: Store, at: _Moment, name: WindowName, first: int, begin
         begin_s=begin_s,
         end_s=last.arrival_time,
         comparison=tuple(
-            _standing(key, one, (begin_s, length_s), gpus, oracle_s) for key, one in sorted(totals.items())
+            _standing(key, one, (begin_s, length_s), gpus, oracle_s, at.is_told) for key, one in sorted(totals.items())
         ),
     )
 
@@ -149,7 +149,7 @@ def _oracle_s(totals: Mapping[str, RangeTotals], labelled_s: float | None) -> fl
 
 
 def _standing(
-    name: str, total: RangeTotals, times: tuple[float, float], gpus: int, oracle_s: float | None
+    name: str, total: RangeTotals, times: tuple[float, float], gpus: int, oracle_s: float | None, is_told: bool
 ) -> Comparison:
     (begin_s, length_s), sums, count = times, total.sums, max(1, total.finished)
 
@@ -168,6 +168,9 @@ def _standing(
         p95_latency=total.p95_latency_s,
         p99_9_latency=total.p99_9_latency_s,
         longest_latency=total.longest_latency_s,
+        avg_slowdown=total.mean_slowdown if is_told else None,
+        longest_slowdown=total.longest_slowdown if is_told else None,
+        within_deadline=total.within_deadline,
         total_time=sums["actual_time"],
         total_energy=sums["energy_consumption"],
         total_cost=sums["execution_cost"],

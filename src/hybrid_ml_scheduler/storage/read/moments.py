@@ -10,8 +10,17 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from hybrid_ml_scheduler.core import FloatColumn
+from hybrid_ml_scheduler.physics.optimum import bounded_slowdown
 from hybrid_ml_scheduler.storage.connect.store import Store
-from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, runs, scheduler_results, stretches, training_data
+from hybrid_ml_scheduler.storage.connect.tables import (
+    ANY_DEVICE,
+    runs,
+    scheduler_results,
+    stretches,
+    tasks,
+    training_data,
+)
 from hybrid_ml_scheduler.storage.write.summaries import STRETCH_TASKS, SUMMED
 
 __all__ = ["RangeTotals", "range_totals"]
@@ -33,6 +42,9 @@ class RangeTotals:
     p95_latency_s: float | None = None
     p99_9_latency_s: float | None = None
     longest_latency_s: float | None = None
+    mean_slowdown: float | None = None
+    longest_slowdown: float | None = None
+    within_deadline: float | None = None
 
     def add(self, device: str, facts: Sequence[Any]) -> None:
         """Add the sums of some tasks on one device, or on the CPU and one GPU."""
@@ -49,6 +61,17 @@ class RangeTotals:
         for name, value in (("cpu", sums[-2]), (device.rpartition("+")[2], sums[-1])):
             if value:
                 self.busy_s[name] = self.busy_s.get(name, 0.0) + value
+
+    def rank(self, latency_s: FloatColumn, fastest_s: FloatColumn, deadline_s: FloatColumn) -> None:
+        """Add what takes every single task: its latency (NaN if it failed), fastest execution and deadline."""
+        done, due = ~np.isnan(latency_s), ~np.isnan(deadline_s)
+        if due.any():
+            self.within_deadline = float((latency_s[due] <= deadline_s[due]).mean())
+        if done.any():
+            self.p95_latency_s, self.p99_9_latency_s = np.percentile(latency_s[done], (95.0, 99.9)).tolist()
+            self.longest_latency_s = float(latency_s[done].max())
+            slowdown = bounded_slowdown(latency_s[done], fastest_s[done])
+            self.mean_slowdown, self.longest_slowdown = float(slowdown.mean()), float(slowdown.max())
 
 
 async def range_totals(store: Store, run_id: int, first: int, last: int) -> tuple[dict[str, RangeTotals], float]:
@@ -119,12 +142,15 @@ def _from_rows(first: int, last: int) -> sa.Select[Any]:
 
 async def _rank(connection: AsyncConnection, found: dict[str, RangeTotals], first: int, last: int) -> None:
     row = scheduler_results.c
-    query = sa.select(row.scheduler_name, row.latency).where(row.task_id.between(first, last), row.latency.is_not(None))
-    latencies: dict[str, list[float]] = {}
+    query = (
+        sa.select(row.scheduler_name, row.latency, training_data.c.optimal_time, tasks.c.deadline)
+        .join(training_data, training_data.c.task_id == row.task_id)
+        .join(tasks, tasks.c.task_id == row.task_id)
+        .where(row.task_id.between(first, last))
+    )
+    facts: dict[str, list[Sequence[float | None]]] = {}
     rows: Iterable[Any] = await connection.execute(query)
-    for name, latency in rows:
-        latencies.setdefault(name, []).append(latency)
-    for name, values in latencies.items():
-        total = found[name]
-        total.p95_latency_s, total.p99_9_latency_s = np.percentile(values, (95.0, 99.9)).tolist()
-        total.longest_latency_s = max(values)
+    for name, *values in rows:
+        facts.setdefault(name, []).append(values)
+    for name, values in facts.items():
+        found[name].rank(*np.array(values, dtype=np.float64).T)

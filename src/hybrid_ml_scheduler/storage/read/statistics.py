@@ -23,6 +23,7 @@ __all__ = ["statistics"]
 _TASKS_PER_READ = 100
 _LARGEST_WINDOW = 10_000
 _HISTOGRAM_STEPS = 20
+_MARKS = (50.0, 95.0, 99.0, 99.9, 100.0)  # the percentiles that are told
 _FEATURES = ("size", "compute_intensity", "memory_required")
 _OUTCOMES = ("gpu_fraction", *METRICS)
 _CORRELATED = (*_FEATURES, *_OUTCOMES)
@@ -180,7 +181,7 @@ def _spread(found: _Window, place: int, metric: Metric) -> Percentiles:
     values = found.outcomes[metric][place]
     values = values[np.isfinite(values)]
     known = len(values) > 0
-    marks = np.percentile(values, [50, 95, 99]).tolist() if known else [None, None, None]
+    marks = np.percentile(values, _MARKS).tolist() if known else [None] * len(_MARKS)
     return Percentiles(
         scheduler=found.schedulers[place],
         metric=metric,
@@ -189,4 +190,6 @@ def _spread(found: _Window, place: int, metric: Metric) -> Percentiles:
         p50=marks[0],
         p95=marks[1],
         p99=marks[2],
+        p99_9=marks[3],
+        longest=marks[4],
     )
