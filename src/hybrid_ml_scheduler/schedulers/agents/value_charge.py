@@ -19,8 +19,8 @@ from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import Terms
-from hybrid_ml_scheduler.physics.choices import completion_s, split_on
-from hybrid_ml_scheduler.physics.formulas import whole_share
+from hybrid_ml_scheduler.physics.choices import completion_s
+from hybrid_ml_scheduler.physics.formulas import resolve, whole_share
 from hybrid_ml_scheduler.physics.node import WHOLE
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import notice
 
@@ -55,20 +55,17 @@ def _stream_charge(
     completion: float,
     cpu_part: float,
     gpu_part: float,
-    cpu_backlog: float,
-    gpu_backlog: float,
-    cpu_value: float,
-    gpu_value: float,
+    cpu_change: float,
+    gpu_change: float,
     total: float,
     foresight: float,
     weights: FloatColumn,
 ) -> float:
-    """Completion + foresight x change of the value of the backlogs; `total` is their weighted sum."""
-    charge = completion
-    if cpu_part > 0.0:
-        charge += foresight * (_device_value(cpu_backlog + cpu_part, weights, 0) - cpu_value)
-    if gpu_part > 0.0:
-        charge += foresight * (_device_value(gpu_backlog + gpu_part, weights, DEVICE_WEIGHTS) - gpu_value)
+    """Completion + foresight x change of the value of the backlogs; `total` is their weighted sum.
+
+    The change of a device that gets no part is zero.
+    """
+    charge = completion + foresight * cpu_change + foresight * gpu_change
     added = cpu_part + weights[2 * DEVICE_WEIGHTS + 1] * gpu_part
     return charge + foresight * (weights[2 * DEVICE_WEIGHTS] * added * (total + 0.5 * added))
 
@@ -124,11 +121,11 @@ def value_charge(
     done = completion_s(cpu_part, gpu_part, cpu_backlog, gpu_backlog[gpu], serial)
     if least > FLOOD_BACKLOG_S:
         return _flood_charge(done, cpu_part, gpu_part, cpu_backlog, gpu_backlog[gpu], mean, most, familiar, weights)
-    cpu_value = _device_value(cpu_backlog, weights, 0)
-    gpu_value = _device_value(gpu_backlog[gpu], weights, DEVICE_WEIGHTS)
-    return _stream_charge(
-        done, cpu_part, gpu_part, cpu_backlog, gpu_backlog[gpu], cpu_value, gpu_value, total, foresight, weights
-    )
+    cpu_change = _device_value(cpu_backlog + cpu_part, weights, 0) - _device_value(cpu_backlog, weights, 0)
+    waiting = gpu_backlog[gpu]
+    gpu_change = _device_value(waiting + gpu_part, weights, DEVICE_WEIGHTS)
+    gpu_change -= _device_value(waiting, weights, DEVICE_WEIGHTS)
+    return _stream_charge(done, cpu_part, gpu_part, cpu_change, gpu_change, total, foresight, weights)
 
 
 @compiled()
@@ -157,17 +154,25 @@ def least_value_charge(
     weights: FloatColumn,
 ) -> tuple[float, int]:
     """The split of the grid and the GPU with the least charge; ties to the smaller share, then the lower GPU."""
-    gpu_kind, gpu_memory_mb, serial = terms[3], terms[5], terms[7]
+    # Unpacked before the loop: within it, every use of a tuple of arrays would count references to all of them.
+    cpu_seconds, gpu_seconds, paged_seconds, gpu_kind, memory_mb, gpu_memory_mb, rule, serial = terms
+    is_whole, rule = rule >= WHOLE, rule % WHOLE
     total, mean, most, least = _levels(cpu_backlog, gpu_backlog, weights[2 * DEVICE_WEIGHTS + 1])
     flooded = least > FLOOD_BACKLOG_S
     cpu_value = _device_value(cpu_backlog, weights, 0)
     gpu_values = _present_values(gpu_backlog, gpu_kind, gpu_memory_mb, weights)
     best, best_fraction, best_gpu = math.inf, 0.0, -1
+    known_part, cpu_change = 0.0, 0.0  # a share leaves the CPU as much beside every GPU
     for point in range(grid.shape[0]):
+        share = whole_share(grid[point]) if is_whole else grid[point]
         for gpu in range(gpu_kind.shape[0]):
             if math.isnan(gpu_values[gpu]):
                 continue
-            _, cpu_part, gpu_part, status = split_on(gpu, grid[point], terms)
+            kind = gpu_kind[gpu]
+            paged = paged_seconds[kind] if paged_seconds.shape[0] > 0 else 0.0
+            _, cpu_part, gpu_part, status = resolve(
+                share, cpu_seconds, gpu_seconds[kind], paged, memory_mb, gpu_memory_mb[gpu], rule
+            )
             if status == FAILED:
                 continue
             waiting = gpu_backlog[gpu]
@@ -175,15 +180,16 @@ def least_value_charge(
             if flooded:
                 charge = _flood_charge(done, cpu_part, gpu_part, cpu_backlog, waiting, mean, most, familiar, weights)
             else:
-                charge = _stream_charge(
-                    done, cpu_part, gpu_part, cpu_backlog, waiting, cpu_value, gpu_values[gpu], total, foresight,
-                    weights,
-                )  # fmt: skip
+                if cpu_part != known_part:
+                    known_part = cpu_part
+                    cpu_change = _device_value(cpu_backlog + cpu_part, weights, 0) - cpu_value
+                gpu_change = _device_value(waiting + gpu_part, weights, DEVICE_WEIGHTS) - gpu_values[gpu]
+                charge = _stream_charge(done, cpu_part, gpu_part, cpu_change, gpu_change, total, foresight, weights)
             if charge < best:
                 best, best_fraction, best_gpu = charge, grid[point], gpu
             if grid[point] == 0.0:
                 break  # every GPU is the same to a task that uses none
-    return whole_share(best_fraction) if terms[6] >= WHOLE else best_fraction, best_gpu
+    return whole_share(best_fraction) if is_whole else best_fraction, best_gpu
 
 
 @compiled(nogil=True)
@@ -211,7 +217,6 @@ def whole_device_charges(
     """The charge of giving the whole task to each device: `seconds[a]` of work on `device[a]` (0 = CPU)."""
     foresight = familiar = 1.0
     total, mean, most, least = _levels(backlog[0], backlog[1:], weights[2 * DEVICE_WEIGHTS + 1])
-    cpu_value = _device_value(backlog[0], weights, 0)
     for action in range(seconds.shape[0]):
         on, took = device[action], seconds[action]
         waiting = backlog[on]
@@ -221,7 +226,9 @@ def whole_device_charges(
                 waiting + took, cpu_part, gpu_part, backlog[0], waiting, mean, most, familiar, weights
             )
         else:
-            gpu_value = 0.0 if on == 0 else _device_value(waiting, weights, DEVICE_WEIGHTS)
+            first = 0 if on == 0 else DEVICE_WEIGHTS
+            change = _device_value(waiting + took, weights, first) - _device_value(waiting, weights, first)
+            changes = (change, 0.0) if on == 0 else (0.0, change)
             charges[action] = _stream_charge(
-                waiting + took, cpu_part, gpu_part, backlog[0], waiting, cpu_value, gpu_value, total, foresight, weights
+                waiting + took, cpu_part, gpu_part, changes[0], changes[1], total, foresight, weights
             )
