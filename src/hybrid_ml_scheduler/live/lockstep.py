@@ -218,7 +218,7 @@ class Lockstep:
         self.windows.enter(task.task_id, task.arrival_time, fastest_s, until_s)
         measure = Measure.of(task, fastest_s)
         for racer, outcomes in zip(self.racers, met, strict=True):
-            racer.expect(task.task_id, measure)
+            racer.tally.expect(task.task_id, measure)
             self._count(racer, outcomes)
         self.proof.add(self.hidden.proven(task, truth), duration_factor)
         self.recent.append(task)

@@ -32,7 +32,7 @@ from hybrid_ml_scheduler.core.validation import MOST_OPEN
 from hybrid_ml_scheduler.live.frames import DeviceLoad
 from hybrid_ml_scheduler.live.reasons import plain_reasons
 from hybrid_ml_scheduler.live.stretch import Stretch
-from hybrid_ml_scheduler.live.tally import Measure, Tally
+from hybrid_ml_scheduler.live.tally import Tally
 from hybrid_ml_scheduler.physics import Node, TaskSeconds
 from hybrid_ml_scheduler.physics.estimator import TruthFactor
 from hybrid_ml_scheduler.schedulers import strategy_errors
@@ -63,7 +63,6 @@ class Racer:
         self.summary = plain_text(summary)
         self.scheduler = scheduler
         self.tally = Tally()
-        self._measures: dict[int, Measure] = {}  # of the tasks that have no outcome yet
         self._latest: Outcome | tuple[TaskBatch, RunColumns] | None = None
         self._told: Outcome | None = None
         self.reasons: Mapping[str, Any] = {}
@@ -125,14 +124,10 @@ class Racer:
             return _columns(self.simulation.cluster.node, stretch.first(len(outcomes)), outcomes), error
         return _columns(self.simulation.cluster.node, stretch, outcomes), None
 
-    def expect(self, task_id: int, measure: Measure) -> None:
-        """Say what the outcome of a task will be held against, which may come much later."""
-        self._measures[task_id] = measure
-
     def count(self, outcomes: list[Outcome]) -> None:
         """Add outcomes of a step to the totals."""
         for outcome in outcomes:
-            self.tally.add(outcome, self._measures.pop(outcome.task_id))
+            self.tally.add(outcome)
             self._latest = outcome
             if outcome.task_id == self.reasons_of:
                 self._told = outcome
@@ -144,7 +139,7 @@ class Racer:
 
     def forget_totals(self) -> None:
         """Count from here on; devices, queues and what the strategy has learned stay as they are."""
-        self.tally, self._measures = Tally(), {}
+        self.tally = Tally()
         self._latest = self._told = None
 
     @property
@@ -239,14 +234,12 @@ class Racer:
 
     def capture(self) -> Mapping[str, Any]:
         """Return the whole state, picklable."""
-        totals = {"tally": self.tally.capture(), "measures": dict(self._measures)}
-        return {"simulation": self.simulation.capture(), "latest": self.latest, **totals}
+        return {"simulation": self.simulation.capture(), "tally": self.tally.capture(), "latest": self.latest}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
         self.simulation.restore(state["simulation"])
         self.tally.restore(state["tally"])
-        self._measures = dict(state["measures"])
         self._latest = state["latest"]
 
 

@@ -155,10 +155,11 @@ class Totals:
 class Tally:
     """One strategy's totals in every window; a task that is decided late counts where its id belongs."""
 
-    __slots__ = ("_ids", "_marks", "_places", "_run", "_shift", "_shift_task", "_values")
+    __slots__ = ("_ids", "_marks", "_measures", "_places", "_run", "_shift", "_shift_task", "_values")
 
     def __init__(self) -> None:
         self._run, self._shift, self._shift_task = Totals(), Totals(), np.iinfo(np.int64).max
+        self._measures: dict[int, Measure] = {}  # of the tasks that have no outcome yet
         self._ids = np.full(LATEST, -1, dtype=np.int64)
         self._values = np.zeros((LATEST, len(_VALUES)))
         self._places = np.zeros(LATEST, dtype=np.int8)
@@ -168,12 +169,17 @@ class Tally:
         """Begin the window since the last shift anew: its first task is this one."""
         self._shift, self._shift_task = Totals(), task_id
 
-    def add(self, outcome: Outcome, measure: Measure) -> None:
-        """Count one outcome."""
+    def expect(self, task_id: int, measure: Measure) -> None:
+        """Say what the outcome of a task will be held against; it may come much later."""
+        self._measures[task_id] = measure
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one outcome of a task that was expected."""
         (
             task_id, gpu_fraction, gpu, arrival_s, ready_s, _, _, finish_s,
             execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, failed, rounded, _,
         ) = outcome  # fmt: skip
+        measure = self._measures.pop(task_id)
         values = (
             execution_s, finish_s - arrival_s, finish_s - ready_s - execution_s, energy_j, cost_usd,
             cpu_s, gpu_s, gpu_fraction, (finish_s - arrival_s) / measure.least_s, finish_s,
@@ -232,13 +238,13 @@ class Tally:
         """Return the whole state, picklable."""
         latest = {name: getattr(self, name).copy() for name in ("_ids", "_values", "_places", "_marks")}
         totals = {"run": self._run.capture(), "shift": self._shift.capture(), "shift_task": self._shift_task}
-        return {**totals, "latest": latest}
+        return {**totals, "latest": latest, "measures": dict(self._measures)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
         self._run.restore(state["run"])
         self._shift.restore(state["shift"])
-        self._shift_task = state["shift_task"]
+        self._shift_task, self._measures = state["shift_task"], dict(state["measures"])
         for name, column in state["latest"].items():
             setattr(self, name, column.copy())
 
