@@ -1,6 +1,6 @@
 import type { CSSProperties } from "react";
 import type { HeatMap } from "@/client/types";
-import { brief, count, digits, percent } from "@/lib/format";
+import { brief, count, digits, percent, tasksText } from "@/lib/format";
 import { placementColour } from "@/lib/palette";
 import type { Theme } from "@/lib/theme";
 import { Legend } from "./Legend";
@@ -18,7 +18,7 @@ type HeatCell = HeatMap["cells"][number];
 function sentence(cell: HeatCell): string {
   const where = `size ${count(cell.size_low)}–${count(cell.size_high)}, intensity ${digits(cell.intensity_low, 2)}–${digits(cell.intensity_high, 2)}`;
   if (!cell.best_device || cell.tasks === 0) return `${where}: no tasks yet`;
-  return `${where}: ${cell.best_device} for most of ${count(cell.tasks)} tasks, mean GPU share ${percent(cell.optimal_gpu_fraction)}`;
+  return `${where}: ${cell.best_device} for most of ${tasksText(cell.tasks)}, mean GPU share ${percent(cell.optimal_gpu_fraction)}`;
 }
 
 const shareText = (cell: HeatCell): string =>

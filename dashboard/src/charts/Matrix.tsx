@@ -42,7 +42,7 @@ export function Matrix({ caption, names, labels, values, colourOf, textOf, sente
               {labels.map((text, i) => (
                 <th key={names[i]} scope="col" className="h-24 px-0 pb-1 align-bottom font-medium text-muted">
                   <span
-                    className="inline-block max-h-24 rotate-180 truncate"
+                    className="inline-block max-h-24 rotate-180 leading-[1.05]"
                     style={{ writingMode: "vertical-rl" }}
                   >
                     {text}
@@ -56,8 +56,7 @@ export function Matrix({ caption, names, labels, values, colourOf, textOf, sente
               <tr key={row}>
                 <th
                   scope="row"
-                  title={labels[i]}
-                  className="sticky left-0 z-10 truncate pr-2 text-right font-medium text-muted"
+                  className="sticky left-0 z-10 pr-2 text-right leading-[1.05] font-medium text-muted"
                   style={ground}
                 >
                   {labels[i]}
@@ -70,7 +69,7 @@ export function Matrix({ caption, names, labels, values, colourOf, textOf, sente
                       {...(value === null
                         ? {}
                         : { title: sentenceOf(labels[i] ?? row, labels[j] ?? column, value) })}
-                      className={`h-5 px-0 text-center font-medium ${small ? "rounded" : "rounded-md"} ${value === null ? "text-muted" : "text-ink"}`}
+                      className={`h-6 px-0 text-center font-medium ${small ? "rounded" : "rounded-md"} ${value === null ? "text-muted" : "text-ink"}`}
                       style={{ background: value === null ? "var(--raised)" : colourOf(value, i, j) }}
                     >
                       {value === null ? "·" : textOf(value)}

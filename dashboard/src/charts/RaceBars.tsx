@@ -25,7 +25,7 @@ export interface RaceBarsProps {
 }
 
 const LEAST_ROW = { wide: 28, narrow: 36 } as const;
-const ROOMY = 760;
+const ROOMY = 640;
 const HEAD = 26;
 const FOOT = 24;
 
@@ -49,9 +49,9 @@ function shapeOf(width: number, extras: number): Shape {
       isWide: false,
       isRoomy: false,
       extras: 1,
-      columns: "8.6rem 1fr 4.6rem",
-      left: "9.6rem",
-      right: "5.6rem",
+      columns: "7.4rem 1fr 4.3rem",
+      left: "8.4rem",
+      right: "5.3rem",
     };
   const figures = WIDE.value + extras * (WIDE.extra + WIDE.gap);
   const isRoomy = width >= ROOMY;

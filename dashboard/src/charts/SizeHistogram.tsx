@@ -1,4 +1,4 @@
-import { brief, count } from "@/lib/format";
+import { brief, count, tasksText } from "@/lib/format";
 import { useSize } from "@/lib/useSize";
 import { linearTicks } from "./axes";
 
@@ -79,7 +79,7 @@ export function SizeHistogram({ bounds, counts }: SizeHistogramProps) {
               rx={2}
               fill="url(#size-bar)"
             >
-              <title>{`size ${count(bounds[i])} to ${count(bounds[i + 1])}: ${count(n)} tasks`}</title>
+              <title>{`size ${count(bounds[i])} to ${count(bounds[i + 1])}: ${tasksText(n)}`}</title>
             </rect>
           ))}
           {counts.map((_, i) =>

@@ -1,4 +1,4 @@
-import { count, percent } from "@/lib/format";
+import { percent, tasksText } from "@/lib/format";
 import { placementColour } from "@/lib/palette";
 import type { Theme } from "@/lib/theme";
 import { PLACES } from "./BestDeviceMap";
@@ -42,7 +42,7 @@ export function SplitBar({ decisions, theme }: SplitBarProps) {
             >
               {total > 0 ? percent((decisions[place.key] ?? 0) / total, 1) : "–"}
               <span className="block text-xs font-normal text-muted">
-                {count(decisions[place.key] ?? 0)} tasks
+                {tasksText(decisions[place.key] ?? 0)}
               </span>
             </dd>
           </div>

@@ -1,7 +1,7 @@
 import { useCallback, useMemo, useState } from "react";
 import type { LatestTask } from "@/client/types";
 import { faded } from "@/lib/colour";
-import { count, digits } from "@/lib/format";
+import { count, digits, tasksText } from "@/lib/format";
 import { inks, type Theme } from "@/lib/theme";
 import type { Size } from "@/lib/useSize";
 import { type AxisScale, linearScale, logScale, spaced } from "./axes";
@@ -92,7 +92,7 @@ export function WorkloadScatter({ tasks, theme, onPick }: WorkloadScatterProps) 
     [tasks],
   );
   const label = useMemo(
-    () => `Scatter of the latest ${tasks.length} tasks by size and compute intensity`,
+    () => `Scatter of the latest ${tasksText(tasks.length)} by size and compute intensity`,
     [tasks.length],
   );
   return (
@@ -109,7 +109,7 @@ export function WorkloadScatter({ tasks, theme, onPick }: WorkloadScatterProps) 
       <p className="figure mt-1 min-h-8 shrink-0 text-xs leading-4 text-muted">
         {near
           ? `Task ${near.id}: size ${count(near.size)}, intensity ${digits(near.intensity, 2)}, ${count(near.memory)} MB. Click for its decisions.`
-          : `Latest ${count(tasks.length)} tasks; purple: the newest. Area of a dot: memory to move.`}
+          : `Latest ${tasksText(tasks.length)}; purple: the newest. Area of a dot: memory to move.`}
       </p>
     </div>
   );

@@ -23,10 +23,12 @@ export function count(value: Value): string {
   return absent(value) ? NOTHING : whole.format(value);
 }
 
-/** `1 task`, `2 tasks`. */
-export function tasksText(value: Value): string {
-  return `${count(value)} ${value === 1 ? "task" : "tasks"}`;
+/** `1 part`, `2 parts`. */
+export function counted(value: Value, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
 }
+
+export const tasksText = (value: Value): string => counted(value, "task");
 
 export function seconds(value: Value): string {
   if (absent(value)) return NOTHING;

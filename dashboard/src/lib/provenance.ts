@@ -1,6 +1,6 @@
 /** Where the figures on the screen come from: said below every exported picture. */
 import type { SimulationUpdate } from "@/client/types";
-import { count } from "./format";
+import { tasksText } from "./format";
 
 /** One line: run, seed, workload, how far the run had got, version and moment. */
 export function provenance(update: SimulationUpdate | null, version: string | null, now: Date): string {
@@ -13,7 +13,7 @@ export function provenance(update: SimulationUpdate | null, version: string | nu
     `Run ${run}`,
     `seed ${seed ?? "–"}`,
     `workload ${workload.preset} at ${rate}/s`,
-    `${count(update.tasks_processed)} tasks`,
+    tasksText(update.tasks_processed),
     maker,
     `${at}.`,
   ].join(" · ");

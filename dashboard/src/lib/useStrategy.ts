@@ -21,6 +21,10 @@ export function spoken(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** The label of a strategy that knows what its whole race knows needs no level; another level is part of its name. */
+export const plainLabel = (name: string, label: string): string =>
+  name.includes("@") ? label : label.replace(/ \((learned|nominal)\)$/, "");
+
 export type FaceOf = (name: string) => StrategyFace;
 
 export function useFaces(): FaceOf {
@@ -39,7 +43,7 @@ export function useFaces(): FaceOf {
       const style = strategyStyle(own, card?.color, worn);
       worn.add(style.colour);
       const [colour, dash] = [strategyColour(style, theme), strategyDash(style)];
-      const face = { name, label: card?.label ?? spoken(own), colour, dash, card };
+      const face = { name, label: card ? plainLabel(own, card.label) : spoken(own), colour, dash, card };
       faces.set(name, face);
       return face;
     };

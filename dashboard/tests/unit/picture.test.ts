@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { gradientColours, hatchColours, topLevel } from "@/lib/picture/ink";
+import { arrived } from "@/lib/picture/pose";
 import { escaped, tag } from "@/lib/picture/sheet";
 import { shortened } from "@/lib/picture/words";
 import { provenance } from "@/lib/provenance";
@@ -32,6 +33,20 @@ describe("an exported picture", () => {
     const widthOf = (text: string): number => text.length * 10;
     expect(shortened("Earliest finish", 100, widthOf)).toBe("Earliest…");
     expect(shortened("Greedy", 100, widthOf)).toBe("Greedy");
+  });
+
+  it("waits for figures that are on their way", async () => {
+    const widget = document.createElement("section");
+    widget.innerHTML = '<span class="skeleton"></span>';
+    let isDrawn = false;
+    const drawn = arrived(widget).then(() => {
+      isDrawn = true;
+    });
+    await new Promise((go) => requestAnimationFrame(go));
+    expect(isDrawn).toBe(false);
+    widget.replaceChildren();
+    await drawn;
+    expect(isDrawn).toBe(true);
   });
 
   it("is XML whatever a strategy is called", () => {

@@ -3,7 +3,7 @@ import type { ModelVersion } from "@/client/types";
 import { ScrollTable } from "@/features/widgets/ScrollTable";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count, digits, seconds, taskNumber, wallTime } from "@/lib/format";
+import { count, counted, digits, seconds, taskNumber, wallTime } from "@/lib/format";
 import { useFaces } from "@/lib/useStrategy";
 
 const SHOWN = 100;
@@ -60,7 +60,11 @@ export function ModelsWidget() {
         },
       ]}
       table={table}
-      foot={`The newest ${count(models.length)} of ${count(answer.data?.total)} retrainings of this run. Errors are on tasks that neither model was trained on.`}
+      foot={
+        models.length > 0
+          ? `The newest ${count(models.length)} of ${counted(answer.data?.total, "retraining")} of this run. Errors are on tasks that neither model was trained on.`
+          : undefined
+      }
     >
       <Answer
         data={answer.data}

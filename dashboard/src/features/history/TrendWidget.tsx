@@ -7,7 +7,7 @@ import type { Trend } from "@/client/types";
 import { Choice } from "@/features/widgets/Choice";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count } from "@/lib/format";
+import { count, tasksText } from "@/lib/format";
 import { TERMS } from "@/lib/glossary";
 import { isTaskMetric, metricCard, TASK_METRICS } from "@/lib/metrics";
 import { useView } from "@/lib/url";
@@ -78,7 +78,7 @@ export function TrendWidget() {
       />
     </>
   );
-  const note = `Each point is the mean over ${count(trend?.tasks_per_point)} tasks, without smoothing. Amber lines are workload shifts, small cyan ticks on the axis the newest ${count(trainings.length)} retrainings.`;
+  const note = `Each point is the mean over ${tasksText(trend?.tasks_per_point)}, without smoothing. Amber lines are workload shifts, small cyan ticks on the axis ${trainings.length === 1 ? "the newest retraining" : `the newest ${count(trainings.length)} retrainings`}.`;
   return (
     <Widget
       title="Long-term trend"

@@ -5,7 +5,7 @@ import { TrendLines } from "@/charts/TrendLines";
 import { Choice, Pick } from "@/features/widgets/Choice";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { clock, count, seconds } from "@/lib/format";
+import { clock, seconds, tasksText } from "@/lib/format";
 import { useView } from "@/lib/url";
 import { useHidden } from "@/lib/useHidden";
 import { useFaces, useRacers } from "@/lib/useStrategy";
@@ -76,7 +76,7 @@ export function AdaptWidget() {
       }
       foot={
         found && shift
-          ? `${leadSentence(found, (name) => face(name).label) ?? ""} Each point: the mean of ${count(found.tasks_per_point)} tasks. The amber line is the change.`
+          ? `${leadSentence(found, (name) => face(name).label) ?? ""} Each point: the mean of ${tasksText(found.tasks_per_point)}. The amber line is the change.`
           : undefined
       }
     >

@@ -4,7 +4,7 @@ import type { BelievedCell } from "@/client/types";
 import { Pick } from "@/features/widgets/Choice";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count, percent } from "@/lib/format";
+import { counted, percent } from "@/lib/format";
 import { deviceColour } from "@/lib/palette";
 import { useTheme } from "@/lib/theme";
 import { useView } from "@/lib/url";
@@ -22,7 +22,7 @@ interface CellProps {
 function Cell({ cell, ends, colour }: CellProps) {
   if (!cell) return <td className="text-center text-muted">–</td>;
   const at = (factor: number): string => `${placeOf(factor, ends)}%`;
-  const words = `believed ${times(cell.believed)}, happened ${times(cell.happened)}, off by ${percent(cell.error)} over the latest of ${count(cell.runs)} runs`;
+  const words = `believed ${times(cell.believed)}, happened ${times(cell.happened)}, off by ${percent(cell.error)} over the latest of ${counted(cell.runs, "run")}`;
   return (
     <td className="py-1" title={words} data-error={cell.error}>
       <div className="flex items-center gap-2">
@@ -105,7 +105,7 @@ export function BeliefsWidget() {
       }
       foot={
         beliefs && beliefs.cells.length > 0
-          ? `Dot: believed; line: happened; band: 90 % interval now. ${count(beliefs.drifts)} ${beliefs.drifts === 1 ? "change" : "changes"} of durations noticed so far.`
+          ? `Dot: believed; line: happened; band: 90 % interval now. ${counted(beliefs.drifts, "change")} of durations noticed so far.`
           : undefined
       }
     >

@@ -1,6 +1,6 @@
 /** From what a change did to the strategies to the rows and words that a person reads. */
 import type { Adaptation, AdaptedStrategy } from "@/client/types";
-import { count, seconds } from "@/lib/format";
+import { count, seconds, tasksText } from "@/lib/format";
 
 /** The chart counts tasks from the change on; what was before it is negative. */
 export const SINCE_AXIS = {
@@ -25,7 +25,7 @@ export function regretRows(found: Adaptation, log: boolean): Record<string, numb
 export function recoveryText(one: AdaptedStrategy): string {
   if (one.recovery_tasks === null) return "not yet";
   if (one.recovery_tasks === 0) return "at once";
-  return `${count(one.recovery_tasks)} tasks, ${seconds(one.recovery_s)}`;
+  return `${tasksText(one.recovery_tasks)}, ${seconds(one.recovery_s)}`;
 }
 
 /** Who lost least since the change and who most, in one sentence. */

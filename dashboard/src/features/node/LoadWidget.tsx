@@ -53,7 +53,7 @@ function Row({ row, most }: { row: Comparison; most: number }) {
   const burden: Burden = burdenOf(heaviest(row));
   return (
     <li
-      className="grid grid-cols-[1fr_auto] items-center gap-x-4 gap-y-1 border-t border-line py-1.5 first:border-t-0 @2xl:grid-cols-[8.5rem_1fr_1fr_6.5rem]"
+      className="grid grid-cols-[1fr_auto] items-center gap-x-4 gap-y-1 border-t border-line py-1.5 first:border-t-0 @2xl:grid-cols-[11.5rem_1fr_1fr_6.5rem]"
       data-load={row.name}
       data-burden={burden}
     >

@@ -4,7 +4,7 @@ import type { NodeMotion, StrategyMotion } from "@/client/types";
 import { Pick } from "@/features/widgets/Choice";
 import { Answer, Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count, seconds } from "@/lib/format";
+import { count, counted, seconds } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 import { useView } from "@/lib/url";
 import { useFaces, useRacers } from "@/lib/useStrategy";
@@ -19,8 +19,11 @@ function footOf(motion: NodeMotion, strategy: StrategyMotion): string {
   const queue =
     waiting === 0
       ? "Nothing waits now."
-      : `${count(waiting)} parts wait now; ${deviceLabel(motion.devices[worst] ?? "")} is promised to others for ${seconds(strategy.free_in_s[worst])}.`;
-  const missing = strategy.left_out > 0 ? ` ${count(strategy.left_out)} more parts are not drawn.` : "";
+      : `${waiting === 1 ? "1 part waits" : `${count(waiting)} parts wait`} now; ${deviceLabel(motion.devices[worst] ?? "")} is promised to others for ${seconds(strategy.free_in_s[worst])}.`;
+  const missing =
+    strategy.left_out > 0
+      ? ` ${counted(strategy.left_out, "more part is", "more parts are")} not drawn.`
+      : "";
   const older = motion.is_complete ? "" : " Parts of tasks long before may be missing.";
   return `${queue}${missing}${older}`;
 }

@@ -5,7 +5,7 @@ import { useTrend } from "@/client/queries";
 import { Choice } from "@/features/widgets/Choice";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count, seconds } from "@/lib/format";
+import { count, seconds, tasksText } from "@/lib/format";
 import { TERMS } from "@/lib/glossary";
 import { useTheme } from "@/lib/theme";
 import { useView } from "@/lib/url";
@@ -83,7 +83,7 @@ export function RecentFormWidget() {
           />
         </>
       }
-      foot={`Each point: the mean of ${count(trend?.tasks_per_point)} tasks. The axis is simulated time; where nothing arrived, there is a gap. Amber lines are workload shifts.`}
+      foot={`Each point: the mean of ${tasksText(trend?.tasks_per_point)}. The axis is simulated time; where nothing arrived, there is a gap. Amber lines are workload shifts.`}
     >
       <Answer
         data={trend}

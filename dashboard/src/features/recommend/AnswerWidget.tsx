@@ -103,26 +103,24 @@ export function TrialsWidget({ record }: { record: RecommendationRecord }) {
       table={() => tableOf(record)}
       controls={<SourceChip source="modelled" />}
     >
-      <div className="h-80">
-        <ScrollTable label="Policies on nodes" heads={HEADS} words={3}>
-          {record.trials.map((one) => (
-            <tr
-              key={`${one.node} ${one.policy}`}
-              className={one.node === best?.node && one.policy === best.policy ? "font-semibold" : ""}
-            >
-              <td className="text-left">{one.node}</td>
-              <td className="text-left">{face(one.policy).label}</td>
-              <td className="text-left" style={{ color: TONES[one.verdict] }}>
-                {VERDICTS[one.verdict]}
-              </td>
-              <td>{`$${one.price_usd_h.toFixed(2)}`}</td>
-              <td>{valueText(one)}</td>
-              <td>{one.interval === null ? "–" : one.interval.map((end) => seconds(end)).join(" to ")}</td>
-              <td>{one.seeds}</td>
-            </tr>
-          ))}
-        </ScrollTable>
-      </div>
+      <ScrollTable label="Policies on nodes" heads={HEADS} words={3} height="max-h-80">
+        {record.trials.map((one) => (
+          <tr
+            key={`${one.node} ${one.policy}`}
+            className={one.node === best?.node && one.policy === best.policy ? "font-semibold" : ""}
+          >
+            <td className="text-left">{one.node}</td>
+            <td className="text-left">{face(one.policy).label}</td>
+            <td className="text-left" style={{ color: TONES[one.verdict] }}>
+              {VERDICTS[one.verdict]}
+            </td>
+            <td>{`$${one.price_usd_h.toFixed(2)}`}</td>
+            <td>{valueText(one)}</td>
+            <td>{one.interval === null ? "–" : one.interval.map((end) => seconds(end)).join(" to ")}</td>
+            <td>{one.seeds}</td>
+          </tr>
+        ))}
+      </ScrollTable>
       <details className="mt-2 text-xs text-muted">
         <summary className="cursor-pointer">What was assumed ({record.assumptions.length})</summary>
         <ul className="mt-1 list-disc pl-5 leading-relaxed">

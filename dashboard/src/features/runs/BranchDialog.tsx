@@ -6,7 +6,7 @@ import { gpusOf, MOST_GPUS } from "@/features/shell/newRun";
 import { NumberField, PickField, useTyped } from "@/features/widgets/Fields";
 import { Modal } from "@/features/widgets/Modal";
 import { StrategyChecks } from "@/features/widgets/StrategyChecks";
-import { count } from "@/lib/format";
+import { tasksText } from "@/lib/format";
 import { useView } from "@/lib/url";
 import { runTitle } from "./words";
 
@@ -61,7 +61,7 @@ export function BranchDialog({ card, task, onClose }: BranchDialogProps) {
   const place = (task ?? (card.last_task_id ?? 0) + 1) - (card.first_task_id ?? 0);
   return (
     <Modal
-      title={`Leave ${runTitle(card)} after ${count(place)} tasks?`}
+      title={`Leave ${runTitle(card)} after ${tasksText(place)}?`}
       yes="Begin the branch"
       isDisabled={problems.length > 0}
       onClose={onClose}

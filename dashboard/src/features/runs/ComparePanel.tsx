@@ -3,7 +3,7 @@ import type { PairedRuns, RunCard, RunComparison } from "@/client/types";
 import { Choice } from "@/features/widgets/Choice";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count, dollars, gap, joules, seconds } from "@/lib/format";
+import { dollars, gap, joules, seconds, tasksText } from "@/lib/format";
 import { useView } from "@/lib/url";
 import { useFaces } from "@/lib/useStrategy";
 import { SourceChip } from "./SourceChip";
@@ -64,7 +64,7 @@ function CompareTable({ found, field }: { found: RunComparison; field: (typeof F
                   {runTitle(run)}
                   <SourceChip source={run.source} />
                 </span>
-                <span className="block font-normal whitespace-nowrap max-sm:hidden">{`${run.workload}, seed ${run.seed}, ${count(run.tasks)} tasks`}</span>
+                <span className="block font-normal whitespace-nowrap max-sm:hidden">{`${run.workload}, seed ${run.seed}, ${tasksText(run.tasks)}`}</span>
               </th>
             ))}
           </tr>

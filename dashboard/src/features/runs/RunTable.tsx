@@ -4,7 +4,7 @@ import { Link } from "react-router";
 import { useFollows } from "@/client/queries";
 import type { RunCard } from "@/client/types";
 import { Confirm } from "@/features/widgets/Confirm";
-import { count, seconds, wallDay } from "@/lib/format";
+import { count, seconds, tasksText, wallDay } from "@/lib/format";
 import { useFaces } from "@/lib/useStrategy";
 import { DescribeDialog } from "./DescribeDialog";
 import { MeasuredNote } from "./MeasuredNote";
@@ -67,7 +67,7 @@ function Deeds({ run, follows, onDescribe, onRemove }: Omit<RowProps, "isChosen"
           icon={<Trash2 size={13} aria-hidden="true" />}
           label={`Remove ${runTitle(run)}`}
           title={`Remove ${runTitle(run)}?`}
-          consequences={`Its ${count(run.tasks)} tasks with all results, labels, retrainings and notices are removed from the database. This cannot be undone.`}
+          consequences={`Its ${tasksText(run.tasks)} with all results, labels, retrainings and notices are removed from the database. This cannot be undone.`}
           yes="Remove this run"
           onYes={onRemove}
         />
@@ -100,7 +100,7 @@ function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProp
         )}
         <SourceChip source={run.source} running={run.measured?.is_running ?? false} />
         <span className="block text-muted sm:hidden">
-          {`${wallDay(run.at)}, ${run.workload}, seed ${run.seed}, ${count(run.tasks)} tasks`}
+          {`${wallDay(run.at)}, ${run.workload}, seed ${run.seed}, ${tasksText(run.tasks)}`}
         </span>
         {run.branch && <span className="block text-muted">{branchWords(run).trim()}</span>}
         {run.note && <span className="block whitespace-pre-line text-muted">{run.note}</span>}

@@ -5,7 +5,7 @@ import { placeText } from "@/features/audit/effects";
 import { ScrollTable } from "@/features/widgets/ScrollTable";
 import { Answer, Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count, seconds, taskNumber } from "@/lib/format";
+import { seconds, taskNumber, tasksText } from "@/lib/format";
 import { useView } from "@/lib/url";
 import { useLive } from "@/live/store";
 
@@ -58,7 +58,7 @@ export function CostliestWidget({ name }: { name: string }) {
       }
       foot={
         found
-          ? `${count(found.looked_at)} tasks looked at, of tasks ${taskNumber(found.first_task)} to ${taskNumber(found.last_task)}. ${found.explanation}`
+          ? `${tasksText(found.looked_at)} looked at, of tasks ${taskNumber(found.first_task)} to ${taskNumber(found.last_task)}. ${found.explanation}`
           : undefined
       }
     >

@@ -6,14 +6,16 @@ export interface ScrollTableProps {
   heads: readonly string[];
   /** How many columns from the left hold words; all others hold figures and stand at the right. */
   words: number;
+  /** How tall the region is; as its widget where nothing is said. */
+  height?: string;
   children: ReactNode;
 }
 
 /** A table of figures that scrolls within its widget, under a head that stays; its rows are given. */
-export function ScrollTable({ label, heads, words, children }: ScrollTableProps) {
+export function ScrollTable({ label, heads, words, height = "h-full", children }: ScrollTableProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section aria-label={label} className="h-full overflow-auto" tabIndex={0}>
+    <section aria-label={label} className={`${height} overflow-auto`} tabIndex={0}>
       <table className="figure w-full whitespace-nowrap text-right text-xs [&_tbody_tr]:border-t [&_tbody_tr]:border-line [&_td]:py-1.5 [&_td]:pl-2.5 [&_td:first-child]:pl-0 [&_th]:pl-2.5 [&_th:first-child]:pl-0">
         <thead className="sticky top-0 text-muted" style={{ background: "var(--panel-solid)" }}>
           <tr>

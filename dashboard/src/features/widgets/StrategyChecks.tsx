@@ -31,9 +31,7 @@ export function StrategyChecks({ cards, chosen, onToggle }: StrategyChecksProps)
                 className="size-2 shrink-0 rounded-full"
                 style={{ background: face(card.name).colour }}
               />
-              <span className="min-w-0 leading-tight">
-                {card.name.includes("@") ? card.label : card.label.replace(/ \((learned|nominal)\)$/, "")}
-              </span>
+              <span className="min-w-0 leading-tight">{face(card.name).label}</span>
             </label>
           </li>
         ))}

@@ -2,6 +2,7 @@
 import font from "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2?url";
 import { saveFile } from "../csv";
 import { paint } from "./paint";
+import { posed } from "./pose";
 import { escaped, Sheet, tag } from "./sheet";
 
 const SCALE = 2;
@@ -100,7 +101,7 @@ export async function savePicture(
   element: HTMLElement,
   origin: string,
 ): Promise<void> {
-  const drawn = await drawing(element, origin);
+  const drawn = await posed(element, () => drawing(element, origin));
   const blob = kind === "png" ? await rasterised(drawn) : new Blob([drawn.svg], { type: "image/svg+xml" });
   saveFile(`${name}.${kind}`, blob);
 }

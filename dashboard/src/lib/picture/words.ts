@@ -7,21 +7,22 @@ interface Line {
   rect: DOMRect;
 }
 
-/** The lines of a text as the browser has broken it, without the blanks at their ends. */
-function linesOf(node: Text): Line[] {
+/** The lines of a text as the browser has broken it, without the blanks at their ends; upright ones stand side by side. */
+function linesOf(node: Text, isUpright: boolean): Line[] {
   const range = document.createRange();
   range.selectNodeContents(node);
-  const lines: { from: number; to: number; top: number }[] = [];
-  if (range.getClientRects().length <= 1) lines.push({ from: 0, to: node.data.length, top: 0 });
+  const lines: { from: number; to: number; start: number }[] = [];
+  if (range.getClientRects().length <= 1) lines.push({ from: 0, to: node.data.length, start: 0 });
   else
     for (let at = 0; at < node.data.length; at += 1) {
       range.setStart(node, at);
       range.setEnd(node, at + 1);
       const rect = range.getClientRects()[0];
-      if (!rect || rect.width === 0) continue;
+      if (!rect || rect.width === 0 || rect.height === 0) continue;
+      const [start, thickness] = isUpright ? [rect.left, rect.width] : [rect.top, rect.height];
       const line = lines.at(-1);
-      if (line && Math.abs(line.top - rect.top) < rect.height / 2) line.to = at + 1;
-      else lines.push({ from: at, to: at + 1, top: rect.top });
+      if (line && Math.abs(line.start - start) < thickness / 2) line.to = at + 1;
+      else lines.push({ from: at, to: at + 1, start });
     }
   return lines.map(({ from, to }) => {
     const text = node.data.slice(from, to);
@@ -84,11 +85,12 @@ function vertical(sheet: Sheet, text: string, box: Box, style: CSSStyleDeclarati
 /** Draw a text where it stands; one that its box cuts off with an ellipsis is cut off likewise. */
 export function drawText(sheet: Sheet, node: Text, parent: Element, style: CSSStyleDeclaration): void {
   if (node.data.trim() === "") return;
-  for (const { text, rect } of linesOf(node)) {
+  const isUpright = style.writingMode.startsWith("vertical");
+  for (const { text, rect } of linesOf(node, isUpright)) {
     const words = said(text, style);
     if (words === "" || rect.width === 0) continue;
     const box = sheet.boxOf(rect);
-    if (style.writingMode.startsWith("vertical")) {
+    if (isUpright) {
       vertical(sheet, words, box, style);
       continue;
     }
@@ -107,12 +109,32 @@ export function drawText(sheet: Sheet, node: Text, parent: Element, style: CSSSt
   }
 }
 
+/** A box to tick, with its tick where it has one. */
+function drawTick(sheet: Sheet, element: HTMLInputElement, style: CSSStyleDeclaration): void {
+  const { x, y, width, height } = sheet.boxOf(element.getBoundingClientRect());
+  const side = Math.min(width, height) - 2;
+  const accent = plainColour(style.accentColor) ?? plainColour(style.color);
+  const look = element.checked
+    ? { fill: accent }
+    : { fill: "none", stroke: plainColour(style.color), "stroke-opacity": 0.6 };
+  sheet.add(tag("rect", { x: x + 1, y: y + 1, width: side, height: side, rx: 3, ...look }));
+  if (!element.checked) return;
+  const at = (share: number, down: number): string =>
+    `${(x + 1 + share * side).toFixed(1)} ${(y + 1 + down * side).toFixed(1)}`;
+  const d = `M${at(0.22, 0.52)} L${at(0.42, 0.72)} L${at(0.78, 0.3)}`;
+  sheet.add(tag("path", { d, fill: "none", stroke: "white", "stroke-width": 2 }));
+}
+
 /** What a field or a list shows: its words are no text of the page. */
 export function drawField(
   sheet: Sheet,
   element: HTMLSelectElement | HTMLInputElement,
   style: CSSStyleDeclaration,
 ): void {
+  if (element instanceof HTMLInputElement && element.type === "checkbox") {
+    drawTick(sheet, element, style);
+    return;
+  }
   const text =
     element instanceof HTMLSelectElement
       ? (element.selectedOptions[0]?.text ?? "")
