@@ -13,6 +13,7 @@ from tests.api.service import LiveService, service
 from tests.e2e.browser import eventually, settled, tab
 from tests.e2e.test_access import serious_problems
 from tests.e2e.test_layout import taken_along
+from tests.e2e.test_views import number
 
 STRATEGIES = "greedy,oracle,earliest_finish,earliest_finish@exact,earliest_finish@nominal"
 
@@ -64,6 +65,11 @@ def test_every_figure_of_the_view_is_the_services(browser: Browser, unknown: Liv
             assert (row["kind"], row["device"]) == (cell["kind"], cell["device"])
             assert float(row["believed"]) == pytest.approx(cell["believed"])
             assert float(row["happened"]) == pytest.approx(cell["happened"])
+            place = beliefs["devices"].index(cell["device"])
+            seen = page.locator(f"tr[data-kind='{cell['kind']}'] td").nth(place).inner_text().split()
+            assert [number(text.lstrip("×")) for text in seen[:2]] == pytest.approx(
+                [cell["believed"], cell["happened"]], rel=0.006
+            )
         assert opened.complaints == []
 
 
@@ -79,6 +85,9 @@ def test_the_price_of_not_knowing_is_the_quotient_of_two_latencies_of_one_window
         assert float(row["nominal_price"]) == pytest.approx(
             means["earliest_finish@nominal"] / means["earliest_finish@exact"]
         )
+        for level, name in (("learned", "earliest_finish"), ("exact", "earliest_finish@exact")):
+            seen = page.locator(f"li[data-strategy='earliest_finish'] dd[data-level='{level}']").inner_text()
+            assert number(seen) == pytest.approx(means[name], rel=0.006)
         assert serious_problems(page) == []
 
 

@@ -14,7 +14,8 @@ from playwright.sync_api import Browser, expect
 
 from tests.api.service import LiveService
 from tests.api.test_windows import eventful
-from tests.e2e.browser import Tab, tab
+from tests.e2e.browser import Tab, eventually, tab
+from tests.e2e.test_learning import exported
 from tests.e2e.test_views import await_bars, best_first, number
 from tests.e2e.truth import snapshot, standings
 
@@ -108,3 +109,63 @@ def test_tasks_node_history_runs_and_strategies_show_the_services_figures(looker
         least = min(one["avg_latency"] for one in card["standings"])
         assert number(line.locator("td").nth(6).inner_text()) == pytest.approx(least, rel=0.006)
     assert looker.tasks() == update["tasks_processed"]
+
+
+def test_the_devices_and_queues_of_two_strategies_are_drawn_from_the_services_parts(
+    looker: Tab, lived: LiveService
+) -> None:
+    names = ("greedy", "hybrid_ml")
+    motion = lived.get("/api/node", scheduler=names, seconds=30)
+    page = looker.open("/node?left=greedy&right=hybrid_ml&span=30")
+    for name, one in zip(names, motion["strategies"], strict=True):
+        said = page.locator(f"[data-motion='{name}']").inner_text().split("; ")
+        for words, free_s, waiting in zip(said, one["free_in_s"], one["waiting_now"], strict=True):
+            assert words.endswith("free") == (free_s <= 0.0), words
+            if free_s > 0.0:
+                assert number(words.partition("busy for ")[2]) == pytest.approx(free_s, rel=0.006)
+                assert (f"{waiting} waiting" in words) == (waiting > 0), words
+    for title, one in zip(("Node of Greedy", "Node of Hybrid ML"), motion["strategies"], strict=True):
+        rows, parts = exported(page, title), one["parts"]
+        assert [int(row["task_id"]) for row in rows] == parts["task_id"]
+        assert [row["device"] for row in rows] == [motion["devices"][place] for place in parts["device"]]
+        assert [float(row["end_s"]) for row in rows] == pytest.approx(parts["end_s"])
+    rows = exported(page, "Queue length")
+    assert [float(row["seconds_before_now"]) for row in rows] == pytest.approx(
+        [at - motion["now_s"] for at in motion["times_s"]], abs=1e-6
+    )
+    legend = page.get_by_role("region", name="Queue length").locator("ul .figure").all_inner_texts()
+    for name, one, newest in zip(names, motion["strategies"], legend, strict=True):
+        assert [int(row[name]) for row in rows] == one["waiting"]
+        assert newest == f"{one['waiting'][-1]:,}"
+
+
+def test_the_audit_of_a_task_shows_what_every_strategy_did_with_it(looker: Tab, lived: LiveService) -> None:
+    task = lived.status()["last_task_id"] - 40
+    audit = lived.get(f"/api/tasks/{task}")
+    page = looker.open(f"/tasks?task={task}")
+    drawer = page.get_by_role("dialog", name=f"Decisions for task {task}")
+    expect(drawer.locator("li[data-strategy]")).to_have_count(len(audit["strategies"]))
+    facts = drawer.locator("dl").first.locator("dd").all_inner_texts()
+    assert facts[0] == f"{round(audit['task']['size']):,}"
+    for name, one in audit["strategies"].items():
+        shown = drawer.locator(f"li[data-strategy='{name}'] dl").first.locator("dd").all_inner_texts()
+        wanted = [one[key] for key in ("time", "latency", "wait", "energy", "cost")]
+        assert [number(text) for text in shown[:5]] == pytest.approx(wanted, rel=0.006, abs=1e-9), name
+        assert float(shown[5].rstrip("×")) == pytest.approx(one["time"] / audit["oracle"]["time"], abs=0.006)
+
+
+def test_learning_shows_the_loss_around_the_shift_as_the_service_counts_it(looker: Tab, lived: LiveService) -> None:
+    adapted = lived.get("/api/learning/adaptation")
+    page = looker.open("/learning")
+    lines = page.get_by_role("region", name="Recovery of every strategy").locator("tbody tr")
+    expect(lines).to_have_count(len(adapted["strategies"]))
+    for line, one in zip(lines.all(), adapted["strategies"], strict=True):
+        assert line.get_attribute("data-strategy") == one["name"]
+        cells = line.locator("td").all_inner_texts()
+        for text, key in zip(cells, ("before_s", "after_s", "worst_s", "settled_s"), strict=False):
+            assert text == "–" if one[key] is None else number(text) == pytest.approx(one[key], rel=0.006, abs=1e-9)
+        recovery = one["recovery_tasks"]
+        assert cells[4].startswith({None: "not yet", 0: "at once"}.get(recovery, f"{recovery or 0:,} task"))
+    points = eventually(page, lambda: exported(page, "Who adapted"), lambda found: len(found) > 1)
+    for name, losses in adapted["regret"].items():
+        assert [float(row[name]) for row in points if row[name]] == pytest.approx([x for x in losses if x is not None])
