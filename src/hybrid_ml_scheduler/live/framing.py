@@ -42,7 +42,8 @@ class Framer:
         self._race = race
         self._gaps: dict[str, tuple[float | None, float | None]] = {}
         self._proven_at = -math.inf
-        self._shown_up_to = race.next_task_id
+        # A race that was taken up again brings its latest tasks along: they have not been shown yet.
+        self._shown_up_to = race.recent[0].task_id if race.recent else race.next_task_id
 
     def frame(self, status: Status, at: float) -> Frame:
         """Return the race as it is now."""
