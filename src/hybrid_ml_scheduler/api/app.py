@@ -145,7 +145,11 @@ async def _followed(settings: Settings, telemetry: Telemetry, cache: Cache) -> A
     hub = Hub(settings.max_viewers)
     mirror = Mirror(hub)
     race = FollowedRace(mirror)
-    store = await open_store(settings.database.get_secret_value(), timeout_s=settings.connect_timeout_s)
+    store = await open_store(
+        settings.database.get_secret_value(),
+        timeout_s=settings.connect_timeout_s,
+        files=settings.uploads_dir.resolve(),
+    )
     try:
         cache.belong_to(await identity(store))
         telemetry.watch(race, hub, mirror)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from statistics import fmean
 
 import numpy as np
@@ -64,6 +65,27 @@ async def test_runs_are_kept_with_plan_seed_versions_and_state(store: Store) -> 
     assert [run.run_id for run in await list_runs(store, before=second)] == [first]
     with pytest.raises(StorageError, match="no run 99"):
         await set_run_state(store, 99, "running")
+
+
+async def test_a_profile_among_the_uploads_is_found_wherever_their_folder_lies(store: Store, tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    plan = {"simulation": {"seed": 1, "hardware": str(old / "3f" / "node.json")}}
+    elsewhere = {"simulation": {"hardware": str(tmp_path / "mine.json")}}
+    first = await create_run(replace(store, files=old), plan=plan, seed=1, versions={})
+    second = await create_run(store, plan=plan, seed=1, versions={})  # as an older version has stored it
+    third = await create_run(replace(store, files=old), plan=elsewhere, seed=1, versions={})
+    (new / "3f").mkdir(parents=True)
+    (new / "3f" / "node.json").touch()
+    moved = replace(store, files=new)
+    for run_id in (first, second):
+        found = await get_run(moved, run_id)
+        assert found is not None
+        assert found.plan == {"simulation": {"seed": 1, "hardware": str(new / "3f" / "node.json")}}
+    kept, other = await get_run(store, first), await get_run(moved, third)
+    assert kept is not None
+    assert kept.plan["simulation"]["hardware"] == "upload:3f/node.json"
+    assert other is not None
+    assert other.plan == elsewhere
 
 
 async def test_the_first_task_id_is_zero_and_counts_go_on(store: Store) -> None:

@@ -85,7 +85,7 @@ async def _opened(setup: RunSetup, latest_frame: LatestFrame, owner: str) -> Asy
     """
     url, patience_s = setup.database_url, setup.connect_timeout_s
     async with contextlib.AsyncExitStack() as ends:
-        store = await open_store(url, timeout_s=patience_s, owner=owner)
+        store = await open_store(url, timeout_s=patience_s, owner=owner, files=setup.uploads.path.resolve())
         ends.push_async_callback(store.close)
         writer = StoreWriter(url, capacity_rows=_BACKLOG_ROWS, owner=owner)
         ends.push_async_callback(_end_writing, writer)

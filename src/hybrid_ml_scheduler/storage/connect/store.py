@@ -46,11 +46,12 @@ _PRAGMAS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """An open database; belongs to the event loop that opened it."""
+    """An open database; belongs to the event loop that opened it. Plans name files of the folder `files`."""
 
     engine: AsyncEngine
     name: str
     owner: str | None = None
+    files: Path | None = None
 
     @property
     def is_postgres(self) -> bool:
@@ -98,7 +99,12 @@ class Store:
 
 
 async def open_store(
-    url: str, *, timeout_s: float = 5.0, command_timeout_s: float = _COMMAND_TIMEOUT_S, owner: str | None = None
+    url: str,
+    *,
+    timeout_s: float = 5.0,
+    command_timeout_s: float = _COMMAND_TIMEOUT_S,
+    owner: str | None = None,
+    files: Path | None = None,
 ) -> Store:
     """Open a database whose schema is up to date; try for `timeout_s` seconds if it does not answer.
 
@@ -113,7 +119,7 @@ async def open_store(
     except StorageError:
         await store.close()
         raise
-    return replace(store, owner=owner)
+    return replace(store, owner=owner, files=files)
 
 
 async def connected(

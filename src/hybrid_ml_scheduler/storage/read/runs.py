@@ -18,6 +18,7 @@ from hybrid_ml_scheduler.storage.connect.tables import (
     totals,
 )
 from hybrid_ml_scheduler.storage.errors import StorageError
+from hybrid_ml_scheduler.storage.read.named_files import as_kept, as_placed
 from hybrid_ml_scheduler.storage.read.replay import row_columns
 from hybrid_ml_scheduler.storage.records import RunRecord
 from hybrid_ml_scheduler.storage.rows import CheckpointRow, EventRow
@@ -54,7 +55,7 @@ async def create_run(
     controls: Mapping[str, Any] | None = None,
 ) -> int:
     """Begin a run and return its id. All others have ended with that: only the newest is ever continued."""
-    values = {"plan": dict(plan), "seed": seed, "versions": dict(versions), "state": state}
+    values = {"plan": as_kept(plan, store.files), "seed": seed, "versions": dict(versions), "state": state}
     insert = sa.insert(runs).values(**values, controls=dict(controls or {}), created_at=time.time())
     async with store.writing() as connection:
         goes_on = runs.c.state.not_in([ENDED, MEASURED, COMPLETE])
@@ -110,7 +111,8 @@ async def kept_pictures(store: Store, run_ids: Iterable[int]) -> set[int]:
 
 async def _runs(store: Store, query: sa.Select[Any]) -> list[RunRecord]:
     async with store.reading() as connection:
-        return [RunRecord(**record) for record in (await connection.execute(query)).mappings()]
+        found = (await connection.execute(query)).mappings().all()
+    return [RunRecord(**{**record, "plan": as_placed(record["plan"], store.files)}) for record in found]
 
 
 async def set_run_state(store: Store, run_id: int, state: str, controls: Mapping[str, Any] | None = None) -> None:
