@@ -6,6 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
+from hybrid_ml_scheduler.studies.recommending.search import DEFAULT_POLICIES
 from tests.api.service import service
 from tests.e2e.browser import settled, tab
 from tests.e2e.test_access import serious_problems
@@ -23,11 +24,16 @@ def test_the_answer_is_the_apis_marked_as_modelled_and_the_same_after_a_reload(
         page.get_by_label("GPUs of a node").fill("1, 2")
         page.get_by_label("Tasks", exact=True).fill("200")
         page.get_by_label("Seconds", exact=True).fill("500")
+        page.get_by_text("Your own prices, other policies").click()
+        page.get_by_role("group", name="Dollars an hour for one GPU").get_by_label("T4", exact=True).fill("0.5")
+        page.get_by_label("Round robin").uncheck()
         expect(page.get_by_role("button", name="Recommend", exact=True)).to_be_enabled()
         page.get_by_label("Seconds", exact=True).press("Enter")
         expect(page.locator("[data-answer='first']")).to_be_visible()
         (found,) = live.get("/api/recommendations")["recommendations"]
         assert found["state"] == "done"
+        assert set(found["demand"]["policies"]) == set(DEFAULT_POLICIES) - {"round_robin"}
+        assert {one.get("price_usd_h") for one in found["demand"]["nodes"]} == {None, 0.5, 1.0}
         for _ in range(2):
             expect(page.locator("[data-answer='first']")).to_have_text(found["record"]["sentences"][0])
             expect(page.locator("[data-source='modelled']")).to_have_count(2)

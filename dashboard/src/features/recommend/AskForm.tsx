@@ -1,11 +1,12 @@
 import { type FormEvent, useState } from "react";
-import { useGpuTypes, usePresets } from "@/client/queries";
+import { useGpuTypes, usePresets, useStrategies } from "@/client/queries";
 import { askForRecommendation } from "@/client/recommendations";
 import { useUploads } from "@/client/uploads";
 import { amountOf } from "@/features/shell/newRun";
 import { NumberField, PickField } from "@/features/widgets/Fields";
 import { spoken } from "@/lib/useStrategy";
-import { countsOf, demandOf, MOST_NODES } from "./demand";
+import { countsOf, demandOf, MOST_NODES, MOST_POLICIES, priceOf, USUAL_POLICIES } from "./demand";
+import { Terms } from "./Terms";
 
 const METRICS: readonly { key: string; label: string }[] = [
   { key: "p95_latency_s", label: "95 % of tasks are done within" },
@@ -15,6 +16,9 @@ const METRICS: readonly { key: string; label: string }[] = [
 ];
 
 const USUAL = new Set(["t4", "l4", "a100"]);
+
+const toggled = (chosen: ReadonlySet<string>, name: string): ReadonlySet<string> =>
+  chosen.has(name) ? new Set([...chosen].filter((one) => one !== name)) : new Set([...chosen, name]);
 
 export interface AskFormProps {
   isBusy: boolean;
@@ -33,6 +37,10 @@ export function AskForm({ isBusy, onAsked }: AskFormProps) {
   const [limit, setLimit] = useState("2");
   const [counts, setCounts] = useState("1, 2, 4");
   const [picked, setPicked] = useState<ReadonlySet<string>>(USUAL);
+  const [prices, setPrices] = useState<Readonly<Record<string, string>>>({});
+  const [policies, setPolicies] = useState<ReadonlySet<string>>(new Set(USUAL_POLICIES));
+  // A level of knowledge or a file of somebody's own is no registered policy.
+  const cards = useStrategies().filter(({ name, kind }) => !name.includes("@") && kind !== "plugin");
   const number = amountOf(tasks);
   const whole =
     number !== null && Number.isInteger(number) && number >= 10 && number <= 100_000 ? number : null;
@@ -40,12 +48,16 @@ export function AskForm({ isBusy, onAsked }: AskFormProps) {
   const most = amountOf(limit);
   const known = types.filter((one) => picked.has(one.name)).map((one) => one.name);
   const nodes = known.length * (gpus?.length ?? 0);
+  const own = known.filter((name) => prices[name] !== undefined);
   const problems = [
     whole === null && "Between 10 and 100,000 tasks are simulated.",
     rate !== "" && amountOf(rate) === null && "A load is a number of tasks per second above 0.",
     most === null && "The limit is a number of seconds above 0.",
     gpus === null && "Numbers of GPUs are written as 1, 2, 4.",
     types.length > 0 && known.length === 0 && "Choose at least one type of GPU.",
+    own.some((name) => priceOf(prices[name]) === null) && "A price is a number of dollars above 0.",
+    policies.size === 0 && "Choose at least one policy.",
+    policies.size > MOST_POLICIES && `At most ${MOST_POLICIES} policies are compared.`,
     nodes > MOST_NODES && `At most ${MOST_NODES} nodes are compared; these are ${nodes}.`,
   ].filter((one) => one !== false);
   const submit = async (event: FormEvent): Promise<void> => {
@@ -59,14 +71,11 @@ export function AskForm({ isBusy, onAsked }: AskFormProps) {
       counts: gpus,
       metric,
       limit: most,
+      prices: Object.fromEntries(own.map((name) => [name, priceOf(prices[name]) ?? 0])),
+      policies: [...policies],
     };
     const begun = await askForRecommendation(demandOf(wish));
     if (begun !== null) onAsked(begun.recommendation_id);
-  };
-  const toggle = (name: string): void => {
-    const next = new Set(picked);
-    if (!next.delete(name)) next.add(name);
-    setPicked(next);
   };
   return (
     <form
@@ -137,13 +146,21 @@ export function AskForm({ isBusy, onAsked }: AskFormProps) {
                 type="checkbox"
                 className="size-4 accent-ml"
                 checked={picked.has(one.name)}
-                onChange={() => toggle(one.name)}
+                onChange={() => setPicked(toggled(picked, one.name))}
               />
               {one.title}
             </label>
           ))}
         </div>
       </fieldset>
+      <Terms
+        types={types.filter((one) => picked.has(one.name))}
+        prices={prices}
+        onPrice={(type, text) => setPrices({ ...prices, [type]: text })}
+        cards={cards}
+        policies={policies}
+        onPolicy={(name) => setPolicies(toggled(policies, name))}
+      />
       <p role="status" className="col-span-full min-h-4 text-xs text-warn">
         {problems.join(" ")}
       </p>

@@ -67,7 +67,7 @@ export function RecommendView() {
       <title>Recommend · Hybrid ML Scheduler</title>
       <Widget
         title="Which node, and which policy?"
-        meaning="The cheapest node and policy that keep a promise for a workload, searched for in the model with paired seeds. The search runs in a process of its own at low priority, so that the race keeps its pace. Prices are examples; hms recommend takes your own."
+        meaning="The cheapest node and policy that keep a promise for a workload, searched for in the model with paired seeds. The search runs in a process of its own at low priority, so that the race keeps its pace. Prices are examples until you give your own."
         foot="The answer is modelled, not measured. It is kept, and its address can be sent."
       >
         <AskForm

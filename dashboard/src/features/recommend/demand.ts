@@ -20,6 +20,28 @@ export interface Picked {
   counts: readonly number[];
   metric: string;
   limit: number;
+  /** Dollars an hour for one GPU, where a person has given a price. */
+  prices: Readonly<Record<string, number>>;
+  policies: readonly string[];
+}
+
+/** What is considered where nobody chooses: strategies that need no training. */
+export const USUAL_POLICIES: readonly string[] = [
+  "earliest_finish",
+  "earliest_device",
+  "frugal_finish",
+  "oracle",
+  "greedy",
+  "gpu_only",
+  "round_robin",
+  "cpu_only",
+];
+export const MOST_POLICIES = 16;
+
+/** A price that was typed; null if it is none. */
+export function priceOf(text: string | undefined): number | null {
+  const value = Number(text?.trim() || Number.NaN);
+  return value > 0 && value <= 1e6 ? value : null;
 }
 
 const UPLOAD = "upload:";
@@ -30,8 +52,16 @@ export function demandOf(picked: Picked): RecommendationDemand {
     ...(isUpload ? { upload: picked.source.slice(UPLOAD.length) } : { workload: picked.source }),
     ...(picked.rate === null ? {} : { arrival_rate: picked.rate }),
     num_tasks: picked.tasks,
-    nodes: picked.types.flatMap((gpu_type) => picked.counts.map((gpus) => ({ gpu_type, gpus }))),
+    nodes: picked.types.flatMap((gpu_type) => {
+      const price = picked.prices[gpu_type];
+      return picked.counts.map((gpus) => ({
+        gpu_type,
+        gpus,
+        ...(price === undefined ? {} : { price_usd_h: price * gpus }),
+      }));
+    }),
     promise: `${picked.metric} < ${picked.limit}`,
+    policies: [...picked.policies],
   };
 }
 
