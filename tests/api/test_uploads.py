@@ -15,6 +15,7 @@ import pytest
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
 from tests.api.conftest import Opener
 from tests.api.service import LiveService, service
+from tests.unit.workload.comparing import DATA
 
 _TASKS = 40
 _JOBS = "submitted,run_s,what\n" + "".join(f"{row / 2},{0.2 + row % 7 / 5},job{row % 3}\n" for row in range(_TASKS))
@@ -43,6 +44,26 @@ async def test_a_trace_is_read_kept_listed_and_removed(application: Opener, tmp_
         assert (await client.get("/api/uploads")).json()["uploads"] == []
         assert list(tmp_path.rglob("jobs.csv")) == []
         assert (await client.delete(f"/api/uploads/{card['upload_id']}")).status_code == 404
+
+
+async def test_a_gavel_stream_is_raced_with_the_table_that_was_sent_for_it(application: Opener) -> None:
+    stream, table = ((DATA / name).read_bytes() for name in ("gavel.trace", "gavel_throughputs.json"))
+    async with application() as client:
+        alone = await _sent(client, stream, "jobs.trace")
+        assert alone.status_code == 422
+        assert "simulation_throughputs.json" in alone.json()["detail"]
+        sent = (await _sent(client, table, "rates.json", use="throughputs")).json()
+        card = (await _sent(client, stream, "jobs.trace", table=sent["upload_id"])).json()
+        assert card["trace"]["tasks"] > 0
+        assert (await client.delete(f"/api/uploads/{sent['upload_id']}")).status_code == 200  # it was copied
+        again = await _sent(client, stream, "jobs.trace", table=sent["upload_id"])
+        assert (again.status_code, "no uploaded table" in again.json()["detail"]) == (422, True)
+        wish = {"new_run": True, "upload": card["upload_id"], "gpu_type": "v100", "num_gpus": 4, "speed": 0}
+        begun = await client.post("/api/simulation/start", json={**wish, "schedulers": ["greedy"]})
+        assert begun.status_code == 200, begun.text
+        while (status := (await client.get("/api/status")).json())["state"] != "complete":
+            await asyncio.sleep(0.02)
+        assert status["tasks_processed"] == card["trace"]["tasks"]
 
 
 @pytest.mark.parametrize(

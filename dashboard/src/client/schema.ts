@@ -3719,7 +3719,7 @@ export interface components {
              * Use
              * @enum {string}
              */
-            use: "trace" | "hardware";
+            use: "trace" | "hardware" | "throughputs";
         };
         /**
          * UploadList
@@ -8148,8 +8148,10 @@ export interface operations {
                 gpu_type?: string | null;
                 /** @description The name of the file. */
                 name: string;
+                /** @description The uploaded table of throughputs that a Gavel stream is read with. */
+                table?: string | null;
                 /** @description What the file is. */
-                use?: "trace" | "hardware";
+                use?: "trace" | "hardware" | "throughputs";
             };
             header?: never;
             path?: never;
@@ -8372,7 +8374,7 @@ export const pathsApiHistoryLedgerGetParametersQueryOrderValues: ReadonlyArray<F
 export const pathsApiHistoryLedgerGetParametersQuerySortValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/history/ledger"]["get"]["parameters"]["query"]["sort"]> = ["task_id", "scheduler", "device", "gpu_fraction", "size", "compute_intensity", "memory_required", "arrival_time", "time", "latency", "wait", "energy", "cost"];
 export const pathsApiStandingsGetParametersQueryWindowValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/standings"]["get"]["parameters"]["query"]["window"]> = ["run", "shift", "latest"];
 export const pathsApiStatsGetParametersQueryWindowAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<paths>["/api/stats"]["get"]["parameters"]["query"]["window"]> = ["shift", "run"];
-export const pathsApiUploadsPostParametersQueryUseValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/uploads"]["post"]["parameters"]["query"]["use"]> = ["trace", "hardware"];
+export const pathsApiUploadsPostParametersQueryUseValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/uploads"]["post"]["parameters"]["query"]["use"]> = ["trace", "hardware", "throughputs"];
 export const branchRequestKnowledgeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["BranchRequest"]["knowledge"]> = ["exact", "nominal", "learned"];
 export const componentStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Component"]["status"]> = ["ok", "degraded", "down"];
 export const costliestLater_decisionsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Costliest"]["later_decisions"]> = ["anew", "kept"];
@@ -8404,6 +8406,6 @@ export const snapshotTypeValues: ReadonlyArray<FlattenedDeepRequired<components>
 export const startRequestKnowledgeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["StartRequest"]["knowledge"]> = ["exact", "nominal", "learned"];
 export const statsCoversValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Stats"]["covers"]> = ["run", "shift", "latest"];
 export const strategyAuditReason_originValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["StrategyAudit"]["reason_origin"]> = ["at_decision", "now", "none"];
-export const uploadCardUseValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UploadCard"]["use"]> = ["trace", "hardware"];
+export const uploadCardUseValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UploadCard"]["use"]> = ["trace", "hardware", "throughputs"];
 export const whatIfAnswerLater_decisionsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WhatIfAnswer"]["later_decisions"]> = ["anew", "kept"];
 export const windowNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Window"]["name"]> = ["run", "shift", "latest"];

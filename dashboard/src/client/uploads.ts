@@ -18,12 +18,23 @@ export async function sendUpload(
   file: File,
   use: UploadCard["use"],
   columns: Readonly<Record<string, string>> = {},
+  table?: string,
 ): Promise<UploadCard> {
-  const query = new URLSearchParams({ name: file.name, use });
+  const query = new URLSearchParams({ name: file.name, use, ...(table ? { table } : {}) });
   for (const [ours, theirs] of Object.entries(columns)) query.append("column", `${ours}=${theirs}`);
   const card = await ask<UploadCard>(`/api/uploads?${query}`, "POST", file);
   await queryClient.invalidateQueries({ queryKey: KEY });
   return card;
+}
+
+/** A Gavel stream comes in two files; the service keeps both as one, so the table alone is not needed afterwards. */
+export async function sendWithTable(stream: File, table: File): Promise<UploadCard> {
+  const sent = await sendUpload(table, "throughputs");
+  try {
+    return await sendUpload(stream, "trace", {}, sent.upload_id);
+  } finally {
+    await removeUpload(sent.upload_id);
+  }
 }
 
 export async function removeUpload(id: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { type ChangeEvent, useId, useState } from "react";
 import { ServiceProblem } from "@/client/http";
 import type { UploadCard } from "@/client/types";
-import { sendUpload } from "@/client/uploads";
+import { sendUpload, sendWithTable } from "@/client/uploads";
 import { KeyField } from "@/features/shell/KeyField";
 import { columnsOf } from "@/features/shell/newRun";
 import { PickField } from "@/features/widgets/Fields";
@@ -58,44 +58,23 @@ function Columns({ theirs, onRead }: ColumnsProps) {
   );
 }
 
-export interface FilePickProps {
+interface FileFieldProps {
   label: string;
-  use: UploadCard["use"];
   title: string;
-  onKept: (card: UploadCard) => void;
+  isBusy: boolean;
+  onPick: (file: File) => void;
 }
 
-/** A file that is sent when it is picked: read completely by the service, or refused in one sentence. */
-export function FilePick({ label, use, title, onKept }: FilePickProps) {
+/** A labelled field for one file. */
+function FileField({ label, title, isBusy, onPick }: FileFieldProps) {
   const input = useId();
-  const [file, setFile] = useState<File | null>(null);
-  const [said, setSaid] = useState<string | null>(null);
-  const [needsKey, setNeedsKey] = useState(false);
-  const [isBusy, setBusy] = useState(false);
-  const [theirs, setTheirs] = useState<readonly string[]>([]);
-  const send = async (one: File, columns?: Record<string, string>): Promise<void> => {
-    setBusy(true);
-    setSaid(null);
-    try {
-      onKept(await sendUpload(one, use, columns));
-      setTheirs([]);
-    } catch (error) {
-      setSaid(error instanceof Error ? error.message : "The file could not be sent.");
-      setNeedsKey(error instanceof ServiceProblem && error.status === 401);
-      const foreign = use === "trace" && error instanceof ServiceProblem && error.status === 422;
-      setTheirs(foreign ? columnsOf(await one.slice(0, LOOKED_AT).text()) : []);
-    } finally {
-      setBusy(false);
-    }
-  };
   const pick = (event: ChangeEvent<HTMLInputElement>): void => {
-    const one = event.target.files?.[0] ?? null;
+    const one = event.target.files?.[0];
     event.target.value = ""; // so that the same file can be picked again
-    setFile(one);
-    if (one !== null) void send(one);
+    if (one) onPick(one);
   };
   return (
-    <div className="mt-3 text-sm">
+    <>
       <label htmlFor={input} className="eyebrow block">
         {label}
       </label>
@@ -107,6 +86,53 @@ export function FilePick({ label, use, title, onKept }: FilePickProps) {
         disabled={isBusy}
         onChange={pick}
       />
+    </>
+  );
+}
+
+/** The file that must lie beside a Gavel stream; the service's refusal names it. */
+const TABLE = "simulation_throughputs.json";
+
+export interface FilePickProps {
+  label: string;
+  use: UploadCard["use"];
+  title: string;
+  onKept: (card: UploadCard) => void;
+}
+
+/** A file that is sent when it is picked: read completely by the service, or refused in one sentence. */
+export function FilePick({ label, use, title, onKept }: FilePickProps) {
+  const [file, setFile] = useState<File | null>(null);
+  const [said, setSaid] = useState<string | null>(null);
+  const [needsKey, setNeedsKey] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+  const [theirs, setTheirs] = useState<readonly string[]>([]);
+  const [lacksTable, setLacksTable] = useState(false);
+  const send = async (one: File, columns?: Record<string, string>, table?: File): Promise<void> => {
+    setBusy(true);
+    setSaid(null);
+    try {
+      onKept(await (table ? sendWithTable(one, table) : sendUpload(one, use, columns)));
+      setTheirs([]);
+      setLacksTable(false);
+    } catch (error) {
+      setSaid(error instanceof Error ? error.message : "The file could not be sent.");
+      setNeedsKey(error instanceof ServiceProblem && error.status === 401);
+      const foreign = use === "trace" && error instanceof ServiceProblem && error.status === 422;
+      const gavel = foreign && error.message.includes(TABLE);
+      setLacksTable(gavel || table !== undefined);
+      setTheirs(foreign && !gavel && !table ? columnsOf(await one.slice(0, LOOKED_AT).text()) : []);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const pick = (one: File): void => {
+    setFile(one);
+    void send(one);
+  };
+  return (
+    <div className="mt-3 text-sm">
+      <FileField label={label} title={title} isBusy={isBusy} onPick={pick} />
       <p role="status" className="mt-1 text-xs text-warn">
         {isBusy ? `Reading ${file?.name ?? ""} …` : said}
       </p>
@@ -116,6 +142,14 @@ export function FilePick({ label, use, title, onKept }: FilePickProps) {
             setNeedsKey(false);
             if (file !== null) void send(file);
           }}
+        />
+      )}
+      {file !== null && lacksTable && !needsKey && (
+        <FileField
+          label={`Its table, ${TABLE}`}
+          title="Steps per second of every job type on every type of GPU; also packed with gzip"
+          isBusy={isBusy}
+          onPick={(table) => void send(file, undefined, table)}
         />
       )}
       {file !== null && theirs.length > 0 && !needsKey && (

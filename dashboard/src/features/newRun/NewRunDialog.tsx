@@ -202,7 +202,7 @@ export function NewRunDialog() {
         <FilePick
           label="Upload a trace"
           use="trace"
-          title="A CSV, SWF, WfFormat, Philly, Azure or openb trace, also packed with gzip"
+          title="A CSV, SWF, WfFormat, Gavel, Philly, Azure or openb trace, also packed with gzip"
           onKept={(card) => setSource(`${UPLOAD}${card.upload_id}`)}
         />
         <FilePick

@@ -2,7 +2,7 @@ import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { UploadCard } from "@/client/types";
 import { removeUpload } from "@/client/uploads";
-import { clock, count, tasksText } from "@/lib/format";
+import { clock, counted, tasksText } from "@/lib/format";
 
 interface TraceFactsProps {
   card: UploadCard;
@@ -24,7 +24,8 @@ export function TraceFacts({ card, onRemoved }: TraceFactsProps) {
   };
   const rate =
     trace.arrival_rate == null ? "all at once" : `${Number(trace.arrival_rate.toPrecision(3))} a second`;
-  const kinds = trace.kinds === 0 ? "no kinds of work" : `${count(trace.kinds)} kinds of work`;
+  const kinds =
+    trace.kinds === 0 ? "no kinds of work" : counted(trace.kinds, "kind of work", "kinds of work");
   const notes = [...trace.left_out, ...trace.notes];
   return (
     <section
@@ -36,7 +37,7 @@ export function TraceFacts({ card, onRemoved }: TraceFactsProps) {
           <span className="font-semibold break-all">{card.name}</span>: {tasksText(trace.tasks)}, {kinds},
           over {clock(trace.span_s)} ({rate})
           {trace.most_gpus > 1 && `, up to ${trace.most_gpus} GPUs at once`}
-          {trace.dependencies > 0 && `, ${count(trace.dependencies)} dependencies`}.
+          {trace.dependencies > 0 && `, ${counted(trace.dependencies, "dependency", "dependencies")}`}.
         </p>
         <button
           type="button"

@@ -10,7 +10,13 @@ from hybrid_ml_scheduler.api.dependencies import UploadsDep, require_api_key
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.service.problems import problem_responses
 from hybrid_ml_scheduler.service.uploads.uploads import NewUpload
-from hybrid_ml_scheduler.service.wire.uploads import UploadCard, UploadList, UploadRemoved, UploadUse
+from hybrid_ml_scheduler.service.wire.uploads import (
+    UploadCard,
+    UploadId,
+    UploadList,
+    UploadRemoved,
+    UploadUse,
+)
 
 __all__ = ["UPLOADS_PATH", "router"]
 
@@ -53,6 +59,9 @@ async def upload(
         Query(max_length=32, description="`OURS=THEIRS`: what the CSV calls a column of a task. May be repeated."),
     ] = [],  # noqa: B006 - never changed
     gpu_type: Annotated[_Short | None, Query(description="The type of GPU that GPU times were measured on.")] = None,
+    table: Annotated[
+        UploadId | None, Query(description="The uploaded table of throughputs that a Gavel stream is read with.")
+    ] = None,
 ) -> UploadCard:
     """Take in a file: it is read completely before it is kept, and refused in one sentence if it cannot be."""
     options = {} if gpu_type is None else {"gpu_type": gpu_type}
@@ -63,6 +72,7 @@ async def upload(
         dialect=dialect,
         columns=_columns(column),
         options=options,
+        table=table,
     )
     return await uploads.add(new)
 

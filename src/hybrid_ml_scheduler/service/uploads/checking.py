@@ -17,19 +17,19 @@ from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 from hybrid_ml_scheduler.service.problems import Unavailable
 from hybrid_ml_scheduler.service.uploads.reading import read
 
-__all__ = ["checked"]
+__all__ = ["PACKED", "checked"]
 
 _READER = "hybrid_ml_scheduler.service.uploads.reading"
 _READ_WITHIN_S = 120.0
 
 
 _SMALL_BYTES = 65_536
-_PACKED = b"\x1f\x8b"
+PACKED = b"\x1f\x8b"
 
 
 async def checked(folder: Path, data: bytes, order: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was found in the file; what a reader refuses is refused with its sentence."""
-    if len(data) > _SMALL_BYTES or data.startswith(_PACKED):
+    if len(data) > _SMALL_BYTES or data.startswith(PACKED):
         return await _read_apart(folder, order)
     try:
         return await asyncio.to_thread(read, order, folder)

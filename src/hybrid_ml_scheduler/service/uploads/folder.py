@@ -57,15 +57,21 @@ class UploadFolder:
         except (OSError, ValueError, TypeError):
             return None
 
-    def place(self, data: bytes, name: str, reading: Mapping[str, Any]) -> tuple[str, Path]:
-        """The id of a file that is read in this way, and a fresh folder beside the others with its content."""
+    def place(
+        self, data: bytes, name: str, reading: Mapping[str, Any], beside: Mapping[str, bytes] | None = None
+    ) -> tuple[str, Path]:
+        """The id of a file that is read in this way, and a fresh folder with its content and what lies beside it."""
         said = json.dumps(dict(reading), sort_keys=True)
-        upload_id = hashlib.sha256(data + b"\0" + f"{name}\0{said}".encode()).hexdigest()[:_DIGITS]
+        digest = hashlib.sha256(data + b"\0" + f"{name}\0{said}".encode())
+        for other, content in (beside or {}).items():
+            digest.update(b"\0" + other.encode() + b"\0" + content)
+        upload_id = digest.hexdigest()[:_DIGITS]
         draft = self.path / f".{upload_id}.{os.getpid()}"
         try:
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir(parents=True)
-            (draft / name).write_bytes(data)
+            for each, content in {**(beside or {}), name: data}.items():
+                (draft / each).write_bytes(content)
         except OSError as error:
             self.drop(draft)
             raise HmsError(f"{name} cannot be kept: {error.strerror or error}.") from error

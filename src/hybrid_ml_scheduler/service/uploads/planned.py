@@ -12,6 +12,7 @@ from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.service.uploads.folder import KeptUpload, UploadFolder
 from hybrid_ml_scheduler.service.uploads.reading import read
 from hybrid_ml_scheduler.workload.files import MOST_BYTES
+from hybrid_ml_scheduler.workload.traces.gavel import table_beside
 
 __all__ = ["kept_plan"]
 
@@ -28,7 +29,9 @@ def kept_plan(plan: Plan, uploads: UploadFolder) -> Plan:
     except OSError as error:
         raise PlanError(f"The trace {path} of the plan cannot be read: {error.strerror or error}.") from None
     reading = {"use": "trace", "dialect": choice.dialect, "options": dict(choice.options)}
-    upload_id, draft = uploads.place(data, path.name, reading)
+    table = table_beside(path)  # what a Gavel stream is read with
+    beside = {} if table is None else {table.name: bounded_bytes(table, MOST_BYTES)}
+    upload_id, draft = uploads.place(data, path.name, reading, beside)
     try:
         facts = read({"name": path.name, **reading}, draft)
         kept = KeptUpload(

@@ -32,11 +32,15 @@ _LEFT_OUT = "left out"
 
 
 def read(order: Mapping[str, Any], folder: Path = Path()) -> dict[str, Any]:
-    """What the file in the folder holds: facts of a trace, or of a hardware profile."""
+    """What the file in the folder holds: facts of a trace, of a hardware profile, or of a table of throughputs."""
     path = folder / order["name"]
     if order["use"] == "hardware":
         return {"devices": _devices(path), "notes": []}
     _refuse_if_vast(path)
+    if order["use"] == "throughputs":
+        from hybrid_ml_scheduler.workload.traces import gavel
+
+        return {"types": list(gavel.throughputs(path)), "notes": []}
     from hybrid_ml_scheduler.workload import load
 
     batch = load(path, dialect=order["dialect"], options=order["options"])

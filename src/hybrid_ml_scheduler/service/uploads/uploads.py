@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.live.frames import moment
 from hybrid_ml_scheduler.plans.upload_source import upload_source
 from hybrid_ml_scheduler.service.problems import Conflict, NotFound
-from hybrid_ml_scheduler.service.uploads.checking import checked
+from hybrid_ml_scheduler.service.uploads.checking import PACKED, checked
 from hybrid_ml_scheduler.service.uploads.folder import KeptUpload, UploadFolder
 from hybrid_ml_scheduler.service.wire.uploads import (
     HardwareFacts,
@@ -24,6 +24,7 @@ from hybrid_ml_scheduler.service.wire.uploads import (
     UploadUse,
 )
 from hybrid_ml_scheduler.storage import Store, stored_runs
+from hybrid_ml_scheduler.workload.traces.gavel import TABLE
 
 __all__ = ["NewUpload", "Uploads"]
 
@@ -41,6 +42,7 @@ class NewUpload:
     dialect: str | None = None
     columns: Mapping[str, str]
     options: Mapping[str, Any]
+    table: str | None = None
 
 
 class Uploads:
@@ -77,7 +79,8 @@ class Uploads:
         reading = {"use": new.use, "dialect": new.dialect, "options": options}
         async with self._one_at_a_time:
             self._refuse_if_full(new, await asyncio.to_thread(self.folder.all))
-            upload_id, draft = await asyncio.to_thread(self.folder.place, new.data, new.name, reading)
+            beside = await asyncio.to_thread(self._beside, new)
+            upload_id, draft = await asyncio.to_thread(self.folder.place, new.data, new.name, reading, beside)
             try:
                 facts = await checked(draft, new.data, {"name": new.name, **reading})
                 kept = KeptUpload(
@@ -86,7 +89,7 @@ class Uploads:
                     use=new.use,
                     dialect=new.dialect,
                     options=options,
-                    bytes=len(new.data),
+                    bytes=len(new.data) + sum(map(len, beside.values())),
                     at=time.time(),
                     facts=facts,
                 )
@@ -94,6 +97,16 @@ class Uploads:
             finally:
                 self.folder.drop(draft)
         return _card(kept, (await self._runs()).get(upload_id, []))
+
+    def _beside(self, new: NewUpload) -> dict[str, bytes]:
+        """The table of throughputs that a Gavel stream is read with, under the name that its reader looks for."""
+        if new.table is None:
+            return {}
+        table = self.folder.get(new.table)
+        if table is None or table.use != "throughputs" or new.use != "trace":
+            raise PlanError(f"There is no uploaded table of throughputs {new.table} for this file.")
+        content = table.source.path(self.folder.path).read_bytes()
+        return {f"{TABLE}.gz" if content.startswith(PACKED) else TABLE: content}
 
     async def remove(self, upload_id: str) -> UploadRemoved:
         """Remove a file that no stored run needs."""
@@ -144,16 +157,17 @@ def _needed(plan: Mapping[str, Any]) -> list[str]:
 
 
 def _card(kept: KeptUpload, runs: list[int]) -> UploadCard:
+    uses: dict[str, UploadUse] = {"trace": "trace", "throughputs": "throughputs"}
     is_trace = kept.use == "trace"
     return UploadCard(
         upload_id=kept.upload_id,
         name=kept.name,
-        use="trace" if is_trace else "hardware",
+        use=uses.get(kept.use, "hardware"),
         dialect=kept.dialect,
         columns=dict(kept.options.get("map", {})),
         bytes=kept.bytes,
         at=moment(kept.at),
         trace=TraceContent.model_validate(kept.facts) if is_trace else None,
-        hardware=None if is_trace else HardwareFacts(devices=list(kept.facts["devices"])),
+        hardware=HardwareFacts(devices=list(kept.facts["devices"])) if kept.use == "hardware" else None,
         runs=runs,
     )

@@ -11,7 +11,7 @@ from hybrid_ml_scheduler.service.wire.common import Answer
 
 __all__ = ["HardwareFacts", "TraceContent", "UploadCard", "UploadId", "UploadList", "UploadRemoved", "UploadUse"]
 
-UploadUse = Literal["trace", "hardware"]
+UploadUse = Literal["trace", "hardware", "throughputs"]
 UploadId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", description="An upload, as `/api/uploads` names it.")]
 
 

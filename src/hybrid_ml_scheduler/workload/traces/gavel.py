@@ -20,11 +20,11 @@ from hybrid_ml_scheduler.workload.table import Table, make_table
 from hybrid_ml_scheduler.workload.traces.options import TraceOptions
 from hybrid_ml_scheduler.workload.traces.records import PARALLEL, Assumption, Records, unknown
 
-__all__ = ["CELLS", "is_stream", "is_table", "read"]
+__all__ = ["CELLS", "TABLE", "Throughputs", "is_stream", "is_table", "read", "table_beside", "throughputs"]
 
 HEADER = ("job_type", "command", "steps_argument", "needs_data", "total_steps", "arrival_time", "scale_factor")
 CELLS = len(HEADER)
-_TABLE = "simulation_throughputs.json"
+TABLE = "simulation_throughputs.json"
 _SPREAD = "_unconsolidated"
 _MOST_NAMED = 3
 
@@ -46,7 +46,7 @@ def read(path: Path, text: str, options: TraceOptions) -> Records:
     """A job is a gang of GPUs whose seconds on every type are its steps over the measured steps per second."""
     table = _table(path, text)
     place = _table_place(path, options)
-    known = _throughputs(place)
+    known = throughputs(place)
     kinds = tuple(name.strip() for name in table.columns["job_type"])
     steps = table.numbers("total_steps", least=0.0)
     gpus = table.integers("scale_factor", least=1)
@@ -91,17 +91,22 @@ def _table_place(path: Path, options: TraceOptions) -> Path:
     """The table of throughputs: as asked for, else beside the stream."""
     if options.throughputs is not None:
         return Path(options.throughputs)
-    beside = [path.with_name(_TABLE), path.with_name(f"{_TABLE}.gz")]
-    for place in beside:
-        if place.exists():
-            return place
+    place = table_beside(path)
+    if place is not None:
+        return place
     raise WorkloadError(
-        f"{path}: a Gavel stream needs {_TABLE} beside it, or the trace option throughputs=FILE: jobs are in steps, "
+        f"{path}: a Gavel stream needs {TABLE} beside it, or the trace option throughputs=FILE: jobs are in steps, "
         "and the table says how many each type of GPU does in a second."
     )
 
 
-def _throughputs(path: Path) -> Throughputs:
+def table_beside(path: Path) -> Path | None:
+    """The table of throughputs in the folder of a stream; None where there is none."""
+    beside = (path.with_name(TABLE), path.with_name(f"{TABLE}.gz"))
+    return next((place for place in beside if place.exists()), None)
+
+
+def throughputs(path: Path) -> Throughputs:
     """Read the table; every refusal names the file."""
     try:
         found = json.loads(read_text(path))
