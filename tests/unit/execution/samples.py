@@ -30,6 +30,12 @@ def slow(seconds: float) -> float:
     return seconds
 
 
+def until_there(path: str) -> None:
+    """Runs until somebody makes the file."""
+    while not Path(path).exists():
+        time.sleep(0.001)
+
+
 def pid(_: Any = None) -> int:
     return os.getpid()
 

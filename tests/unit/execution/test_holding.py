@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import wait
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +15,9 @@ from hybrid_ml_scheduler.core import ClusterView, Decision, Task
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.holding import Commitment, HeldTasks, HeldView
 from hybrid_ml_scheduler.execution import HybridExecutor, task
+from hybrid_ml_scheduler.execution.tasks import kind_of
 from tests.unit.execution.conftest import NO_STORE
-from tests.unit.execution.samples import cube, same, square
+from tests.unit.execution.samples import cube, same, slow, square, until_there
 
 
 class Gate:
@@ -91,6 +94,15 @@ class Breaks(LargestFirst):
         return super().dispatch(held, cluster)
 
 
+class ThreeForTheCpu(LargestFirst):
+    """Gives an idle CPU the three oldest tasks, and nobody else any."""
+
+    def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterator[Commitment]:
+        if cluster.idle[0]:
+            for one in list(held)[:3]:
+                yield Commitment(one.task_id, Decision(gpu_fraction=0.0))
+
+
 def opened(strategy: object) -> HybridExecutor:
     return HybridExecutor(1, devices=["other"], workers="threads", strategy=strategy, options=NO_STORE)  # type: ignore[arg-type]
 
@@ -133,6 +145,23 @@ def test_a_held_task_can_be_cancelled_and_the_others_go_on() -> None:
         assert second.result() == 3
     assert 9 not in gate.order
     assert executor.statistics()["unfinished"] == 0
+
+
+def test_what_is_held_goes_on_after_everything_before_it_was_cancelled(tmp_path: Path) -> None:
+    """The engine ends cancelled tasks without a word from a worker: nobody else would wake it."""
+    gates = [tmp_path / name for name in ("first", "second")]
+    with HybridExecutor(1, devices=["vector"], strategy=ThreeForTheCpu(), options=NO_STORE) as executor:  # type: ignore[arg-type]
+        for _ in range(5):  # believed to be too long to be sent ahead, where nothing can be cancelled
+            executor.durations.observe(kind_of(slow), "cpu", 1.0, 20.0, False)
+        running = [executor.submit(until_there, str(gate)) for gate in gates]
+        cancelled, held = [executor.submit(slow, 20.0) for _ in range(2)], executor.submit(same, 7)
+        gates[0].touch()
+        while not running[1].running():
+            time.sleep(0.001)
+        could_be = [future.cancel() for future in cancelled]
+        gates[1].touch()
+        assert could_be == [True, True]
+        assert held.result(timeout=60.0) == 7
 
 
 def test_shutting_down_with_cancellation_cancels_what_is_held() -> None:

@@ -57,6 +57,7 @@ class WaitingTasks:
         self._ledger = ledger
         self.ends = Endings(ledger, self.put_first)
         self._numbers = itertools.count(1)
+        self._ended_here = 0  # tasks that ended without ever having been sent
         self._codes: weakref.WeakKeyDictionary[Any, tuple[int, bytes]] = weakref.WeakKeyDictionary()
 
     def put(self, work: Work) -> None:
@@ -101,8 +102,9 @@ class WaitingTasks:
         while queue:
             self.ends.failed(queue.popleft(), error, "died")
 
-    def hand_out(self, workers: Sequence[Server]) -> None:
-        """Give every worker what it may have now, the idle ones first."""
+    def hand_out(self, workers: Sequence[Server]) -> bool:
+        """Give every worker what it may have now, the idle ones first; whether tasks ended here, as if cancelled."""
+        before = self._ended_here
         while self._bound:
             self._bind(self._bound.popleft())
         for worker in sorted(workers, key=_occupied):
@@ -111,10 +113,12 @@ class WaitingTasks:
             for queue in (worker.own, self._queues[worker.place.index]):
                 if queue and (batch := self._batch(worker, queue)):
                     worker.send(batch)
+        return self._ended_here > before
 
     def _bind(self, work: Work) -> None:
         if work.affinity.has_ended:
             self.ends.failed(work, KeptResultLost("The worker died that kept an argument of the task."), "died")
+            self._ended_here += 1
         else:
             work.affinity.own.append(work)
 
@@ -141,12 +145,14 @@ class WaitingTasks:
             if not work.future.set_running_or_notify_cancel():
                 self._ledger.ended(work, "cancelled")
                 work.released()
+                self._ended_here += 1
                 return None
             work.announced = True
         try:
             number, code = self._coded(worker, work.function)
         except NotTransferable as error:
             self.ends.failed(work, error, "failed")
+            self._ended_here += 1
             return None
         self._ledger.begun(work, worker.number)
         assert work.parcel is not None

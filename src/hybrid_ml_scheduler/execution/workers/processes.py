@@ -76,9 +76,7 @@ class ProcessEngine(ServingEngine):
                 for key, _ in self._selector.select(self._crew.pause_s()):
                     key.data()
                 self._crew.look_after()
-                if self._ledger.reserve:
-                    self._decide()
-                self._waiting.hand_out(self._crew.workers)
+                self._hand_out()
         finally:
             self._crew.dismiss(kill=self._killing)
             self._close()

@@ -69,9 +69,7 @@ class RayEngine(ServingEngine):
             while not (self._stopping and (self._killing or self._ledger.is_empty())):
                 self._hear()
                 self._crew.look_after()
-                if self._ledger.reserve:
-                    self._decide()
-                self._waiting.hand_out(self._crew.workers)
+                self._hand_out()
         finally:
             self._crew.dismiss()
 

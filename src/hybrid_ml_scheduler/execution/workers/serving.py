@@ -84,6 +84,13 @@ class ServingEngine(ABC):
         self._killing = self._killing or kill
         self.wake()
 
+    def _hand_out(self) -> None:
+        """Decide about what can be decided now, and give it to the workers."""
+        if self._ledger.reserve:
+            self._decide()
+        if self._waiting.hand_out(self.workers):
+            self.wake()  # nothing runs whose end would be heard, and what is undecided may have room now
+
     def join(self) -> None:
         """Wait until everything is over."""
         if self._started and self._thread is not threading.current_thread():

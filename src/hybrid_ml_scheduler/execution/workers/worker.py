@@ -75,6 +75,7 @@ class _Worker:
         self._reading = threading.Lock()
         self._waiting: deque[tuple[Any, ...]] = deque()
         self._functions: dict[int, Callable[..., Any]] = {}
+        self._codes: dict[int, bytes] = {}
         self._warm: set[int] = set()
         self._unused: list[int] = []
         self._closed: list[int] = []
@@ -111,6 +112,8 @@ class _Worker:
                 except IndexError:
                     break
                 self._run(*item)
+            if self._unheard:  # what seemed to wait behind the last task was given back meanwhile
+                self._tell()
 
     def _accept(self, body: bytes, descriptors: list[int]) -> None:
         """Take in one message: tasks, and what became of blocks and kept results."""
@@ -118,9 +121,11 @@ class _Worker:
         for number in dropped:
             KEPT_RESULTS.pop(number, None)
         fresh = iter(descriptors)
-        for _, _, _, parcel, _ in items:
+        for _, function, code, parcel, _ in items:
             if parcel[3]:
                 self._maps.learn(parcel[1], next(fresh))
+            if function and code is not None:
+                self._codes[function] = code  # it is sent once, and the task that brought it may be given back
         self._closed += [number for number in back if not self._pool.free(number)]
         for number in closed:
             self._maps.forget(number)
@@ -143,10 +148,14 @@ class _Worker:
         if descriptor is None and self._ring.put(message):
             self._unheard += 1
             if not self._waiting or self._unheard >= _HEARD_AFTER:
-                self._unheard = 0
-                self._link.send(b"", [])
+                self._tell()
         else:
             self._link.send(message, [] if descriptor is None else [descriptor])
+
+    def _tell(self) -> None:
+        """Say that results lie in the ring."""
+        self._unheard = 0
+        self._link.send(b"", [])
 
     def _outcome(
         self, number: int, function: int, code: bytes | None, parcel: Packed, keep: bool
@@ -176,12 +185,13 @@ class _Worker:
         return (True, tuple(item), ""), descriptor
 
     def _function(self, number: int, code: bytes | None) -> Callable[..., Any]:
-        if code is None:
-            return self._functions[number]
-        call = callable_on(self._device, code)
-        if number:
-            self._functions[number] = call
-        return call
+        if not number:
+            assert code is not None
+            return callable_on(self._device, code)
+        if number not in self._functions:
+            self._functions[number] = callable_on(self._device, self._codes[number])
+            del self._codes[number]
+        return self._functions[number]
 
     def _listen(self) -> None:
         """Give back what has not begun when the parent asks; end with the parent."""
