@@ -103,6 +103,13 @@ def _run(given: argparse.Namespace, calibration: Calibration) -> None:
         say=_say,
     )
     found.write(given.out)
+    ended = [
+        RealCase(found.load, name, given.seed, given.seconds, repeat, run.summary(), knows=False)
+        for name, runs in found.measured.items()
+        for repeat, run in enumerate(runs)
+        if not run.unfinished
+    ]
+    write_json(given.out / "measured.json", ended)  # they can be judged as the runs of `validate` can
     print(found.table())
 
 

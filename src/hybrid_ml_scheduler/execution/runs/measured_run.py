@@ -34,10 +34,6 @@ class EndedTask(NamedTuple):
     finish_s: float
 
 
-# Below this a sleep may oversleep by more than it sleeps: the last moment is waited for in a loop.
-_SPIN_S = 0.0005
-
-
 def ready_executor(
     strategy: str | Scheduler,
     sizes: Sizes,
@@ -114,9 +110,9 @@ def _wait_for_all(executor: HybridExecutor, futures: list[HybridFuture], until_s
 
 
 def wait_until(executor: HybridExecutor, moment_s: float) -> None:
-    """Sleep until a moment of the executor's clock, the last bit of it awake."""
+    """Sleep until a moment of the executor's clock: waiting awake would take a core from the workers."""
     while (left := moment_s - executor.now_s()) > 0.0:
-        time.sleep(left - _SPIN_S if left > 2 * _SPIN_S else 0.0)
+        time.sleep(left)
 
 
 def _result(executor: HybridExecutor, tasks: RealStream, base_s: float, found: dict[int, TaskRecord]) -> RunResult:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_ml_scheduler.core.reproducible import stream
-from hybrid_ml_scheduler.execution.devices import CPU, Device, node_devices
+from hybrid_ml_scheduler.execution.devices import CPU, Device, node_devices, usable_core_ids
 from hybrid_ml_scheduler.execution.executor import HybridExecutor
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration, Factor
 from hybrid_ml_scheduler.execution.runs.kinds import KINDS, Sizes
@@ -22,11 +22,13 @@ from hybrid_ml_scheduler.execution.runs.light_load import LightTask, device_of, 
 from hybrid_ml_scheduler.execution.runs.measured_run import ready_executor
 from hybrid_ml_scheduler.execution.runs.pinned import Pinned
 from hybrid_ml_scheduler.execution.work import TaskRecord
-from hybrid_ml_scheduler.hardware.machine import cpu_model, usable_cores
+from hybrid_ml_scheduler.hardware.machine import cpu_model
 
 __all__ = ["calibrated", "this_machine"]
 
 Say = Callable[[str, int, int], Any]
+Alone = Mapping[tuple[str, str, int], float]
+_LEAST_ROUNDS = 2
 _QUANTILES = 41
 _BLOCK_S = 2.0
 # Tasks that wait for each worker while all are kept busy: enough for the shortest kinds.
@@ -41,7 +43,12 @@ class _Measuring:
     pinned: Pinned
     sizes: Sizes
     devices: dict[str, int]
-    alone: dict[tuple[str, str, int], float]
+    alone_runs: dict[tuple[str, str, int], list[TaskRecord]]
+
+    @property
+    def alone(self) -> dict[tuple[str, str, int], float]:
+        """The geometric mean of what was measured so far: residuals are logarithms, and their mean is 0."""
+        return {key: statistics.geometric_mean(one.seconds for one in runs) for key, runs in self.alone_runs.items()}
 
 
 def calibrated(
@@ -56,9 +63,9 @@ def calibrated(
     node = node_devices(max_workers, devices)
     pinned = Pinned(0)
     with ready_executor(pinned, sizes, max_workers, devices) as executor:
-        state = _Measuring(executor, pinned, sizes, {device.name: device.workers for device in node}, {})
-        first = _alone(state, seconds * 0.25, say)
-        delay_s = statistics.median(record.started_s - record.submitted_s for record in first)
+        workers = {device.name: device.workers for device in node}
+        state = _Measuring(executor, pinned, sizes, workers, defaultdict(list))
+        _alone(state, seconds * 0.25, say)
         crowds: dict[str, list[TaskRecord]] = {}
         if state.devices[CPU] > 1:
             say("all CPU workers together", 1, 4)
@@ -69,7 +76,7 @@ def calibrated(
         _alone(state, seconds * 0.15, _silent)
         say("lightly loaded", 4, 4)
         light = light_tasks(executor, pinned, sizes, state.alone, _places(state), seconds * 0.2)
-    return _calibration(state, crowds, delay_s, light)
+    return _calibration(state, crowds, light)
 
 
 def _silent(label: str, done: int, total: int) -> None:
@@ -85,8 +92,12 @@ def _places(state: _Measuring) -> list[tuple[int, str]]:
     return [(index, device) for device, index in seen.items()]
 
 
-def _alone(state: _Measuring, seconds: float, say: Say) -> list[TaskRecord]:
-    """One task at a time; the least of the medians of the two passes counts, since noise only adds."""
+def _alone(state: _Measuring, seconds: float, say: Say) -> None:
+    """One task at a time, all kinds and sizes in turn and in a new order each time.
+
+    A kind that follows itself finds its data in the caches, as it never does in a stream of many kinds.
+    """
+    executor, rng = state.executor, stream(0, "execution", "alone")
     cases = [
         (index, device, kind, size)
         for index, device in _places(state)
@@ -94,25 +105,18 @@ def _alone(state: _Measuring, seconds: float, say: Say) -> list[TaskRecord]:
         if device in KINDS[kind].implementations
         for size in state.sizes[kind]
     ]
-    records: list[TaskRecord] = []
-    for done, (index, device, kind, size) in enumerate(cases):
-        say(f"{kind} of size {size} alone on {device}", done, len(cases))
-        state.pinned.place = index
-        found = _repeated(state.executor, kind, size, seconds / len(cases))
-        median = statistics.median(record.seconds for record in found)
-        key = (device, kind, size)
-        state.alone[key] = min(state.alone.get(key, math.inf), median)
-        records += found
-    return records
-
-
-def _repeated(executor: HybridExecutor, kind: str, size: int, seconds: float) -> list[TaskRecord]:
-    until = executor.now_s() + seconds
-    for done in range(1, 401):
-        executor.submit(KINDS[kind], size).result()
-        if done >= 3 and executor.now_s() > until:
-            break
-    return executor.records()[-done:]
+    first, begun, rounds = executor.next_task_id, executor.now_s(), 0
+    order: list[tuple[str, str, int]] = []
+    while rounds < _LEAST_ROUNDS or executor.now_s() < begun + seconds:
+        say(f"every kind and size alone, round {rounds + 1}", int(executor.now_s() - begun), math.ceil(seconds))
+        for number in rng.permutation(len(cases)).tolist():
+            state.pinned.place, device, kind, size = cases[number]
+            executor.submit(KINDS[kind], size).result()
+            order.append((device, kind, size))
+        rounds += 1
+    for record in executor.records():
+        if record.task_id >= first:
+            state.alone_runs[order[record.task_id - first]].append(record)
 
 
 def _together(state: _Measuring, seconds: float, with_devices: bool) -> list[TaskRecord]:
@@ -140,18 +144,18 @@ def _together(state: _Measuring, seconds: float, with_devices: bool) -> list[Tas
     return [record for record in executor.records() if record.task_id >= first and record.finished_s < until]
 
 
-def _excess(state: _Measuring, record: TaskRecord) -> float:
+def _excess(alone: Alone, record: TaskRecord) -> float:
     """Logarithm of measured seconds over seconds alone."""
-    return math.log(record.seconds / state.alone[device_of(record), record.kind, int(record.size)])
+    return math.log(record.seconds / alone[device_of(record), record.kind, int(record.size)])
 
 
-def _factors(state: _Measuring, records: list[TaskRecord], floor: dict[str, Factor]) -> dict[str, dict[str, Factor]]:
+def _factors(alone: Alone, records: list[TaskRecord], floor: dict[str, Factor]) -> dict[str, dict[str, Factor]]:
     """By device and kind, over what is explained already (`floor`, for the CPU)."""
     groups: dict[tuple[str, str], list[float]] = defaultdict(list)
     for record in records:
         device = device_of(record)
         known = math.log(floor[record.kind].value) if device == CPU and record.kind in floor else 0.0
-        groups[device, record.kind].append(_excess(state, record) - known)
+        groups[device, record.kind].append(_excess(alone, record) - known)
     found: dict[str, dict[str, Factor]] = defaultdict(dict)
     for (device, kind), values in groups.items():
         spread = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.5
@@ -160,18 +164,17 @@ def _factors(state: _Measuring, records: list[TaskRecord], floor: dict[str, Fact
     return dict(found)
 
 
-def _calibration(
-    state: _Measuring, crowds: dict[str, list[TaskRecord]], delay_s: float, light: list[LightTask]
-) -> Calibration:
-    within = _factors(state, crowds.get("within", []), {}).get(CPU, {})
-    cross = _factors(state, crowds["cross"], within)
+def _calibration(state: _Measuring, crowds: dict[str, list[TaskRecord]], light: list[LightTask]) -> Calibration:
+    alone = state.alone
+    within = _factors(alone, crowds.get("within", []), {}).get(CPU, {})
+    cross = _factors(alone, crowds["cross"], within)
     residuals: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     blocks: dict[int, list[float]] = defaultdict(list)
     for record in crowds["cross"]:
         device = device_of(record)
         known = math.log(cross[device][record.kind].value)
         known += math.log(within[record.kind].value) if device == CPU and record.kind in within else 0.0
-        rest = _excess(state, record) - known
+        rest = _excess(alone, record) - known
         residuals[device][record.kind].append(rest)
         # Large tasks meet the limits of the memory and small ones do not: each size has what it has.
         residuals[device][f"{record.kind}:{int(record.size)}"].append(rest)
@@ -182,7 +185,7 @@ def _calibration(
         machine=this_machine(state.devices),
         devices=state.devices,
         kinds=tuple(state.sizes),
-        alone_s=_nested(state.alone),
+        alone_s=_nested(alone),
         cross=cross,
         within=within,
         residuals={
@@ -190,13 +193,19 @@ def _calibration(
             for device, kinds in residuals.items()
         },
         gap_s=_gap_s(crowds["cross"]),
-        delay_s=max(waking_s(light) or delay_s, 0.0),
-        rested=rested_factors(light, state.alone, cross, within, state.devices[CPU]),
+        delay_s=waking_s(light) or _first_delay_s(state),
+        rested=rested_factors(light, alone, cross, within, state.devices[CPU]),
         drift=statistics.stdev(means) if len(means) > 2 else 0.02,
     )
 
 
-def _nested(alone: dict[tuple[str, str, int], float]) -> dict[str, dict[str, dict[str, float]]]:
+def _first_delay_s(state: _Measuring) -> float:
+    """From submission to start where one task runs at a time: for a calibration too short to have a light load."""
+    waits = [one.started_s - one.submitted_s for runs in state.alone_runs.values() for one in runs]
+    return max(statistics.median(waits), 0.0)
+
+
+def _nested(alone: Alone) -> dict[str, dict[str, dict[str, float]]]:
     found: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for (device, kind, size), seconds in alone.items():
         found[device][kind][str(size)] = seconds
@@ -204,7 +213,7 @@ def _nested(alone: dict[tuple[str, str, int], float]) -> dict[str, dict[str, dic
 
 
 def _gap_s(records: list[TaskRecord]) -> float:
-    """The median pause of a worker between two tasks while others wait."""
+    """The mean pause of a worker between two tasks while others wait, but for the worst twentieth."""
     by_worker: dict[int, list[TaskRecord]] = defaultdict(list)
     for record in records:
         by_worker[record.worker].append(record)
@@ -216,12 +225,13 @@ def _gap_s(records: list[TaskRecord]) -> float:
             for earlier, later in pairwise(mine)
             if later.submitted_s < earlier.finished_s
         ]
-    return max(statistics.median(gaps), 0.0) if gaps else 0.0
+    kept = sorted(max(gap, 0.0) for gap in gaps)[: len(gaps) - len(gaps) // 20]
+    return statistics.fmean(kept) if kept else 0.0
 
 
 def this_machine(devices: Mapping[str, int]) -> dict[str, str]:
     """The machine in words."""
-    return {"cpu": cpu_model(), "cores": str(usable_cores()), "gpu": _gpu_name(devices)}
+    return {"cpu": cpu_model(), "cores": str(len(usable_core_ids())), "gpu": _gpu_name(devices)}
 
 
 def _gpu_name(devices: Mapping[str, int]) -> str:

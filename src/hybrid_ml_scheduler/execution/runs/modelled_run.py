@@ -16,7 +16,7 @@ from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
 from hybrid_ml_scheduler.execution.placing.placement import Placer
 from hybrid_ml_scheduler.execution.placing.reserve import Reserve
-from hybrid_ml_scheduler.execution.runs.calibration import Calibration
+from hybrid_ml_scheduler.execution.runs.calibration import Calibration, Factor
 from hybrid_ml_scheduler.execution.runs.kinds import KINDS
 from hybrid_ml_scheduler.execution.runs.run_result import RunResult
 from hybrid_ml_scheduler.execution.runs.streams import RealStream
@@ -68,31 +68,45 @@ class _Clock:
         self._reserve = Reserve(placer)
         self._rng = rng
         self._drift = math.exp(calibration.drift * rng.standard_normal()) if rng is not None else 1.0
+        pairs = list(zip(tasks.names(), tasks.size.astype(int).tolist(), strict=True))
+        self._cases = sorted(set(pairs))
+        codes = {case: code for code, case in enumerate(self._cases)}
+        self._case_of_row = np.array([codes[pair] for pair in pairs], dtype=np.int64)
         self._factors = self._drawn_factors()
         self._rested = {
             device: factor.value * math.exp(0.0 if rng is None else factor.spread * rng.standard_normal())
             for device, factor in calibration.rested.items()
         }
-        self._kind_of_row = np.asarray(tasks.kind)
         count = len(tasks)
         self._start, self._finish = np.full(count, np.nan), np.full(count, np.nan)
         self._place, self._worker = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
 
     def _drawn_factors(self) -> tuple[FloatColumn, FloatColumn, FloatColumn]:
+        """By kind and size: what belongs to a size shows while others are busy, as it was measured, and not alone."""
         calibration, kinds = self._calibration, self._tasks.kinds
         others = [device for device in calibration.devices if device != CPU]
-        columns = [np.ones(len(kinds)) for _ in range(3)]
-        for code, kind in enumerate(kinds):
-            tables = (
-                calibration.cross.get(CPU, {}),
-                calibration.cross.get(others[0], {}) if others else {},
-                calibration.within,
-            )
-            for column, table in zip(columns, tables, strict=True):
-                if kind in table:
-                    noise = 0.0 if self._rng is None else table[kind].spread * self._rng.standard_normal()
-                    column[code] = max(table[kind].value * math.exp(noise), 1.0)
+        tables = (
+            calibration.cross.get(CPU, {}),
+            calibration.cross.get(others[0], {}) if others else {},
+            calibration.within,
+        )
+        by_kind = [{kind: self._drawn(table[kind]) for kind in kinds if kind in table} for table in tables]
+        columns = [np.ones(len(self._cases)) for _ in tables]
+        for code, (kind, size) in enumerate(self._cases):
+            for column, table in zip(columns, by_kind, strict=True):
+                column[code] = table.get(kind, 1.0)
+            columns[2 if self._slots > 1 else 0][code] *= math.exp(self._size_excess(CPU, kind, size))
+            columns[1][code] *= math.exp(self._size_excess(others[0], kind, size)) if others else 1.0
         return columns[0], columns[1], columns[2]
+
+    def _drawn(self, factor: Factor) -> float:
+        noise = 0.0 if self._rng is None else factor.spread * self._rng.standard_normal()
+        return max(factor.value * math.exp(noise), 1.0)
+
+    def _size_excess(self, device: str, kind: str, size: int) -> float:
+        """By how much (a logarithm) tasks of this size are slower on a busy machine than their kind's factor says."""
+        row = self._calibration.residuals.get(device, {}).get(f"{kind}:{size}", (0.0,))
+        return sum(row) / len(row)
 
     def run(self) -> RunResult:
         """Let every task arrive, run and end."""
@@ -113,7 +127,7 @@ class _Clock:
                 self._refill(moment)
             self._begin(moment)
             rescale(
-                moment, self._slots, self._row, self._left, self._slower, self._since, self._kind_of_row, *self._factors
+                moment, self._slots, self._row, self._left, self._slower, self._since, self._case_of_row, *self._factors
             )
 
     def _arrive(self, row: int, kind: str, moment: float) -> None:
@@ -162,9 +176,10 @@ class _Clock:
     def _residual(self, device: str, kind: str, size: float) -> float:
         found = self._calibration.residuals.get(device, {})
         row = found.get(f"{kind}:{int(size)}") or found.get(kind, (0.0,))
+        middle = sum(row) / len(row)  # it is in the factors already
         if self._rng is None:
-            return math.log(sum(math.exp(value) for value in row) / len(row))
-        return row[int(self._rng.integers(len(row)))]
+            return math.log(sum(math.exp(value) for value in row) / len(row)) - middle
+        return row[int(self._rng.integers(len(row)))] - middle
 
     def _end(self, server: int, moment: float) -> None:
         row = int(self._row[server])

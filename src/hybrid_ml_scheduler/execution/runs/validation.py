@@ -43,9 +43,14 @@ class Comparison(NamedTuple):
         return self.modelled / self.measured - 1.0
 
 
-def predicted(name: str, tasks: RealStream, calibration: Calibration, draws: int = DRAWS) -> dict[str, Any]:
-    """Mean and 90 % interval of every metric over so many simulated runs."""
-    runs = [modelled(tasks, calibration, made(name, tasks, calibration), seed=draw).summary() for draw in range(draws)]
+def predicted(
+    name: str, tasks: RealStream, calibration: Calibration, draws: int = DRAWS, knows: bool = True
+) -> dict[str, Any]:
+    """Median and 90 % interval of every metric over so many simulated runs."""
+    runs = [
+        modelled(tasks, calibration, made(name, tasks, calibration), seed=draw, knows=knows).summary()
+        for draw in range(draws)
+    ]
     found = {}
     for metric in METRICS:
         values = np.array([run[metric] for run in runs])
@@ -55,7 +60,7 @@ def predicted(name: str, tasks: RealStream, calibration: Calibration, draws: int
 
 
 class RealCase(NamedTuple):
-    """One real run of a case, and its summary."""
+    """One real run of a case, its summary, and whether the strategy knew the calibration or started ignorant."""
 
     load: float
     strategy: str
@@ -63,6 +68,7 @@ class RealCase(NamedTuple):
     seconds: float
     repeat: int
     summary: dict[str, float]
+    knows: bool = True
 
 
 def measured_cases(
@@ -94,12 +100,12 @@ def read_cases(path: Path) -> list[RealCase]:
 def compared(cases: Iterable[RealCase], calibration: Calibration, draws: int = DRAWS) -> list[Comparison]:
     """The metrics of real runs beside their predictions, which know the stream and the calibration only."""
     found: list[Comparison] = []
-    known: dict[tuple[float, str, int, float], dict[str, Any]] = {}
+    known: dict[tuple[float, str, int, float, bool], dict[str, Any]] = {}
     for case in cases:
-        key = (case.load, case.strategy, case.seed, case.seconds)
+        key = (case.load, case.strategy, case.seed, case.seconds, case.knows)
         if key not in known:
             tasks = stream_of_length(calibration, case.seconds, case.load, case.seed)
-            known[key] = predicted(case.strategy, tasks, calibration, draws)
+            known[key] = predicted(case.strategy, tasks, calibration, draws, case.knows)
         found += [
             Comparison(
                 case.load, case.strategy, case.seed, case.repeat, metric, case.summary[metric], *known[key][metric]
@@ -156,10 +162,11 @@ def fidelity(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     return verdict
 
 
-def _groups(rows: Sequence[Comparison]) -> dict[tuple[float, str], list[Comparison]]:
-    groups: dict[tuple[float, str], list[Comparison]] = defaultdict(list)
+def _groups(rows: Sequence[Comparison]) -> dict[tuple[float, int, str], list[Comparison]]:
+    """Repeats of one stream with one strategy."""
+    groups: dict[tuple[float, int, str], list[Comparison]] = defaultdict(list)
     for row in rows:
-        groups[row.load, row.strategy].append(row)
+        groups[row.load, row.seed, row.strategy].append(row)
     return groups
 
 
@@ -184,10 +191,10 @@ def _ranking(rows: Sequence[Comparison]) -> dict[str, int]:
     """Pairs of strategies whose real runs do not overlap, and how many of them the model orders as reality does."""
     groups = _groups(rows)
     told = agreed = 0
-    for (load, left), (other, right) in itertools.combinations(groups, 2):
-        if load != other:
+    for left, right in itertools.combinations(groups, 2):
+        if left[:2] != right[:2]:
             continue
-        ours, theirs = groups[load, left], groups[other, right]
+        ours, theirs = groups[left], groups[right]
         if max(row.measured for row in ours) < min(row.measured for row in theirs):
             ours, theirs = theirs, ours
         if min(row.measured for row in ours) > max(row.measured for row in theirs):
