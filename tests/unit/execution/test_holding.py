@@ -150,7 +150,7 @@ def test_a_held_task_can_be_cancelled_and_the_others_go_on() -> None:
 def test_what_is_held_goes_on_after_everything_before_it_was_cancelled(tmp_path: Path) -> None:
     """The engine ends cancelled tasks without a word from a worker: nobody else would wake it."""
     gates = [tmp_path / name for name in ("first", "second")]
-    with HybridExecutor(1, devices=["vector"], strategy=ThreeForTheCpu(), options=NO_STORE) as executor:  # type: ignore[arg-type]
+    with HybridExecutor(1, devices=["vector"], strategy=ThreeForTheCpu(), options=NO_STORE) as executor:
         for _ in range(5):  # believed to be too long to be sent ahead, where nothing can be cancelled
             executor.durations.observe(kind_of(slow), "cpu", 1.0, 20.0, False)
         running = [executor.submit(until_there, str(gate)) for gate in gates]
