@@ -114,6 +114,19 @@ def weighted_work(ways: Ways, weights: FloatColumn) -> FloatColumn:
     return out
 
 
+@compiled(inline="always")
+def _cheaper(
+    least: float, cpu_s: float, class_s: float, rest_s: float, gpu_s: float, paged_s: float, cpu: float, gpu: float
+) -> tuple[float, float, float]:
+    """The cheaper of the best way so far (its weighted work, its seconds on CPU and GPU) and those on one class."""
+    split, whole = cpu * rest_s + gpu * gpu_s, gpu * paged_s
+    if split < least:
+        least, cpu_s, class_s = split, rest_s, gpu_s
+    if whole < least:
+        least, cpu_s, class_s = whole, 0.0, paged_s
+    return least, cpu_s, class_s
+
+
 @compiled()
 def _sweep(
     cpu_s: FloatColumn,
@@ -128,25 +141,40 @@ def _sweep(
     total = 0.0
     load[:] = 0.0
     for row in range(cpu_s.shape[0]):
-        best, best_class, is_paged = weights[0] * cpu_s[row], -1, False
+        least, on_cpu, on_gpu, chosen = weights[0] * cpu_s[row], cpu_s[row], 0.0, 0
         for k in range(gpu_s.shape[1]):
-            split = weights[0] * rest_s[row, k] + weights[k + 1] * gpu_s[row, k]
-            if split < best:
-                best, best_class, is_paged = split, k, False
-            whole = weights[k + 1] * paged_s[row, k]
-            if whole < best:
-                best, best_class, is_paged = whole, k, True
-        if best_class < 0:
-            load[0] += cpu_s[row]
-        elif is_paged:
-            load[best_class + 1] += paged_s[row, best_class]
-        else:
-            load[0] += rest_s[row, best_class]
-            load[best_class + 1] += gpu_s[row, best_class]
+            before = least
+            least, on_cpu, on_gpu = _cheaper(
+                least, on_cpu, on_gpu, rest_s[row, k], gpu_s[row, k], paged_s[row, k], weights[0], weights[k + 1]
+            )
+            chosen = k + 1 if least < before else chosen
+        load[0] += on_cpu
+        load[chosen] += on_gpu
         if out.shape[0] > 0:
-            out[row] = best
-        total += best
+            out[row] = least
+        total += least
     return total
+
+
+@compiled()
+def _sweep_one_class(
+    cpu_s: FloatColumn,
+    rest_s: FloatColumn,
+    gpu_s: FloatColumn,
+    paged_s: FloatColumn,
+    cpu: float,
+    gpu: float,
+) -> tuple[float, float, float]:
+    """The same total and loads where all GPUs are alike: without a choice of class the loop has no branch."""
+    total, cpu_load, gpu_load = 0.0, 0.0, 0.0
+    for row in range(cpu_s.shape[0]):
+        least, on_cpu, on_gpu = _cheaper(
+            cpu * cpu_s[row], cpu_s[row], 0.0, rest_s[row, 0], gpu_s[row, 0], paged_s[row, 0], cpu, gpu
+        )
+        total += least
+        cpu_load += on_cpu
+        gpu_load += on_gpu
+    return total, cpu_load, gpu_load
 
 
 def best_weights(ways: Ways) -> FloatColumn:
@@ -163,16 +191,17 @@ def _bisected(
 ) -> FloatColumn:
     """One class of GPUs: the bound is concave in the CPU's weight; halve by the sign of its slope."""
     low, high = 0.0, 1.0
-    weights, load, nothing = np.empty(2), np.empty(2), np.empty(0)
     best, chosen = -1.0, np.array([1.0 / slots, 0.0])
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
-        weights[0], weights[1] = middle / slots, (1.0 - middle) / size
-        total = _sweep(cpu, rest, gpu, paged, weights, nothing, load)
+        cpu_weight, gpu_weight = middle / slots, (1.0 - middle) / size
+        total, cpu_load, gpu_load = _sweep_one_class(cpu, rest, gpu, paged, cpu_weight, gpu_weight)
         if total > best:
             best = total
-            chosen[0], chosen[1] = weights[0], weights[1]
-        if load[0] / slots > load[1] / size:
+            chosen[0], chosen[1] = cpu_weight, gpu_weight
+        if middle in (low, high):  # no number lies between them, and every further round would be this one
+            break
+        if cpu_load / slots > gpu_load / size:
             low = middle
         else:
             high = middle

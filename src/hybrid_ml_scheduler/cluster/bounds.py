@@ -56,14 +56,14 @@ def certificate(batch: TaskBatch, node: Node, seconds: Durations | None = None) 
     fastest = best_execution_s(batch, node, seconds) * batch.duration_factor
     ways = Ways.of(batch, node, seconds)
     heads, tails = heads_and_tails(batch.arrival_time, fastest, *children(batch), np.diff(batch.parent_offsets))
-    weights = best_weights(ways)
-    area = float(weighted_work(ways, weights).sum())
-    release = _release_bound(ways, weights, heads, tails)
+    work = weighted_work(ways, best_weights(ways))
+    area = float(work.sum())
+    release = _release_bound(ways, work, heads, tails)
     path = float(np.max(heads + fastest + tails))
     return Certificate(
         makespan_s=max(area * _SAFETY, release * _SAFETY, path * _SAFETY),
         mean_time_s=float(fastest.mean()) * _SAFETY,
-        mean_latency_s=mean_latency_floor_s(ways, weights, heads, fastest, batch.arrival_time) * _LATENCY_SAFETY,
+        mean_latency_s=mean_latency_floor_s(work, heads, fastest, batch.arrival_time) * _LATENCY_SAFETY,
         area_s=area * _SAFETY,
         release_s=release * _SAFETY,
         path_s=path * _SAFETY,
@@ -82,20 +82,19 @@ def capacity(batch: TaskBatch, node: Node, seconds: Durations | None = None) -> 
     return len(batch) / area_bound_s(batch, node, seconds)
 
 
-def _release_bound(ways: Ways, weights: FloatColumn, heads: FloatColumn, tails: FloatColumn) -> float:
+def _release_bound(ways: Ways, work: FloatColumn, heads: FloatColumn, tails: FloatColumn) -> float:
     """The best of: start no earlier than t (sets by head) and end no later than T - q (sets by tail)."""
     late_first = np.argsort(-heads, kind="stable")
     long_first = np.argsort(-tails, kind="stable")
-    best, chosen = 0.0, weights
-    for _ in range(_ROUNDS):
-        work = weighted_work(ways, chosen)
+    best, late = 0.0, 0
+    for turn in range(_ROUNDS):
+        if turn > 0:  # weights that suit the binding set of late tasks may prove more than those for all tasks
+            work = weighted_work(ways, best_weights(ways.take(late_first[:late])))
         by_head = np.cumsum(work[late_first]) + heads[late_first] + np.minimum.accumulate(tails[late_first])
         by_tail = np.cumsum(work[long_first]) + tails[long_first] + np.minimum.accumulate(heads[long_first])
-        place = int(np.argmax(by_head))
-        found = max(float(by_head[place]), float(by_tail.max()))
+        late = int(np.argmax(by_head)) + 1
+        found = max(float(by_head[late - 1]), float(by_tail.max()))
         if found <= best:
             break
         best = found
-        # Weights that suit the binding set of late tasks may prove more than those for all tasks.
-        chosen = best_weights(ways.take(late_first[: place + 1]))
     return best

@@ -68,12 +68,12 @@ class Device:
         self, start_s: float, finish_s: float, estimate_s: float, not_before_s: float, task_id: int, now_s: float
     ) -> None:
         """Queue a part behind what was promised before."""
-        promised_s = finish_s
+        promised_s, queue = finish_s, self._queue
         if not self.is_exact:
             promised_s = self._promise(estimate_s, not_before_s, now_s)
-        elif len(self._queue) > _UNSETTLED:
+        elif len(queue) > _UNSETTLED:
             self.settle(now_s)
-        self._queue.append((start_s, finish_s, estimate_s, not_before_s, promised_s, task_id))
+        queue.append((start_s, finish_s, estimate_s, not_before_s, promised_s, task_id))
         self.free_s = finish_s
         self._busy_s += finish_s - start_s
 

@@ -101,7 +101,8 @@ class EventSimulation(Simulation):
             self.learned.learn(_as_it_was(opened.lesson, opened.outcome, outcome))
         if self._learner is not None:
             self._learner.observe(opened.task, outcome)
-        free_children(outcome, self._precedence, self._ready)
+        if self._precedence.recall != 0:
+            free_children(outcome, self._precedence, self._ready)
 
 
 def _as_it_was(lesson: Lesson, alone: Outcome, ended: Outcome) -> Lesson:

@@ -15,7 +15,6 @@ import math
 
 import numpy as np
 
-from hybrid_ml_scheduler.cluster.area import Ways, weighted_work
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 
@@ -23,35 +22,35 @@ __all__ = ["mean_latency_floor_s", "shortest_remaining_first_s"]
 
 
 def mean_latency_floor_s(
-    ways: Ways, weights: FloatColumn, heads: FloatColumn, fastest_s: FloatColumn, arrival_s: FloatColumn
+    work_s: FloatColumn, heads: FloatColumn, fastest_s: FloatColumn, arrival_s: FloatColumn
 ) -> float:
-    """The larger of both floors; `heads` are the earliest moments at which tasks can be ready."""
+    """The larger of both floors; `work_s` is weighted work, `heads` are the earliest moments tasks can be ready at."""
     alone = float((heads + fastest_s - arrival_s).mean())
     order = np.argsort(heads, kind="stable")
-    work = weighted_work(ways, weights)[order]
-    together = (shortest_remaining_first_s(heads[order], work) - float(arrival_s.sum())) / len(arrival_s)
+    together = (shortest_remaining_first_s(heads[order], work_s[order]) - float(arrival_s.sum())) / len(arrival_s)
     return max(alone, together)
 
 
 @compiled()
 def shortest_remaining_first_s(release_s: FloatColumn, work_s: FloatColumn) -> float:
     """The sum of finishes on one machine that always does what has the least work left; tasks in order of release."""
-    count = release_s.shape[0]
     waiting = [0.0]
     waiting.pop()
-    now_s, total_s, place = 0.0, 0.0, 0
-    while place < count or len(waiting) > 0:
-        if len(waiting) == 0:
-            now_s = max(now_s, release_s[place])
-        while place < count and release_s[place] <= now_s:
-            heapq.heappush(waiting, work_s[place])
-            place += 1
-        until_s = release_s[place] if place < count else math.inf
-        left_s = heapq.heappop(waiting)
-        if now_s + left_s <= until_s:
+    now_s, total_s, left_s = 0.0, 0.0, math.inf  # of the task that runs; infinite while none does
+    for place in range(release_s.shape[0] + 1):
+        until_s = release_s[place] if place < release_s.shape[0] else math.inf
+        while left_s < math.inf and now_s + left_s <= until_s:
             now_s += left_s
             total_s += now_s
+            left_s = heapq.heappop(waiting) if len(waiting) > 0 else math.inf
+        if place == release_s.shape[0]:
+            break
+        left_s -= until_s - now_s
+        now_s = until_s
+        if work_s[place] < left_s:
+            left_s, behind_s = work_s[place], left_s
         else:
-            heapq.heappush(waiting, left_s - (until_s - now_s))
-            now_s = until_s
+            behind_s = work_s[place]
+        if behind_s < math.inf:
+            heapq.heappush(waiting, behind_s)
     return total_s

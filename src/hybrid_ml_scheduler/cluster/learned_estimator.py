@@ -85,7 +85,7 @@ class LearnedEstimator(PhysicsEstimator):
     def true_parts(self, task: Task, gpu_fraction: float, gpu: int) -> Parts:
         """The two parts of a split in nominal seconds, which the truth multiplies."""
         self.seconds(task)
-        return self._split(self._nominal, task, gpu_fraction, gpu)
+        return self.parts(task, gpu_fraction, gpu, self._nominal)
 
     def lesson(self, task: Task, outcome: Outcome) -> Lesson:
         """What a placed task will have taught when it has finished."""

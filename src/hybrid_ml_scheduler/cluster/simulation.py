@@ -6,9 +6,9 @@ of the same instant go by the order of decision, decisions by task id. Two queue
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Callable, Iterable, Mapping
+from heapq import heappop, heappush
 from typing import Any, cast
 
 from hybrid_ml_scheduler.cluster.batch import run_batch
@@ -37,9 +37,8 @@ Ready = tuple[float, int, Task, TruthFactor, TaskSeconds | None]
 
 def free_children(outcome: Outcome, precedence: Precedence, ready: list[Ready]) -> None:
     """Queue the tasks that waited for this one alone."""
-    if precedence.recall != 0:
-        for freed in precedence.placed(outcome):
-            heapq.heappush(ready, (freed.ready_s, freed.task.task_id, freed.task, freed.duration_factor, freed.seconds))
+    for freed in precedence.placed(outcome):
+        heappush(ready, (freed.ready_s, freed.task.task_id, freed.task, freed.duration_factor, freed.seconds))
 
 
 def _promising_cluster(node: Node, learned: LearnedEstimator | None) -> Cluster:
@@ -111,7 +110,7 @@ class Simulation:
                 return
         else:
             ready_s = task.arrival_time
-        heapq.heappush(self._ready, (ready_s, task.task_id, task, duration_factor, seconds))
+        heappush(self._ready, (ready_s, task.task_id, task, duration_factor, seconds))
 
     def foreseen_s(self, task: Task) -> float:
         """When a task would be ready if it came now: infinite while a parent is not decided, NaN if one has failed."""
@@ -193,7 +192,7 @@ class Simulation:
         return outcomes + self.drain()
 
     def _observe(self) -> None:
-        finish_s, _, task, outcome, lesson = heapq.heappop(self._finishes)
+        finish_s, _, task, outcome, lesson = heappop(self._finishes)
         self.now_s = finish_s
         if self.learned is not None and lesson is not None:
             self.learned.learn(lesson)
@@ -202,7 +201,7 @@ class Simulation:
 
     def _decide(self) -> Outcome | None:
         """Let the strategy decide the next ready task; nothing comes of it if it says "not yet"."""
-        ready_s, _, task, duration_factor, seconds = heapq.heappop(self._ready)
+        ready_s, _, task, duration_factor, seconds = heappop(self._ready)
         self.now_s = ready_s
         cluster = self.cluster
         if seconds is not None:
@@ -227,7 +226,7 @@ class Simulation:
 
     def _hold(self) -> list[Outcome]:
         """Keep a task that is ready for its strategy; one whose parent failed is written off."""
-        ready_s, _, task, duration_factor, seconds = heapq.heappop(self._ready)
+        ready_s, _, task, duration_factor, seconds = heappop(self._ready)
         self.now_s = ready_s
         if self._precedence.active and self._precedence.is_doomed(task.task_id):
             return [self._placed(task, self.cluster.failed(task, ready_s, by_parent=True))]
@@ -289,8 +288,9 @@ class Simulation:
         self._decided += 1
         if (self._learner is not None or self.learned is not None) and not outcome.failed:
             lesson = None if self.learned is None else self.learned.lesson(task, outcome)
-            heapq.heappush(self._finishes, (outcome.finish_s, self._decided, task, outcome, lesson))
-        free_children(outcome, self._precedence, self._ready)
+            heappush(self._finishes, (outcome.finish_s, self._decided, task, outcome, lesson))
+        if self._precedence.recall != 0:
+            free_children(outcome, self._precedence, self._ready)
         return outcome
 
     def capture(self) -> Mapping[str, Any]:

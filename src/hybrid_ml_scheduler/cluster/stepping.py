@@ -27,12 +27,15 @@ _NAN = math.nan
 _free_s: Callable[[Device], float] = attrgetter("free_s")
 # The very same function, uncompiled: for one task, crossing into compiled code costs more than its few operations.
 _place = uncompiled(placement.place)
+_ALONE: Mapping[int, Device] = {}  # a part that has no fellows on other GPUs
 
 
 class Cluster:
     """The devices of one strategy, with their queues."""
 
-    __slots__ = ("_gpu_kinds", "_learns", "_serial", "_slots", "_tariff", "_view", "devices", "estimator", "node")
+    __slots__ = (
+        "_gpu_kinds", "_has_slots", "_learns", "_serial", "_slots", "_tariff", "_view", "devices", "estimator", "node",
+    )  # fmt: skip
 
     def __init__(
         self, node: Node, *, window_s: float = 60.0, estimator: PhysicsEstimator | LearnedEstimator | None = None
@@ -42,6 +45,7 @@ class Cluster:
         # The CPU, the GPUs, then the further slots of the CPU, if it has any.
         self.devices = [Device(window_s) for _ in range(node.num_gpus + node.cpu.slots)]
         self._slots = [self.devices[0], *self.devices[node.num_gpus + 1 :]]
+        self._has_slots = len(self._slots) > 1
         self._gpu_kinds = self.estimator.gpu_kind.tolist()
         self._learns = isinstance(estimator, LearnedEstimator)
         if self._learns:
@@ -59,7 +63,7 @@ class Cluster:
             gpus = [device.estimated_end_s(now_s) - now_s for device in self.devices]
         view = self._view
         view.now_s, view.cpu_backlog_s, view.gpu_backlogs_s = now_s, gpus.pop(0), gpus
-        if len(self._slots) > 1:
+        if self._has_slots:
             further = 1 - len(self._slots)
             view.cpu_backlog_s, view.gpu_backlogs_s = min(view.cpu_backlog_s, *gpus[further:]), gpus[:further]
         return view
@@ -86,42 +90,31 @@ class Cluster:
     def place(self, task: Task, decision: Decision, view: BacklogView, factor: TruthFactor = 1.0) -> Outcome:
         """Queue the parts of a decided task and return what will come of it; the factor is the truth's."""
         gpu = self.chosen_gpu(task, decision, view)
-        if isinstance(factor, tuple):
-            cpu_factor, gpu_factor = factor[0], factor[1 + self._gpu_kinds[gpu]]
-        else:
-            cpu_factor = gpu_factor = factor
         fraction, cpu_part, gpu_part, out_of_memory, failed = self.estimator.parts(task, decision.gpu_fraction, gpu)
         now, identity = view.now_s, task.task_id
         rounded = not task.divisible and 0.0 < decision.gpu_fraction < 1.0
         if failed:
             return self.failed(task, now, fraction, rounded=rounded)
-        if cpu_factor != 1.0 or gpu_factor != 1.0:
-            # Noise on one device moves parts on others too (serial co-execution), so none stays exact.
-            for device in self.devices:
-                device.expect_noise(now)
+        cpu_factor, gpu_factor = (1.0, 1.0) if factor == 1.0 else self._met_factors(factor, gpu, now)
         cpu_device, gpu_device, serial = self.devices[0], self.devices[gpu + 1], self._serial
-        if len(self._slots) > 1:
+        if self._has_slots:
             cpu_device = min(self._slots, key=_free_s)  # the first of those that are free first
-        fellows = self._gang(gpu, task.gpus_required, now) if task.gpus_required > 1 and gpu_part > 0.0 else {}
+        gpu_free_s, fellows = gpu_device.free_s, _ALONE
+        if task.gpus_required > 1 and gpu_part > 0.0:
+            fellows = self._gang(gpu, task.gpus_required, now)
+            gpu_free_s = max(gpu_free_s, *map(_free_s, fellows.values()))
         cpu_true, gpu_true = cpu_part, gpu_part
         if self._learns:
             _, cpu_true, gpu_true, _, _ = self.estimator.true_parts(task, decision.gpu_fraction, gpu)
         cpu_start, gpu_start, finish, cpu_s, gpu_s, cpu_end, gpu_end = _place(
-            now,
-            cpu_device.free_s,
-            max(map(_free_s, (gpu_device, *fellows.values()))) if fellows else gpu_device.free_s,
-            cpu_true,
-            gpu_true,
-            cpu_factor,
-            gpu_factor,
-            serial,
+            now, cpu_device.free_s, gpu_free_s, cpu_true, gpu_true, cpu_factor, gpu_factor, serial
         )
         not_before = 0.0
         if cpu_part > 0.0:
             not_before = self._cpu_end_s(now) + cpu_part if serial else 0.0
             cpu_device.append(cpu_start, cpu_end, cpu_part, 0.0, identity, now)
         if gpu_part > 0.0:
-            if fellows:
+            if fellows is not _ALONE:
                 together = (gpu_device, *fellows.values())
                 not_before = max(device.estimated_end_s(now) for device in together)
                 for device in fellows.values():
@@ -131,14 +124,24 @@ class Cluster:
             gpu = NO_GPU
         execution_s = cpu_s + gpu_s if serial else (cpu_s if cpu_s > gpu_s else gpu_s)
         energy_j, cost_usd = self._tariff.charges(cpu_s, gpu_s, gpu)
-        if fellows:
+        if fellows is not _ALONE:
             energy_j, cost_usd = self._tariff.gang_charges(gpu_s, (gpu, *fellows))
         return outcome_of((
             identity, fraction, gpu, task.arrival_time, now, cpu_start, gpu_start, finish,
-            execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, False, rounded, tuple(fellows),
+            execution_s, cpu_s, gpu_s, energy_j, cost_usd, out_of_memory, False, rounded,
+            () if fellows is _ALONE else tuple(fellows),
         ))  # fmt: skip
 
-    def _gang(self, lead: int, width: int, now_s: float) -> dict[int, Device]:
+    def _met_factors(self, factor: TruthFactor, gpu: int, now_s: float) -> tuple[float, float]:
+        """By how much the parts on the CPU and on this GPU really take longer; where they do, nothing stays exact."""
+        factors = (factor[0], factor[1 + self._gpu_kinds[gpu]]) if isinstance(factor, tuple) else (factor, factor)
+        if factors != (1.0, 1.0):
+            # Noise on one device moves parts on others too (serial co-execution), so none stays exact.
+            for device in self.devices:
+                device.expect_noise(now_s)
+        return factors
+
+    def _gang(self, lead: int, width: int, now_s: float) -> Mapping[int, Device]:
         """The GPUs that a gang gets besides its leader, by rising id."""
         gpus = self.devices[1 : self.node.num_gpus + 1]
         backlogs = np.array([device.estimated_end_s(now_s) - now_s for device in gpus])
@@ -218,13 +221,14 @@ class Cluster:
         """Check a decision and fill in the GPU it left open."""
         if not isinstance(decision, Decision):
             raise SchedulerError(f"task {task.task_id}: decide returned {type(decision).__name__}, not a Decision.")
-        if not 0.0 <= decision.gpu_fraction <= 1.0:
-            raise SchedulerError(f"task {task.task_id}: gpu_fraction = {decision.gpu_fraction} is outside [0, 1].")
-        if decision.gpu is None:
+        fraction, gpu, _ = decision
+        if not 0.0 <= fraction <= 1.0:
+            raise SchedulerError(f"task {task.task_id}: gpu_fraction = {fraction} is outside [0, 1].")
+        if gpu is None:
             return view.least_loaded_gpu
-        if not 0 <= decision.gpu < len(view.gpu_backlogs_s):
-            raise SchedulerError(f"task {task.task_id}: there is no GPU {decision.gpu} on this node.")
-        return decision.gpu
+        if not 0 <= gpu < len(view.gpu_backlogs_s):
+            raise SchedulerError(f"task {task.task_id}: there is no GPU {gpu} on this node.")
+        return gpu
 
     def utilization(self, now_s: float, *, recent: bool) -> dict[str, float]:
         """The busy share of each device over the last window, or since time zero."""

@@ -134,23 +134,18 @@ class PhysicsEstimator:
         """Seconds of the whole task on one GPU, transfer included."""
         return self.seconds(task).gpu_s[self._kind_list[gpu]]
 
-    def parts(self, task: Task, gpu_fraction: float, gpu: int) -> Parts:
-        """The two parts of a split, after the memory rule."""
-        seconds = self._seconds if task is self._task else self.seconds(task)
-        return self._split(seconds, task, gpu_fraction, gpu)
-
-    def true_parts(self, task: Task, gpu_fraction: float, gpu: int) -> Parts:
-        """The parts that the truth multiplies: here those that are believed."""
-        return self.parts(task, gpu_fraction, gpu)
-
-    def _split(self, seconds: TaskSeconds, task: Task, gpu_fraction: float, gpu: int) -> Parts:
-        if gpu_fraction <= 0.0 or gpu == NO_GPU or task.gpus_required == 0:
-            return Parts(0.0, seconds.cpu_s, 0.0, False, False)
+    def parts(self, task: Task, gpu_fraction: float, gpu: int, seconds: TaskSeconds | None = None) -> Parts:
+        """The two parts of a split, after the memory rule; of the believed durations unless others are given."""
+        if seconds is None:
+            seconds = self._seconds if task is self._task else self.seconds(task)
+        width = task.gpus_required
+        if gpu_fraction <= 0.0 or gpu == NO_GPU or width == 0:
+            return parts_of((0.0, seconds.cpu_s, 0.0, False, False))
         memory_mb = self._memory_list[gpu]
-        if not task.divisible or task.gpus_required > 1:
+        if width > 1:
+            gpu_fraction, memory_mb = _whole_share(gpu_fraction), float(self._pool_memory_mb(task)[gpu])
+        elif not task.divisible:
             gpu_fraction = _whole_share(gpu_fraction)
-            if task.gpus_required > 1:
-                memory_mb = float(self._pool_memory_mb(task)[gpu])
         kind = self._kind_list[gpu]
         paged = seconds.paged_s[kind] if seconds.paged_s else 0.0
         fraction, cpu_part, gpu_part, status = _resolve(
@@ -163,6 +158,10 @@ class PhysicsEstimator:
             self.memory_rule,
         )
         return parts_of((fraction, cpu_part, gpu_part, status != FITTED, status == FAILED))
+
+    def true_parts(self, task: Task, gpu_fraction: float, gpu: int) -> Parts:
+        """The parts that the truth multiplies: here those that are believed."""
+        return self.parts(task, gpu_fraction, gpu)
 
     def execution_s(self, parts: Parts) -> float:
         """Execution time of the parts as if both devices were free."""
