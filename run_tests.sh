@@ -10,17 +10,24 @@ unset PYTHONDONTWRITEBYTECODE
 failures=$(mktemp)
 log=$(mktemp)
 old_log=$(mktemp)
+# What took how long, one step a line; pytest says it at the end (tests/conftest.py).
+STEPS=$(mktemp)
+export STEPS
 python_checks=()
-trap 'rm -f "$failures" "$log" "$old_log"; kill "${python_checks[@]}" 2>/dev/null || true' EXIT
+trap 'rm -f "$failures" "$log" "$old_log" "$STEPS"; kill "${python_checks[@]}" 2>/dev/null || true' EXIT
+
+# Remember how long a step took that began at this second of the script.
+took() { printf '%s\t%s\n' "$((SECONDS - $2))" "$1" >>"$STEPS"; }
 
 # Run one check; a failure is remembered, so that one run shows all that is wrong.
 check() {
-    local name=$1
+    local name=$1 begun=$SECONDS
     shift
     say "Checking: $name."
     if ! "$@" >&2; then
         printf '%s\n' "$name" >>"$failures"
     fi
+    took "$name" "$begun"
 }
 
 # In a subshell, so that a failed build is one failed check and not the end of the run.
@@ -30,6 +37,11 @@ in_dashboard() { CI=true npm --prefix dashboard run --silent --if-present "$1"; 
 
 ensure_test
 ensure_chromium
+if has_dashboard; then
+    ensure_node
+    install_dashboard
+fi
+took "set-up" 0
 compile_kernels
 check_python() {
     check "style (ruff check)" .venv/bin/ruff check .
@@ -48,8 +60,6 @@ python_checks+=($!)
 check_old_python 2>"$old_log" &
 python_checks+=($!)
 if has_dashboard; then
-    ensure_node
-    install_dashboard
     check "the dashboard's types" in_dashboard typecheck
     check "the dashboard's style" in_dashboard lint
     check "the dashboard's own tests" in_dashboard test
@@ -83,14 +93,15 @@ again_alone() {
 }
 
 kernels_ready
-say "Running the tests."
+took "all until the tests" 0
+say "Running the tests after $SECONDS s."
 status=0
 rm -f .pytest_cache/v/cache/lastfailed
 # The processes take the cores; threads of libraries would only take them from each other.
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
-# Three processes: browsers and services make tests wait, and two leave a core idle meanwhile (tests/order.py).
+# Four processes: browsers and services make tests wait, and two leave a core idle meanwhile (tests/order.py).
 # Nothing is printed after this: pytest has the last word. Should a test ever hang, it says where after ten minutes.
-.venv/bin/python -m pytest --numprocesses 3 --dist worksteal --durations=15 -o faulthandler_timeout=600 "$@" || status=$?
+.venv/bin/python -m pytest --numprocesses 4 --dist worksteal --durations=15 -o faulthandler_timeout=600 "$@" || status=$?
 if ((status == 1)) && again_alone; then
     status=0
 fi

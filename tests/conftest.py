@@ -6,8 +6,10 @@ import asyncio
 import os
 import signal
 import threading
+import time
 import uuid
 from collections.abc import Awaitable, Callable, Generator, Iterator
+from pathlib import Path
 
 import asyncpg
 import pytest
@@ -47,6 +49,19 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     report = yield
     report.sections = [(name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections]
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how long each step of `run_tests.sh` took, the tests among them."""
+    if "STEPS" not in os.environ:
+        return
+    steps = Path(os.environ["STEPS"])
+    lines = [line.split("\t") for line in steps.read_text(encoding="utf-8").splitlines()]
+    taken = [(int(seconds), name) for seconds, name in lines]
+    before_s, tests_s = taken[-1][0], time.time() - steps.stat().st_mtime  # its last line says when the tests began
+    terminalreporter.section("how long each step took")
+    for seconds, name in [*taken, (round(tests_s), "the tests"), (round(before_s + tests_s), "everything")]:
+        terminalreporter.write_line(f"{seconds:5d} s  {name}")
 
 
 @pytest.fixture(scope="session")

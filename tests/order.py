@@ -14,8 +14,17 @@ __all__ = ["in_stretches"]
 
 Test = TypeVar("Test")
 
-# Folders that take long, those that should run side by side in lists of their own; what is not named is small.
+# What takes long, by the beginning of its path; lists run side by side, and what is not named is small. The browser's
+# tests wait most and are two lists, so that they do not go on alone when all others are done.
 _LONG = (
+    (
+        "tests/e2e/test_access",
+        "tests/e2e/test_connection",
+        "tests/e2e/test_first_visit",
+        "tests/e2e/test_following",
+        "tests/e2e/test_l",
+        "tests/e2e/test_new_run",
+    ),
     ("tests/e2e/",),
     ("tests/api/",),
     (
@@ -48,9 +57,9 @@ def in_stretches(tests: Sequence[Test], names: Sequence[str], workers: int) -> l
 
 
 def _place(name: str) -> tuple[int, int]:
-    """The list that a test's folder is in, and where; tests of one folder keep their order."""
-    for group, folders in enumerate(_LONG):
-        for rank, folder in enumerate(folders):
-            if name.startswith(folder):
+    """The list that a test is in, and where; tests of one place keep their order."""
+    for group, places in enumerate(_LONG):
+        for rank, place in enumerate(places):
+            if name.startswith(place):
                 return group, rank
     return len(_LONG), 0

@@ -18,6 +18,14 @@ TOLD_SETTINGS = {"workload": "mixed", "knowledge": "exact"}
 Opener = Callable[..., contextlib.AbstractAsyncContextManager[httpx.AsyncClient]]
 
 
+@pytest.fixture(scope="package", autouse=True)
+def forked_services() -> Iterator[None]:
+    """Services start as forks of one process that has the imports done."""
+    LiveService.forks = True
+    yield
+    LiveService.forks = False
+
+
 @pytest.fixture(scope="package")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
     """A service with the embedded database that has raced a few hundred tasks; paused, so that nobody pays for it."""

@@ -131,6 +131,7 @@ def test_with_synchronous_retraining_a_killed_run_equals_one_that_was_never_inte
     environment = {"HMS_SCHEDULERS": strategies, "HMS_RETRAINING": "synchronous", "HMS_SPEED": "0", **hidden}
     rng = random.Random(2)
     whole, killed = (LiveService(tmp_path / name, environment) for name in ("whole", "killed"))
+    killed.forks = False  # each of its processes has another hash seed, as a user's have
     try:
         whole.start().post("/api/simulation/start")
         first = stored_whole(whole, wanted, 9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,18 +17,18 @@ NAMES = ("greedy", "random")
 
 
 @pytest.fixture
-def jammed(running: LiveService) -> LiveService:
+def jammed(running: LiveService) -> Iterator[LiveService]:
     """A race with queues, held where everything is stored and shown."""
     running.client.patch("/api/simulation", json={"arrival_rate": 40, "speed": 400})
     before = running.status()["tasks_processed"]
     running.wait(lambda now: now["tasks_processed"] > before + 300)
-    running.client.patch("/api/simulation", json={"arrival_rate": 6})
-    tasks = running.held("pause")["tasks_processed"]
+    tasks = running.held("pause")["tasks_processed"]  # before the queues become shorter
     deadline_s = time.monotonic() + PATIENCE_S
     while running.get("/api/standings")["tasks"] != tasks:
         assert time.monotonic() < deadline_s
         time.sleep(0.05)
-    return running
+    yield running
+    running.client.patch("/api/simulation", json={"arrival_rate": 6})
 
 
 def strategies(live: LiveService, **query: Any) -> dict[str, Any]:

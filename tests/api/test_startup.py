@@ -82,6 +82,13 @@ def test_an_unreachable_database_is_named_with_how_long_it_was_tried(tmp_path: P
     assert "hidden" not in live.output
 
 
+@pytest.fixture
+def as_a_user_starts_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has nothing done beforehand."""
+    monkeypatch.setattr(LiveService, "forks", False)
+
+
+@pytest.mark.usefixtures("as_a_user_starts_it")
 def test_a_good_start_names_the_address_the_database_and_how_to_stop(tmp_path: Path) -> None:
     with service(tmp_path, {"HMS_SCHEDULERS": "greedy"}) as live:
         said = live.output
@@ -98,6 +105,7 @@ def test_the_env_file_is_read(tmp_path: Path) -> None:
         assert live.post("/api/simulation/start")["num_gpus"] == 2
 
 
+@pytest.mark.usefixtures("as_a_user_starts_it")
 def test_the_first_start_begins_a_run_and_the_next_one_goes_on_with_it(tmp_path: Path) -> None:
     with service(tmp_path, {"HMS_SCHEDULERS": "greedy", "HMS_AUTOSTART": "true"}) as live:
         live.wait(lambda now: now["tasks_processed"] > 2)

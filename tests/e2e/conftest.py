@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.api.conftest import forked_services
 from tests.api.service import PATIENCE_S, LiveService, service
 from tests.e2e.browser import Tab, launched, tab
 from tests.e2e.truth import snapshot
+
+__all__ = ["forked_services"]
 
 ROOT = Path(__file__).resolve().parents[2]
 DASHBOARD = ROOT / "dashboard"

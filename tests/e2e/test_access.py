@@ -37,9 +37,11 @@ def serious_problems(page: Page, *rules: str) -> list[str]:
 
 
 def test_axe_finds_no_serious_problem_in_any_view_of_either_theme(watcher: Tab, standing: LiveService) -> None:
-    audit = f"/tasks?task={standing.status()['last_task_id']}"
+    last = standing.status()["last_task_id"]
+    few = f"/tasks?from={last - 1}"  # axe looks at every cell, and the rows of further tasks are like these
+    audit = f"{few}&task={last}"
     for view in (*VIEWS, audit):
-        page = watcher.open(view)
+        page = watcher.open(few if view == "/tasks" else view)
         expect(page.locator("li[data-strategy]" if view == audit else "main section.glass").first).to_be_visible()
         assert serious_problems(page) == [], view
         # By its button, for the strategies' colours are made for the theme too.

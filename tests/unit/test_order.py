@@ -9,7 +9,8 @@ from tests.order import in_stretches
 NAMES = [
     *(f"tests/api/test_a.py::{number}" for number in range(5)),
     *(f"tests/contracts/test_c.py::{number}" for number in range(4)),
-    *(f"tests/e2e/test_e.py::{number}" for number in range(3)),
+    *(f"tests/e2e/test_access.py::{number}" for number in range(2)),
+    *(f"tests/e2e/test_views.py::{number}" for number in range(3)),
     *(f"tests/unit/core/test_u.py::{number}" for number in range(40)),
     *(f"tests/unit/programs/test_p.py::{number}" for number in range(2)),
 ]
@@ -24,10 +25,11 @@ def test_one_worker_keeps_the_order() -> None:
     assert in_stretches(NAMES, NAMES, 1) == NAMES
 
 
-def test_each_of_three_workers_begins_with_long_tests_that_belong_together() -> None:
-    ordered, third = in_stretches(NAMES, NAMES, 3), len(NAMES) // 3
-    assert [name.split("::")[0] for name in ordered[: third + 1]].count("tests/e2e/test_e.py") == 3
-    assert ordered[0] == "tests/e2e/test_e.py::0"
-    assert ordered[third] == "tests/api/test_a.py::0"
-    assert ordered[2 * third : 2 * third + 3] == [*NAMES[-2:], "tests/contracts/test_c.py::0"]
+def test_each_of_four_workers_begins_with_long_tests_that_belong_together() -> None:
+    ordered, quarter = in_stretches(NAMES, NAMES, 4), len(NAMES) // 4
+    assert [name.split("::")[0] for name in ordered[: quarter + 1]].count("tests/e2e/test_access.py") == 2
+    assert ordered[0] == "tests/e2e/test_access.py::0"
+    assert ordered[quarter] == "tests/e2e/test_views.py::0"
+    assert ordered[2 * quarter] == "tests/api/test_a.py::0"
+    assert ordered[3 * quarter : 3 * quarter + 3] == [*NAMES[-2:], "tests/contracts/test_c.py::0"]
     assert ordered[-1].startswith("tests/unit/core/")
