@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 
 from hybrid_ml_scheduler.cluster.columns import RunColumns
-from hybrid_ml_scheduler.cluster.general import Arrivals, Factors, run_general
+from hybrid_ml_scheduler.cluster.general import Arrivals, Factors, run_general, same_factors
 from hybrid_ml_scheduler.cluster.holding import HeldTerms, run_held
 from hybrid_ml_scheduler.cluster.interference import refuse_interference
 from hybrid_ml_scheduler.cluster.kernel import RuleTerms, Shared, Written, run_independent, run_shares, run_whole_shares
@@ -25,7 +25,7 @@ from hybrid_ml_scheduler.physics.durations import Durations, batch_terms, durati
 from hybrid_ml_scheduler.physics.gangs import has_gangs, kind_counts
 from hybrid_ml_scheduler.physics.node import CoExecution, Node
 
-__all__ = ["children", "run_batch", "run_held_batch"]
+__all__ = ["check_rule", "children", "rule_terms", "run_batch", "run_held_batch", "written"]
 
 _NO_FLOATS: FloatColumn = np.empty(0)
 _NO_INTS: IntColumn = np.empty(0, dtype=np.int64)
@@ -50,7 +50,7 @@ def run_batch(
     CPU first) lets independent, noise-free tasks be run chunk by chunk and is updated in place.
     """
     refuse_interference(node)
-    _check_rule(rule, len(batch), node.num_gpus)
+    check_rule(rule, len(batch), node.num_gpus)
     seconds = durations(batch, node) if seconds is None else seconds
     columns = RunColumns.empty(batch, node) if into is None else into
     _run_rule(batch, node, rule, seconds, columns, free_s, truth, model)
@@ -77,7 +77,7 @@ def _run_rule(
         return
     free = np.zeros(node.num_gpus + node.cpu.slots) if free_s is None else free_s
     if _only_shares(batch, node, rule, seconds) and rule.fractions is not None:
-        one_kind, shares, out = seconds.gpu_s.reshape(-1), _constant(rule.fractions), _written(columns)
+        one_kind, shares, out = seconds.gpu_s.reshape(-1), _constant(rule.fractions), written(columns)
         if node.cpu.slots == 1 and bool(batch.divisible.all()):
             run_shares(shares, batch.arrival_time, seconds.cpu_s, one_kind, free, out)
             return
@@ -88,7 +88,7 @@ def _run_rule(
     else:
         terms = batch_terms(batch, node, seconds)
         shared = _shared(batch, node, seconds, columns)
-        run_independent(_rule_terms(rule), batch.arrival_time, terms, shared, free, _written(columns))
+        run_independent(rule_terms(rule), batch.arrival_time, terms, shared, free, written(columns))
 
 
 def _rounded(batch: TaskBatch, rule: BatchRule, columns: RunColumns) -> BoolColumn:
@@ -131,7 +131,7 @@ def run_held_batch(
     columns = RunColumns.empty(batch, node) if into is None else into
     ready = columns.ready_s if batch.has_dependencies else np.empty(len(batch))
     arrivals = Arrivals(batch.task_id, batch.arrival_time, np.diff(batch.parent_offsets), *children(batch))
-    factors, tasks, out = _factors(batch, seconds, truth), batch_terms(batch, node, seconds), _written(columns)
+    factors, tasks, out = _factors(batch, seconds, truth), batch_terms(batch, node, seconds), written(columns)
     if isinstance(rule, PlanRule):
         _check_plan(rule, len(batch), node.num_gpus)
         done = run_planned(rule.fractions, rule.gpus, np.argsort(rule.turns), arrivals, tasks, factors, ready, out)
@@ -187,7 +187,7 @@ def _check_held_rule(rule: HeldRule, count: int, num_gpus: int) -> None:
         _check_grid(grid)
 
 
-def _check_rule(rule: BatchRule, count: int, num_gpus: int) -> None:
+def check_rule(rule: BatchRule, count: int, num_gpus: int) -> None:
     """Refuse a rule that would lead the compiled code outside its columns."""
     shares, gpus = rule.fractions, rule.gpus
     if rule.kind == RuleKind.PRESCRIBED:
@@ -229,7 +229,7 @@ def _run_general(
     ready = columns.ready_s if batch.has_dependencies else np.empty(len(batch))
     parents = np.diff(batch.parent_offsets)
     run_general(
-        _rule_terms(rule),
+        rule_terms(rule),
         Arrivals(batch.task_id, batch.arrival_time, parents, *children(batch)),
         batch_terms(batch, node, seconds),
         _factors(batch, seconds, truth),
@@ -237,7 +237,7 @@ def _run_general(
         _shared(batch, node, seconds, columns),
         batch.is_noisy or truth is not None or model is not None,
         ready,
-        _written(columns),
+        written(columns),
     )
 
 
@@ -246,8 +246,7 @@ def _factors(batch: TaskBatch, seconds: Durations, truth: FloatColumn | None) ->
     if truth is not None:
         both = truth * batch.duration_factor[:, None]
         return Factors(_constant(np.ascontiguousarray(both[:, 0])), np.ascontiguousarray(both[:, 1:]))
-    kinds = seconds.gpu_s.shape[1]
-    return Factors(_constant(batch.duration_factor), np.repeat(batch.duration_factor, kinds).reshape(-1, kinds))
+    return same_factors(_constant(batch.duration_factor), seconds.gpu_s.shape[1])
 
 
 def children(batch: TaskBatch) -> tuple[IntColumn, IntColumn]:
@@ -269,7 +268,8 @@ def _constant(column: FloatColumn) -> FloatColumn:
     return view
 
 
-def _rule_terms(rule: BatchRule) -> RuleTerms:
+def rule_terms(rule: BatchRule) -> RuleTerms:
+    """A rule as compiled code takes it."""
     return RuleTerms(
         int(rule.kind),
         _constant(_NO_FLOATS if rule.fractions is None else rule.fractions),
@@ -280,5 +280,6 @@ def _rule_terms(rule: BatchRule) -> RuleTerms:
     )
 
 
-def _written(columns: RunColumns) -> Written:
+def written(columns: RunColumns) -> Written:
+    """The columns that compiled code fills in."""
     return Written._make(getattr(columns, name) for name in Written._fields)

@@ -90,6 +90,17 @@ class Device:
         if len(self._queue) > _UNSETTLED:
             self.settle(now_s)
 
+    def ahead(self, until_s: float) -> list[QueuedPart]:
+        """The parts that end until then, the one behind them, and the last of all."""
+        found: list[QueuedPart] = []
+        for part in self._queue:
+            found.append(part)
+            if part[FINISH] > until_s:
+                if part is not self._queue[-1]:
+                    found.append(self._queue[-1])
+                break
+        return found
+
     def _promise(self, estimate_s: float, not_before_s: float, now_s: float) -> float:
         """The end that a part is promised: its seconds behind the last promise, or behind what it must wait for.
 

@@ -19,10 +19,11 @@ from hybrid_ml_scheduler.core.decisions import FAILED, NO_GPU, PARENT_FAILED
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics.choices import fastest_split, least_backlog, least_charge, split_on
+from hybrid_ml_scheduler.physics.durations import Durations
 from hybrid_ml_scheduler.physics.gangs import gang_backlogs, gang_members
 from hybrid_ml_scheduler.physics.placement import first_slot, place_parts, place_shared
 
-__all__ = ["Arrivals", "Factors", "first_ready", "run_general"]
+__all__ = ["Arrivals", "Factors", "first_ready", "no_factors", "run_general", "same_factors"]
 
 
 class Arrivals(NamedTuple):
@@ -40,6 +41,16 @@ class Factors(NamedTuple):
 
     cpu: FloatColumn
     gpu: FloatColumn
+
+
+def same_factors(factor: FloatColumn, kinds: int) -> Factors:
+    """One factor for each task, the same on every device."""
+    return Factors(factor, np.repeat(factor, kinds).reshape(-1, kinds))
+
+
+def no_factors(count: int, seconds: Durations) -> Factors:
+    """Tasks that take what is estimated."""
+    return same_factors(np.ones(count), seconds.gpu_s.shape[1])
 
 
 @compiled()

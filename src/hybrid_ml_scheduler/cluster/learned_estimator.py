@@ -41,7 +41,7 @@ class LearnedEstimator(PhysicsEstimator):
         self._nominal = TaskSeconds(0.0, ())
         self._factors = np.ones(len(self.types))
         self._believed = np.empty((2, len(self.types)))
-        self.record = BeliefRecord()
+        self.record = BeliefRecord(len(self.types))
 
     def seconds(self, task: Task) -> TaskSeconds:
         """The believed durations of one task."""
@@ -108,6 +108,10 @@ class LearnedEstimator(PhysicsEstimator):
         if lesson.gpu_ratio > 0.0:
             self.record.add(lesson.kind, lesson.gpu_type, lesson.gpu_believed, lesson.gpu_ratio)
             self.model.observe(lesson.kind, lesson.gpu_type, lesson.gpu_ratio)
+        self.look_again()
+
+    def look_again(self) -> None:
+        """Something was learned: what was believed of the latest task may no longer be."""
         self._task = None
 
     def beliefs(self, task: Task) -> dict[str, Belief]:

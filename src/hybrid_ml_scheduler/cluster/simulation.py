@@ -14,6 +14,8 @@ from typing import Any, cast
 from hybrid_ml_scheduler.cluster.batch import run_batch
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.devices import BacklogView
+from hybrid_ml_scheduler.cluster.general import Factors, no_factors
+from hybrid_ml_scheduler.cluster.going_on import OpenLesson, goes_on, lessons_ahead, lessons_left, run_on
 from hybrid_ml_scheduler.cluster.held_tasks import AsksAgain, HeldTask, ReadyTasks
 from hybrid_ml_scheduler.cluster.interference import refuse_interference
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator, Lesson
@@ -23,7 +25,15 @@ from hybrid_ml_scheduler.core.decisions import Decision, Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError, WorkloadError
 from hybrid_ml_scheduler.core.holding import Holds, soonest_device
 from hybrid_ml_scheduler.core.learners import TrainsApart, train_if_due
-from hybrid_ml_scheduler.core.protocols import Learns, Prepares, RaceContext, Remembers, Scheduler, with_foresight
+from hybrid_ml_scheduler.core.protocols import (
+    BatchRule,
+    Learns,
+    Prepares,
+    RaceContext,
+    Remembers,
+    Scheduler,
+    with_foresight,
+)
 from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
 from hybrid_ml_scheduler.physics.durations import Durations
 from hybrid_ml_scheduler.physics.estimator import TaskSeconds, TruthFactor
@@ -76,7 +86,7 @@ class Simulation:
         self.learned = learned
         self.now_s = 0.0
         self._ready: list[Ready] = []
-        self._finishes: list[tuple[float, int, Task, Outcome, Lesson | None]] = []
+        self._finishes: list[tuple[float, int, Task | None, Outcome | None, Lesson | None]] = []
         self._precedence = Precedence(recall)
         self._learner = scheduler if isinstance(scheduler, Learns) else None
         self._trains = trains and isinstance(scheduler, TrainsApart)
@@ -151,22 +161,45 @@ class Simulation:
 
     @property
     def is_clear(self) -> bool:
-        """Whether no task waits, and promises hold: the next independent tasks are then decided as they arrive."""
-        waits = self._ready or self._held or self._precedence.is_waiting
-        return self._holder is None and not waits and self.cluster.is_exact
+        """Whether no task waits: the next independent tasks are then decided as they arrive."""
+        return self._holder is None and not (self._ready or self._held or self._precedence.is_waiting)
 
-    def run_stretch(self, batch: TaskBatch, seconds: Durations) -> RunColumns | None:
-        """Decide independent tasks without noise at once, if the strategy can, as if offered one by one."""
+    def run_stretch(self, batch: TaskBatch, seconds: Durations, factors: Factors | None = None) -> RunColumns | None:
+        """Decide independent tasks at once, if the strategy can, as if offered one by one.
+
+        `factors` say how many times these seconds each task really takes; without them there is no noise.
+        """
         cluster = self.cluster
-        rule = None if self._foreseer is None else self._foreseer.rule_ahead(batch)
+        is_plain = factors is None and cluster.is_exact
+        if self._foreseer is None or not (is_plain or goes_on(cluster, batch)):
+            return None
+        rule = self._foreseer.rule_ahead(batch)
         if rule is None:
             return None
-        columns = run_batch(batch, cluster.node, rule, seconds=seconds, free_s=cluster.free_s())
-        cluster.queue(batch.task_id, columns)
+        if is_plain:
+            columns = run_batch(batch, cluster.node, rule, seconds=seconds, free_s=cluster.free_s())
+            cluster.queue(batch.task_id, columns)
+        else:
+            columns = self._run_on(batch, rule, seconds, factors or no_factors(len(batch), seconds))
         self.now_s, self._newest_id = float(columns.ready_s[-1]), int(batch.task_id[-1])
         if self._precedence.recall != 0:
             self._precedence.note_all(batch.task_id.tolist(), columns.finish_s.tolist(), self.now_s)
         self._decided += len(columns)
+        return columns
+
+    def _run_on(self, batch: TaskBatch, rule: BatchRule, seconds: Durations, factors: Factors) -> RunColumns:
+        """The same where durations are not as estimated, and may be learned meanwhile."""
+        if self.learned is None:
+            return run_on(self.cluster, batch, rule, seconds, factors, None, self._decided)
+        due: list[OpenLesson] = []
+        while self._finishes and self._finishes[0][0] <= batch.arrival_time[-1]:
+            finish_s, turn, _, _, lesson = heappop(self._finishes)
+            if lesson is not None:
+                due.append((finish_s, turn, lesson))
+        lessons = lessons_ahead(self.learned, batch, due)
+        columns = run_on(self.cluster, batch, rule, seconds, factors, lessons, self._decided)
+        for finish_s, turn, lesson in lessons_left(self.learned, lessons):
+            heappush(self._finishes, (finish_s, turn, None, None, lesson))
         return columns
 
     def drain(self) -> list[Outcome]:
@@ -196,7 +229,7 @@ class Simulation:
         self.now_s = finish_s
         if self.learned is not None and lesson is not None:
             self.learned.learn(lesson)
-        if self._learner is not None:
+        if self._learner is not None and task is not None and outcome is not None:
             self._learner.observe(task, outcome)
 
     def _decide(self) -> Outcome | None:
@@ -288,7 +321,8 @@ class Simulation:
         self._decided += 1
         if (self._learner is not None or self.learned is not None) and not outcome.failed:
             lesson = None if self.learned is None else self.learned.lesson(task, outcome)
-            heappush(self._finishes, (outcome.finish_s, self._decided, task, outcome, lesson))
+            seen = (None, None) if self._learner is None else (task, outcome)  # of others the lesson is enough
+            heappush(self._finishes, (outcome.finish_s, self._decided, *seen, lesson))
         if self._precedence.recall != 0:
             free_children(outcome, self._precedence, self._ready)
         return outcome

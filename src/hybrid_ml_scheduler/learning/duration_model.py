@@ -93,9 +93,13 @@ class DurationModel:
         found = self.kinds.get(kind)
         if found is None:
             found = self.kinds[kind] = len(self.kinds)
-            if found + 1 >= self.cells.shape[0]:
-                self.cells = np.concatenate([self.cells, np.zeros_like(self.cells)])
+            self.reserve(found + 1)
         return found
+
+    def reserve(self, kinds: int) -> None:
+        """Make room for so many kinds, and for the empty row behind them."""
+        while kinds + 1 > self.cells.shape[0]:
+            self.cells = np.concatenate([self.cells, np.zeros_like(self.cells)])
 
     def place(self, kind: str) -> int:
         """Where a kind is looked up: asking about one that was never seen leaves no trace."""

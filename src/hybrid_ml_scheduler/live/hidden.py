@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hybrid_ml_scheduler.core import Task
+import numpy as np
+
+from hybrid_ml_scheduler.core import FloatColumn, Task, TaskBatch
 from hybrid_ml_scheduler.core.knowledge import EXACT, Level
 from hybrid_ml_scheduler.physics import Node, TaskSeconds
 from hybrid_ml_scheduler.physics.durations import gpu_kinds
@@ -57,11 +59,16 @@ class HiddenTruth:
         ratios = (true.cpu_s / nominal.cpu_s, *(a / b for a, b in zip(true.gpu_s, nominal.gpu_s, strict=True)))
         return TrueTask(nominal, true, duration_factor, tuple(ratio * duration_factor for ratio in ratios))
 
-    def proven(self, task: Task, truth: TrueTask) -> Task:
+    def columns(self, batch: TaskBatch) -> FloatColumn:
+        """The factors of several tasks without seconds of their own, one column a type of device, the CPU first."""
+        table = np.array([self._factors.row(name) for name in batch.kind_names])
+        found: FloatColumn = table[batch.kind]
+        return found
+
+    def proven(self, task: Task, seconds: TaskSeconds) -> Task:
         """The task as the bounds take it: with its true seconds as measured ones (of several types the least)."""
         if not self.hides:
             return task
-        seconds = truth.true
         on_gpu = min(one * speed for one, speed in zip(seconds.gpu_s, self._speeds, strict=True))
         return task._replace(cpu_time=seconds.cpu_s * self._cpu_speed, gpu_time=on_gpu, gpu_times=())
 

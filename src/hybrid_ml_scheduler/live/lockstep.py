@@ -138,14 +138,14 @@ class Lockstep:
     def advance(self, most: int) -> int:
         """Take up to `most` tasks of the stream through every strategy, the rows being those of single steps.
 
-        Independent tasks without noise go through each strategy together; everything else is taken step by step.
+        Independent tasks go through each strategy together; everything else is taken step by step.
         Where a strategy breaks, the tasks before that one have been taken, and no other.
         """
         if most < _LEAST_STRETCH or not self._may_stretch():
             self.step()
             return 1
         drawn = cast("TaskStream", self.stream).next_stretch(most)  # a trace is taken step by step
-        stretch = Stretch.of(self._numbering.renumbered_stretch(drawn), self._estimator)
+        stretch = Stretch.of(self._numbering.renumbered_stretch(drawn), self._estimator, self.hidden)
         runs, problem = self._met(stretch)
         if problem is not None:
             whole = min(map(len, runs.values()))
@@ -177,9 +177,11 @@ class Lockstep:
         self.rows.stretches.append(
             RacedStretch(batch=stretch.batch, label_fraction=fractions, label_s=fastest_s, runs=runs),
         )
-        for task, seconds in zip(stretch.tasks, fastest_s.tolist(), strict=True):
-            self.windows.enter(task.task_id, task.arrival_time, seconds, task.arrival_time)
-            self.proof.add(task, 1.0)
+        noise = stretch.batch.duration_factor
+        rows = zip(stretch.tasks, (fastest_s * noise).tolist(), noise.tolist(), stretch.exact.seconds, strict=True)
+        for task, fastest, duration_factor, true in rows:
+            self.windows.enter(task.task_id, task.arrival_time, fastest, task.arrival_time)
+            self.proof.add(self.hidden.proven(task, true), duration_factor)
         self.recent += stretch.tasks
         self.now_s, self.next_task_id = stretch.tasks[-1].arrival_time, stretch.tasks[-1].task_id + 1
 
@@ -187,10 +189,9 @@ class Lockstep:
         """Whether every strategy would decide the next tasks as they arrive, with nothing to be done in between."""
         if isinstance(self.stream, TraceStream):
             return False
-        laws = self.workload
-        special = laws.dependency_probability or laws.noise_sigma or laws.kinds or laws.deadline_slack
-        is_plain = not (special or self.hidden.hides)
-        return is_plain and not self.learners.is_synchronous and all(r.simulation.is_clear for r in self.racers)
+        is_special = self.workload.dependency_probability or self.workload.deadline_slack
+        is_driven = is_special or self.learners.is_synchronous
+        return not is_driven and all(racer.simulation.is_clear for racer in self.racers)
 
     def _enter(
         self, task: Task, duration_factor: float, *, until_s: float, explain: bool, seen: Task | None = None
@@ -220,7 +221,7 @@ class Lockstep:
         for racer, outcomes in zip(self.racers, met, strict=True):
             racer.tally.expect(task.task_id, measure)
             self._count(racer, outcomes)
-        self.proof.add(self.hidden.proven(task, truth), duration_factor)
+        self.proof.add(self.hidden.proven(task, truth.true), duration_factor)
         self.recent.append(task)
         self.now_s, self.next_task_id = until_s, task.task_id + 1
 

@@ -104,10 +104,10 @@ class Racer:
 
         Where the strategy breaks, the rows end before the task that broke it, and the error says why.
         """
-        begin = time.perf_counter()
+        begin, told = time.perf_counter(), stretch.told(self.level)
         try:
             with self._blamed(stretch.words):
-                columns = self.simulation.run_stretch(stretch.batch, stretch.durations)
+                columns = self.simulation.run_stretch(stretch.batch, told.durations, told.factors)
         except HmsError as error:
             return _columns(self.simulation.cluster.node, stretch.first(0), []), error
         if columns is None:
@@ -117,9 +117,10 @@ class Racer:
 
     def _run_one_by_one(self, stretch: Stretch) -> tuple[RunColumns, HmsError | None]:
         outcomes: list[Outcome] = []  # one for each step, since nothing holds these tasks back
+        told = stretch.told(self.level)
         try:
-            for task, seconds in zip(stretch.tasks, stretch.seconds, strict=True):
-                outcomes += self.step(task, 1.0, seconds, until_s=task.arrival_time, explain=False)
+            for task, factor, seconds in zip(stretch.tasks, told.steps, told.seconds, strict=True):
+                outcomes += self.step(task, factor, seconds, until_s=task.arrival_time, explain=False)
         except HmsError as error:
             return _columns(self.simulation.cluster.node, stretch.first(len(outcomes)), outcomes), error
         return _columns(self.simulation.cluster.node, stretch, outcomes), None

@@ -100,6 +100,7 @@ def _block(run: int, stretches: Sequence[RacedStretch]) -> TaskBlock:
         results={
             name: _results(RunColumns.joined([one.runs[name] for one in stretches])) for name in stretches[0].runs
         },
+        kind=[batch.kind_names[code] for batch in batches for code in batch.kind.tolist()],
     )
 
 

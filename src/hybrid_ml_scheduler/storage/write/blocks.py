@@ -69,15 +69,16 @@ class ResultColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TaskBlock:
-    """Plain tasks of one run: no parents, no kind, no deadline, divisible, one GPU.
+    """Plain tasks of one run: no parents, no deadline, divisible, one GPU.
 
-    `facts` has a line for each of `FACTS`, `results` columns for each strategy.
+    `facts` has a line for each of `FACTS`, `results` columns for each strategy; without `kind` all have none.
     """
 
     run_id: int
     task_id: IntColumn
     facts: FloatColumn
     results: Mapping[str, ResultColumns]
+    kind: Sequence[str] = ()
 
     @property
     def row_count(self) -> int:
@@ -92,7 +93,11 @@ class TaskBlock:
     def task_rows(self) -> list[TaskRow]:
         """Return the tasks one by one."""
         columns = (self.fact(name).tolist() for name in TaskRow._fields if name in FACTS)
-        return list(map(TaskRow, self.task_id.tolist(), repeat(self.run_id), *columns))
+        return list(map(TaskRow, self.task_id.tolist(), repeat(self.run_id), *columns, repeat("[]"), self.kinds()))
+
+    def kinds(self) -> Sequence[str]:
+        """Return the kind of every task."""
+        return self.kind or [""] * len(self.task_id)
 
     def training_rows(self) -> list[TrainingRow]:
         """Return the labels one by one."""
@@ -121,6 +126,7 @@ def _one(run_id: int, names: Sequence[str], blocks: Sequence[TaskBlock]) -> Task
         task_id=np.concatenate([block.task_id for block in blocks]),
         facts=np.concatenate([block.facts for block in blocks], axis=1),
         results={name: ResultColumns.joined([block.results[name] for block in blocks]) for name in names},
+        kind=[kind for block in blocks for kind in block.kinds()],
     )
 
 

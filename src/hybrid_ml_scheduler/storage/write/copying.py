@@ -34,7 +34,8 @@ Field = npt.NDArray[Any] | str | None
 
 async def copy_tasks(connection: AsyncConnection, table: sa.Table, blocks: Sequence[TaskBlock]) -> None:
     """Copy the tasks of the blocks; the transaction must have begun already."""
-    await _copy(connection, table, TaskRow._fields, (packed(_task_fields(block)) for block in blocks))
+    pieces = (packed(fields) for block in blocks for fields in _task_fields(block))
+    await _copy(connection, table, TaskRow._fields, pieces)
 
 
 async def copy_training(connection: AsyncConnection, table: sa.Table, blocks: Sequence[TaskBlock]) -> None:
@@ -117,18 +118,21 @@ def _template(kinds: tuple[str | tuple[str], ...]) -> tuple[npt.NDArray[Any], tu
     return np.array(tuple(values), dtype=layout), tuple(places)
 
 
-def _task_fields(block: TaskBlock) -> list[Field]:
-    count = len(block.task_id)
-    known: dict[str, Field] = {
-        "task_id": block.task_id,
-        "run_id": np.full(count, block.run_id, dtype=np.int64),
-        "dependencies": _NO_PARENTS,
-        "kind": "",
-        "deadline": None,
-        "divisible": np.ones(count, dtype=np.bool_),
-        "gpus_required": np.ones(count, dtype=np.int32),
-    }
-    return [known[name] if name in known else block.fact(name) for name in TaskRow._fields]
+def _task_fields(block: TaskBlock) -> Iterator[list[Field]]:
+    """Yield the fields of all tasks of one kind."""
+    kinds = np.array(block.kinds())
+    for kind in np.unique(kinds):
+        mine = np.flatnonzero(kinds == kind)
+        known: dict[str, Field] = {
+            "task_id": block.task_id[mine],
+            "run_id": np.full(len(mine), block.run_id, dtype=np.int64),
+            "dependencies": _NO_PARENTS,
+            "kind": str(kind),
+            "deadline": None,
+            "divisible": np.ones(len(mine), dtype=np.bool_),
+            "gpus_required": np.ones(len(mine), dtype=np.int32),
+        }
+        yield [known[name] if name in known else block.fact(name)[mine] for name in TaskRow._fields]
 
 
 def _training_fields(block: TaskBlock) -> list[Field]:
