@@ -46,7 +46,7 @@ class Device:
 
     def estimated_end_s(self, now_s: float) -> float:
         """When the device is believed to be free now, which must not be before anything asked or queued earlier."""
-        if not self.is_exact:
+        if not self.is_exact and self._queue and self._queue[0][FINISH] <= now_s:
             self.settle(now_s)
         return self.foreseen_end_s(now_s)
 
@@ -87,7 +87,7 @@ class Device:
         for part in parts:  # one by one, since a sum depends on its order
             busy_s += part[FINISH] - part[START]
         self._busy_s = busy_s
-        if len(self._queue) > _UNSETTLED:
+        if len(self._queue) > _UNSETTLED or not self.is_exact:
             self.settle(now_s)
 
     def ahead(self, until_s: float) -> list[QueuedPart]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hybrid_ml_scheduler.cluster.belief_record import BeliefRecord
-from hybrid_ml_scheduler.cluster.lessons import plain_belief
+from hybrid_ml_scheduler.cluster.lessons import learn_parts, plain_belief
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Outcome, Parts
 from hybrid_ml_scheduler.core.tasks import Task
 from hybrid_ml_scheduler.learning.duration_model import Belief, DurationModel, belief_sentence
@@ -41,6 +41,8 @@ class LearnedEstimator(PhysicsEstimator):
         self._nominal = TaskSeconds(0.0, ())
         self._factors = np.ones(len(self.types))
         self._believed = np.empty((2, len(self.types)))
+        self._parted: Task | None = None
+        self._parts = Parts(0.0, 0.0, 0.0, False, False)
         self.record = BeliefRecord(len(self.types))
 
     def seconds(self, task: Task) -> TaskSeconds:
@@ -85,11 +87,12 @@ class LearnedEstimator(PhysicsEstimator):
     def true_parts(self, task: Task, gpu_fraction: float, gpu: int) -> Parts:
         """The two parts of a split in nominal seconds, which the truth multiplies."""
         self.seconds(task)
-        return self.parts(task, gpu_fraction, gpu, self._nominal)
+        self._parted, self._parts = task, self.parts(task, gpu_fraction, gpu, self._nominal)
+        return self._parts
 
     def lesson(self, task: Task, outcome: Outcome) -> Lesson:
         """What a placed task will have taught when it has finished."""
-        parts = self.true_parts(task, outcome.gpu_fraction, outcome.gpu)
+        parts = self._parts if task is self._parted else self.true_parts(task, outcome.gpu_fraction, outcome.gpu)
         gpu_type = 0 if outcome.gpu == NO_GPU else 1 + self._kind_list[outcome.gpu]
         return Lesson(
             task.kind,
@@ -102,12 +105,14 @@ class LearnedEstimator(PhysicsEstimator):
 
     def learn(self, lesson: Lesson) -> None:
         """A task has finished: believe what it teaches."""
-        if lesson.cpu_ratio > 0.0:
-            self.record.add(lesson.kind, 0, lesson.cpu_believed, lesson.cpu_ratio)
-            self.model.observe(lesson.kind, 0, lesson.cpu_ratio)
-        if lesson.gpu_ratio > 0.0:
-            self.record.add(lesson.kind, lesson.gpu_type, lesson.gpu_believed, lesson.gpu_ratio)
-            self.model.observe(lesson.kind, lesson.gpu_type, lesson.gpu_ratio)
+        kind, cpu_ratio, gpu_ratio, gpu_type, cpu_believed, gpu_believed = lesson
+        if cpu_ratio > 0.0 or gpu_ratio > 0.0:
+            model, record = self.model, self.record
+            place, row = model.row(kind), record.row(kind)
+            model.drifts += learn_parts(
+                place, gpu_type, cpu_ratio, gpu_ratio, cpu_believed, gpu_believed,
+                model.cells, model.types, model.shared, model.prior, record.table[row],
+            )  # fmt: skip
         self.look_again()
 
     def look_again(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from hybrid_ml_scheduler.cluster.belief_record import note_outcome
 from hybrid_ml_scheduler.cluster.ready import pop_ready
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
@@ -11,7 +12,7 @@ from hybrid_ml_scheduler.learning.belief import learn, mean_factors
 from hybrid_ml_scheduler.learning.duration_model import DurationModel
 from hybrid_ml_scheduler.physics.formulas import plain_seconds
 
-__all__ = ["Beliefs", "beliefs_of", "believe", "learn_until", "plain_belief"]
+__all__ = ["Beliefs", "beliefs_of", "believe", "learn_parts", "learn_until", "plain_belief"]
 
 
 class Beliefs(NamedTuple):
@@ -74,6 +75,35 @@ def plain_belief(
     mean_factors(kind, cells, types, shared, prior, factors)
     for device in range(factors.shape[0]):
         out[1, device] = out[0, device] * factors[device]
+
+
+@compiled()
+def learn_parts(
+    kind: int,
+    gpu_type: int,
+    cpu_ratio: float,
+    gpu_ratio: float,
+    cpu_told: float,
+    gpu_told: float,
+    cells: FloatColumn,
+    types: FloatColumn,
+    shared: FloatColumn,
+    prior: FloatColumn,
+    record: FloatColumn,
+) -> int:
+    """Learn from both parts of a finished task; returns how many cells were found to have drifted.
+
+    Ratios are measured over nominal seconds, 0 where there was no part; `told` is what was believed of them, and
+    `record` the kind's.
+    """
+    drifts = 0
+    if cpu_ratio > 0.0:
+        note_outcome(record[0], cpu_told, cpu_ratio)
+        drifts += learn(kind, 0, cpu_ratio, 0.0, cells, types, shared, prior)
+    if gpu_ratio > 0.0:
+        note_outcome(record[gpu_type], gpu_told, gpu_ratio)
+        drifts += learn(kind, gpu_type, gpu_ratio, 0.0, cells, types, shared, prior)
+    return drifts
 
 
 @compiled()

@@ -10,17 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hybrid_ml_scheduler.cluster.belief_record import note_outcome
 from hybrid_ml_scheduler.cluster.general import Factors
 from hybrid_ml_scheduler.cluster.kernel import FASTEST_SPLIT, PRESCRIBED, RuleTerms, Written, write
-from hybrid_ml_scheduler.cluster.lessons import believe
+from hybrid_ml_scheduler.cluster.lessons import believe, learn_parts
 from hybrid_ml_scheduler.cluster.parts import append_part, estimated_end
 from hybrid_ml_scheduler.cluster.ready import pop_ready, push_ready
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED, NO_GPU
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import BatchTerms, Terms
-from hybrid_ml_scheduler.learning.belief import learn
 from hybrid_ml_scheduler.physics.choices import fastest_split, least_backlog, least_charge, row_terms, split_on
 from hybrid_ml_scheduler.physics.placement import place_parts
 
@@ -89,13 +87,19 @@ def _learn_until(
         if place[kind[row]] < 0 and (ratios[row, 0] > 0.0 or ratios[row, 1] > 0.0):
             place[kind[row]] = counts[KNOWN]  # a kind gets its row when the first task of it has finished
             counts[KNOWN] += 1
-        for part in range(2):
-            if ratios[row, part] > 0.0:
-                device = 0 if part == 0 else gpu_type[row]
-                note_outcome(record[kind[row], device], told[row, part], ratios[row, part])
-                counts[DRIFTS] += learn(
-                    place[kind[row]], device, ratios[row, part], 0.0, cells, types, shared, prior
-                )  # fmt: skip
+        counts[DRIFTS] += learn_parts(
+            place[kind[row]],
+            gpu_type[row],
+            ratios[row, 0],
+            ratios[row, 1],
+            told[row, 0],
+            told[row, 1],
+            cells,
+            types,
+            shared,
+            prior,
+            record[kind[row]],
+        )
 
 
 @compiled(inline="always")
