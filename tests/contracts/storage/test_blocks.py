@@ -41,7 +41,9 @@ def loose(run_id: int, first: int, count: int, *, seed: int = 1) -> RowBatch:
         samples.failed(row.task_id, row.scheduler_name) if row.task_id % 11 == 3 and row.gpu_id < 0 else row
         for row in batch.results
     ]
-    return replace(batch, tasks=[samples.plain(row) for row in batch.tasks], results=results)
+    kinds = ("", "encode", "größer")
+    tasks = [samples.plain(row)._replace(kind=kinds[row.task_id % 3]) for row in batch.tasks]
+    return replace(batch, tasks=tasks, results=results)
 
 
 def block_of(batch: RowBatch) -> TaskBlock:
@@ -56,6 +58,7 @@ def block_of(batch: RowBatch) -> TaskBlock:
         task_id=np.array([row.task_id for row in batch.tasks]),
         facts=np.array([facts[name] for name in FACTS]),
         results={name: columns_of(rows) for name, rows in by_name.items()},
+        kind=[row.kind for row in batch.tasks],
     )
 
 

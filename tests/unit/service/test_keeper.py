@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -12,14 +13,15 @@ from hybrid_ml_scheduler.live.records import Rows
 from hybrid_ml_scheduler.service.control.keeper import StoreKeeper, stored_rows
 from hybrid_ml_scheduler.storage import RowBatch, StoreWriter
 from hybrid_ml_scheduler.workload import preset
-from tests.unit.live.test_stretch import NODES, go, new_race
+from tests.unit.live.test_stretch import ALL, HIDDEN, NODES, RULES, go, new_race
 
 
-def raced(name: str, most: int) -> RowBatch:
+def raced(name: str, most: int, laws: Mapping[str, float] | None = None) -> RowBatch:
     """What is stored of a race with tasks of every size, some of which fit no GPU."""
-    race = new_race(NODES[name])
+    race = new_race(NODES[name], laws=laws, schedulers=ALL if laws is None else RULES)
     go(race, 150, most)
-    race.shift("heavy", preset("heavy").with_values({"memory_range": (10.0, 20_000.0)}), at=0.0)
+    heavy = preset("heavy").with_values({"memory_range": (10.0, 20_000.0)}).with_values(laws or {})
+    race.shift("heavy", heavy, at=0.0)
     go(race, 150, most)
     return stored_rows(race.take_rows())
 
@@ -40,6 +42,12 @@ def test_tasks_taken_together_are_stored_with_the_very_rows_of_single_steps(name
     assert len(together.blocks) == 1
     assert not single.blocks
     assert len(together) == len(single)
+    assert in_order(together) == in_order(single)
+
+
+def test_so_are_tasks_of_kinds_whose_durations_are_hidden() -> None:
+    together, single = (raced("small memory, failing", most, HIDDEN) for most in (32, 1))
+    assert {row.kind for row in together.spelled_out().tasks} >= {"kind-1", "kind-2"}
     assert in_order(together) == in_order(single)
 
 
