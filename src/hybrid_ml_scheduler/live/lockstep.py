@@ -171,14 +171,15 @@ class Lockstep:
 
     def _take(self, stretch: Stretch, runs: Mapping[str, RunColumns]) -> None:
         """Count and hand on tasks that every strategy has decided."""
-        fractions, fastest_s = stretch.labels(self._estimator, self._oracle.points)
+        fractions, label_s = stretch.labels(self._estimator, self._oracle.points)
+        noise = stretch.batch.duration_factor
+        fastest_s = label_s * noise
         for racer in self.racers:
             racer.count_all(stretch.batch, runs[racer.name], fastest_s)
         self.rows.stretches.append(
-            RacedStretch(batch=stretch.batch, label_fraction=fractions, label_s=fastest_s, runs=runs),
+            RacedStretch(batch=stretch.batch, label_fraction=fractions, label_s=label_s, runs=runs),
         )
-        noise = stretch.batch.duration_factor
-        rows = zip(stretch.tasks, (fastest_s * noise).tolist(), noise.tolist(), stretch.exact.seconds, strict=True)
+        rows = zip(stretch.tasks, fastest_s.tolist(), noise.tolist(), stretch.exact.seconds, strict=True)
         for task, fastest, duration_factor, true in rows:
             self.windows.enter(task.task_id, task.arrival_time, fastest, task.arrival_time)
             self.proof.add(self.hidden.proven(task, true), duration_factor)
