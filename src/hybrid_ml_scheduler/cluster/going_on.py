@@ -130,7 +130,8 @@ def lessons_left(learned: LearnedEstimator, lessons: Lessons) -> list[OpenLesson
     learned.look_again()
     rows = lessons.heap[: lessons.counts[OPEN]]
     columns = (lessons.finish, lessons.turn, lessons.kind, lessons.gpu_type, lessons.ratios, lessons.told)
+    values = zip(*(one[rows].tolist() for one in columns), strict=True)
     return [
-        (finish, turn, Lesson(names[kind], *ratios, gpu_type, *told))
-        for finish, turn, kind, gpu_type, ratios, told in zip(*(one[rows].tolist() for one in columns), strict=True)
+        (finish, turn, Lesson(names[kind], ratios[0], ratios[1], gpu_type, told[0], told[1]))
+        for finish, turn, kind, gpu_type, ratios, told in values
     ]
