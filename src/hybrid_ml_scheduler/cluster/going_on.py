@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -14,14 +15,17 @@ from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator, Less
 from hybrid_ml_scheduler.cluster.onward import DRIFTS, OPEN, Lessons, Queues, run_onward
 from hybrid_ml_scheduler.cluster.parts import PART_COLUMNS
 from hybrid_ml_scheduler.cluster.stepping import Cluster
+from hybrid_ml_scheduler.core.decisions import Outcome
 from hybrid_ml_scheduler.core.protocols import BatchRule
-from hybrid_ml_scheduler.core.tasks import TaskBatch
+from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
 from hybrid_ml_scheduler.physics.durations import Durations, batch_terms
 from hybrid_ml_scheduler.physics.gangs import has_gangs
 
-__all__ = ["OpenLesson", "goes_on", "lessons_ahead", "lessons_left", "run_on"]
+__all__ = ["Finish", "goes_on", "run_on"]
 
-# When a task finishes, its place among the decisions, and what it will have taught then.
+# When a task finishes, its place among the decisions, what a learner sees of it then, and what it will have taught.
+Finish = tuple[float, int, Task | None, Outcome | None, Lesson | None]
+# The same of a task that only durations are learned from.
 OpenLesson = tuple[float, int, Lesson]
 
 
@@ -37,18 +41,34 @@ def run_on(
     rule: BatchRule,
     seconds: Durations,
     factors: Factors,
-    lessons: Lessons | None,
     decided: int,
+    finishes: list[Finish],
 ) -> RunColumns:
-    """Decide and place independent tasks as they arrive, as if one by one; the cluster moves on."""
+    """Decide and place independent tasks as they arrive, as if one by one; the cluster and what it learns move on.
+
+    `decided` tasks came before these; `finishes` is the heap of those that still have something to teach.
+    """
     check_rule(rule, len(batch), cluster.node.num_gpus)
+    learned = cluster.estimator if isinstance(cluster.estimator, LearnedEstimator) else None
+    lessons = None if learned is None else _lessons(learned, batch, _due(finishes, float(batch.arrival_time[-1])))
     columns, queues = RunColumns.empty(batch, cluster.node), _queues(cluster, batch)
     terms, free = batch_terms(batch, cluster.node, seconds), cluster.free_s()
-    run_onward(
-        rule_terms(rule), batch.arrival_time, terms, factors, lessons, queues, free, decided, written(columns)
-    )  # fmt: skip
+    run_onward(rule_terms(rule), batch.arrival_time, terms, factors, lessons, queues, free, decided, written(columns))
     _extend(cluster, batch, columns, queues)
+    if learned is not None and lessons is not None:
+        for finish_s, turn, lesson in _lessons_left(learned, lessons):
+            heappush(finishes, (finish_s, turn, None, None, lesson))
     return columns
+
+
+def _due(finishes: list[Finish], until_s: float) -> list[OpenLesson]:
+    """Take the lessons off the heap that come until then."""
+    due: list[OpenLesson] = []
+    while finishes and finishes[0][0] <= until_s:
+        finish_s, turn, _, _, lesson = heappop(finishes)
+        if lesson is not None:
+            due.append((finish_s, turn, lesson))
+    return due
 
 
 def _queues(cluster: Cluster, batch: TaskBatch) -> Queues:
@@ -89,7 +109,7 @@ def _extend(cluster: Cluster, batch: TaskBatch, columns: RunColumns, queues: Que
         device.extend(own, float(batch.arrival_time[-1]))
 
 
-def lessons_ahead(learned: LearnedEstimator, batch: TaskBatch, open_lessons: Sequence[OpenLesson]) -> Lessons:
+def _lessons(learned: LearnedEstimator, batch: TaskBatch, open_lessons: Sequence[OpenLesson]) -> Lessons:
     """Room for what the tasks will teach, and behind it what earlier ones teach meanwhile, in order of finish."""
     record, model, count = learned.record, learned.model, len(batch)
     codes = np.array([record.row(name) for name in batch.kind_names])[batch.kind]
@@ -121,7 +141,7 @@ def lessons_ahead(learned: LearnedEstimator, batch: TaskBatch, open_lessons: Seq
     return lessons
 
 
-def lessons_left(learned: LearnedEstimator, lessons: Lessons) -> list[OpenLesson]:
+def _lessons_left(learned: LearnedEstimator, lessons: Lessons) -> list[OpenLesson]:
     """Note what was learned, and return the lessons that are still to come."""
     model, names = learned.model, list(learned.record.kinds)
     for place, name in sorted((place, names[row]) for row, place in enumerate(lessons.place.tolist()) if place >= 0):

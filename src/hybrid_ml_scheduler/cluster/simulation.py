@@ -15,25 +15,17 @@ from hybrid_ml_scheduler.cluster.batch import run_batch
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.devices import BacklogView
 from hybrid_ml_scheduler.cluster.general import Factors, no_factors
-from hybrid_ml_scheduler.cluster.going_on import OpenLesson, goes_on, lessons_ahead, lessons_left, run_on
+from hybrid_ml_scheduler.cluster.going_on import Finish, goes_on, run_on
 from hybrid_ml_scheduler.cluster.held_tasks import AsksAgain, HeldTask, ReadyTasks
 from hybrid_ml_scheduler.cluster.interference import refuse_interference
-from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator, Lesson
+from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
 from hybrid_ml_scheduler.cluster.precedence import Precedence
 from hybrid_ml_scheduler.cluster.stepping import Cluster
 from hybrid_ml_scheduler.core.decisions import Decision, Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError, WorkloadError
 from hybrid_ml_scheduler.core.holding import Holds, soonest_device
 from hybrid_ml_scheduler.core.learners import TrainsApart, train_if_due
-from hybrid_ml_scheduler.core.protocols import (
-    BatchRule,
-    Learns,
-    Prepares,
-    RaceContext,
-    Remembers,
-    Scheduler,
-    with_foresight,
-)
+from hybrid_ml_scheduler.core.protocols import Learns, Prepares, RaceContext, Remembers, Scheduler, with_foresight
 from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
 from hybrid_ml_scheduler.physics.durations import Durations
 from hybrid_ml_scheduler.physics.estimator import TaskSeconds, TruthFactor
@@ -86,7 +78,7 @@ class Simulation:
         self.learned = learned
         self.now_s = 0.0
         self._ready: list[Ready] = []
-        self._finishes: list[tuple[float, int, Task | None, Outcome | None, Lesson | None]] = []
+        self._finishes: list[Finish] = []
         self._precedence = Precedence(recall)
         self._learner = scheduler if isinstance(scheduler, Learns) else None
         self._trains = trains and isinstance(scheduler, TrainsApart)
@@ -180,26 +172,12 @@ class Simulation:
             columns = run_batch(batch, cluster.node, rule, seconds=seconds, free_s=cluster.free_s())
             cluster.queue(batch.task_id, columns)
         else:
-            columns = self._run_on(batch, rule, seconds, factors or no_factors(len(batch), seconds))
+            factors = no_factors(len(batch), seconds) if factors is None else factors
+            columns = run_on(cluster, batch, rule, seconds, factors, self._decided, self._finishes)
         self.now_s, self._newest_id = float(columns.ready_s[-1]), int(batch.task_id[-1])
         if self._precedence.recall != 0:
             self._precedence.note_all(batch.task_id.tolist(), columns.finish_s.tolist(), self.now_s)
         self._decided += len(columns)
-        return columns
-
-    def _run_on(self, batch: TaskBatch, rule: BatchRule, seconds: Durations, factors: Factors) -> RunColumns:
-        """The same where durations are not as estimated, and may be learned meanwhile."""
-        if self.learned is None:
-            return run_on(self.cluster, batch, rule, seconds, factors, None, self._decided)
-        due: list[OpenLesson] = []
-        while self._finishes and self._finishes[0][0] <= batch.arrival_time[-1]:
-            finish_s, turn, _, _, lesson = heappop(self._finishes)
-            if lesson is not None:
-                due.append((finish_s, turn, lesson))
-        lessons = lessons_ahead(self.learned, batch, due)
-        columns = run_on(self.cluster, batch, rule, seconds, factors, lessons, self._decided)
-        for finish_s, turn, lesson in lessons_left(self.learned, lessons):
-            heappush(self._finishes, (finish_s, turn, None, None, lesson))
         return columns
 
     def drain(self) -> list[Outcome]:
