@@ -28,6 +28,7 @@ class HeldOrder:
     depth: int = 64
     aging: float = math.inf
     score: Score | None = None
+    pull: tuple[float, float, float] | None = None  # slowest, affinity, patience: idle devices take whole tasks
 
 
 def fastest_s(node: Node, task: Task, splits: bool) -> float:
@@ -233,7 +234,34 @@ class StagedReference(HeldReference):
 
     def dispatch(self, now: float) -> None:
         self.order = [order for first, order in self.stages if first <= self.seen][-1]
-        super().dispatch(now)
+        if self.order.pull is None:
+            super().dispatch(now)
+            return
+        idle = [not device.parts() for device in self.devices]
+        for device in [*range(1, len(self.devices)), 0]:
+            front = self.in_order(now)[: self.order.depth] if idle[device] else []
+            wanted = [(key, i) for i in front if (key := self.pull_key(device, i)) < math.inf]
+            if wanted:
+                task_id = min(wanted)[1]
+                self.held = [entry for entry in self.held if entry[1] != task_id]
+                self.commit(task_id, 1.0 if device else 0.0, max(device - 1, 0), now)
+
+    def in_order(self, now: float) -> list[int]:
+        """By the keys of the present stage, whenever they were held."""
+        tasks = [self.records[task_id].task for _, task_id in self.held]
+        return [i for _, i in sorted((self.order.key(t, fastest_s(self.node, t, True)), t.task_id) for t in tasks)]
+
+    def pull_key(self, device: int, task_id: int) -> float:
+        """Seconds on the device times a power of how much slower that is than at the fastest, behind the arrival."""
+        task, (slowest, affinity, patience) = self.records[task_id].task, self.order.pull or (0.0, 0.0, 0.0)
+        seconds = [formulas.cpu_s(self.node, task)]
+        for gpu in range(len(self.node.gpus)):
+            part = formulas.split(self.node, task, 1.0, gpu)
+            seconds.append(math.inf if part.failed or part.gpu_s <= 0.0 else part.gpu_s)
+        own = seconds[device]
+        if math.isinf(own) or own > slowest * min(seconds):
+            return math.inf
+        return task.arrival_time + patience * (own * (own / min(seconds)) ** affinity)
 
     def hold_ready(self, now: float) -> bool:
         self.order = replace(self.order, steps=20)  # sizes are those of the best cut, whatever the stage

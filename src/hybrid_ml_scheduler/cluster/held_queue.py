@@ -7,11 +7,13 @@ than are looked at; `counts` are the lengths of both parts and how many of the f
 
 from __future__ import annotations
 
+import numpy as np
+
 from hybrid_ml_scheduler.cluster.ready import is_before, pop_ready, push_ready
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn
 
-__all__ = ["BEHIND", "FRONT", "OVERDUE", "advance_overdue", "hold_row", "release_place"]
+__all__ = ["BEHIND", "FRONT", "OVERDUE", "advance_overdue", "hold_row", "release_place", "reorder"]
 
 FRONT, BEHIND, OVERDUE = 0, 1, 2
 
@@ -59,6 +61,19 @@ def release_place(
             front[length - 1] = row
             return
     counts[FRONT] = length - 1
+
+
+@compiled()
+def reorder(
+    order: FloatColumn, identity: IntColumn, front: IntColumn, behind: IntColumn, counts: IntColumn, gone: BoolColumn
+) -> None:
+    """Put all that are not overdue into another order."""
+    first, last = counts[OVERDUE], counts[FRONT]
+    rows = np.concatenate((front[first:last], behind[: counts[BEHIND]]))
+    counts[FRONT], counts[BEHIND] = first, 0
+    for row in rows:
+        if not gone[row]:
+            hold_row(row, order, identity, front, behind, counts)
 
 
 @compiled()

@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_ml_scheduler.cluster.general import Arrivals, Factors, first_ready
-from hybrid_ml_scheduler.cluster.held_queue import FRONT, advance_overdue, hold_row, release_place
+from hybrid_ml_scheduler.cluster.held_queue import FRONT, OVERDUE, advance_overdue, hold_row, release_place, reorder
 from hybrid_ml_scheduler.cluster.kernel import Written, write
 from hybrid_ml_scheduler.cluster.parts import append_part, empty_queues, estimated_end
 from hybrid_ml_scheduler.cluster.ready import pop_ready, release_children
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED, NO_GPU, PARENT_FAILED
 from hybrid_ml_scheduler.core.holding import MEAN_OVER, Pick
-from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics.choices import split_on
-from hybrid_ml_scheduler.physics.held_choices import overdue_s, pick_score, plan_split
+from hybrid_ml_scheduler.physics.held_choices import overdue_s, pick_score, plan_split, pull_key
 from hybrid_ml_scheduler.physics.placement import place_parts
 
 __all__ = ["HeldTerms", "run_held"]
@@ -33,18 +33,22 @@ _IN_ORDER = int(Pick.IN_ORDER)
 class HeldTerms(NamedTuple):
     """A `HeldRule` as compiled code takes it; the columns after `size_s` have one row a stage.
 
-    A grid that is shorter than others repeats its last share.
+    A grid that is shorter than others repeats its last share. `pull` has `slowest` and `affinity` of a stage.
     """
 
     order: FloatColumn
+    whole_order: FloatColumn
     size_s: FloatColumn
     first: IntColumn
     grid: FloatColumn
     price: FloatColumn
     longest: FloatColumn
+    by_whole: BoolColumn
+    pull: FloatColumn
     depth: int
     pick: int
     aging: float
+    patience: float
 
 
 @compiled(inline="always")
@@ -80,6 +84,41 @@ def _picked(
 
 
 @compiled()
+def _pulled(
+    turn: int,
+    idle: npt.NDArray[np.bool_],
+    pull: FloatColumn,
+    patience: float,
+    arrival: FloatColumn,
+    tasks: BatchTerms,
+    identity: IntColumn,
+    front: IntColumn,
+    counts: IntColumn,
+) -> tuple[int, int]:
+    """The place in the front of the task that the next idle device takes, from this turn on, and whose turn it is.
+
+    The place is -1 if no device takes any. What is overdue goes first.
+    """
+    cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
+    devices = idle.shape[0]
+    while turn <= devices:
+        device = turn % devices  # the GPUs, then the CPU
+        best, chosen = math.inf, -1
+        for place in range(counts[FRONT] if idle[device] else 0):
+            row = front[place]
+            terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule[row], serial)
+            key = pull_key(device, terms, pull[0], pull[1], arrival[row], patience)
+            if key < best or (key == best < math.inf and identity[row] < identity[front[chosen]]):
+                best, chosen = key, place
+                if place < counts[OVERDUE]:
+                    break
+        if chosen >= 0:
+            return chosen, turn
+        turn += 1
+    return -1, turn
+
+
+@compiled()
 def run_held(
     rule: HeldTerms,
     arrivals: Arrivals,
@@ -94,9 +133,10 @@ def run_held(
     `ready` is filled with the moment each task may be committed.
     """
     # Unpacked before the loop: within it, every use of a tuple of arrays would count references to all of them.
-    order, size_s, stage_first, grids, prices, limits, depth, pick, aging = rule
-    stage = 0
-    grid, price, longest = grids[0].copy(), prices[0], limits[0].copy()
+    given, whole, size_s, stage_first, grids, prices, limits, by_whole, pulls, depth, pick, aging, patience = rule
+    stage, turn = 0, 0
+    grid, price, longest, pull = grids[0].copy(), prices[0], limits[0].copy(), pulls[0].copy()
+    order = whole.copy() if by_whole[0] else given.copy()
     cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
     identity, arrival, open_parents, child_offsets, child_rows = arrivals
     cpu_factor, gpu_factor = factors
@@ -133,7 +173,11 @@ def run_held(
         while stage + 1 < stage_first.shape[0] and seen >= stage_first[stage + 1]:
             stage += 1
             price = prices[stage]
-            grid[:], longest[:] = grids[stage], limits[stage]  # in place: another array would slow every decision
+            # In place: another array would slow every decision.
+            grid[:], longest[:], pull[:] = grids[stage], limits[stage], pulls[stage]
+            if by_whole[stage] != by_whole[stage - 1]:
+                order[:] = whole if by_whole[stage] else given
+                reorder(order, identity, front, behind, counts, gone)
         resting = 0
         for device in range(devices):
             idle[device] = free[device] <= now
@@ -149,18 +193,24 @@ def run_held(
             oldest = advance_overdue(
                 now, limit, oldest, came[:seen], since, gone, order, identity, front, behind, counts
             )
-        place, tried = 0, 0
+        place, tried, turn = 0, 0, 1
         if pick != _IN_ORDER:
             planned[:] = False
         while resting > 0 and tried < depth:
-            if pick != _IN_ORDER:
+            if pull[0] > 0.0:
+                place, turn = _pulled(turn, idle, pull, patience, arrival, tasks, identity, front, counts)
+            elif pick != _IN_ORDER:
                 place = _picked(pick, planned, tasks, backlog, front, counts[FRONT])
             if place < 0 or place >= counts[FRONT]:
                 break
             tried += 1
             row = front[place]
             terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule[row], serial)
-            wanted, gpu, starts = plan_split(terms, backlog, idle, grid, price, longest_s)
+            if pull[0] > 0.0:
+                wanted, gpu, starts = (1.0, turn - 1, True) if turn < devices else (0.0, 0, True)
+                idle[turn % devices] = False
+            else:
+                wanted, gpu, starts = plan_split(terms, backlog, idle, grid, price, longest_s)
             resting = 0
             for device in range(devices):
                 resting += idle[device]

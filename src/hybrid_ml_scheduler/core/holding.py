@@ -134,12 +134,19 @@ class Pick(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldStage:
-    """How tasks are planned from the wake on at which `first` tasks have become ready."""
+    """How tasks are planned from the wake on at which `first` tasks have become ready.
+
+    With `by_whole` they go by the rule's `whole_order`. With `slowest` above 0 they do not plan: idle devices take
+    whole tasks, the GPUs by number, then the CPU, each the one that it wants most (`physics.held_choices.pull_key`).
+    """
 
     first: int
     grid: tuple[float, ...]
     price: float
     longest: tuple[float, ...]
+    by_whole: bool = False
+    slowest: float = 0.0
+    affinity: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -151,8 +158,9 @@ class HeldRule:
     committed if one of its parts starts at once. A device takes no part longer than `longest` (CPU first) times the
     running mean of `size_s`, the tasks' seconds at their fastest; a task that no device would take may go anywhere.
     `pick` says that the next one to plan is not the first in order but that whose best device ends soonest or latest,
-    or that loses most if it gets its second best one. `stages` change grid, price and limits on the way. With `aging`,
-    a task that has been held for so many times the running means of `size_s` and of waiting goes before all others.
+    or that loses most if it gets its second best one. `stages` change that on the way; `whole_order` and `patience` are
+    for stages that ask for them. With `aging`, a task that has been held for so many times the running means of
+    `size_s` and of waiting goes before all others.
     """
 
     order: FloatColumn
@@ -164,6 +172,8 @@ class HeldRule:
     pick: Pick = Pick.IN_ORDER
     aging: float = math.inf
     stages: tuple[HeldStage, ...] = ()
+    whole_order: FloatColumn | None = None
+    patience: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -10,13 +10,23 @@ import numpy.typing as npt
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED
 from hybrid_ml_scheduler.core.holding import Pick
-from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import Terms
 from hybrid_ml_scheduler.physics.choices import _parts_on, completion_s, split_on
 from hybrid_ml_scheduler.physics.formulas import whole_share
-from hybrid_ml_scheduler.physics.node import WHOLE
+from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE
 
-__all__ = ["fastest_s", "fastest_seconds", "least_limited_charge", "overdue_s", "pick_score", "plan_split"]
+__all__ = [
+    "fastest_s",
+    "fastest_seconds",
+    "least_limited_charge",
+    "overdue_s",
+    "pick_score",
+    "plan_split",
+    "possible_s",
+    "possible_seconds",
+    "pull_key",
+]
 
 _LEAST, _MOST = int(Pick.LEAST_COMPLETION), int(Pick.MOST_COMPLETION)
 
@@ -38,6 +48,23 @@ def fastest_seconds(cpu_s: FloatColumn, gpu_s: FloatColumn, splits: bool) -> Flo
     found = np.empty(cpu_s.shape[0])
     for row in range(cpu_s.shape[0]):
         found[row] = fastest_s(cpu_s[row], gpu_s[row], splits)
+    return found
+
+
+@compiled(nogil=True, inline="always")
+def possible_s(cpu_s: float, gpu_s: FloatColumn, memory_rule: int, splits: bool) -> float:
+    """`fastest_s` of what the task may really do: one that must not be cut runs whole, one without a GPU on the CPU."""
+    if memory_rule % WHOLE == CPU_ONLY:
+        return cpu_s
+    return fastest_s(cpu_s, gpu_s, splits and memory_rule < WHOLE)
+
+
+@compiled(nogil=True)
+def possible_seconds(cpu_s: FloatColumn, gpu_s: FloatColumn, memory_rule: IntColumn, splits: bool) -> FloatColumn:
+    """`possible_s` of every task."""
+    found = np.empty(cpu_s.shape[0])
+    for row in range(cpu_s.shape[0]):
+        found[row] = possible_s(cpu_s[row], gpu_s[row], memory_rule[row], splits)
     return found
 
 
@@ -144,3 +171,30 @@ def pick_score(pick: int, terms: Terms, backlog: FloatColumn) -> float:
     if pick == _MOST:
         return -best
     return best - second
+
+
+@compiled(nogil=True, inline="always")
+def _whole_s(device: int, terms: Terms) -> float:
+    """Seconds of the whole task on a device, the CPU first; infinite where it cannot run there."""
+    if device == 0:
+        return terms[0]
+    _, _, gpu_part, status = split_on(device - 1, 1.0, terms)
+    return math.inf if status == FAILED or gpu_part <= 0.0 else gpu_part
+
+
+@compiled(nogil=True)
+def pull_key(device: int, terms: Terms, slowest: float, affinity: float, since_s: float, patience: float) -> float:
+    """How much an idle device wants a whole task, the least first; infinite if it refuses it.
+
+    It refuses what another device does more than `slowest` times as fast. The others go by their seconds here, times
+    the `affinity`-th power of how much slower that is than at their fastest; with `patience` behind the moment from
+    which they wait.
+    """
+    fastest = math.inf
+    for other in range(terms[3].shape[0] + 1):
+        fastest = min(fastest, _whole_s(other, terms))
+    own = _whole_s(device, terms)
+    if math.isinf(own) or own > slowest * fastest:
+        return math.inf
+    score = own * (own / fastest) ** affinity
+    return since_s + patience * score if patience > 0.0 else score

@@ -17,7 +17,7 @@ from hybrid_ml_scheduler.core import FloatColumn
 from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.learning.files import write_model
 from hybrid_ml_scheduler.schedulers.agents.hold_model import EXPANDED, FEATURES, HoldModel
-from hybrid_ml_scheduler.schedulers.holding.settings import SETTINGS, History, Setting, replayed_values
+from hybrid_ml_scheduler.schedulers.holding.settings import PLANNED, History, Setting, replayed_values
 
 __all__ = ["Tried", "found_settings", "tuned_model"]
 
@@ -68,8 +68,8 @@ class Tried:
 
 def found_settings(tried: Tried, seed: int, tell: Callable[[str, int, int], None]) -> list[Setting]:
     """The best settings of all rounds; each round changes the best four at random."""
-    tried.try_all(SETTINGS)
-    known = list(SETTINGS)  # what was tried by now; the file of an interrupted search may hold more
+    tried.try_all(PLANNED)
+    known = list(PLANNED)  # what was tried by now; the file of an interrupted search may hold more
     for number in range(_ROUNDS):
         tell("trying settings", number, _ROUNDS)
         rng, best = stream(seed, "tune", f"round {number}"), tried.best(known, _KEPT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +13,16 @@ from hybrid_ml_scheduler.cluster import Simulation
 from hybrid_ml_scheduler.cluster.batch import run_held_batch
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.core import RaceContext, TaskBatch
-from hybrid_ml_scheduler.core.errors import ModelError, PlanError
-from hybrid_ml_scheduler.core.holding import HeldRule
+from hybrid_ml_scheduler.core.errors import ModelError, PlanError, SchedulerError
+from hybrid_ml_scheduler.core.holding import HeldRule, HeldStage
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator, Tariff, durations
 from hybrid_ml_scheduler.physics.held_choices import fastest_seconds
 from hybrid_ml_scheduler.plans.loads import LoadedTasks, at_load, at_once
 from hybrid_ml_scheduler.schedulers.agents.hold_model import hold_document, load_hold
 from hybrid_ml_scheduler.schedulers.agents.rl_hold import RlHold
-from hybrid_ml_scheduler.schedulers.holding.settings import PLAIN, SETTINGS
+from hybrid_ml_scheduler.schedulers.holding.settings import PLAIN, SETTINGS, History
 from hybrid_ml_scheduler.schedulers.holding.sjf import ShortestFirst
+from hybrid_ml_scheduler.studies.running import run_scheduler
 from hybrid_ml_scheduler.workload import generate, preset
 from tests.properties.forms import Row, record_row, row_of
 from tests.reference.holding import HeldOrder, StagedReference
@@ -40,17 +42,17 @@ def rule_of(strategy: RlHold | ShortestFirst, batch: TaskBatch) -> HeldRule:
     return rule
 
 
-def kernel_rows(batch: TaskBatch) -> list[Row]:
-    columns = run_held_batch(batch, NODE, rule_of(RlHold(), batch))
+def kernel_rows(batch: TaskBatch, make: type[RlHold] = RlHold) -> list[Row]:
+    columns = run_held_batch(batch, NODE, rule_of(make(), batch))
     return list(map(row_of, columns.outcomes(batch.task_id, Tariff(NODE))))
 
 
-def stepping_rows(batch: TaskBatch, cut: int | None = None) -> list[Row]:
-    simulation, outcomes = Simulation(NODE, RlHold()), []
+def stepping_rows(batch: TaskBatch, cut: int | None = None, make: type[RlHold] = RlHold) -> list[Row]:
+    simulation, outcomes = Simulation(NODE, make()), []
     for row, task in enumerate(batch):
         if row == cut:
             state = simulation.capture()
-            simulation = Simulation(NODE, RlHold())
+            simulation = Simulation(NODE, make())
             simulation.restore(state)
         outcomes += simulation.advance(task.arrival_time)
         simulation.offer(task)
@@ -64,19 +66,68 @@ def test_kernel_and_stepping_form_agree_with_reviews_on_the_way(batch: TaskBatch
     assert stepping_rows(batch, cut=len(batch) // 2) == kernel_rows(batch)
 
 
-def test_the_kernel_changes_its_setting_when_the_naive_reference_does() -> None:
-    rule = rule_of(RlHold(), STREAM)
-    assert len(rule.stages) >= 2
-    order = {int(task_id): float(key) for task_id, key in zip(STREAM.task_id, rule.order, strict=True)}
-    stages = [
-        (first, HeldOrder(key=lambda t, s: order[t.task_id], steps=len(grid) - 1, price=price, longest=longest))
-        for first, grid, price, longest in [
-            (0, rule.grid, rule.price, rule.longest),
-            *((stage.first, stage.grid, stage.price, stage.longest) for stage in rule.stages),
-        ]
-    ]
+class Restless(RlHold):
+    """Takes another setting at every review, until it has had them all."""
+
+    def _reviewed(self, history: History) -> int:
+        self._setting = (self._setting + 1) % len(SETTINGS)
+        return self._setting
+
+
+def staged(rule: HeldRule, stage: HeldStage) -> tuple[int, HeldOrder]:
+    """One stage of a rule for the naive reference."""
+    column = rule.whole_order if stage.by_whole else rule.order
+    assert column is not None
+    keys = dict(zip(STREAM.task_id.tolist(), column.tolist(), strict=True))
+    pull = (stage.slowest, stage.affinity, rule.patience) if stage.slowest else None
+    steps = len(stage.grid) - 1
+    return stage.first, HeldOrder(
+        key=lambda task, size_s: keys[task.task_id], steps=steps, price=stage.price, longest=stage.longest, pull=pull
+    )
+
+
+def test_all_forms_change_their_setting_at_the_same_moment_and_follow_each_of_them_bit_for_bit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("hybrid_ml_scheduler.schedulers.agents.rl_hold._FIRST_REVIEW", 10)
+    monkeypatch.setattr("hybrid_ml_scheduler.schedulers.agents.rl_hold._LONGEST_PAUSE", 1)
+    rule = rule_of(Restless(), STREAM)
+    assert len(rule.stages) > len(SETTINGS)
+    stages = [staged(rule, stage) for stage in rule.stages]
     expected = [record_row(record) for record in StagedReference(STREAM, NODE, stages).run()]
-    assert kernel_rows(STREAM) == expected
+    assert kernel_rows(STREAM, Restless) == expected
+    assert stepping_rows(STREAM, cut=len(STREAM) // 2, make=Restless) == expected
+
+
+def test_a_gang_reserves_its_gpus_and_short_tasks_fill_the_gap_before_it() -> None:
+    tasks = TaskBatch.from_columns(
+        size=np.full(4, 1000.0),
+        compute_intensity=np.full(4, 0.5),
+        memory_required=np.zeros(4),
+        arrival_time=[0.0, 0.1, 0.2, 0.3],
+        cpu_time=np.full(4, 1e6),
+        gpu_time=[10.0, 2.0, 1.0, 20.0],
+        gpus_required=[1, 2, 1, 1],
+        divisible=np.zeros(4, dtype=bool),
+    )
+    columns = run_scheduler(RlHold(), tasks, Node.uniform(2), seed=0)
+    assert columns.gpu_start_s.tolist() == [0.0, 10.0, 0.2, 12.0]
+
+
+def test_a_state_of_another_version_is_refused_in_a_sentence() -> None:
+    strategy = RlHold()
+    strategy.prepare(RaceContext(estimator=PhysicsEstimator(NODE), seed=0))
+    state = {name: value for name, value in strategy.capture().items() if name != "version"}
+    with pytest.raises(SchedulerError, match=r"rl_hold: the stored state is of another version\."):
+        strategy.restore(state)
+
+
+def test_tasks_that_must_not_be_cut_go_by_their_seconds_on_whole_devices() -> None:
+    whole = replace(STREAM, divisible=np.zeros(len(STREAM), dtype=bool))
+    seconds = durations(whole, NODE)
+    rule = rule_of(RlHold(patience=0.0), whole)
+    assert rule.order.tolist() == np.minimum(seconds.cpu_s, seconds.gpu_s.min(axis=1)).tolist()
+    assert rule_of(RlHold(patience=0.0), STREAM).order[0] < rule.order[0]
 
 
 def test_what_is_learned_beats_shortest_first_where_that_is_poor() -> None:
@@ -137,20 +188,21 @@ def test_aging_and_patience_bound_the_longest_wait(crowded: LoadedTasks) -> None
 def test_the_shipped_model_knows_all_settings_and_the_plain_ones_first() -> None:
     model = load_hold()
     assert model.settings == SETTINGS
-    assert model.settings[:2] == PLAIN
+    assert model.settings[:3] == PLAIN
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"version": 9}, "has version 9; this program reads version 1"),
+        ({"version": 1}, "has version 1; this program reads version 2"),
         ({"settings": []}, "holds no settings"),
-        ({"settings": [[True, -1.0, None, 2.0, None]]}, "a setting outside its range"),
-        ({"settings": [[True, "x", None, 2.0, None]]}, "a setting that is none"),
-        ({"weights": [[1.0]]}, "does not hold 18 x 28 finite weights"),
+        ({"settings": [[True, -1.0, None, 2.0, None, 0.0, 0.0]]}, "a setting outside its range"),
+        ({"settings": [[True, 0.0, None, 2.0, None, 0.5, 0.0]]}, "a setting outside its range"),
+        ({"settings": [[True, "x", None, 2.0, None, 0.0, 0.0]]}, "a setting that is none"),
+        ({"weights": [[1.0]]}, "does not hold 27 x 36 finite weights"),
         ({"patience": -3}, "does not hold a patience of at least 0"),
         ({"aging": "old"}, "does not hold an aging of at least 0"),
-        ({"scale": [0.0] * 6}, "holds a scale that is not above 0"),
+        ({"scale": [0.0] * 7}, "holds a scale that is not above 0"),
     ],
 )
 def test_a_bad_file_is_refused_in_a_sentence(tmp_path: Path, change: dict[str, object], sentence: str) -> None:

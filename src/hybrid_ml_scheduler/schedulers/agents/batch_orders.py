@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid_ml_scheduler.core import FloatColumn
-from hybrid_ml_scheduler.physics.held_choices import fastest_seconds
+from hybrid_ml_scheduler.physics.held_choices import possible_seconds
 from hybrid_ml_scheduler.schedulers.grid import as_column
 from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph, graph_children
 from hybrid_ml_scheduler.schedulers.holding.rank_hold import upward_ranks
@@ -22,7 +22,7 @@ _SETTINGS = (
     Setting(True, 3.0),
     Setting(False, 0.3),
 )
-_DEPTH = 64
+_PLANS, _NO_WIDTHS = np.zeros(3), np.empty(0, dtype=np.int64)
 
 
 def best_batch_order(graph: KnownGraph) -> tuple[FloatColumn, Setting]:
@@ -30,7 +30,7 @@ def best_batch_order(graph: KnownGraph) -> tuple[FloatColumn, Setting]:
     tasks, count = graph.tasks, len(graph.identity)
     offsets, rows = graph_children(graph)
     best, chosen = np.inf, (np.zeros(count), _SETTINGS[0])
-    size_s = fastest_seconds(tasks.cpu_s, tasks.gpu_s, True)
+    size_s = possible_seconds(tasks.cpu_s, tasks.gpu_s, tasks.memory_rule, True)
     for key in _orders(graph, size_s):
         for setting in _SETTINGS:
             stage = stage_of(setting, graph.num_devices, 0)
@@ -45,7 +45,8 @@ def best_batch_order(graph: KnownGraph) -> tuple[FloatColumn, Setting]:
                 as_column(stage.grid),
                 stage.price,
                 as_column(stage.longest),
-                _DEPTH,
+                _PLANS,
+                _NO_WIDTHS,
                 np.inf,
                 np.zeros(graph.num_devices),
                 np.inf,
@@ -58,6 +59,6 @@ def best_batch_order(graph: KnownGraph) -> tuple[FloatColumn, Setting]:
 def _orders(graph: KnownGraph, size_s: FloatColumn) -> list[FloatColumn]:
     """By the longest way to go, cut and whole; what gains least from a GPU last; as they came."""
     tasks, offsets, parents = graph.tasks, graph.parent_offsets, graph.parents
-    whole_s = fastest_seconds(tasks.cpu_s, tasks.gpu_s, False)
+    whole_s = possible_seconds(tasks.cpu_s, tasks.gpu_s, tasks.memory_rule, False)
     ranks = [-upward_ranks(costs, offsets, parents) for costs in (size_s, whole_s, tasks.cpu_s)]
     return [*ranks, np.arange(len(size_s), dtype=np.float64)]

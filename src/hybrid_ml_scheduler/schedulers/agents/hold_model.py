@@ -17,13 +17,16 @@ import numpy as np
 from hybrid_ml_scheduler.core.errors import ModelError
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.learning.files import json_model
-from hybrid_ml_scheduler.schedulers.holding.settings import History, Setting
+from hybrid_ml_scheduler.physics.node import WHOLE
+from hybrid_ml_scheduler.schedulers.holding.settings import PLAIN, History, Setting
 
-__all__ = ["EXPANDED", "FEATURES", "HoldModel", "expanded", "hold_document", "hold_features", "load_hold"]
+__all__ = ["EXPANDED", "FEATURES", "HoldModel", "expanded", "hedged", "hold_document", "hold_features", "load_hold"]
 
 FORMAT = "hybrid-ml-scheduler/rl-hold"
-VERSION = 1
-FEATURES = 6
+VERSION = 2
+FEATURES = 7
+_HOPELESS = math.log(3.0)  # what a setting counts at most, and if its replay was given up
+_CAUTION = 2.0
 EXPANDED = 1 + FEATURES + FEATURES * (FEATURES + 1) // 2
 
 
@@ -40,8 +43,19 @@ class HoldModel:
     record: Mapping[str, Any] = field(default_factory=dict)
 
     def prior(self, features: FloatColumn) -> FloatColumn:
-        """The expected logarithm of every setting's value over the best one's."""
+        """What to expect of every setting, as `hedged` counts it."""
         return self.weights @ expanded((features - self.centre) / self.scale)
+
+
+def hedged(values: FloatColumn, settings: tuple[Setting, ...]) -> FloatColumn:
+    """By how much each setting is worse than the best, as a logarithm; what is worse than a plain rule counts more."""
+    logs = np.log(np.maximum(values, 1e-300))
+    losses = np.minimum(logs - logs.min(), _HOPELESS)
+    plain = [place for place, setting in enumerate(settings) if setting in PLAIN]
+    if not plain:
+        return losses
+    behind: FloatColumn = losses + _CAUTION * np.maximum(losses - losses[plain].min(), 0.0)
+    return behind
 
 
 def expanded(features: FloatColumn) -> FloatColumn:
@@ -52,7 +66,9 @@ def expanded(features: FloatColumn) -> FloatColumn:
 
 
 def hold_features(history: History) -> FloatColumn:
-    """Load, spread of sizes, gain from GPUs and its spread, number of GPUs, weight of the tail: all without units."""
+    """All without units: load, spread of sizes, gain from GPUs and its spread, number of GPUs, weight of the tail,
+    share of tasks that must not be cut.
+    """
     tasks, size_s = history.tasks, history.size_s
     gpus, best = len(tasks.gpu_kind), tasks.gpu_s.min(axis=1)
     shared = 1.0 / (1.0 / tasks.cpu_s + gpus / best)
@@ -61,7 +77,8 @@ def hold_features(history: History) -> FloatColumn:
     gains, mean = np.log(tasks.cpu_s / best), float(size_s.mean())
     spread = math.log1p(float(size_s.std()) / mean)
     tail = math.log(max(float(np.quantile(size_s, 0.9)) / mean, 1e-3))
-    return np.array([min(load, 3.0), spread, float(gains.mean()), float(gains.std()), math.log(gpus), tail])
+    whole = float((tasks.memory_rule >= WHOLE).mean())
+    return np.array([min(load, 3.0), spread, float(gains.mean()), float(gains.std()), math.log(gpus), tail, whole])
 
 
 def hold_document(model: HoldModel) -> dict[str, Any]:
@@ -116,7 +133,9 @@ def _settings(place: Any, rows: Any) -> tuple[Setting, ...]:
         if not sound or not all(value is None or _is_number(value) for value in row[1:]):
             raise ModelError(f"{place} holds a setting that is none: {row!r}.")
         numbers = [math.inf if value is None else float(value) for value in row[1:]]
-        if not math.isfinite(numbers[0]) or numbers[0] < 0.0 or min(numbers[1:]) <= 0.0:
+        price, *limits, slowest, affinity = numbers
+        odd = not math.isfinite(price + affinity) or min(price, slowest, affinity) < 0.0
+        if odd or min(limits) <= 0.0 or 0.0 < slowest < 1.0:
             raise ModelError(f"{place} holds a setting outside its range: {row!r}.")
         found.append(Setting(row[0], *numbers))
     if not found:

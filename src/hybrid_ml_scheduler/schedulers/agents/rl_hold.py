@@ -10,32 +10,37 @@ shortest first as it stands is not used.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from hybrid_ml_scheduler.core import FloatColumn, RaceContext, Task, TaskBatch
 from hybrid_ml_scheduler.core.decisions import Parts
-from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.holding import BatchSeconds, HeldRule, HeldStage, HeldTasks, HeldView
+from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
+from hybrid_ml_scheduler.core.holding import BatchSeconds, Commitment, HeldRule, HeldStage, HeldTasks, HeldView
 from hybrid_ml_scheduler.core.protocols import ClusterView, Estimator
+from hybrid_ml_scheduler.core.tasks import BoolColumn
 from hybrid_ml_scheduler.core.terms import TaskTerms
 from hybrid_ml_scheduler.core.validation import parent_rows
-from hybrid_ml_scheduler.physics.held_choices import fastest_s, fastest_seconds
+from hybrid_ml_scheduler.physics.held_choices import possible_s, possible_seconds
 from hybrid_ml_scheduler.schedulers.agents.batch_orders import best_batch_order
-from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel, hold_features, load_hold
+from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel, hedged, hold_features, load_hold
+from hybrid_ml_scheduler.schedulers.agents.hold_starts import planned_beside_gangs, pulled
 from hybrid_ml_scheduler.schedulers.grid import as_batch, as_column
-from hybrid_ml_scheduler.schedulers.holding.keyed import KeyedHold
+from hybrid_ml_scheduler.schedulers.holding.keyed import KeyedHold, limits_in_s, reorder
 from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph, known_graph
 from hybrid_ml_scheduler.schedulers.holding.settings import OBJECTIVES, PLAIN, History, replayed_values, stage_of
 
 __all__ = ["RlHold"]
 
-_FIRST_REVIEW = 64
+_VERSION = 2  # of the captured state
+_FIRST_REVIEW = 32
 _LONGEST_PAUSE = 2000
 _REMEMBERED = 4000
-_PRIOR_TASKS = 400.0  # the expectation counts as much as what so many tasks say
+_PRIOR_TASKS = 200.0  # the expectation counts as much as what so many tasks say
+_TRUST = 2.0  # over the root of the tasks replayed: so much worse than a plain rule may be chance
 _BATCH = 16  # so many tasks in the first instant are a batch
 
 
@@ -75,7 +80,8 @@ class RlHold(KeyedHold):
         super().prepare(context)
         self._estimator, self._devices = context.estimator, context.num_gpus + 1
         self.rates = _rates(context.estimator, self._devices, self._objective)
-        self._history: list[tuple[float, float, float, TaskTerms]] = []
+        self._history: list[tuple[float, float, float, float, TaskTerms, int]] = []
+        self._has_gangs = False
         self._next_review, self._reviews, self._gated = _FIRST_REVIEW, 0, 0
         self._batch_keys: dict[int, float] | None = None
         self._aging = self._stream_aging
@@ -86,7 +92,8 @@ class RlHold(KeyedHold):
         """Its place in a batch; in a stream its seconds, or the moment up to which it lets others pass."""
         if self._batch_keys is not None:
             return self._batch_keys[task.task_id]
-        return task.arrival_time + self._patience * size_s if self._patience else size_s
+        own_s = _whole_s(terms) if self._stage.by_whole else size_s
+        return task.arrival_time + self._patience * own_s if self._patience else own_s
 
     def keys(self, batch: TaskBatch, size_s: FloatColumn, seconds: BatchSeconds) -> FloatColumn:
         """The same for a whole stream."""
@@ -96,6 +103,7 @@ class RlHold(KeyedHold):
         """Also the setting in force, and how often the gate has acted."""
         setting = self.model.settings[self._setting]
         said = {"splits": setting.splits, "price": setting.price, "low": setting.low, "ratio": setting.ratio}
+        said |= {"slowest": setting.slowest, "affinity": setting.affinity}
         return {**super().explain(task, cluster), **said, "reviews": self._reviews, "gate_acted": self._gated}
 
     def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HeldRule | None:
@@ -104,35 +112,53 @@ class RlHold(KeyedHold):
             return None
         begin = int(np.searchsorted(batch.arrival_time, batch.arrival_time[0], side="right"))
         terms = self._estimator.batch_terms(batch)._replace(cpu_s=seconds.cpu_s, gpu_s=seconds.gpu_s)
-        size_s = fastest_seconds(seconds.cpu_s, seconds.gpu_s, True)
+        size_s = possible_seconds(terms.cpu_s, terms.gpu_s, terms.memory_rule, True)
+        whole_s = possible_seconds(terms.cpu_s, terms.gpu_s, terms.memory_rule, False)
         if begin >= _BATCH or batch.has_dependencies:
             if begin < len(batch):
                 return None
             parents = parent_rows(batch) if batch.has_dependencies else np.empty(0, dtype=np.int64)
             graph = KnownGraph(terms, batch.task_id, batch.parent_offsets, parents, np.zeros(self._devices))
             order, setting = best_batch_order(graph)
-            return _rule(order, size_s, math.inf, (stage_of(setting, self._devices, 0),))
-        order = self.keys(batch, size_s, seconds)
-        stages = self._all_stages(History(batch.arrival_time, order, size_s, terms, self._stream_aging))
-        return _rule(order, size_s, self._stream_aging, stages)
+            one = stage_of(setting, self._devices, 0)
+            return HeldRule(order=order, size_s=size_s, grid=one.grid, price=one.price, longest=one.longest)
+        order, whole_order = self.keys(batch, size_s, seconds), self.keys(batch, whole_s, seconds)
+        aging, patience = self._stream_aging, self._patience
+        first, *later = self._all_stages(
+            History(batch.arrival_time, order, size_s, terms, aging, patience, whole_order)
+        )
+        return HeldRule(
+            order=order,
+            size_s=size_s,
+            grid=first.grid,
+            price=first.price,
+            longest=first.longest,
+            aging=aging,
+            stages=(first, *later),
+            whole_order=whole_order,
+            patience=patience,
+        )
 
     def capture(self) -> Mapping[str, Any]:
         """Also the latest tasks and the setting in force."""
         return {
             **super().capture(),
+            "version": _VERSION,
             "history": list(self._history),
+            "has_gangs": self._has_gangs,
             "setting": self._setting,
-            "stage": (self._grid, self._price, self._longest),
+            "stage": asdict(self._stage),
             "reviews": (self._next_review, self._reviews, self._gated),
             "batch_keys": None if self._batch_keys is None else dict(self._batch_keys),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a captured state."""
+        if state.get("version") != _VERSION:
+            raise SchedulerError("rl_hold: the stored state is of another version.")
         super().restore(state)
-        self._history, self._setting = list(state["history"]), state["setting"]
-        grid, price, longest = state["stage"]
-        self._follow(HeldStage(first=0, grid=tuple(grid), price=price, longest=tuple(longest)))
+        self._history, self._setting, self._has_gangs = list(state["history"]), state["setting"], state["has_gangs"]
+        self._follow(HeldStage(**state["stage"]))
         self._next_review, self._reviews, self._gated = state["reviews"]
         self._batch_keys = None if state["batch_keys"] is None else dict(state["batch_keys"])
         self._aging = self._stream_aging if self._batch_keys is None else math.inf
@@ -149,27 +175,61 @@ class RlHold(KeyedHold):
             self._follow(stage_of(setting, self._devices, 0))
         elif self._batch_keys is not None:
             self._batch_keys, self._aging = None, self._stream_aging
-            self._reorder(lambda task: self._stream_key(task, cluster))
             self._follow(stage_of(self.model.settings[self._setting], self._devices, 0))
+            self._order_anew(cluster)
 
-    def _stream_key(self, task: Task, cluster: HeldView) -> float:
-        terms = cluster.estimator.terms(task)
-        return self.key(task, float(fastest_s(terms.cpu_s, terms.gpu_s, True)), terms)
+    def _starting(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Commitment]:
+        """Devices take tasks, or tasks plan, beside gangs with care."""
+        if self._has_gangs:
+            limits_s = limits_in_s(self._longest, self._mean_s)
+            starts = planned_beside_gangs(self._queue, self._points, self._price, limits_s, cluster, idle)
+        elif self._stage.slowest:
+            starts = pulled(self._queue, self._waiting, self._stage, self._patience, cluster, idle)
+        else:
+            yield from super()._starting(cluster, idle)
+            return
+        for place, decision in starts:
+            identity = self._queue.pop(place)[1]
+            self._waiting.start(identity, cluster.now_s)
+            yield Commitment(identity, decision)
+
+    def _order_anew(self, cluster: HeldView) -> None:
+        def key(task: Task) -> float:
+            terms = cluster.estimator.terms(task)
+            return self.key(task, self._size_s(terms), terms)
+
+        reorder(self._queue, self._waiting.overdue, key)
+
+    def _size_s(self, terms: TaskTerms) -> float:
+        return float(possible_s(terms.cpu_s, terms.gpu_s, terms.memory_rule, True))
 
     def _hold(self, task: Task, cluster: HeldView) -> None:
         super()._hold(task, cluster)
         terms = cluster.estimator.terms(task)
-        size_s = float(fastest_s(terms.cpu_s, terms.gpu_s, True))
-        key = task.arrival_time + self._patience * size_s if self._patience else size_s
-        self._history.append((cluster.now_s, key, size_s, terms))
+        sizes = (self._size_s(terms), _whole_s(terms))
+        keys = [task.arrival_time + self._patience * size_s if self._patience else size_s for size_s in sizes]
+        self._has_gangs = self._has_gangs or task.gpus_required > 1
+        self._history.append((cluster.now_s, keys[0], keys[1], sizes[0], terms, task.gpus_required))
         del self._history[:-_REMEMBERED]
 
     def _review(self, held: HeldTasks, cluster: HeldView) -> None:
         if self._batch_keys is not None or self._seen < self._next_review or len(self.model.settings) == 1:
             return
-        ready, order, size_s, terms = zip(*self._history, strict=True)
-        history = History(as_column(ready), as_column(order), as_column(size_s), as_batch(terms), self._aging)
+        ready, order, whole, size_s, terms, width = zip(*self._history, strict=True)
+        history = History(
+            as_column(ready),
+            as_column(order),
+            as_column(size_s),
+            as_batch(terms),
+            self._aging,
+            self._patience,
+            as_column(whole),
+            np.array(width, dtype=np.int64),
+        )
+        was_by_whole = self._stage.by_whole
         self._follow(stage_of(self.model.settings[self._reviewed(history)], self._devices, 0))
+        if self._stage.by_whole != was_by_whole:
+            self._order_anew(cluster)
         self._next_review = _review_after(self._seen)
 
     def _all_stages(self, history: History) -> tuple[HeldStage, ...]:
@@ -192,11 +252,11 @@ class RlHold(KeyedHold):
         values = replayed_values(history, settings, self._objective, self.rates)
         prior = self.model.prior(hold_features(history))
         weight = _PRIOR_TASKS / len(history.ready_s)
-        chosen = int(np.argmin(np.log(np.maximum(values, 1e-300)) + weight * prior))
+        chosen = int(np.argmin(hedged(values, settings) + weight * prior))
         plain = [place for place, setting in enumerate(settings) if setting in PLAIN]
         best = min(plain, key=lambda place: values[place], default=chosen)
         self._reviews += 1
-        if values[best] < values[chosen]:
+        if values[best] * math.exp(_TRUST / math.sqrt(len(history.ready_s))) < values[chosen]:
             self._gated += 1
             chosen = best
         self._setting = chosen
@@ -204,7 +264,7 @@ class RlHold(KeyedHold):
 
     def _follow(self, stage: HeldStage) -> None:
         """Plan by this stage from now on."""
-        self._grid, self._points = stage.grid, as_column(stage.grid)
+        self._stage, self._grid, self._points = stage, stage.grid, as_column(stage.grid)
         self._price, self._longest = stage.price, stage.longest
 
 
@@ -212,17 +272,8 @@ def _review_after(seen: int) -> int:
     return seen + max(_FIRST_REVIEW, min(seen, _LONGEST_PAUSE))
 
 
-def _rule(order: FloatColumn, size_s: FloatColumn, aging: float, stages: tuple[HeldStage, ...]) -> HeldRule:
-    first, *later = stages
-    return HeldRule(
-        order=order,
-        size_s=size_s,
-        grid=first.grid,
-        price=first.price,
-        longest=first.longest,
-        aging=aging,
-        stages=tuple(later),
-    )
+def _whole_s(terms: TaskTerms) -> float:
+    return float(possible_s(terms.cpu_s, terms.gpu_s, terms.memory_rule, False))
 
 
 def _rates(estimator: Estimator, devices: int, objective: str) -> FloatColumn:

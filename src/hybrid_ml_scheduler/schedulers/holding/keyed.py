@@ -17,14 +17,17 @@ import numpy as np
 from hybrid_ml_scheduler.core import ClusterView, Decision, FloatColumn, RaceContext, Task, TaskBatch
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.holding import MEAN_OVER, BatchSeconds, Commitment, HeldRule, HeldTasks, HeldView, Pick
+from hybrid_ml_scheduler.core.tasks import BoolColumn
 from hybrid_ml_scheduler.core.terms import TaskTerms
 from hybrid_ml_scheduler.physics.held_choices import fastest_s, fastest_seconds, pick_score, plan_split
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid, task_terms
 from hybrid_ml_scheduler.schedulers.holding.waiting import Waiting, aging_limit
 
-__all__ = ["KeyedHold"]
+__all__ = ["WHOLE", "HeldQueue", "KeyedHold", "limits_in_s", "reorder"]
 
 WHOLE = (0.0, 1.0)
+HeldQueue = list[tuple[float, int, Task]]
+"""Held tasks with their keys and ids, in order; the overdue stand before all others."""
 
 
 class KeyedHold:
@@ -62,7 +65,7 @@ class KeyedHold:
     def prepare(self, context: RaceContext) -> None:
         """Start afresh with nothing held."""
         self._longest = self._limits(context.num_gpus)
-        self._queue: list[tuple[float, int, Task]] = []
+        self._queue: HeldQueue = []
         self._seen, self._mean_s, self._waiting = 0, 0.0, Waiting()
 
     def key(self, task: Task, size_s: float, terms: TaskTerms) -> float:
@@ -79,12 +82,16 @@ class KeyedHold:
         for task in held.fresh:
             self._hold(task, cluster)
         self._review(held, cluster)
-        backlog = as_column((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s))
         idle = np.array(cluster.idle)
-        limits_s = self._limits_s()
         self._forget_absent(held)
         if idle.any() and self._aging < math.inf:
             self._advance_overdue(cluster.now_s)
+        yield from self._starting(cluster, idle)
+
+    def _starting(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Commitment]:
+        """What starts at once, in order; `idle` has the CPU first."""
+        backlog = as_column((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s))
+        limits_s = limits_in_s(self._longest, self._mean_s)
         planned: set[int] = set()
         for _ in range(self._depth):
             place = self._picked(planned, backlog, cluster) if idle.any() else -1
@@ -106,11 +113,6 @@ class KeyedHold:
         for identity in self._waiting.newly_overdue(now_s, self._aging, self._mean_s, self._depth):
             place = next(place for place, entry in enumerate(self._queue) if entry[1] == identity)
             self._queue.insert(self._waiting.overdue, self._queue.pop(place))
-
-    def _reorder(self, key: Callable[[Task], float]) -> None:
-        """Put the held tasks into another order; the overdue stay before all others."""
-        first = self._waiting.overdue
-        self._queue[first:] = sorted((key(task), identity, task) for _, identity, task in self._queue[first:])
 
     def _picked(self, planned: set[int], backlog: FloatColumn, cluster: HeldView) -> int:
         """The place of the task that plans next: the first not yet planned, or that with the best score; -1 if none."""
@@ -138,7 +140,7 @@ class KeyedHold:
         """Where a task would go if it had to be committed now: the earliest completion behind the queues."""
         backlog = as_column((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s))
         busy = np.zeros(len(backlog), dtype=np.bool_)
-        limits_s = self._limits_s()
+        limits_s = limits_in_s(self._longest, self._mean_s)
         terms = task_terms(task, cluster)
         fraction, gpu, _ = plan_split(terms, backlog, busy, self._points, self._price, limits_s)
         return Decision(gpu_fraction=fraction, gpu=gpu)
@@ -146,7 +148,7 @@ class KeyedHold:
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
         """How many tasks are held, how many of them go first, and where the task would go now."""
         terms = cluster.estimator.terms(task)
-        size_s = float(fastest_s(terms.cpu_s, terms.gpu_s, self._splits))
+        size_s = self._size_s(terms)
         key, chosen = self.key(task, size_s, terms), self.decide(task, cluster)
         overdue = self._waiting.overdue
         first = overdue + sum((k, identity) < (key, task.task_id) for k, identity, _ in self._queue[overdue:])
@@ -195,18 +197,29 @@ class KeyedHold:
     def _committed(self, task: Task) -> None:
         """A task is held no longer."""
 
+    def _size_s(self, terms: TaskTerms) -> float:
+        """The seconds that a task counts as."""
+        return float(fastest_s(terms.cpu_s, terms.gpu_s, self._splits))
+
     def _hold(self, task: Task, cluster: HeldView) -> None:
         terms = cluster.estimator.terms(task)
-        size_s = float(fastest_s(terms.cpu_s, terms.gpu_s, self._splits))
+        size_s = self._size_s(terms)
         insort(self._queue, (self.key(task, size_s, terms), task.task_id, task), lo=self._waiting.overdue)
         self._waiting.hold(task.task_id, cluster.now_s)
         self._seen += 1
         self._mean_s += (size_s - self._mean_s) / min(self._seen, MEAN_OVER)
 
-    def _limits_s(self) -> FloatColumn:
-        return as_column([math.inf if math.isinf(limit) else limit * self._mean_s for limit in self._longest])
-
     def _limits(self, num_gpus: int) -> tuple[float, ...]:
         """The longest part of every device, the CPU first; one number for each, the last one for all that follow."""
         asked = self._longest_asked or (math.inf,)
         return tuple(asked[min(device, len(asked) - 1)] for device in range(num_gpus + 1))
+
+
+def limits_in_s(longest: Sequence[float], mean_s: float) -> FloatColumn:
+    """The longest part of every device in seconds, given in multiples of the mean."""
+    return as_column([math.inf if math.isinf(limit) else limit * mean_s for limit in longest])
+
+
+def reorder(queue: HeldQueue, overdue: int, key: Callable[[Task], float]) -> None:
+    """Put held tasks into another order; the overdue stay before all others."""
+    queue[overdue:] = sorted((key(task), identity, task) for _, identity, task in queue[overdue:])

@@ -18,7 +18,7 @@ from hybrid_ml_scheduler.core.holding import BatchSeconds, HeldRule, HeldTasks, 
 from hybrid_ml_scheduler.core.terms import TaskTerms
 from hybrid_ml_scheduler.core.validation import parent_rows
 from hybrid_ml_scheduler.physics.held_choices import fastest_s
-from hybrid_ml_scheduler.schedulers.holding.keyed import KeyedHold
+from hybrid_ml_scheduler.schedulers.holding.keyed import KeyedHold, reorder
 
 __all__ = ["RankHold", "upward_ranks"]
 
@@ -80,7 +80,7 @@ class RankHold(KeyedHold):
             self._parents[task.task_id] = task.dependencies
         if any(task.dependencies for task in held.arrived):
             self._rank()
-            self._reorder(lambda task: -self._ranks[task.task_id])
+            reorder(self._queue, self._waiting.overdue, lambda task: -self._ranks[task.task_id])
 
     def _rank(self) -> None:
         ids = list(self._sizes)

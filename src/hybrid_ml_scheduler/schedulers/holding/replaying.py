@@ -12,11 +12,15 @@ import numpy as np
 from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.holding import MEAN_OVER
+from hybrid_ml_scheduler.core.tasks import BoolColumn
 from hybrid_ml_scheduler.physics.choices import split_on
-from hybrid_ml_scheduler.physics.held_choices import overdue_s, plan_split
-from hybrid_ml_scheduler.physics.placement import place_parts
+from hybrid_ml_scheduler.physics.held_choices import overdue_s, plan_split, pull_key
+from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
+from hybrid_ml_scheduler.physics.placement import place_parts, place_shared
 
-__all__ = ["replayed"]
+__all__ = ["DEPTH", "replayed"]
+
+DEPTH = 64  # so many held tasks a wake looks at
 
 
 @compiled(nogil=True)
@@ -47,6 +51,37 @@ def _advance(row: int, first: int, queue: IntColumn) -> None:
 
 
 @compiled(nogil=True)
+def _pulled(
+    turn: int,
+    idle: BoolColumn,
+    pull: FloatColumn,
+    since: FloatColumn,
+    tasks: BatchTerms,
+    queue: IntColumn,
+    held: int,
+    overdue: int,
+) -> tuple[int, int]:
+    """The place in the queue of the task that the next idle device takes (-1: none does), and whose turn it is."""
+    cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
+    devices = idle.shape[0]
+    while turn <= devices:
+        device = turn % devices
+        best, chosen = math.inf, -1
+        for place in range(held if idle[device] else 0):
+            row = queue[place]
+            terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule[row], serial)
+            key = pull_key(device, terms, pull[0], pull[1], since[row], pull[2])
+            if key < best or (key == best < math.inf and row < queue[chosen]):
+                best, chosen = key, place
+                if place < overdue:
+                    break
+        if chosen >= 0:
+            return chosen, turn
+        turn += 1
+    return -1, turn
+
+
+@compiled(nogil=True)
 def replayed(
     arrival: FloatColumn,
     order: FloatColumn,
@@ -58,21 +93,30 @@ def replayed(
     grid: FloatColumn,
     price: float,
     longest: FloatColumn,
-    depth: int,
+    pull: FloatColumn,
+    width: IntColumn,
     aging: float,
     device_s: FloatColumn,
     give_up_s: float,
 ) -> FloatColumn:
     """When each row is finished, its rows in order of (arrival, id); `device_s` adds up the seconds of every device.
 
-    `open_parents` is used up. When all tasks together have waited `give_up_s`, the rest stays undone (NaN).
+    `pull` is `slowest`, `affinity` and `patience` (`pull_key`); where the first is 0, tasks plan. `width` is how many
+    GPUs each needs (empty: one). `open_parents` is used up. When all tasks together have waited `give_up_s`, the rest
+    stays undone (NaN).
     """
+    depth, has_gangs = DEPTH, width.shape[0] > 0
     cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
     count, devices = arrival.shape[0], longest.shape[0]
     free, backlog, idle = np.zeros(devices), np.zeros(devices), np.zeros(devices, np.bool_)
     queue, coming = np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
     ready, finishes, longest_s = arrival.copy(), np.full(count, math.nan), np.empty(devices)
     came, since, started = np.empty(count, np.int64), np.empty(count), np.zeros(count, np.bool_)
+    widest = width.max() if has_gangs else 1
+    fellows, gap_s = np.full(max(widest - 1, 1), -1, np.int32), np.full(devices, math.inf)
+    counts = np.zeros(gpu_s.shape[1], np.int64)
+    for kind in gpu_kind:
+        counts[kind] += 1
     waiting = held = done = overdue = oldest = 0
     for row in range(count):
         if open_parents[row] == 0:
@@ -102,7 +146,7 @@ def replayed(
             idle[device] = free[device] <= now
             resting += idle[device]
             backlog[device] = max(free[device] - now, 0.0)
-            longest_s[device] = longest[device] * mean
+            longest_s[device], gap_s[device] = longest[device] * mean, math.inf
         while resting > 0 and oldest < seen and overdue < depth:
             row = came[oldest]
             if not started[row]:
@@ -111,12 +155,24 @@ def replayed(
                 _advance(row, overdue, queue)
                 overdue += 1
             oldest += 1
-        place, tried = 0, 0
+        place, tried, turn = 0, 0, 1
         while resting > 0 and tried < depth and place < held:
             tried += 1
+            if pull[0] > 0.0:
+                place, turn = _pulled(turn, idle, pull, since, tasks, queue, min(held, depth), overdue)
+                if place < 0:
+                    break
             row = queue[place]
             terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule[row], serial)
-            wanted, gpu, starts = plan_split(terms, backlog, idle, grid, price, longest_s)
+            if pull[0] > 0.0:
+                wanted, gpu, starts = (1.0, turn - 1, True) if turn < devices else (0.0, 0, True)
+                idle[turn % devices] = False
+            elif has_gangs:
+                wanted, gpu, starts = plan_beside_gangs(
+                    terms, width[row], counts, backlog, idle, gap_s, grid, price, longest_s, fellows
+                )
+            else:
+                wanted, gpu, starts = plan_split(terms, backlog, idle, grid, price, longest_s)
             resting = 0
             for device in range(devices):
                 resting += idle[device]
@@ -124,9 +180,12 @@ def replayed(
                 place += 1
                 continue
             _, cpu_part, gpu_part, _ = split_on(gpu, wanted, terms)
-            placed = place_parts(now, gpu, cpu_part, gpu_part, 1.0, 1.0, serial, free)
+            if has_gangs:
+                placed = place_shared(now, 0, gpu, fellows, cpu_part, gpu_part, 1.0, 1.0, serial, free)
+            else:
+                placed = place_parts(now, gpu, cpu_part, gpu_part, 1.0, 1.0, serial, free)
             device_s[0] += cpu_part
-            device_s[gpu + 1] += gpu_part
+            device_s[gpu + 1] += gpu_part * (width[row] if has_gangs else 1)
             finishes[row] = placed[2]
             done += 1
             held -= 1

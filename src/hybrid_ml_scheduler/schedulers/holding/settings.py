@@ -6,7 +6,7 @@ All are without units: limits are multiples of the mean seconds of a task, price
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ __all__ = [
     "HOPELESS",
     "OBJECTIVES",
     "PLAIN",
+    "PLANNED",
     "SETTINGS",
     "History",
     "Setting",
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 OBJECTIVES = ("latency", "slowdown", "p99", "energy", "cost")
-_DEPTH = 64
+_NO_WIDTHS: IntColumn = np.empty(0, dtype=np.int64)
 HOPELESS = 2.0  # so many times the waiting of another setting, and a replay is given up
 _SPLITS = split_grid(DEFAULT_STEP)
 
@@ -39,7 +40,8 @@ class Setting(NamedTuple):
     """How held tasks are planned: cut or whole, what device-seconds cost, and which parts devices refuse.
 
     The first GPU takes no part longer than `low` times the mean, each further one `ratio` times as much, the last one
-    anything; the CPU nothing longer than `cpu` times the mean.
+    anything; the CPU nothing longer than `cpu` times the mean. With `slowest` above 0 nothing is planned: idle devices
+    take whole tasks by `slowest` and `affinity` (`physics.held_choices.pull_key`), 3 and 0 being the c-mu rule.
     """
 
     splits: bool
@@ -47,13 +49,19 @@ class Setting(NamedTuple):
     low: float = math.inf
     ratio: float = 2.0
     cpu: float = math.inf
+    slowest: float = 0.0
+    affinity: float = 0.0
 
 
-PLAIN = (Setting(True, 0.0), Setting(False, 0.0))
-"""Shortest first as it stands, cut and whole: what every other setting must beat."""
+def _pull(slowest: float, affinity: float = 0.0) -> Setting:
+    return Setting(False, 0.0, slowest=slowest, affinity=affinity)
 
-SETTINGS = (
-    *PLAIN,
+
+PLAIN = (Setting(True, 0.0), Setting(False, 0.0), _pull(3.0))
+"""Shortest first as it stands, cut and whole, and the c-mu rule: what every other setting must beat."""
+
+PLANNED = (
+    *PLAIN[:2],
     Setting(True, 0.3, 8.0, 4.0, 20.0),
     Setting(False, 0.0, 16.0, 2.0, 20.0),
     Setting(True, 0.0, 8.0, 2.0),
@@ -71,16 +79,38 @@ SETTINGS = (
     Setting(True, 0.7, 2.0, 8.0),
     Setting(True, 0.7, 16.0, 2.0, 20.0),
 )
+"""Settings by which tasks plan: what `hms tune` begins with."""
+
+SETTINGS = (
+    *PLAIN,
+    *PLANNED[2:],
+    *(_pull(slowest) for slowest in (1.5, 6.0, math.inf)),
+    *(_pull(slowest, 1.0) for slowest in (3.0, math.inf)),
+    _pull(math.inf, 3.0),
+    Setting(False, 0.3),
+    Setting(False, 1.0),
+)
 
 
 class History(NamedTuple):
-    """Tasks that are known, in the order in which they became ready, and the aging under which they are held."""
+    """Tasks that are known, in the order in which they became ready, and the aging and patience with which they wait.
+
+    `whole_order` is theirs where no task is cut (`None`: the same), `width` how many GPUs each needs (`None`: one).
+    """
 
     ready_s: FloatColumn
     order: FloatColumn
     size_s: FloatColumn
     tasks: BatchTerms
     aging: float = math.inf
+    patience: float = 0.0
+    whole_order: FloatColumn | None = None
+    width: IntColumn | None = None
+
+    @property
+    def has_gangs(self) -> bool:
+        """Whether any of them needs several GPUs at once."""
+        return self.width is not None and len(self.width) > 0 and int(self.width.max()) > 1
 
     def rows(self, first: int, last: int) -> History:
         """Those from one place up to another."""
@@ -92,7 +122,14 @@ class History(NamedTuple):
             memory_mb=tasks.memory_mb[first:last],
             memory_rule=tasks.memory_rule[first:last],
         )
-        return History(self.ready_s[first:last], self.order[first:last], self.size_s[first:last], some, self.aging)
+        return self._replace(
+            ready_s=self.ready_s[first:last],
+            order=self.order[first:last],
+            size_s=self.size_s[first:last],
+            tasks=some,
+            whole_order=None if self.whole_order is None else self.whole_order[first:last],
+            width=None if self.width is None else self.width[first:last],
+        )
 
 
 def nested_limits(setting: Setting, devices: int) -> tuple[float, ...]:
@@ -103,14 +140,22 @@ def nested_limits(setting: Setting, devices: int) -> tuple[float, ...]:
 
 def stage_of(setting: Setting, devices: int, first: int) -> HeldStage:
     """A setting as the compiled code takes it."""
-    grid = _SPLITS if setting.splits else WHOLE
-    return HeldStage(first=first, grid=grid, price=setting.price, longest=nested_limits(setting, devices))
+    return HeldStage(
+        first=first,
+        grid=_SPLITS if setting.splits else WHOLE,
+        price=setting.price,
+        longest=nested_limits(setting, devices),
+        by_whole=not setting.splits,
+        slowest=setting.slowest,
+        affinity=setting.affinity,
+    )
 
 
 def replayed_values(history: History, settings: tuple[Setting, ...], objective: str, rates: FloatColumn) -> FloatColumn:
     """What the objective would have been under every setting; `rates` are watts or dollars a second of the devices.
 
-    It is infinite where tasks waited more than twice as long as under a setting before it.
+    It is infinite where tasks waited more than twice as long as under a setting before it, and where devices would have
+    to take gangs, which are planned.
 
     Energy and cost are multiplied with the mean latency, or the cheapest setting would be the slowest.
     """
@@ -118,6 +163,8 @@ def replayed_values(history: History, settings: tuple[Setting, ...], objective: 
     no_parents, no_children = np.zeros(count + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
     values, give_up_s = np.full(len(settings), math.inf), math.inf
     for place, setting in enumerate(settings):
+        if setting.slowest and history.has_gangs:
+            continue
         device_s = np.zeros(devices)
         latency_s = _replay(history, setting, no_parents, no_children, device_s, give_up_s) - history.ready_s
         total_s = float(latency_s.sum())
@@ -136,9 +183,10 @@ def _replay(
     give_up_s: float,
 ) -> FloatColumn:
     stage = stage_of(setting, len(device_s), 0)
+    by_whole = stage.by_whole and history.whole_order is not None
     return replayed(
         history.ready_s,
-        history.order,
+        cast("FloatColumn", history.whole_order) if by_whole else history.order,
         history.size_s,
         history.tasks,
         np.zeros(len(history.ready_s), dtype=np.int64),
@@ -147,7 +195,8 @@ def _replay(
         as_column(stage.grid),
         stage.price,
         as_column(stage.longest),
-        _DEPTH,
+        as_column((stage.slowest, stage.affinity, history.patience)),
+        cast("IntColumn", history.width) if history.has_gangs else _NO_WIDTHS,
         history.aging,
         device_s,
         give_up_s,

@@ -1,0 +1,68 @@
+"""What starts at once under `rl_hold` where devices take tasks, or where some tasks need several GPUs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from hybrid_ml_scheduler.core import Decision, FloatColumn, Terms
+from hybrid_ml_scheduler.core.holding import HeldStage, HeldView
+from hybrid_ml_scheduler.core.tasks import BoolColumn
+from hybrid_ml_scheduler.physics.gangs import kind_counts
+from hybrid_ml_scheduler.physics.held_choices import pull_key
+from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
+from hybrid_ml_scheduler.schedulers.grid import as_column, task_terms
+from hybrid_ml_scheduler.schedulers.holding.keyed import HeldQueue
+from hybrid_ml_scheduler.schedulers.holding.replaying import DEPTH
+from hybrid_ml_scheduler.schedulers.holding.waiting import Waiting
+
+__all__ = ["planned_beside_gangs", "pulled"]
+
+Start = tuple[int, Decision]
+"""The place in the queue of a task that starts, and where. Whoever gets it takes the task out of the queue."""
+
+
+def pulled(
+    queue: HeldQueue, waiting: Waiting, stage: HeldStage, patience: float, cluster: HeldView, idle: BoolColumn
+) -> Iterator[Start]:
+    """Idle devices take whole tasks, the GPUs by number, then the CPU; the overdue first."""
+    known: dict[int, Terms] = {}
+    devices, left = len(idle), DEPTH
+    for device in (*range(1, devices), 0):
+        best, chosen = (math.inf, 0), -1
+        for place, (_, identity, task) in enumerate(queue[:DEPTH] if idle[device] and left else ()):
+            if identity not in known:
+                known[identity] = task_terms(task, cluster)
+            terms = known[identity]
+            key = pull_key(device, terms, stage.slowest, stage.affinity, task.arrival_time, patience)
+            if key < math.inf and (key, identity) < best:
+                best, chosen = (key, identity), place
+                if place < waiting.overdue:
+                    break
+        if chosen >= 0:
+            left -= 1
+            yield chosen, Decision(gpu_fraction=1.0, gpu=device - 1) if device else Decision(gpu_fraction=0.0, gpu=0)
+
+
+def planned_beside_gangs(
+    queue: HeldQueue, grid: FloatColumn, price: float, limits_s: FloatColumn, cluster: HeldView, idle: BoolColumn
+) -> Iterator[Start]:
+    """Tasks plan in order; a gang starts when all its GPUs are idle, and reserves them until then."""
+    backlog = as_column((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s))
+    gap_s, fellows = np.full(len(backlog), math.inf), np.empty(max(len(backlog) - 2, 1), np.int32)
+    place = 0
+    for _ in range(DEPTH):
+        if place >= len(queue) or not idle.any():
+            return
+        task = queue[place][2]
+        terms, width = task_terms(task, cluster), task.gpus_required
+        counts = kind_counts(terms[3])
+        fraction, gpu, starts = plan_beside_gangs(
+            terms, width, counts, backlog, idle, gap_s, grid, price, limits_s, fellows[: max(width - 1, 1)]
+        )
+        if starts:
+            yield place, Decision(gpu_fraction=fraction, gpu=gpu)
+        else:
+            place += 1
