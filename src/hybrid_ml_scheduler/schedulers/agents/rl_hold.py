@@ -39,7 +39,8 @@ _VERSION = 2  # of the captured state
 _FIRST_REVIEW = 32
 _LONGEST_PAUSE = 2000
 _REMEMBERED = 4000
-_PRIOR_TASKS = 200.0  # the expectation counts as much as what so many tasks say
+_PRIOR_TASKS = 400.0  # the expectation counts as much as what so many tasks say
+_OTHER_PRIOR_TASKS = 50.0  # it was learned for the mean latency, and says less about anything else
 _TRUST = 2.0  # over the root of the tasks replayed: so much worse than a plain rule may be chance
 _BATCH = 16  # so many tasks in the first instant are a batch
 
@@ -251,7 +252,7 @@ class RlHold(KeyedHold):
         settings = self.model.settings
         values = replayed_values(history, settings, self._objective, self.rates)
         prior = self.model.prior(hold_features(history))
-        weight = _PRIOR_TASKS / len(history.ready_s)
+        weight = (_PRIOR_TASKS if self._objective == "latency" else _OTHER_PRIOR_TASKS) / len(history.ready_s)
         chosen = int(np.argmin(hedged(values, settings) + weight * prior))
         plain = [place for place, setting in enumerate(settings) if setting in PLAIN]
         best = min(plain, key=lambda place: values[place], default=chosen)
@@ -269,7 +270,7 @@ class RlHold(KeyedHold):
 
 
 def _review_after(seen: int) -> int:
-    return seen + max(_FIRST_REVIEW, min(seen, _LONGEST_PAUSE))
+    return seen + max(_FIRST_REVIEW, min(seen // 2, _LONGEST_PAUSE))
 
 
 def _whole_s(terms: TaskTerms) -> float:
