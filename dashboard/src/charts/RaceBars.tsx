@@ -24,7 +24,7 @@ export interface RaceBarsProps {
   hrefOf: (name: string) => string;
 }
 
-const LEAST_ROW = { wide: 28, narrow: 36 } as const;
+const LEAST_ROW = { wide: 24, narrow: 36 } as const;
 const ROOMY = 640;
 const HEAD = 26;
 const FOOT = 24;

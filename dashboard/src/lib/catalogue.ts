@@ -2,7 +2,7 @@
 
 import type { Comparison } from "@/client/types";
 import declared from "../../../src/hybrid_ml_scheduler/plans/metrics.json";
-import { count, dollars, gap, joules, NOTHING, percent, seconds } from "./format";
+import { count, digits, dollars, gap, joules, NOTHING, percent, seconds } from "./format";
 
 export interface CatalogueMetric {
   key: string;
@@ -53,7 +53,7 @@ const FORMATS: Record<string, (value: Shown) => string> = {
   $: dollars,
   tasks: count,
   "%": (value) => percent(value),
-  "×": (value) => (value == null ? NOTHING : `${value.toFixed(2)} ×`),
+  "×": (value) => (value == null ? NOTHING : `${digits(value)} ×`),
 };
 
 export function formatOf(metric: CatalogueMetric): (value: Shown) => string {

@@ -120,11 +120,16 @@ function shapesOfEntry(key: string, value: unknown): Shape[] {
   return [shapeOf(key, value)];
 }
 
+/** What each feature contributed to a forest that was never fitted: nothing, nine times over. */
+const isUntaught = (shape: Shape): boolean =>
+  shape.kind === "bars" && shape.key === "contributions" && shape.entries.every(({ value }) => value === 0);
+
 /** All shapes of a reason; facts first, then what is drawn. The sentence `reason` is shown elsewhere. */
 export function shapesOf(reason: Readonly<Record<string, unknown>>): Shape[] {
   const shapes = Object.entries(reason)
     .filter(([key]) => key !== "reason")
-    .flatMap(([key, value]) => shapesOfEntry(key, value));
+    .flatMap(([key, value]) => shapesOfEntry(key, value))
+    .filter((shape) => !isUntaught(shape));
   return [
     ...shapes.filter((shape) => shape.kind === "fact"),
     ...shapes.filter((shape) => shape.kind !== "fact"),

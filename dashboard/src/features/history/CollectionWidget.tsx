@@ -52,8 +52,8 @@ export function CollectionWidget() {
     >
       <Answer data={found} error={answer.error} empty="">
         {() => (
-          <div className="flex h-full flex-col">
-            <dl className="grid grid-cols-2 gap-x-4 gap-y-2.5">
+          <div className="flex h-full flex-col overflow-auto">
+            <dl className="grid grid-cols-[repeat(auto-fit,minmax(7.5rem,1fr))] gap-x-4 gap-y-2.5">
               {figures.map(([label, value, words]) => (
                 <div key={label}>
                   <dt className="eyebrow">{label}</dt>

@@ -12,18 +12,18 @@ const WIDGETS: readonly WidgetSpec[] = [
     grows: true,
   },
   {
-    place: { i: "models", x: 0, y: 10, w: 6, h: 8, minW: 4, minH: 5 },
+    place: { i: "models", x: 0, y: 10, w: 7, h: 8, minW: 4, minH: 5 },
     title: "Retraining history",
     body: <ModelsWidget />,
   },
   {
-    place: { i: "errors", x: 6, y: 10, w: 3, h: 8, minW: 3, minH: 5 },
+    place: { i: "errors", x: 7, y: 10, w: 5, h: 8, minW: 3, minH: 5 },
     title: "Error after each retraining",
     body: <ModelErrorWidget />,
     grows: true,
   },
   {
-    place: { i: "collection", x: 9, y: 10, w: 3, h: 8, minW: 3, minH: 6 },
+    place: { i: "collection", x: 0, y: 18, w: 12, h: 5, minW: 3, minH: 4 },
     title: "Data collection",
     body: <CollectionWidget />,
     grows: true,

@@ -2,6 +2,7 @@ import { useMemo } from "react";
 import { Legend } from "@/charts/Legend";
 import { shiftLabel } from "@/charts/series";
 import { TrendLines } from "@/charts/TrendLines";
+import { useStoredRun } from "@/client/queries";
 import { Choice, Pick } from "@/features/widgets/Choice";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
@@ -20,6 +21,7 @@ const SCALES = [
 /** Who adapted: each strategy's loss around a change of the workload or of the durations. */
 export function AdaptWidget() {
   const { answer, wanted, choose } = useChange();
+  const isPast = useStoredRun() !== null;
   const [params, change] = useView();
   const face = useFaces();
   const racers = useRacers();
@@ -84,7 +86,7 @@ export function AdaptWidget() {
         data={found}
         error={answer.error}
         isEmpty={(one) => one.shift === null || one.since_tasks.filter((x) => x >= 0).length < 2}
-        empty="No change yet: shift the workload and see who adapts"
+        empty={isPast ? "This run met no change" : "No change yet: shift the workload and see who adapts"}
       >
         {() => (
           <div className="flex h-full flex-col gap-2">

@@ -1,3 +1,4 @@
+import { useStoredRun } from "@/client/queries";
 import type { AdaptedStrategy } from "@/client/types";
 import { ScrollTable } from "@/features/widgets/ScrollTable";
 import { Answer } from "@/features/widgets/States";
@@ -23,6 +24,7 @@ function cells(one: AdaptedStrategy): string[] {
 /** How soon each strategy was settled again after the change. */
 export function RecoveryWidget() {
   const { answer } = useChange();
+  const isPast = useStoredRun() !== null;
   const face = useFaces();
   const strategies = answer.data?.strategies ?? [];
   const table = () => ({
@@ -42,13 +44,17 @@ export function RecoveryWidget() {
       title="Recovery after the change"
       meaning="The same change in figures: the mean loss of a task (its latency above its fastest execution) before the change, since then, and in the worst step. A strategy is settled from the first five steps whose median is at most a quarter above the median of the later half; one whose last two quarters are each a fifth above the quarter before is not settled yet."
       table={table}
-      foot="The strategy that lost least since the change stands first. A rule that never suffered is settled at once; a queue that grows never is."
+      foot={
+        strategies.length > 0
+          ? "The strategy that lost least since the change stands first. A rule that never suffered is settled at once; a queue that grows never is."
+          : undefined
+      }
     >
       <Answer
         data={answer.data}
         error={answer.error}
         isEmpty={(found) => found.strategies.length === 0}
-        empty="No change yet"
+        empty={isPast ? "This run met no change" : "No change yet"}
       >
         {(found) => (
           <ScrollTable label="Recovery of every strategy" heads={HEADS} words={1}>

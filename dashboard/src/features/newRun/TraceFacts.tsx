@@ -4,6 +4,12 @@ import type { UploadCard } from "@/client/types";
 import { removeUpload } from "@/client/uploads";
 import { clock, counted, tasksText } from "@/lib/format";
 
+/** A note without the word that programs know it by. */
+const spokenNote = (note: string): string => {
+  const said = note.replace(/^\w+: /, "");
+  return said.charAt(0).toUpperCase() + said.slice(1);
+};
+
 interface TraceFactsProps {
   card: UploadCard;
   onRemoved: () => void;
@@ -50,14 +56,16 @@ export function TraceFacts({ card, onRemoved }: TraceFactsProps) {
           <Trash2 size={14} aria-hidden="true" />
         </button>
       </div>
-      {trace.left_out.length > 0 && <p className="mt-1 text-warn">{trace.left_out.join(" ")}</p>}
+      {trace.left_out.length > 0 && (
+        <p className="mt-1 text-warn">{trace.left_out.map(spokenNote).join(" ")}</p>
+      )}
       {notes.length > trace.left_out.length && (
         <details className="mt-1">
           <summary className="cursor-pointer text-muted">What was assumed ({trace.notes.length})</summary>
           <ul className="mt-1 list-disc pl-5 text-xs leading-relaxed text-muted">
             {trace.notes.map((note) => (
               <li key={note} className="break-words">
-                {note}
+                {spokenNote(note)}
               </li>
             ))}
           </ul>

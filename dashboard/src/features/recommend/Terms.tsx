@@ -33,7 +33,7 @@ export function Terms({ types, prices, onPrice, cards, policies, onPolicy }: Ter
           ))}
         </div>
       </fieldset>
-      <StrategyChecks cards={cards} chosen={policies} onToggle={onPolicy} />
+      <StrategyChecks legend="Policies" cards={cards} chosen={policies} onToggle={onPolicy} />
       <p className="mt-1 text-xs text-muted">
         Policies that learn are trained for every node; a search with them takes longer.
       </p>

@@ -67,6 +67,7 @@ function Bar({ run, problem, isReading }: BarProps) {
 /** Everything below shows a stored run. */
 export function PastRun({ run, children }: PastRunProps) {
   const answer = useSnapshot(run, useMoment());
+  const isThere = !useRun(run).isError;
   const snapshot = answer.data;
   const store = useMemo(
     () =>
@@ -83,7 +84,7 @@ export function PastRun({ run, children }: PastRunProps) {
         problem={answer.error?.message ?? null}
         isReading={answer.isPlaceholderData || answer.isFetching}
       />
-      {children}
+      {isThere && children}
     </ShownRun>
   );
 }

@@ -49,21 +49,21 @@ export function Header({ onTour }: { onTour: () => void }) {
       </div>
       <nav
         aria-label="Views"
-        className="order-last flex w-full gap-1 overflow-x-auto sm:order-none sm:w-auto"
+        className="order-last flex w-full gap-1 overflow-x-auto lg:order-none lg:w-auto"
       >
         {VIEWS.map((view) => (
           <NavLink
             key={view.to}
             to={{ pathname: view.to, search }}
             end={view.to === "/"}
-            className="press border-transparent bg-transparent px-3"
+            className="press border-transparent bg-transparent px-3 lg:px-2 xl:px-3"
           >
             {view.label}
           </NavLink>
         ))}
       </nav>
       <Ticker />
-      <div className="ml-auto flex items-center gap-0.5 sm:gap-1.5 lg:ml-0">
+      <div className="ml-auto flex items-center gap-0.5 sm:gap-1.5 xl:ml-0">
         <ConnectionPill />
         <button
           type="button"

@@ -19,7 +19,7 @@ export function Ticker() {
   return (
     <div
       aria-live="polite"
-      className={`${notice ? "flex" : "hidden lg:flex"} order-last h-6 w-full min-w-0 items-center text-xs lg:order-none lg:w-auto lg:flex-1 lg:justify-end`}
+      className={`${notice ? "flex" : "hidden xl:flex"} order-last h-6 w-full min-w-0 items-center text-xs xl:order-none xl:w-auto xl:flex-1 xl:justify-end`}
       data-ticker={notice?.event ?? ""}
     >
       {notice && (

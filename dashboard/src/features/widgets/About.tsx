@@ -42,6 +42,8 @@ export function About({ title, meaning, terms = [] }: AboutProps) {
         ref={panel}
         id={id}
         popover="auto"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls where the window is low, and then by keyboard too
+        tabIndex={0}
         onBeforeToggle={place}
         className="fixed m-0 overflow-auto rounded-xl border border-line p-4 text-left text-xs leading-relaxed font-normal tracking-normal text-ink shadow-xl"
         style={{ background: "var(--panel-solid)" }}

@@ -1,5 +1,6 @@
 import { CircleAlert, Inbox } from "lucide-react";
 import type { ReactNode } from "react";
+import { useStoredRun } from "@/client/queries";
 
 interface StateProps {
   title: string;
@@ -58,10 +59,16 @@ export interface AnswerProps<T> {
   children: (data: T) => ReactNode;
 }
 
+/** Nothing yet; of a run of the past nothing more will come. */
+function Nothing({ title }: { title: string }) {
+  const isPast = useStoredRun() !== null;
+  return <Empty title={title}>{!isPast && "The race fills this as tasks finish."}</Empty>;
+}
+
 /** The states of anything that is asked for: loading, trouble, empty, there. */
 export function Answer<T>({ data, error, isEmpty, empty, children }: AnswerProps<T>) {
   if (data === undefined)
     return error ? <Trouble title="This could not be read">{error.message}</Trouble> : <Loading />;
-  if (isEmpty?.(data)) return <Empty title={empty}>The race fills this as tasks finish.</Empty>;
+  if (isEmpty?.(data)) return <Nothing title={empty} />;
   return children(data);
 }

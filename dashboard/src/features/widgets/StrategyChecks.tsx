@@ -5,14 +5,15 @@ export interface StrategyChecksProps {
   cards: readonly StrategyCard[];
   chosen: ReadonlySet<string>;
   onToggle: (name: string) => void;
+  legend?: string;
 }
 
 /** The strategies of a run that is to begin, each to be ticked. */
-export function StrategyChecks({ cards, chosen, onToggle }: StrategyChecksProps) {
+export function StrategyChecks({ cards, chosen, onToggle, legend = "Strategies" }: StrategyChecksProps) {
   const face = useFaces();
   return (
     <fieldset className="mt-4">
-      <legend className="eyebrow">Strategies</legend>
+      <legend className="eyebrow">{legend}</legend>
       <ul className="mt-1.5 grid grid-cols-[repeat(auto-fill,minmax(8.5rem,1fr))] gap-x-3">
         {cards.map((card) => (
           <li key={card.name}>

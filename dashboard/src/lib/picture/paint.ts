@@ -135,7 +135,8 @@ function drawInside(sheet: Sheet, element: Element, style: CSSStyleDeclaration):
 
 /** Draw an element and all within it. */
 export function paint(sheet: Sheet, element: Element): void {
-  if ((element as HTMLElement).dataset?.noPicture) return;
+  // What a closed fold holds has a place on the page, too.
+  if ((element as HTMLElement).dataset?.noPicture || !element.checkVisibility()) return;
   const style = getComputedStyle(element);
   const box = sheet.boxOf(element.getBoundingClientRect());
   if (isHidden(style, box)) return;

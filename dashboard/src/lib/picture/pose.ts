@@ -2,6 +2,8 @@
 
 /** A wider picture is put into a page at a scale that makes its words too small to read. */
 const WIDEST = 760;
+/** A table may be wider, for its columns are not cut. */
+const WIDEST_TABLE = 1400;
 /** A list of hundreds of lines is cut here; its CSV has them all. */
 const TALLEST = 2400;
 const PASSES = 3;
@@ -30,12 +32,12 @@ const scrolls = (element: Element): boolean => {
   return [overflowX, overflowY].some((one) => one === "auto" || one === "scroll");
 };
 
-/** How much more room the regions that scroll would need to show all they hold. */
+/** How much more room the widget, its parts and the regions that scroll would need to show all they hold. */
 function missing(element: HTMLElement, regions: readonly Element[]): { width: number; height: number } {
-  const most = (lack: (one: Element) => number): number => Math.max(0, ...[element, ...regions].map(lack));
+  const whole = [element, ...regions];
   return {
-    width: most((one) => one.scrollWidth - one.clientWidth),
-    height: most((one) => one.scrollHeight - one.clientHeight),
+    width: Math.max(...whole.map((one) => one.scrollWidth - one.clientWidth)),
+    height: Math.max(...[...whole, ...element.children].map((one) => one.scrollHeight - one.clientHeight)),
   };
 }
 
@@ -59,7 +61,7 @@ async function spread(element: HTMLElement, width: number, height: number): Prom
     await redrawn();
     const regions = [...element.querySelectorAll("*")].filter(scrolls);
     const lack = missing(element, regions);
-    const wider = Math.min(Math.max(width, WIDEST), w + lack.width);
+    const wider = Math.min(Math.max(width, WIDEST_TABLE), w + lack.width);
     const taller = Math.min(Math.max(height, TALLEST), h + lack.height);
     if (wider === w && taller === h) return;
     [w, h] = [wider, taller];
