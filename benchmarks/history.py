@@ -42,7 +42,6 @@ BLOCK = 5_000
 ASKED, QUICK_ASKED = 60, 4
 SORTS: tuple[LedgerSort, ...] = ("task_id", "latency", "time", "energy", "size", "gpu_fraction")
 PROMISED_MS = 300.0  # for one answer
-TWO_PAGES = "first and second page"
 
 
 def block(run_id: int, first: int, count: int, place: int) -> TaskBlock:
@@ -96,8 +95,15 @@ async def filled(store: Store, tasks: int) -> float:
     return tasks / (time.perf_counter() - begin_s)
 
 
-def queries(tasks: int) -> dict[str, Callable[[Store, int], Awaitable[Any]]]:
-    """What is asked; the number varies sort, order and filter from one time to the next."""
+Asked = Callable[[Store, int], Awaitable[Any]]
+
+
+def queries(tasks: int) -> dict[str, Asked | tuple[Asked, Asked]]:
+    """What is asked, one answer each; the number varies sort, order and filter from one time to the next.
+
+    Of two, the first is asked before, untimed, and the second goes on from it.
+    """
+    places: dict[int, Any] = {}
 
     def page(number: int, **more: Any) -> LedgerQuery:
         order: Order = "desc" if number % 4 < 2 else "asc"
@@ -106,15 +112,17 @@ def queries(tasks: int) -> dict[str, Callable[[Store, int], Awaitable[Any]]]:
     def strategy(number: int) -> str:
         return SCHEDULERS[number // 3 % len(SCHEDULERS)]
 
+    async def turned_to(store: Store, number: int) -> None:
+        places[number] = (await ledger(store, page(number, scheduler=strategy(number)))).next
+
     async def following(store: Store, number: int) -> None:
-        first = await ledger(store, page(number, scheduler=strategy(number)))
-        await ledger(store, page(number, scheduler=strategy(number), after=first.next))
+        await ledger(store, page(number, scheduler=strategy(number), after=places[number]))
 
     return {
         "page, one strategy": lambda store, n: ledger(store, page(n, scheduler=strategy(n))),
         "page, one device": lambda store, n: ledger(store, page(n, device=("cpu", "gpu_2", "cpu+gpu_1")[n % 3])),
         "page, a range of tasks": lambda store, n: ledger(store, page(n, first_task=n * 1000 % (tasks // 4))),
-        TWO_PAGES: following,
+        "the next page": (turned_to, following),
         "list of runs": lambda store, n: _listed(store),
         "comparison of two runs": lambda store, n: _compared(store),
     }
@@ -137,15 +145,22 @@ async def measured(url: str, *, tasks: int, asked: int) -> dict[str, Any]:
     rate = await filled(store, tasks)
     found: dict[str, Any] = {}
     for name, query in queries(tasks).items():
-        await query(store, 0)
-        times_ms = []
-        for number in range(asked):
-            begin_s = time.perf_counter()
-            await query(store, number)
-            times_ms.append(1000.0 * (time.perf_counter() - begin_s))
+        times_ms = await _timed(store, query, asked)
         found[name] = {"p50_ms": percentile(times_ms, 0.5), "p95_ms": percentile(times_ms, 0.95)}
     await store.close()
     return {"tasks_per_s": rate, "queries": found}
+
+
+async def _timed(store: Store, query: Asked | tuple[Asked, Asked], asked: int) -> list[float]:
+    before, own = query if isinstance(query, tuple) else (None, query)
+    times_ms: list[float] = []
+    for number in (0, *range(asked)):  # the first answer is not counted
+        if before is not None:
+            await before(store, number)
+        begin_s = time.perf_counter()
+        await own(store, number)
+        times_ms.append(1000.0 * (time.perf_counter() - begin_s))
+    return times_ms[1:]
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -170,7 +185,6 @@ def render(result: dict[str, Any]) -> str:
     for name, found in result["databases"].items():
         lines.append(f"\n{name} (filled with {found['tasks_per_s']:,.0f} tasks/s)")
         for query, times in found["queries"].items():
-            answers = 2 if query == TWO_PAGES else 1
-            kept = "" if times["p95_ms"] <= answers * PROMISED_MS else f"   above {PROMISED_MS:.0f} ms each"
+            kept = "" if times["p95_ms"] <= PROMISED_MS else f"   above {PROMISED_MS:.0f} ms"
             lines.append(f"  {query:<26}{times['p50_ms']:9.1f}{times['p95_ms']:9.1f}{kept}")
     return "\n".join(lines)
