@@ -3,7 +3,7 @@ import type { Recommendation } from "@/client/types";
 import { PickField } from "@/features/widgets/Fields";
 import { Trouble } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count, wallDay, wallTime } from "@/lib/format";
+import { count, wallDay } from "@/lib/format";
 import { useView } from "@/lib/url";
 import { AnswerWidget, TrialsWidget } from "./AnswerWidget";
 import { AskForm } from "./AskForm";
@@ -11,7 +11,7 @@ import { AskForm } from "./AskForm";
 const NONE: readonly Recommendation[] = [];
 
 const titleOf = (one: Recommendation): string =>
-  `${one.recommendation_id}. ${one.workload}, ${one.demand.promise} (${one.state}, ${wallDay(one.at)} ${wallTime(one.at)})`;
+  `${one.recommendation_id}. ${one.workload}, ${one.demand.promise} (${one.state}, ${wallDay(one.at)})`;
 
 /** How far the search is, with a way to end it. */
 function Search({ one }: { one: Recommendation }) {
