@@ -1,9 +1,10 @@
 /** The WebSocket with back-off: it reports, it decides nothing about the state. */
 import type { ServerMessage } from "@/client/types";
+import type { LiveEvent } from "./reducer";
 
 export interface SocketReports {
   opened: () => void;
-  message: (message: ServerMessage) => void;
+  event: (event: LiveEvent) => void;
   lost: (attempt: number, retryInMs: number) => void;
 }
 
@@ -42,7 +43,7 @@ export class LiveSocket {
       this.sendFocus();
     };
     socket.onmessage = (event: MessageEvent<string>) =>
-      this.reports.message(JSON.parse(event.data) as ServerMessage);
+      this.reports.event({ kind: "message", message: JSON.parse(event.data) as ServerMessage });
     socket.onclose = () => this.comeBack(socket);
   }
 

@@ -46,7 +46,7 @@ const socket = new LiveSocket({
     const back = attempt > 0 ? reconnects + 1 : reconnects;
     dispatch({ kind: "connection", change: { phase: "live", attempt: 0, retryAt: null, reconnects: back } });
   },
-  message: (message) => dispatch({ kind: "message", message }),
+  event: dispatch,
   lost: (attempt, retryInMs) => {
     const phase = attempt >= DOWN_AFTER ? "down" : "reconnecting";
     dispatch({ kind: "connection", change: { phase, attempt, retryAt: Date.now() + retryInMs } });

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 __all__ = ["Connection", "Hub"]
 
 _SLICE = 64
+_SLICE_EVERY_S = 0.005
 _LINES = 64
 
 
@@ -52,8 +53,6 @@ class Hub:
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._connections: set[Connection] = set()
-        self._waking: asyncio.Task[None] | None = None
-        self._is_newer = False
 
     def __len__(self) -> int:
         return sum(connection.is_viewer for connection in self._connections)
@@ -75,17 +74,12 @@ class Hub:
 
     def refresh(self) -> None:
         """Wake all viewers for a newer update, in slices, so that other work on the loop gets its turn."""
-        self._is_newer = True  # also for those who have been woken already, where the waking is not over yet
-        if self._waking is None or self._waking.done():
-            self._waking = asyncio.get_running_loop().create_task(self._wake_all())
-
-    async def _wake_all(self) -> None:
-        while self._is_newer:
-            self._is_newer = False
-            for place, connection in enumerate(list(self._connections), start=1):
+        loop = asyncio.get_running_loop()
+        for place, connection in enumerate(self._connections):
+            if place < _SLICE:
                 connection.refresh()
-                if place % _SLICE == 0:
-                    await asyncio.sleep(0.005)
+            else:
+                loop.call_later(place // _SLICE * _SLICE_EVERY_S, connection.refresh)
 
     def line(self, message: str) -> None:
         """Send a short message to everyone."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from hybrid_ml_scheduler.cluster import BacklogView, RunColumns
-from hybrid_ml_scheduler.core import HmsError, Outcome, Task
+from hybrid_ml_scheduler.core import HmsError, Task
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.knowledge import EXACT, at_level, level_of, split_level
 from hybrid_ml_scheduler.live.frames import BranchPoint, Shift
@@ -132,7 +132,7 @@ class Lockstep:
         self.rows.activations += self.learners.after_task(self.next_task_id)
         if self.is_complete:
             for racer in self.racers:
-                self._count(racer, racer.drain())
+                self.rows.outcomes += racer.count(racer.drain(), self.first_task_id)
         return task
 
     def advance(self, most: int) -> int:
@@ -221,7 +221,7 @@ class Lockstep:
         measure = Measure.of(task, fastest_s)
         for racer, outcomes in zip(self.racers, met, strict=True):
             racer.tally.expect(task.task_id, measure)
-            self._count(racer, outcomes)
+            rows.outcomes += racer.count(outcomes, self.first_task_id)
         self.proof.add(self.hidden.proven(task, truth.true), duration_factor)
         self.recent.append(task)
         self.now_s, self.next_task_id = until_s, task.task_id + 1
@@ -231,12 +231,6 @@ class Lockstep:
         if seen is task:
             return self.hidden.of(task, own, duration_factor)
         return self.hidden.measured(task, self._estimator.seconds(seen), own, duration_factor)
-
-    def _count(self, racer: Racer, outcomes: list[Outcome]) -> None:
-        if self.branch is not None:  # late outcomes of tasks from before belong to the run that was left
-            outcomes = [one for one in outcomes if one.task_id >= self.first_task_id]
-        racer.count(outcomes)
-        self.rows.outcomes += [(racer.name, outcome) for outcome in outcomes]
 
     def _own(self, task: Task) -> Task:
         """A task of a run that branched off, as it is kept: parents from before are tasks of the run that was left."""

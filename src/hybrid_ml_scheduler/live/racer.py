@@ -125,13 +125,18 @@ class Racer:
             return _columns(self.simulation.cluster.node, stretch.first(len(outcomes)), outcomes), error
         return _columns(self.simulation.cluster.node, stretch, outcomes), None
 
-    def count(self, outcomes: list[Outcome]) -> None:
-        """Add outcomes of a step to the totals."""
-        for outcome in outcomes:
+    def count(self, outcomes: list[Outcome], since_task_id: int) -> list[tuple[str, Outcome]]:
+        """Add outcomes of a step to the totals, and return them as rows.
+
+        In a race that branched off, late outcomes of tasks from before belong to the run that was left.
+        """
+        own = [outcome for outcome in outcomes if outcome.task_id >= since_task_id]
+        for outcome in own:
             self.tally.add(outcome)
             self._latest = outcome
             if outcome.task_id == self.reasons_of:
                 self._told = outcome
+        return [(self.name, outcome) for outcome in own]
 
     def count_all(self, batch: TaskBatch, columns: RunColumns, fastest_s: FloatColumn) -> None:
         """Add the outcomes of a stretch to the totals."""
