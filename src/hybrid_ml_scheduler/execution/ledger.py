@@ -69,8 +69,8 @@ class Ledger:
                 work.submitted_s = now_s
             try:
                 chosen = self.reserve.offer(work, now_s)
-            except SchedulerError:
-                self._leave()
+            except BaseException:
+                self._leave()  # otherwise the end of the executor would be waited for in vain
                 raise
             if chosen is not None and chosen.fraction >= 1.0:
                 work.place = chosen.place if work.affinity is None else work.affinity.place.index

@@ -13,8 +13,11 @@ from hybrid_ml_scheduler.core import ClusterView, Decision, Task
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.execution import Device, ExecutorOptions, HybridExecutor, Kept, KeptResultLost
 from hybrid_ml_scheduler.execution.devices import CPU, core_sets, node_devices, places
+from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
+from hybrid_ml_scheduler.execution.placing.load import PlaceLoad
 from hybrid_ml_scheduler.execution.placing.placement import strategy_of
+from hybrid_ml_scheduler.execution.work import Work
 from tests.unit.execution.conftest import NO_STORE
 from tests.unit.execution.samples import crowded, cube, die, made_at, same, seen_at, square
 
@@ -164,3 +167,34 @@ def test_the_first_run_in_a_worker_is_a_warm_up_that_does_not_count() -> None:
 def test_a_strategy_that_must_know_exact_seconds_is_refused() -> None:
     with pytest.raises(SchedulerError, match="oracle must be told exact seconds"):
         strategy_of("oracle")
+
+
+def test_a_backlog_can_be_told_while_another_thread_hands_out_tasks() -> None:
+    load = PlaceLoad(places([Device(name=CPU)])[0])
+
+    class Meanwhile(Work):
+        """Another task begins just as this one is looked at."""
+
+        @property
+        def predicted_s(self) -> float:  # type: ignore[override]
+            load.running[-1] = load.running[1]
+            return 1.0
+
+        @predicted_s.setter
+        def predicted_s(self, seconds: float) -> None: ...
+
+    load.running[1] = Meanwhile(HybridFuture(), same, (), {})
+    load.running[2] = Work(HybridFuture(), same, (), {})
+    load.unfinished = 2
+    assert load.backlog_s(0.5) == 0.0
+
+
+def test_a_strategy_that_fails_in_an_unforeseen_way_leaves_nothing_to_wait_for() -> None:
+    class Broken(Fixed):
+        def decide(self, task: Task, cluster: ClusterView) -> Decision:
+            raise KeyboardInterrupt
+
+    with HybridExecutor(1, devices=["vector"], workers="threads", strategy=Broken(0.0), options=NO_STORE) as executor:
+        with pytest.raises(KeyboardInterrupt):
+            executor.submit(square, np.ones(3))
+        assert executor.statistics()["unfinished"] == 0

@@ -45,7 +45,7 @@ class PlaceLoad:
         if self.is_idle:
             return 0.0
         done = 0.0
-        for work in self.running.values():
+        for work in tuple(self.running.values()):  # the engine's thread adds to it without asking for the lock
             done += min(now_s - work.started_s, work.predicted_s * (1.0 - _OVERDUE))
         return max(self.promised_s - done, 0.0) / self.place.workers
 

@@ -141,7 +141,9 @@ def _together(state: _Measuring, seconds: float, with_devices: bool) -> list[Tas
         for future in futures:
             future.exception()
     # The tail, where some have run dry, is not together any more.
-    return [record for record in executor.records() if record.task_id >= first and record.finished_s < until]
+    return [
+        one for one in executor.records() if one.task_id >= first and one.finished_s < until and one.state == "done"
+    ]
 
 
 def _excess(alone: Alone, record: TaskRecord) -> float:
