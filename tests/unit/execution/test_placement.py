@@ -176,7 +176,7 @@ def test_a_backlog_can_be_told_while_another_thread_hands_out_tasks() -> None:
         """Another task begins just as this one is looked at."""
 
         @property
-        def predicted_s(self) -> float:  # type: ignore[override]
+        def predicted_s(self) -> float:
             load.running[-1] = load.running[1]
             return 1.0
 
