@@ -67,11 +67,13 @@ class Ledger:
             now_s = time.perf_counter() - self._origin
             if not entered:
                 work.submitted_s = now_s
+            is_in = False
             try:
                 chosen = self.reserve.offer(work, now_s)
-            except BaseException:
-                self._leave()  # otherwise the end of the executor would be waited for in vain
-                raise
+                is_in = True
+            finally:
+                if not is_in:
+                    self._leave()  # otherwise the end of the executor would be waited for in vain
             if chosen is not None and chosen.fraction >= 1.0:
                 work.place = chosen.place if work.affinity is None else work.affinity.place.index
                 self.placer.loads[work.place].add(work)
