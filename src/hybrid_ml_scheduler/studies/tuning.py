@@ -43,7 +43,10 @@ FEWEST_TASKS = 200
 _PERIODS = 5
 _SLOWEST = (1.25, 1.5, 2.0, 4.0, 6.0, 10.0)
 _PRICES = (0.3, 0.6, 1.0)
+_CPU_LIMITS = (1.0, 3.0, 10.0, 30.0)
+_CPU_PRICES = (0.0, 0.5, 1.0)
 _MOST_TASKS = 20_000
+_MOST_WITH_GANGS, _LATEST_WITH_GANGS = 4_000, 30_000  # gangs are run step by step, which takes long
 _BLOCKS = 20
 _MUCH_WORSE = 0.1
 
@@ -84,41 +87,78 @@ def tune(
     `aging` bounds the longest wait, as for `sjf`; settings are searched under that bound.
     """
     _check(batch)
+    gangs = bool(batch.gpus_required.max() > 1)
+    if gangs:
+        batch = batch.take(slice(max(0, len(batch) - _LATEST_WITH_GANGS), None))
     seconds = durations(batch, node)
     cut = int(EARLIER * len(batch))
-    first = max(0, cut - _MOST_TASKS)
+    first = max(0, cut - (_MOST_WITH_GANGS if gangs else _MOST_TASKS))
     strategy = RlHold(objective=objective)
     strategy.prepare(RaceContext(estimator=PhysicsEstimator(node), seed=seed))
     tried = Tried(_history(batch, node, seconds, aging).rows(first, cut), objective, strategy.rates, state)
     settings = found_settings(tried, seed, tell)
-    record = {"command": "hms tune", "objective": objective, "tasks": cut}
+    record = {"command": "hms tune", "objective": objective, "aging": aging, "tasks": cut}
     stream_of = _Stream(batch, node, seconds, objective, seed)
-    tuned = _best_of(_candidates(settings, node, aging), stream_of, first, cut, record, tell)
-    makers: dict[str, Callable[[], Scheduler]] = {
-        name: lambda spec=spec: create(*spec)  # type: ignore[misc]
-        for name, spec in RULES.items()
-    }
-    makers["rl_hold"] = lambda: RlHold(objective=objective)
-    makers["tuned"] = lambda: create(tuned.strategy, tuned.options)
+    # The search plays tasks again one GPU each: among gangs its settings are no advice.
+    families = _candidates([] if gangs else settings, batch, node, aging)
+    finalists = _finalists(families, stream_of, first, cut, record, tell)
+    return _judged(finalists, stream_of, cut, aging, tuned_model(settings[0], PATIENCE, record, aging), tell)
+
+
+def _judged(
+    finalists: Sequence[TunedRule], stream_of: _Stream, cut: int, aging: float, model: HoldModel, tell: Tell
+) -> Tuning:
+    """Run everything over the whole stream, compare on the later part, and say what to use."""
+    objective, rules = stream_of.objective, _rules(aging)
+    makers = _makers(rules, finalists, objective, aging)
     costs = {}
     for place, (name, make) in enumerate(makers.items()):
         tell("judging on the later part", place, len(makers))
         costs[name] = stream_of.costs(make())
-    best = _safest(costs, objective)
-    learned = min(("tuned", "rl_hold"), key=lambda name: _value(costs[name][cut:], objective))
+    values = {name: _value(column[cut:], objective) for name, column in costs.items()}
+    tuned = min(range(len(finalists)), key=lambda place: values[f"tuned {place}"])
+    costs["tuned"], values["tuned"] = costs[f"tuned {tuned}"], values[f"tuned {tuned}"]
+    best = _safest({name: costs[name] for name in rules}, objective)
+    learned = min(("tuned", "rl_hold"), key=lambda name: values[name])
     interval = _paired(costs[learned][cut:], costs[best][cut:])
-    beaten = all(_paired(costs[learned][cut:], costs[rule][cut:]).high < 0.0 for rule in RULES)
+    beaten = interval.high < 0.0 and all(values[learned] < values[rule] for rule in rules)
     proven = beaten and _never_behind(costs[learned], costs[best], objective)
     return Tuning(
         objective=objective,
-        values={name: _value(column[cut:], objective) for name, column in costs.items()},
+        values={name: values[name] for name in (*rules, "rl_hold", "tuned")},
         best_rule=best,
         against_best_rule=interval,
         recommended=learned if proven else best,
-        tuned=tuned,
-        model=tuned_model(settings[0], PATIENCE, record, aging),
-        judged_tasks=len(batch) - cut,
+        tuned=finalists[tuned],
+        model=model,
+        judged_tasks=len(costs[best]) - cut,
     )
+
+
+def _rules(aging: float) -> Mapping[str, tuple[str, Mapping[str, Any]]]:
+    """The untuned rules; where the longest wait is to be bounded, those that can hold by the bound or never hold."""
+    if not aging:
+        return RULES
+    unbounded = ("c_mu", "hetero_prio")
+    bounded = {name: (rule, options) for name, (rule, options) in RULES.items() if rule not in unbounded}
+    return {
+        name: (rule, {**options, "aging": aging} if rule == "sjf" else options)
+        for name, (rule, options) in bounded.items()
+    }
+
+
+def _makers(
+    rules: Mapping[str, tuple[str, Mapping[str, Any]]], finalists: Sequence[TunedRule], objective: str, aging: float
+) -> dict[str, Callable[[], Scheduler]]:
+    """Everything that is judged: the rules, the shipped agent, and what was tuned."""
+    makers: dict[str, Callable[[], Scheduler]] = {
+        name: lambda spec=spec: create(*spec)  # type: ignore[misc]
+        for name, spec in rules.items()
+    }
+    makers["rl_hold"] = lambda: RlHold(objective=objective, aging=aging or -1.0)  # -1: as the model says
+    for place, one in enumerate(finalists):
+        makers[f"tuned {place}"] = lambda one=one: create(one.strategy, one.options)  # type: ignore[misc]
+    return makers
 
 
 def _check(batch: TaskBatch) -> None:
@@ -142,6 +182,7 @@ class _Stream:
 
     def __init__(self, batch: TaskBatch, node: Node, seconds: Durations, objective: str, seed: int) -> None:
         self._batch, self._node, self._seconds, self._seed = batch, node, seconds, seed
+        self.objective = objective
         size_s = np.maximum(fastest_seconds(seconds.cpu_s, seconds.gpu_s, True), SHORTEST_S)
         self._divisor = size_s if objective == "slowdown" else np.ones(len(batch))
 
@@ -157,37 +198,52 @@ class _Stream:
         )
 
 
-def _candidates(settings: Sequence[Setting], node: Node, aging: float) -> list[tuple[str, dict[str, Any]]]:
-    """The best settings of the search as options of `sjf`, and options of rules that have one of their own."""
-    found: list[tuple[str, dict[str, Any]]] = []
-    bounded = {"aging": aging} if aging else {}
+Candidates = list[tuple[str, dict[str, Any]]]
+
+
+def _candidates(settings: Sequence[Setting], batch: TaskBatch, node: Node, aging: float) -> list[Candidates]:
+    """By family, what may be tuned: options of `sjf`, and unless waits are to be bounded those of `c_mu`."""
+    grids = (True, False) if batch.divisible.any() else (False,)
+    found: list[dict[str, Any]] = []
     for one in settings:
         limits = list(nested_limits(one, node.num_gpus + 1))
-        options = {"splits": one.splits, "price": one.price, "longest": limits, "patience": PATIENCE, **bounded}
-        found += [("sjf", options), ("sjf", {**options, "splits": False})]
-    found += [("sjf", {"splits": False, "price": price, **bounded}) for price in _PRICES]
-    found += [("c_mu", {"slowest": slowest}) for slowest in _SLOWEST]
-    return [one for place, one in enumerate(found) if one not in found[:place]]
+        options = {"price": one.price, "longest": limits, "patience": PATIENCE}
+        found += [{"splits": splits, **options} for splits in (one.splits, False) if splits in grids]
+    found += [{"splits": False, "price": price} for price in _PRICES]
+    found += [
+        {"splits": splits, "price": price, "longest": [limit, math.inf]}
+        for splits in grids
+        for price in _CPU_PRICES
+        for limit in _CPU_LIMITS
+    ]
+    bound = {"aging": aging} if aging else {}
+    shortest: Candidates = [("sjf", {**one, **bound}) for place, one in enumerate(found) if one not in found[:place]]
+    return [shortest] if aging else [shortest, [("c_mu", {"slowest": slowest}) for slowest in _SLOWEST]]
 
 
-def _best_of(
-    candidates: Sequence[tuple[str, dict[str, Any]]],
-    stream_of: _Stream,
-    first: int,
-    cut: int,
-    record: Mapping[str, Any],
-    tell: Tell,
-) -> TunedRule:
-    """The candidate that does best on the earlier part: on the whole of it and period by period alike."""
-    objective = str(record["objective"])
-    plain = _period_values(stream_of.costs(create("sjf"), first, cut), objective)
-    scores = []
-    for place, (strategy, options) in enumerate(candidates):
-        tell("comparing the best on the earlier part", place, len(candidates))
-        values = _period_values(stream_of.costs(create(strategy, options), first, cut), objective)
-        scores.append(float(np.log(values / plain).mean() + np.log(values.mean() / plain.mean())))
-    strategy, options = candidates[int(np.argmin(scores))]
-    return TunedRule(strategy=strategy, options=options, record=record)
+def _finalists(
+    families: Sequence[Candidates], stream_of: _Stream, first: int, cut: int, record: Mapping[str, Any], tell: Tell
+) -> list[TunedRule]:
+    """Of each family the candidate that was never far behind the best of all, in any period of the earlier part."""
+    every = [one for family in families for one in family]
+    periods = []
+    for place, one in enumerate(every):
+        tell("comparing the best on the earlier part", place, len(every))
+        periods.append(_period_values(stream_of.costs(create(*one), first, cut), str(record["objective"])))
+    least = np.min(periods, axis=0)
+    found, begin = [], 0
+    for family in families:
+        regrets = [_regret(values, least) for values in periods[begin : begin + len(family)]]
+        strategy, options = family[int(np.argmin(regrets))]
+        found.append(TunedRule(strategy=strategy, options=options, record=record))
+        begin += len(family)
+    return found
+
+
+def _regret(values: FloatColumn, least: FloatColumn) -> float:
+    """How far behind the least values: in the mean of the periods and in the worst of them."""
+    behind = np.log(values / least)
+    return float(behind.mean() + behind.max())
 
 
 def _period_values(costs: FloatColumn, objective: str) -> FloatColumn:
@@ -200,11 +256,9 @@ def _safest(costs: Mapping[str, FloatColumn], objective: str) -> str:
 
     One that is a little ahead now and many times behind at the next burst is no rule to keep.
     """
-    periods = {name: _period_values(costs[name], objective) for name in RULES}
+    periods = {name: _period_values(column, objective) for name, column in costs.items()}
     least = np.min(list(periods.values()), axis=0)
-    return min(
-        periods, key=lambda name: float(np.log(periods[name] / least).mean() + np.log(periods[name] / least).max())
-    )
+    return min(periods, key=lambda name: _regret(periods[name], least))
 
 
 def _never_behind(ours: FloatColumn, theirs: FloatColumn, objective: str) -> bool:

@@ -47,6 +47,15 @@ def test_it_says_keep_what_you_have_where_nothing_is_better() -> None:
     assert found.recommended == found.best_rule
 
 
+def test_under_a_bound_of_waiting_everything_that_holds_holds_by_it(capsys: pytest.CaptureFixture[str]) -> None:
+    found = tune(at_load(preset("cpu_friendly"), NODE, 0.2, 3, 600).batch, NODE, aging=50.0)
+    assert found.tuned.options["aging"] == 50.0
+    assert not {"c_mu", "hetero_prio"} & set(found.values)
+    assert run(["tune", "--workload", "cpu_friendly", "--tasks", "300", "--aging", "50"]) == 0
+    assert "with aging = 50: nothing" in capsys.readouterr().out
+    assert run(["tune", "--workload", "cpu_friendly", "--aging", "-1"]) == 2
+
+
 def test_what_is_no_stream_is_refused_in_a_sentence() -> None:
     with pytest.raises(PlanError, match="all these tasks arrive at once"):
         tune(at_once(preset("mixed"), NODE, 0, 300).batch, NODE)

@@ -34,6 +34,15 @@ def tune(
     ] = None,
     out: Annotated[Path, typer.Option(help="The tuned strategy's file (.json).")] = Path("tuned.json"),
     objective: Annotated[Objective, typer.Option(help="What counts.")] = Objective.LATENCY,
+    aging: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1e9,
+            help="Bound the longest wait: a task held for so many times what tasks take and wait in the mean goes "
+            "first (120 is a good start; 0 is no bound).",
+        ),
+    ] = 0.0,
     option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Options of the trace reader.")] = None,
     columns: Annotated[
         list[str] | None,
@@ -72,20 +81,29 @@ def tune(
     wanted = plan_of(flags)
     state = out.with_name(f"{out.name}.part")
     with stages() as tell:
-        found = tuned(wanted.tasks(seed), wanted.node, objective=objective.value, seed=seed, state=state, tell=tell)
+        found = tuned(
+            wanted.tasks(seed),
+            wanted.node,
+            objective=objective.value,
+            aging=aging,
+            seed=seed,
+            state=state,
+            tell=tell,
+        )
     if found.is_tuned:
         save_tuned(found.tuned, out)
     state.unlink(missing_ok=True)
-    result = tuning_result(found, wanted.workload.source, out)
+    result = tuning_result(found, wanted.workload.source, out, aging)
     show(result, tuning_table(result), format)
 
 
-def tuning_result(found: Tuning, workload: str, out: Path) -> dict[str, Any]:
+def tuning_result(found: Tuning, workload: str, out: Path, aging: float = 0.0) -> dict[str, Any]:
     """What came of it, for machines."""
     gain = found.against_best_rule
     return {
         "workload": workload,
         "objective": found.objective,
+        "aging": aging,
         "judged_tasks": found.judged_tasks,
         "values": dict(found.values),
         "best_rule": found.best_rule,
@@ -119,8 +137,15 @@ def tuning_table(result: dict[str, Any]) -> str:
         lines.append(
             f"or HybridExecutor(strategy={result['model']!r}). It is {result['strategy']} with options of its own."
         )
-    elif result["recommended"] == "rl_hold":
-        lines.append("Use rl_hold as it is shipped: nothing that was tuned is better.")
     else:
-        lines.append(f"Keep what you have, or use {result['recommended']}: nothing learned is shown to be better.")
+        lines.append(_kept_words(result["recommended"], result["aging"]))
     return "\n".join(lines)
+
+
+def _kept_words(kept: str, aging: float) -> str:
+    """What to use where nothing tuned is better."""
+    holds = kept == "rl_hold" or kept.startswith("sjf")
+    bound = f" with aging = {aging:g}" if aging and holds else ""
+    if kept == "rl_hold":
+        return f"Use rl_hold as it is shipped{bound}: nothing that was tuned is better."
+    return f"Keep what you have, or use {kept}{bound}: nothing learned is shown to be better."
