@@ -1,10 +1,21 @@
 import type { RunCard } from "@/client/types";
-import { count, joules, seconds } from "@/lib/format";
+import { count, counted, joules, seconds } from "@/lib/format";
 import { useFaces } from "@/lib/useStrategy";
 
 interface MeasuredNoteProps {
   facts: NonNullable<RunCard["measured"]>;
   standings: RunCard["standings"];
+}
+
+/** What the machine is, in words; what a program of another version has said stands behind. */
+function machineWords({ cpu, cores, gpu, ...more }: Readonly<Record<string, string>>): string {
+  const known = [
+    cpu,
+    cores && counted(Number(cores), "core"),
+    gpu === "none" ? "no CUDA GPU" : gpu,
+    ...Object.values(more),
+  ];
+  return known.filter((one) => one).join(", ");
 }
 
 /** The machine of a real run, what no placement could have beaten there, its meters and its alarms. */
@@ -17,7 +28,7 @@ export function MeasuredNote({ facts, standings }: MeasuredNoteProps) {
     ([name, value]) => `${face(name).label} ${joules(value)}`,
   );
   const lines = [
-    Object.values(facts.machine).join(", "),
+    machineWords(facts.machine),
     facts.bound_s === null ? "" : `No placement could have ended before ${seconds(facts.bound_s)}.`,
     energy.length > 0 ? `Energy of the whole machine: ${energy.join(", ")}. ${facts.meters}` : facts.meters,
   ].filter((line) => line !== "");

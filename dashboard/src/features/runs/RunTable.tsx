@@ -61,6 +61,7 @@ function Deeds({ run, follows, onDescribe, onRemove }: Omit<RowProps, "isChosen"
           <Pencil size={13} aria-hidden="true" />
         </button>
       )}
+      {!follows && run.is_present && <span className="size-7 max-sm:hidden" />}
       {!follows && !run.is_present && (
         <Confirm
           className="icon-press size-7 text-bad"
