@@ -75,6 +75,10 @@ def test_a_real_run_is_marked_measured_and_stands_beside_its_model(live: LiveSer
     makespan = (TASKS + 1) * 0.005
     assert rows["hybrid_ml"]["makespan"] == pytest.approx(makespan)
     assert rows["hybrid_ml"]["makespan_gap"] == pytest.approx(makespan / 3.5 - 1.0)
+    shown = {row["name"]: row for row in live.get(f"/api/runs/{card['run_id']}/snapshot")["update"]["comparison"]}
+    for name, row in rows.items():
+        for figure in ("avg_time", "avg_latency", "makespan"):
+            assert shown[name][figure] == pytest.approx(row[figure]), (name, figure)
     listed = {one["run_id"]: one for one in live.get("/api/runs")["runs"]}
     assert listed[card["run_id"]]["source"] == "measured"
     assert listed[live.status()["run_id"]]["source"] == "simulated"

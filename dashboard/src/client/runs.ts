@@ -34,12 +34,15 @@ export function useRun(run: number): UseQueryResult<RunCard> {
   });
 }
 
-/** What a stored run showed last, or how it stood at a task: neither changes any more. */
+/** What a stored run showed last, or how it stood at a task: neither changes any more, unless a real run is under way. */
 export function useSnapshot(run: number, at: number | null): UseQueryResult<Snapshot> {
+  const card = useRun(run).data;
+  const grows = card !== undefined && isUnderWay(card);
   return useQuery({
-    queryKey: ["snapshot", run, at],
+    queryKey: ["snapshot", run, at, grows],
     queryFn: () => ask<Snapshot>(`/api/runs/${run}/snapshot${at === null ? "" : `?task_id=${at}`}`),
     staleTime: Number.POSITIVE_INFINITY,
+    refetchInterval: grows ? UNDER_WAY_MS : false,
     placeholderData: keepPreviousData,
   });
 }

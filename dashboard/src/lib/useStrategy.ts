@@ -37,13 +37,14 @@ export function useFaces(): FaceOf {
     return (name: string) => {
       const found = faces.get(name);
       if (found) return found;
-      // What the model says of a strategy in a real run wears its colour; a mark beside the value says what it is.
+      // What the model says of a strategy in a real run wears its colour.
       const own = name.replace(/\.modelled$/, "");
       const card = known.get(own);
       const style = strategyStyle(own, card?.color, worn);
       worn.add(style.colour);
       const [colour, dash] = [strategyColour(style, theme), strategyDash(style)];
-      const face = { name, label: card ? plainLabel(own, card.label) : spoken(own), colour, dash, card };
+      const label = card ? plainLabel(own, card.label) : spoken(own);
+      const face = { name, label: own === name ? label : `${label} (modelled)`, colour, dash, card };
       faces.set(name, face);
       return face;
     };

@@ -86,9 +86,16 @@ class StoredRuns:
         except ValidationError:  # it was kept by a version that showed other things
             snapshot = None
         if snapshot is None:
-            raise NotFound(f"What run {run_id} showed last is not kept; its rows are in the ledger and in the trend.")
+            return await self._last_moment(run)
         rows = await storage.notification_history(self._store, run_id=run_id, limit=_NOTICES)
         return snapshot.model_copy(update={"notifications": stored_notifications(rows[::-1], [], [])})
+
+    async def _last_moment(self, run: RunRecord) -> Snapshot:
+        """Return how a run stood at its end, from its rows: a real run has no other picture."""
+        ends = await storage.task_range(self._store, run.run_id)
+        if ends is None:
+            raise NotFound(f"What run {run.run_id} showed last is not kept, and it has no rows.")
+        return await snapshot_at(self._store, run, ends[1])
 
     async def begin_measured(self, new: NewMeasuredRun) -> RunCard:
         """Begin to take in a real run."""
