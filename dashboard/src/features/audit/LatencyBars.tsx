@@ -38,7 +38,7 @@ export function LatencyBars({ audit, names }: LatencyBarsProps) {
               key={name}
               className="grid grid-cols-[6.6rem_1fr_4.6rem] items-center gap-2 text-xs sm:grid-cols-[9.4rem_5.6rem_1fr_4.6rem]"
             >
-              <span className="truncate">{label}</span>
+              <span className="leading-tight">{label}</span>
               <span className="truncate text-muted max-sm:hidden">{deviceLabel(strategy.device)}</span>
               <span aria-hidden="true" className="relative h-2.5 overflow-hidden rounded bg-raised">
                 <span
