@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { describeRun } from "@/client/runs";
 import type { RunCard } from "@/client/types";
+import { Labelled } from "@/features/widgets/Fields";
 import { Modal } from "@/features/widgets/Modal";
 
 export interface DescribeDialogProps {
@@ -20,24 +21,22 @@ export function DescribeDialog({ run, onClose }: DescribeDialogProps) {
       onClose={onClose}
       onYes={() => void describeRun(run.run_id, { name, note })}
     >
-      <label className="mt-4 block text-sm">
-        <span className="eyebrow block">Name</span>
+      <Labelled label="Name" className="mt-4">
         <input
           className="field mt-1 w-full"
           maxLength={120}
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
-      </label>
-      <label className="mt-3 block text-sm">
-        <span className="eyebrow block">Note</span>
+      </Labelled>
+      <Labelled label="Note" className="mt-3">
         <textarea
           className="field mt-1 h-28 w-full"
           maxLength={4000}
           value={note}
           onChange={(event) => setNote(event.target.value)}
         />
-      </label>
+      </Labelled>
     </Modal>
   );
 }

@@ -3,6 +3,7 @@ import { create } from "zustand";
 import { askAbout, useCommands } from "@/client/commands";
 import { useFollows, useStoredRun } from "@/client/queries";
 import type { TaskAdvice } from "@/client/types";
+import { NumberField } from "@/features/widgets/Fields";
 import { Empty, Loading } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { dollars, joules, percent, seconds, taskNumber } from "@/lib/format";
@@ -28,18 +29,15 @@ function TaskForm({ typed, onType, onAsk }: FormProps) {
   return (
     <form className="flex flex-wrap items-end gap-3" onSubmit={submit} aria-label="A task of your own">
       {FIELDS.map((field) => (
-        <label key={field.key} className="block text-xs">
-          <span className="eyebrow block">{field.label}</span>
-          <input
-            className="field figure mt-1 h-8 w-28"
-            inputMode="decimal"
-            autoComplete="off"
+        <div key={field.key} className="w-28">
+          <NumberField
+            label={field.label}
             title={field.meaning}
             value={typed[field.key]}
-            aria-invalid={problemOf(field, typed[field.key]) !== null}
-            onChange={(event) => onType(field.key, event.target.value)}
+            isWrong={problemOf(field, typed[field.key]) !== null}
+            onChange={(text) => onType(field.key, text)}
           />
-        </label>
+        </div>
       ))}
       <button type="submit" className="press h-8 font-semibold" disabled={busy || wrong.length > 0}>
         Ask every strategy

@@ -1,5 +1,23 @@
 /** Fields of forms: a number that is typed, a choice from a list. */
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
+
+export interface LabelledProps {
+  label: string;
+  title?: string;
+  className?: string;
+  children: ReactNode;
+}
+
+/** A field under its name. */
+export function Labelled({ label, title, className = "", children }: LabelledProps) {
+  return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: the control is the child
+    <label className={`block text-sm ${className}`} title={title}>
+      <span className="eyebrow block">{label}</span>
+      {children}
+    </label>
+  );
+}
 
 export interface NumberFieldProps {
   label: string;
@@ -11,8 +29,7 @@ export interface NumberFieldProps {
 
 export function NumberField({ label, value, isWrong, title, onChange }: NumberFieldProps) {
   return (
-    <label className="block text-sm">
-      <span className="eyebrow block">{label}</span>
+    <Labelled label={label}>
       <input
         className="field figure mt-1 h-8 w-full"
         inputMode="decimal"
@@ -22,7 +39,7 @@ export function NumberField({ label, value, isWrong, title, onChange }: NumberFi
         title={title}
         onChange={(event) => onChange(event.target.value)}
       />
-    </label>
+    </Labelled>
   );
 }
 
@@ -48,8 +65,7 @@ export interface PickFieldProps {
 
 export function PickField({ label, value, title, options, onChange }: PickFieldProps) {
   return (
-    <label className="block text-sm" title={title}>
-      <span className="eyebrow block">{label}</span>
+    <Labelled label={label} title={title}>
       <select
         className="field mt-1 h-8 w-full"
         value={value}
@@ -61,6 +77,6 @@ export function PickField({ label, value, title, options, onChange }: PickFieldP
           </option>
         ))}
       </select>
-    </label>
+    </Labelled>
   );
 }
