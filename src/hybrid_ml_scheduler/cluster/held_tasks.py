@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,15 +92,20 @@ class ReadyTasks:
 
 
 class AsksAgain:
-    """A strategy whose `decide` said "not yet": every held task is asked about at every wake, in order of readiness."""
+    """A strategy whose `decide` said "not yet": every held task is asked about at every wake, in order of readiness.
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    `view_for` gives the cluster as one task sees it; without it, all see the one that `dispatch` is handed.
+    """
+
+    def __init__(self, scheduler: Scheduler, view_for: Callable[[Task], HeldView] | None = None) -> None:
         self.name = scheduler.name
         self._scheduler = scheduler
+        self._view_for = view_for
 
     def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterator[Commitment]:
         """Commit what the strategy decides now."""
         for task in list(held):
-            decision: Decision | None = self._scheduler.decide(task, cluster)
+            view = cluster if self._view_for is None else self._view_for(task)
+            decision: Decision | None = self._scheduler.decide(task, view)
             if decision is not None:
                 yield Commitment(task.task_id, decision)

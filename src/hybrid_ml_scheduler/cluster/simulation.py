@@ -224,7 +224,7 @@ class Simulation:
             train_if_due(self.scheduler)
         decision: Decision | None = self.scheduler.decide(task, view)
         if decision is None:  # from now on it is one that holds; for this wake it said "not yet"
-            self._holder = AsksAgain(self.scheduler)
+            self._holder = AsksAgain(self.scheduler, self._held_view)
             self._held.hold(HeldTask(task, duration_factor, ready_s, seconds))
             self._held.woken()
             self._woken_s = ready_s
@@ -272,15 +272,15 @@ class Simulation:
             raise SchedulerError(f"{self.scheduler.name}: {error}") from None
         return outcomes
 
-    def _held_view(self) -> BacklogView:
-        view = self.cluster.view(self.now_s)
+    def _held_view(self, task: Task | None = None) -> BacklogView:
+        """What a strategy that holds sees: for all its tasks, or as this one sees it."""
+        view = self.cluster.view(self.now_s) if task is None else self.cluster.view_for(task, self.now_s)
         view.idle = self.cluster.idle_devices(self.now_s)
         return view
 
     def _forced(self, entry: HeldTask) -> Decision:
         """Where a task goes that may be held no longer: as the strategy says, else to the device that ends first."""
-        view = self._held_view()
-        view.gpu_backlogs_s = self.cluster.view_for(entry.task, self.now_s).gpu_backlogs_s
+        view = self._held_view(entry.task)
         decision: Decision | None = self.scheduler.decide(entry.task, view)
         return soonest_device(entry.task, view) if decision is None else decision
 
@@ -334,7 +334,7 @@ class Simulation:
             self._held.restore(state["held"])
             self._newest_id = state["newest_id"]
             self._woken_s = state.get("woken_s", self.now_s)
-            self._holder = AsksAgain(self.scheduler) if state["asks_again"] else self._holder
+            self._holder = AsksAgain(self.scheduler, self._held_view) if state["asks_again"] else self._holder
         self._precedence.restore(state["precedence"])
         self.cluster.restore(state["cluster"])
         if isinstance(self.scheduler, Remembers) and state["scheduler"] is not None:

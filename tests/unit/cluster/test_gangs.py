@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.cluster import Simulation, certificate, run_batch, summarize
-from hybrid_ml_scheduler.core import BatchRule, Decision, RuleKind, TaskBatch
+from hybrid_ml_scheduler.core import BatchRule, ClusterView, Decision, RuleKind, Task, TaskBatch
 from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
 from hybrid_ml_scheduler.physics import Cpu, Gpu, Node
 from hybrid_ml_scheduler.schedulers import available, create
@@ -122,6 +122,28 @@ class AsTold:
 
     def decide(self, task: object, cluster: object) -> Decision:
         return self._decisions.pop(0)
+
+
+class SaysNotYet:
+    """Holds a gang until somebody else is ready, and notes when it was told that its GPUs are free."""
+
+    name = "says_not_yet"
+
+    def __init__(self) -> None:
+        self.told: list[tuple[float, ...]] = []
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision | None:
+        if task.gpus_required == 1:
+            return Decision(gpu_fraction=1.0, gpu=0)
+        self.told.append(tuple(cluster.gpu_backlogs_s))
+        return None if len(self.told) == 1 else Decision(gpu_fraction=1.0)
+
+
+def test_a_gang_that_was_held_is_told_as_before_when_all_its_gpus_are_free() -> None:
+    strategy = SaysNotYet()
+    batch = jobs([5.0, 1.0, 1.0], [1, 2, 1], arrival=[0.0, 1.0, 2.0])
+    Simulation(Node.uniform(2), strategy).run((task, 1.0) for task in batch)  # type: ignore[arg-type]
+    assert strategy.told[:2] == [(4.0, 4.0), (3.0, 3.0)]
 
 
 def test_the_bound_is_met_and_never_beaten_by_any_placement_of_small_instances() -> None:
