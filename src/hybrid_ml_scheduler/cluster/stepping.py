@@ -18,7 +18,7 @@ from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task
 from hybrid_ml_scheduler.physics import placement
 from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TruthFactor
-from hybrid_ml_scheduler.physics.gangs import check_width, gang_backlogs, gang_members
+from hybrid_ml_scheduler.physics.gangs import check_width, gang_backlogs
 from hybrid_ml_scheduler.physics.node import Node
 
 __all__ = ["Cluster"]
@@ -71,6 +71,10 @@ class Cluster:
     def view_for(self, task: Task, now_s: float) -> BacklogView:
         """The same as a task sees it: one that needs several GPUs is told when each and its fellows are free."""
         view = self.view(now_s)
+        self._tell_gang(task, view)
+        return view
+
+    def _tell_gang(self, task: Task, view: BacklogView) -> None:
         if task.gpus_required > 1:
             known, backlogs = self.estimator, np.array(view.gpu_backlogs_s)
             leads, room = np.empty_like(backlogs), np.empty_like(backlogs)
@@ -79,13 +83,18 @@ class Cluster:
                 task.gpus_required, known.gpu_kind, known.kind_counts, known.gpu_memory_mb, backlogs, leads, room
             )
             view.gpu_backlogs_s = leads.tolist()
-        return view
 
-    def foreseen_view(self, at_s: float) -> BacklogView:
-        """The backlogs as they will be at a later moment if nothing comes; unlike `view`, it lets no time pass."""
+    def foreseen_view(self, at_s: float, task: Task | None = None) -> BacklogView:
+        """The backlogs as they will be at a later moment if nothing comes; unlike `view`, it lets no time pass.
+
+        With a task, they are as that one will see them (`view_for`).
+        """
         _, *gpus = (device.foreseen_end_s(at_s) - at_s for device in self.devices[: self.node.num_gpus + 1])
         cpu = min(device.foreseen_end_s(at_s) for device in self._slots) - at_s
-        return BacklogView(self.estimator, at_s, cpu, gpus)
+        view = BacklogView(self.estimator, at_s, cpu, gpus)
+        if task is not None:
+            self._tell_gang(task, view)
+        return view
 
     def place(self, task: Task, decision: Decision, view: BacklogView, factor: TruthFactor = 1.0) -> Outcome:
         """Queue the parts of a decided task and return what will come of it; the factor is the truth's."""
@@ -101,7 +110,7 @@ class Cluster:
             cpu_device = min(self._slots, key=_free_s)  # the first of those that are free first
         gpu_free_s, fellows = gpu_device.free_s, _ALONE
         if task.gpus_required > 1 and gpu_part > 0.0:
-            fellows = self._gang(gpu, task.gpus_required, now)
+            fellows = self._gang(task, gpu, now)
             gpu_free_s = max(gpu_free_s, *map(_free_s, fellows.values()))
         cpu_true, gpu_true = cpu_part, gpu_part
         if self._learns:
@@ -141,13 +150,10 @@ class Cluster:
                 device.expect_noise(now_s)
         return factors
 
-    def _gang(self, lead: int, width: int, now_s: float) -> Mapping[int, Device]:
+    def _gang(self, task: Task, lead: int, now_s: float) -> Mapping[int, Device]:
         """The GPUs that a gang gets besides its leader, by rising id."""
-        gpus = self.devices[1 : self.node.num_gpus + 1]
-        backlogs = np.array([device.estimated_end_s(now_s) - now_s for device in gpus])
-        others = np.empty(width - 1, np.int32)
-        gang_members(lead, width, self.estimator.gpu_kind, self.estimator.kind_counts, backlogs, others)
-        return {gpu: self.devices[gpu + 1] for gpu in others.tolist()}
+        backlogs = [device.estimated_end_s(now_s) - now_s for device in self.devices[1 : self.node.num_gpus + 1]]
+        return {gpu: self.devices[gpu + 1] for gpu in self.estimator.gang(task, lead, backlogs)}
 
     def _cpu_end_s(self, now_s: float) -> float:
         """When the CPU is believed to take another part."""

@@ -175,7 +175,7 @@ class Racer:
         if not isinstance(self.scheduler, Explains):
             return []
         outcomes = self.simulation.advance(task.arrival_time)
-        view = self.simulation.cluster.view(task.arrival_time)
+        view = self.simulation.cluster.view_for(task, task.arrival_time)
         self.reasons, self.reasons_of = self._reasons(self.scheduler, task, view), task.task_id
         return outcomes
 
@@ -183,7 +183,7 @@ class Racer:
         """Return the decision for a task as if it arrived, with reasons; the strategy is left as it was."""
         reasons = self.explained(task)
         cluster = self.simulation.cluster
-        view = cluster.foreseen_view(max(task.arrival_time, self.simulation.now_s))
+        view = cluster.foreseen_view(max(task.arrival_time, self.simulation.now_s), task)
         with self._blamed(f"task {task.task_id}"):
             answer: Decision | None = self._foreseen(task, view)
             decision = soonest_device(task, view) if answer is None else answer
@@ -210,7 +210,7 @@ class Racer:
         """Return what the strategy says about a task today; empty if it gives no reasons."""
         if not isinstance(self.scheduler, Explains):
             return {}
-        view = self.simulation.cluster.foreseen_view(max(task.arrival_time, self.simulation.now_s))
+        view = self.simulation.cluster.foreseen_view(max(task.arrival_time, self.simulation.now_s), task)
         with self._blamed(f"task {task.task_id}"):
             return self._reasons(self.scheduler, task, view)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from hybrid_ml_scheduler.core.terms import BatchTerms, TaskTerms
 from hybrid_ml_scheduler.physics import choices, formulas
 from hybrid_ml_scheduler.physics.durations import batch_terms, durations, gpu_kinds, not_measured
 from hybrid_ml_scheduler.physics.energy import Tariff
-from hybrid_ml_scheduler.physics.gangs import check_width, gang_seconds, kind_counts, pool_memory_mb
+from hybrid_ml_scheduler.physics.gangs import check_width, gang_members, gang_seconds, kind_counts, pool_memory_mb
 from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE, CoExecution, MemoryRule, Node
 
 __all__ = ["PhysicsEstimator", "TaskSeconds", "TruthFactor", "is_plain", "is_whole"]
@@ -167,12 +168,24 @@ class PhysicsEstimator:
         """Execution time of the parts as if both devices were free."""
         return float(formulas.execution_s(parts.cpu_s, parts.gpu_s, self.serial))
 
-    def energy_j(self, parts: Parts, gpu: int) -> float:
+    def gang(self, task: Task, lead: int, backlogs_s: Sequence[float]) -> tuple[int, ...]:
+        """The GPUs that a task gets besides its first, by rising id: those behind the least backlogs."""
+        others = np.empty(max(task.gpus_required - 1, 0), np.int32)
+        if others.size:
+            backlogs = np.array(backlogs_s, dtype=np.float64)
+            gang_members(lead, task.gpus_required, self.gpu_kind, self.kind_counts, backlogs, others)
+        return tuple(others.tolist())
+
+    def energy_j(self, parts: Parts, gpu: int, gang: Sequence[int] = ()) -> float:
         """Joules that the parts use."""
+        if gang:
+            return self.tariff.gang_charges(parts.gpu_s, (gpu, *gang))[0]
         return self.tariff.energy_j(parts.cpu_s, parts.gpu_s, gpu)
 
-    def cost_usd(self, parts: Parts, gpu: int) -> float:
+    def cost_usd(self, parts: Parts, gpu: int, gang: Sequence[int] = ()) -> float:
         """Dollars that the parts cost."""
+        if gang:
+            return self.tariff.gang_charges(parts.gpu_s, (gpu, *gang))[1]
         return self.tariff.cost_usd(parts.cpu_s, parts.gpu_s, gpu)
 
     def _plain(self, task: Task) -> TaskSeconds:

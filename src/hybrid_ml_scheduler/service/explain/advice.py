@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import time
 
-from hybrid_ml_scheduler.core import NO_GPU, Decision, Task, device_name
+from hybrid_ml_scheduler.core import NO_GPU, Task, device_name
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.service.problems import Conflict
 from hybrid_ml_scheduler.service.wire.tasks import Advice, NewTask, TaskAdvice
 
-__all__ = ["advice", "device_words"]
+__all__ = ["advice", "advice_of"]
 
 
 def advice(arena: Arena, asked: NewTask, *, run: bool) -> TaskAdvice:
@@ -38,7 +38,7 @@ def advice(arena: Arena, asked: NewTask, *, run: bool) -> TaskAdvice:
             gpus_required=asked.gpus_required,
         )
     )
-    decisions = {racer.name: _advice(racer, task) for racer in race.racers}
+    decisions = {racer.name: advice_of(racer, task) for racer in race.racers}
     entered = arena.admit(task, time.time()) if run else None
     return TaskAdvice(
         task_id=None if entered is None else entered.task_id,
@@ -48,32 +48,30 @@ def advice(arena: Arena, asked: NewTask, *, run: bool) -> TaskAdvice:
     )
 
 
-def _advice(racer: Racer, task: Task) -> Advice:
+def advice_of(racer: Racer, task: Task) -> Advice:
+    """One strategy's answer: where it would place the task, and what would come of that if nothing else came."""
     ready_s = racer.simulation.foreseen_s(task) if task.dependencies else task.arrival_time
     later = task._replace(arrival_time=ready_s) if math.isfinite(ready_s) else task
     decision, reasons = racer.preview(later)
-    view = racer.simulation.cluster.foreseen_view(later.arrival_time)
+    cluster, estimator = racer.simulation.cluster, racer.simulation.cluster.estimator
+    view = cluster.foreseen_view(later.arrival_time, later)
     gpu = view.least_loaded_gpu if decision.gpu is None else decision.gpu
-    estimator = racer.simulation.cluster.estimator
     parts = estimator.parts(task, decision.gpu_fraction, gpu)
+    used = gpu if parts.gpu_s > 0.0 else NO_GPU
+    backlogs_s = cluster.foreseen_view(later.arrival_time).gpu_backlogs_s
+    gang = () if used == NO_GPU else estimator.gang(task, gpu, backlogs_s)
     fails = parts.failed or math.isnan(ready_s)
     latency = ready_s - task.arrival_time + view.completion_s(later, decision.gpu_fraction, gpu)
     return Advice(
         scheduler=racer.name,
         gpu_fraction=parts.gpu_fraction,
-        device=device_words(Decision(gpu_fraction=parts.gpu_fraction, gpu=gpu)),
+        device=device_name(used, parts.gpu_fraction, gang),
         confidence=decision.confidence,
         predicted_time=None if fails else estimator.execution_s(parts),
         predicted_latency=latency if math.isfinite(latency) else None,
-        predicted_energy=None if fails else estimator.energy_j(parts, gpu if parts.gpu_s > 0 else NO_GPU),
-        predicted_cost=None if fails else estimator.cost_usd(parts, gpu if parts.gpu_s > 0 else NO_GPU),
+        predicted_energy=None if fails else estimator.energy_j(parts, used, gang),
+        predicted_cost=None if fails else estimator.cost_usd(parts, used, gang),
         out_of_memory=parts.out_of_memory,
         reason=reasons,
         reason_text=str(reasons.get("reason") or racer.summary),
     )
-
-
-def device_words(decision: Decision) -> str:
-    """Return the device of a decision in words."""
-    unused = decision.gpu_fraction <= 0.0 or decision.gpu is None
-    return device_name(NO_GPU if unused else decision.gpu or 0, decision.gpu_fraction)

@@ -73,12 +73,13 @@ def oracle_choice(task: Task, node: Node) -> OracleChoice:
     choice = Oracle().decide(task, BacklogView(estimator))
     gpu = choice.gpu or 0
     parts = estimator.parts(task, choice.gpu_fraction, gpu)
+    gang = estimator.gang(task, gpu, [0.0] * estimator.num_gpus) if parts.gpu_s > 0 else ()
     return OracleChoice(
         gpu_fraction=parts.gpu_fraction,
-        device=device_name(gpu if parts.gpu_s > 0 else NO_GPU, parts.gpu_fraction),
+        device=device_name(gpu if parts.gpu_s > 0 else NO_GPU, parts.gpu_fraction, gang),
         time=estimator.execution_s(parts),
-        energy=estimator.energy_j(parts, gpu),
-        cost=estimator.cost_usd(parts, gpu),
+        energy=estimator.energy_j(parts, gpu, gang),
+        cost=estimator.cost_usd(parts, gpu, gang),
         explanation=_ORACLE_SENTENCE,
     )
 

@@ -19,7 +19,6 @@ from hybrid_ml_scheduler.core.holding import Holds
 from hybrid_ml_scheduler.core.knowledge import EXACT, level_of, split_level
 from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.physics import PhysicsEstimator
-from hybrid_ml_scheduler.physics.gangs import gang_members
 from hybrid_ml_scheduler.physics.truth import Truth
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.plans.plan import Plan
@@ -213,11 +212,7 @@ class _Kept:
         """The other GPUs that a gang would have been given: those that were free earliest."""
         if task.gpus_required < 2 or lead == NO_GPU:
             return ()
-        others = np.empty(task.gpus_required - 1, dtype=np.int32)
-        known = self._estimator
-        backlogs = np.array(self._run.backlogs_s(task.task_id))
-        gang_members(lead, task.gpus_required, known.gpu_kind, known.kind_counts, backlogs, others)
-        return tuple(others.tolist())
+        return self._estimator.gang(task, lead, self._run.backlogs_s(task.task_id))
 
 
 def _factors(estimator: PhysicsEstimator, task: Task, result: ResultRow) -> tuple[float, float]:
