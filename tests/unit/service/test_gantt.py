@@ -55,3 +55,11 @@ def test_a_strip_is_whole_where_no_task_beyond_those_at_hand_could_be_on_it(
     shown = {part.task_id for part in found.intervals}
     assert shown == {task_id for task_id, when in enumerate(ready) if 17.0 < when < 23.0}
     assert {part.device for part in found.intervals} == {"gpu_1"}
+
+
+def test_a_gang_is_on_the_strip_of_every_gpu_that_it_held() -> None:
+    gang = row(0, 20.0)._replace(device="gpu_0+gpu_1+gpu_3")
+    found = gantt_around(gang, [gang], Node(), Reach(is_first=True, is_last=True))
+    assert {(part.device, part.begin, part.end) for part in found.intervals} == {
+        (name, 20.0, 21.0) for name in ("gpu_0", "gpu_1", "gpu_3")
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.service.wire.tasks import DeviceInterval, Gantt
 from hybrid_ml_scheduler.storage import ResultRow
 
-__all__ = ["gantt_around"]
+__all__ = ["Reach", "gantt_around", "stored_gang"]
 
 _LEAST_MARGIN_S = 2.0
 
@@ -19,6 +20,11 @@ class Reach(NamedTuple):
 
     is_first: bool
     is_last: bool
+
+
+def stored_gang(row: ResultRow) -> tuple[int, ...]:
+    """The GPUs of a task besides its first, as its device's name says; of more than three it names only the first."""
+    return tuple(gpu for gpu in map(int, re.findall(r"gpu_(\d+)", row.device)) if gpu != row.gpu_id)
 
 
 def gantt_around(row: ResultRow, around: Sequence[ResultRow], node: Node, reach: Reach) -> Gantt:
@@ -46,8 +52,8 @@ def gantt_around(row: ResultRow, around: Sequence[ResultRow], node: Node, reach:
 
 def _parts(row: ResultRow) -> Iterator[DeviceInterval]:
     """Return the parts of a task where they ran; one that has not run has no start."""
-    places = (("cpu", row.cpu_start, row.cpu_part), (f"gpu_{row.gpu_id}", row.gpu_start, row.gpu_part))
-    for device, start, seconds in places:
+    on_gpus = ((f"gpu_{gpu}", row.gpu_start, row.gpu_part) for gpu in (row.gpu_id, *stored_gang(row)))
+    for device, start, seconds in (("cpu", row.cpu_start, row.cpu_part), *on_gpus):
         if start is not None and seconds is not None:
             yield DeviceInterval(
                 device=device,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
@@ -24,6 +23,7 @@ from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.schedulers import create, options_for
 from hybrid_ml_scheduler.service.control.courses import stored_plan
+from hybrid_ml_scheduler.service.explain.gantt import stored_gang
 from hybrid_ml_scheduler.service.problems import Conflict, NotFound
 from hybrid_ml_scheduler.service.wire.what_if import Costliest, WhatIfAnswer, WhatIfTask
 from hybrid_ml_scheduler.storage import DecidedTask, ResultRow, RunRecord, Store
@@ -195,7 +195,7 @@ class _Kept:
 
     def _others(self, row: DecidedTask) -> list[ChangedTask]:
         task = storage.stored_task(row.task)
-        if task.gpus_required == 1 and _gang(row.result):
+        if task.gpus_required == 1 and stored_gang(row.result):
             raise PlanError(f"Task {task.task_id} was stored without how many GPUs it needs; no other can be tried.")
         on_cpu, on_gpu = _factors(self._estimator, task, row.result)
         found: dict[tuple[float, int], ChangedTask] = {}
@@ -238,13 +238,8 @@ def _recorded_task(row: DecidedTask) -> RecordedTask:
         gpu_start_s=result.gpu_start,
         gpu_part_s=(result.gpu_part or 0.0) if used else 0.0,
         parents=tuple(json.loads(row.task.dependencies)),
-        gang=_gang(result),
+        gang=stored_gang(result),
     )
-
-
-def _gang(result: ResultRow) -> tuple[int, ...]:
-    """The GPUs of a task besides its first, as its device's name says."""
-    return tuple(gpu for gpu in map(int, re.findall(r"gpu_(\d+)", result.device)) if gpu != result.gpu_id)
 
 
 def _or_nan(value: float | None) -> float:
