@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid_ml_scheduler.storage import owned
+from hybrid_ml_scheduler.storage import ownership
 from tests.api.service import PATIENCE_S, LiveService, service
 
 # One of each kind; tests/unit/api/test_settings.py has the rest without a process.
@@ -64,7 +64,7 @@ def test_a_database_that_another_service_owns_is_named(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'history.db'}"
 
     async def refused() -> str:
-        async with owned(url):
+        async with ownership(url):
             return await asyncio.to_thread(refusal, LiveService(tmp_path, {"DATABASE_URL": url}))
 
     sentence = asyncio.run(refused())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid_ml_scheduler.service.control.asking import Pulse, asked
+from hybrid_ml_scheduler.service.control.asking import Pulse, ask_arena
 from hybrid_ml_scheduler.service.problems import Unavailable
 from tests.api.conftest import Opener
 from tests.api.service import PATIENCE_S, service
@@ -99,7 +99,7 @@ async def test_a_command_is_not_waited_for_for_ever_and_is_taken_back(tmp_path: 
         place.enter(f"{tmp_path / 'stuck.py'}:Stuck")
         place.wait((tmp_path / "go.begun").exists)
         with pytest.raises(Unavailable, match="has not answered for 0 s"):
-            await asked(place.arena, lambda: obeyed.append("late"), within_s=0.2)
+            await ask_arena(place.arena, lambda: obeyed.append("late"), within_s=0.2)
         pulse = Pulse(place.arena)
         assert (await pulse.feel(within_s=0.05))[0] is None
         assert (await pulse.feel(within_s=0.05))[0] is None
@@ -108,7 +108,7 @@ async def test_a_command_is_not_waited_for_for_ever_and_is_taken_back(tmp_path: 
         assert latency_s is not None
         assert latency_s > 0.1, "one question was asked, and its answer took as long as it took"
         assert silence == ""
-        assert await asked(place.arena, lambda: "obeyed") == "obeyed"
+        assert await ask_arena(place.arena, lambda: "obeyed") == "obeyed"
         assert obeyed == []
 
 

@@ -29,10 +29,10 @@ def store(run: RealRun, url: str) -> list[int]:
 async def _stored(run: RealRun, url: str) -> list[int]:
     from hybrid_ml_scheduler.service.measured_runs import MeasuredRuns
     from hybrid_ml_scheduler.service.wire.measured import MeasuredResults, MeasuredTasks, NewMeasuredRun
-    from hybrid_ml_scheduler.storage import open_store, owned
+    from hybrid_ml_scheduler.storage import open_store, ownership
 
     ids = []
-    async with owned(url) as mark:
+    async with ownership(url) as mark:
         database = await open_store(url, owner=mark)
         try:
             runs = MeasuredRuns(database)

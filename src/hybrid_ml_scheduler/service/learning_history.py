@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hybrid_ml_scheduler import storage
 from hybrid_ml_scheduler.live.arena import Arena
-from hybrid_ml_scheduler.service.control.asking import asked
+from hybrid_ml_scheduler.service.control.asking import ask_arena
 from hybrid_ml_scheduler.service.devices import PresentRace
 from hybrid_ml_scheduler.service.explain.adapting import adaptation_view, beliefs_of
 from hybrid_ml_scheduler.service.problems import NotFound
@@ -40,7 +40,7 @@ class LearningHistory:
         racer = next((one for one in racers if one.name == scheduler), None)
         if racer is None:
             raise NotFound(f"There is no strategy {scheduler} in the present race.")
-        return await asked(self._arena, lambda: beliefs_of(racer))
+        return await ask_arena(self._arena, lambda: beliefs_of(racer))
 
     async def _kept(self, scheduler: str, run_id: int) -> Beliefs:
         """Return what was kept when another run began."""

@@ -6,7 +6,7 @@ docs/storage.md lists the functions with their signatures and says what they pro
 from __future__ import annotations
 
 from hybrid_ml_scheduler.storage.cache import Cache, CacheHealth, Count, Subscription, open_cache
-from hybrid_ml_scheduler.storage.connect.ownership import identity, owned
+from hybrid_ml_scheduler.storage.connect.ownership import identity, ownership
 from hybrid_ml_scheduler.storage.connect.schema import SchemaState, check, upgrade
 from hybrid_ml_scheduler.storage.connect.store import Store, open_store, ping
 from hybrid_ml_scheduler.storage.errors import NotOwnerError, ReplayError, StorageError, StoreUnavailableError
@@ -197,7 +197,7 @@ __all__ = [
     "notification_history",
     "open_cache",
     "open_store",
-    "owned",
+    "ownership",
     "paired_stretches",
     "parts_around_now",
     "parts_in_order",

@@ -21,7 +21,7 @@ from hybrid_ml_scheduler.schedulers.agents.rl_agent import shipped_training_prof
 from hybrid_ml_scheduler.schedulers.agents.split_model import load_split
 from hybrid_ml_scheduler.training import judging, strategy_of
 
-__all__ = ["Judgement", "Verdict", "judged"]
+__all__ = ["Judgement", "Verdict", "judge_model"]
 
 Singles = npt.NDArray[np.float32]
 FLOOD_TASKS = 10_000
@@ -60,7 +60,9 @@ class Judgement:
     tasks: int
 
 
-def judged(model: str, task: Judgement, step: Callable[[int, int], None] = lambda _done, _total: None) -> list[Verdict]:
+def judge_model(
+    model: str, task: Judgement, step: Callable[[int, int], None] = lambda _done, _total: None
+) -> list[Verdict]:
     """Judge a model by the measures of its kind; `step` hears after each seed how many are done of how many."""
     judges = {"hybrid_ml": _forest, "rl_split": _split, "rl_agent": _agent}
     parts = judges[strategy_of(model)](model, task)

@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.storage import (
     integrity,
     next_task_id,
     open_store,
-    owned,
+    ownership,
     set_run_state,
     upgrade,
     write_batch,
@@ -32,9 +32,9 @@ from tests.waiting import within
 PATIENCE_S = 60.0
 HOLDER = """
 import asyncio, sys
-from hybrid_ml_scheduler.storage import owned
+from hybrid_ml_scheduler.storage import ownership
 async def hold():
-    async with owned(sys.argv[1]):
+    async with ownership(sys.argv[1]):
         print("owned", flush=True)
         await asyncio.sleep(600)
 asyncio.run(hold())
@@ -57,20 +57,20 @@ def end_session(url: str) -> None:
 
 
 async def test_a_second_owner_is_refused_until_the_first_has_gone(store_url: str) -> None:
-    async with owned(store_url) as first:
+    async with ownership(store_url) as first:
         with pytest.raises(StorageError, match="in use by another service, and only one"):
-            async with owned(store_url, patience_s=0.0):
+            async with ownership(store_url, patience_s=0.0):
                 pass
-    async with owned(store_url, patience_s=PATIENCE_S) as second:
+    async with ownership(store_url, patience_s=PATIENCE_S) as second:
         assert second != first
 
 
 async def test_whoever_waits_long_enough_gets_it(store_url: str) -> None:
     async def successor() -> str:
-        async with owned(store_url, patience_s=PATIENCE_S) as mark:
+        async with ownership(store_url, patience_s=PATIENCE_S) as mark:
             return mark
 
-    async with owned(store_url):
+    async with ownership(store_url):
         waiting = asyncio.create_task(successor())
         await asyncio.sleep(0.2)
         assert not waiting.done()
@@ -82,16 +82,16 @@ async def test_an_owner_that_was_killed_holds_nobody_up(store_url: str) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == b"owned\n"
     with pytest.raises(StorageError, match="in use"):
-        async with owned(store_url, patience_s=0.0):
+        async with ownership(store_url, patience_s=0.0):
             pass
     process.kill()
     process.communicate()
-    async with owned(store_url, patience_s=PATIENCE_S):
+    async with ownership(store_url, patience_s=PATIENCE_S):
         pass
 
 
 async def test_others_may_look_export_and_upgrade_beside_the_owner(empty_url: str) -> None:
-    async with owned(empty_url) as mark:
+    async with ownership(empty_url) as mark:
         assert not (await upgrade(empty_url)).behind
         assert not (await check(empty_url)).behind
         mine, visitor = await open_store(empty_url, owner=mark), await open_store(empty_url)
@@ -106,7 +106,7 @@ async def test_the_lock_is_taken_again_after_its_session_was_cut(
 ) -> None:
     url = migrated_postgres_url
     monkeypatch.setattr(owning, "_LOOK_EVERY_S", 0.01)
-    async with owned(url) as mark:
+    async with ownership(url) as mark:
         store = await open_store(url, owner=mark)
         before = await holders(store)
         end_session(url)
@@ -114,7 +114,7 @@ async def test_the_lock_is_taken_again_after_its_session_was_cut(
             while not (found := await holders(store)) or found == before:
                 await asyncio.sleep(0.01)
         with pytest.raises(StorageError, match="in use"):
-            async with owned(url, patience_s=0.0):
+            async with ownership(url, patience_s=0.0):
                 pass
         await samples.new_run(store)
         await store.close()
@@ -125,11 +125,11 @@ async def test_who_was_followed_by_another_writes_nothing_more_even_when_that_on
 ) -> None:
     url = migrated_postgres_url
     monkeypatch.setattr(owning, "_LOOK_EVERY_S", PATIENCE_S)
-    async with owned(url) as first:
+    async with ownership(url) as first:
         mine, writer = await open_store(url, owner=first), StoreWriter(url, owner=first)
         run_id = await samples.new_run(mine)
         end_session(url)
-        async with owned(url, patience_s=PATIENCE_S):
+        async with ownership(url, patience_s=PATIENCE_S):
             with pytest.raises(NotOwnerError, match="taken over"):
                 await samples.new_run(mine)
         writer.put(samples.batch(run_id, 0, 5))
@@ -143,7 +143,7 @@ async def test_who_was_followed_by_another_writes_nothing_more_even_when_that_on
 
 async def test_what_was_begun_before_another_takes_over_is_finished_before_it(migrated_postgres_url: str) -> None:
     url = migrated_postgres_url
-    async with owned(url, patience_s=PATIENCE_S) as first:
+    async with ownership(url, patience_s=PATIENCE_S) as first:
         mine = await open_store(url, owner=first)
         run_id = await samples.new_run(mine)
         async with mine.writing() as connection:
@@ -176,7 +176,7 @@ async def waiting_for_locks(store: Store) -> int:
 
 async def test_writers_of_every_kind_take_turns_without_a_deadlock(migrated_postgres_url: str) -> None:
     url = migrated_postgres_url
-    async with owned(url, patience_s=PATIENCE_S) as mark:
+    async with ownership(url, patience_s=PATIENCE_S) as mark:
         mine, other = await open_store(url, owner=mark), await open_store(url, owner=mark)
         run_id = await samples.new_run(mine)
 

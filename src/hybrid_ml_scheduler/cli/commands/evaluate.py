@@ -62,7 +62,7 @@ def evaluate(
     check_plot(plot)
     strategy = strategy_of(model)
     from hybrid_ml_scheduler.core.text import counted
-    from hybrid_ml_scheduler.training.verdicts import Judgement, judged
+    from hybrid_ml_scheduler.training.verdicts import Judgement, judge_model
 
     inputs = learning_inputs([] if workload is None else [workload], gpus, hardware, plan)
     name = inputs.names[0]
@@ -74,7 +74,7 @@ def evaluate(
         tasks=tasks,
     )
     with stages() as tell:
-        verdicts = judged(model, task, lambda done, total: tell(f"judging {model}", done, total))
+        verdicts = judge_model(model, task, lambda done, total: tell(f"judging {model}", done, total))
     title = f"{model} on {name}: {counted(seeds, 'unseen seed')} of {counted(tasks, 'task')}, frozen"
     write_plot("model_judged", {"verdicts": _frame(verdicts, strategy, title)}, plot)
     result: dict[str, Any] = {"model": model, "plot": None if plot is None else str(plot), "strategy": strategy}

@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.live.compiling import compile_watch
 from hybrid_ml_scheduler.service.logs import get_logger
 from hybrid_ml_scheduler.service.problems import Unavailable
 
-__all__ = ["Pulse", "asked"]
+__all__ = ["Pulse", "ask_arena"]
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ _COMPILES = "The engine compiles {} for a first race, for {:.0f} s so far; it an
 _log = get_logger("hms.service")
 
 
-async def asked(arena: Arena, command: Callable[[], T], *, within_s: float = _OBEYED_WITHIN_S) -> T:
+async def ask_arena(arena: Arena, command: Callable[[], T], *, within_s: float = _OBEYED_WITHIN_S) -> T:
     """Have a command carried out in the arena's thread; one that was not begun in time is taken back.
 
     A first race compiles its kernels: ten seconds on a machine that has nothing else to do, minutes on a starved one.

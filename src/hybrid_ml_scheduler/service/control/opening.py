@@ -29,7 +29,7 @@ from hybrid_ml_scheduler.storage import (
     latest_run,
     next_task_id,
     open_store,
-    owned,
+    ownership,
 )
 
 __all__ = ["OpenedRun", "RunSetup", "open_run"]
@@ -72,7 +72,7 @@ class OpenedRun:
 @contextlib.asynccontextmanager
 async def open_run(setup: RunSetup, latest_frame: LatestFrame) -> AsyncIterator[OpenedRun]:
     """Own the database and open everything on it; a second service is refused before it has touched anything."""
-    mine = owned(setup.database_url, timeout_s=setup.connect_timeout_s)
+    mine = ownership(setup.database_url, timeout_s=setup.connect_timeout_s)
     async with mine as owner, _opened(setup, latest_frame, owner) as opened:
         yield opened
 

@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.live.arena import Arena, HaltedError
 from hybrid_ml_scheduler.live.frames import RaceState
 from hybrid_ml_scheduler.live.framing import Framer
 from hybrid_ml_scheduler.live.race import Race
-from hybrid_ml_scheduler.service.control.asking import asked
+from hybrid_ml_scheduler.service.control.asking import ask_arena
 from hybrid_ml_scheduler.service.explain.adapting import all_beliefs
 from hybrid_ml_scheduler.service.problems import Conflict, Unavailable
 from hybrid_ml_scheduler.service.views.live import snapshot_view, status_view
@@ -60,7 +60,7 @@ class RunStoring:
 
     async def _in_arena(self, command: Callable[[], T]) -> T:
         try:
-            return await asked(self._arena, command)
+            return await ask_arena(self._arena, command)
         except HaltedError as problem:
             reason = str(problem).rstrip(".")
             raise Conflict(f"The race cannot go on ({reason}); begin a new one with new_run = true.") from problem

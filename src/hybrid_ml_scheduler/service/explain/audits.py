@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.rules.oracle import Oracle
-from hybrid_ml_scheduler.service.control.asking import asked
+from hybrid_ml_scheduler.service.control.asking import ask_arena
 from hybrid_ml_scheduler.service.control.courses import stored_plan
 from hybrid_ml_scheduler.service.explain.gantt import Reach, gantt_around
 from hybrid_ml_scheduler.service.wire.tasks import Gantt, OracleChoice, StrategyAudit, TaskAudit
@@ -49,7 +49,7 @@ class Reasons:
 async def reasons_of(arena: Arena, task: Task) -> Reasons:
     """Ask the race that runs here about a task that it has decided."""
     recalled = arena.reasons.recall(task.task_id)
-    today = await asked(arena, lambda: _reasons_today(arena, task, recalled))
+    today = await ask_arena(arena, lambda: _reasons_today(arena, task, recalled))
     racers = [] if arena.race is None else arena.race.racers
     return Reasons(recalled=recalled, today=today, summaries={racer.name: racer.summary for racer in racers})
 

@@ -25,7 +25,7 @@ from hybrid_ml_scheduler.storage.connect.store import Store, connected, ended, r
 from hybrid_ml_scheduler.storage.connect.tables import totals
 from hybrid_ml_scheduler.storage.errors import DRIVER_ERRORS, StorageError, translated
 
-__all__ = ["identity", "owned"]
+__all__ = ["identity", "ownership"]
 
 _LOCK = 0x484D5332  # any number that only this product locks
 _FILE_PATIENCE_S = 1.0
@@ -37,7 +37,7 @@ _KEEPALIVES = {"tcp_keepalives_idle": 10, "tcp_keepalives_interval": 3, "tcp_kee
 
 
 @contextlib.asynccontextmanager
-async def owned(url: str, *, timeout_s: float = 5.0, patience_s: float | None = None) -> AsyncIterator[str]:
+async def ownership(url: str, *, timeout_s: float = 5.0, patience_s: float | None = None) -> AsyncIterator[str]:
     """Own a database and bring its schema up to date; gives the mark for `open_store` and `StoreWriter`.
 
     While there is another owner, it is tried for `patience_s` before it is refused with a sentence: what was killed

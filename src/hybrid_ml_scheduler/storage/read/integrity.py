@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, tasks, training_data
-from hybrid_ml_scheduler.storage.read.undecided import judged
+from hybrid_ml_scheduler.storage.read.undecided import half_stored_tasks
 from hybrid_ml_scheduler.storage.records import Integrity
 
 __all__ = ["integrity"]
@@ -25,7 +25,7 @@ async def integrity(store: Store) -> Integrity:
     async with store.reading() as connection:
         count_tasks = await _count(connection, tasks)
         count_results = await _count(connection, scheduler_results)
-        incomplete, undecided = await judged(connection)
+        incomplete, undecided = await half_stored_tasks(connection)
         return Integrity(
             tasks=count_tasks,
             results=count_results,

@@ -17,13 +17,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_ml_scheduler.storage.connect.tables import events, rollups, scheduler_results, tasks
 
-__all__ = ["judged"]
+__all__ = ["half_stored_tasks"]
 
 _IDS_PER_QUERY = 500
 _Pairs = dict[tuple[int, str], float]
 
 
-async def judged(connection: AsyncConnection) -> tuple[list[int], int]:
+async def half_stored_tasks(connection: AsyncConnection) -> tuple[list[int], int]:
     """Return the tasks that were half stored, and how many others lack results for a good reason."""
     short = (await connection.execute(_short())).all()
     if not short:
@@ -32,14 +32,14 @@ async def judged(connection: AsyncConnection) -> tuple[list[int], int]:
     names: dict[int, set[str]] = defaultdict(set)
     for run_id, name in await connection.execute(sa.select(rollups.c.run_id, rollups.c.scheduler_name).distinct()):
         names[run_id].add(name)
-    bench = _Bench(clocks=clocks, names=names)
+    found = _ShortTasks(clocks=clocks, names=names)
     for begin in range(0, len(short), _IDS_PER_QUERY):
-        await bench.hear(connection, short[begin : begin + _IDS_PER_QUERY])
-    return bench.incomplete, bench.undecided
+        await found.sort_out(connection, short[begin : begin + _IDS_PER_QUERY])
+    return found.incomplete, found.undecided
 
 
 @dataclass(slots=True, kw_only=True)
-class _Bench:
+class _ShortTasks:
     """Judges short tasks in order of id, so that a waiting parent is known before its children."""
 
     clocks: dict[int, float]
@@ -48,7 +48,7 @@ class _Bench:
     incomplete: list[int] = field(default_factory=list)
     undecided: int = 0
 
-    async def hear(self, connection: AsyncConnection, some: Sequence[Any]) -> None:
+    async def sort_out(self, connection: AsyncConnection, some: Sequence[Any]) -> None:
         parents = {row.task_id: [int(one) for one in json.loads(row.dependencies)] for row in some}
         ends_s = await _ends_s(connection, {*parents, *(one for several in parents.values() for one in several)})
         for row in some:
