@@ -37,12 +37,8 @@ in_dashboard() { CI=true npm --prefix dashboard run --silent --if-present "$1"; 
 
 ensure_test
 ensure_chromium
-if has_dashboard; then
-    ensure_node
-    install_dashboard
-fi
-took "set-up" 0
 compile_kernels
+took "set-up" 0
 check_python() {
     check "style (ruff check)" .venv/bin/ruff check .
     check "format (ruff format)" .venv/bin/ruff format --check .
@@ -60,6 +56,10 @@ python_checks+=($!)
 check_old_python 2>"$old_log" &
 python_checks+=($!)
 if has_dashboard; then
+    begun=$SECONDS
+    ensure_node
+    install_dashboard
+    took "set-up of the dashboard" "$begun"
     check "the dashboard's types" in_dashboard typecheck
     check "the dashboard's style" in_dashboard lint
     check "the dashboard's own tests" in_dashboard test

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect
 
 T = TypeVar("T")
 
@@ -99,19 +99,50 @@ class Tab:
         return int(self.figure("tasks-processed").replace(",", ""))
 
 
-@contextlib.contextmanager
-def tab(browser: Browser, url: str, *, theme: str = "dark", first_visit: bool = False, **context: Any) -> Iterator[Tab]:
-    """A fresh profile with one tab."""
-    options = {"viewport": {"width": 1440, "height": 1000}, "reduced_motion": "reduce", **context}
-    profile = browser.new_context(**options)
+def profile(browser: Browser, *, theme: str = "dark", first_visit: bool = False, **options: Any) -> BrowserContext:
+    """A fresh profile, of somebody who has been here before unless it is the first visit."""
+    made = browser.new_context(**{"viewport": {"width": 1440, "height": 1000}, "reduced_motion": "reduce", **options})
     if not first_visit:
-        profile.add_init_script(_REMEMBERED.format(theme=theme))
+        made.add_init_script(_REMEMBERED.format(theme=theme))
+    return made
+
+
+def opened_in(profile: BrowserContext, url: str) -> Tab:
+    """A new tab in a profile."""
     page = profile.new_page()
     page.set_default_timeout(PATIENCE_MS)
     opened = Tab(page=page, url=url)
     page.on("console", lambda line: opened.complaints.append(line.text) if line.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    return opened
+
+
+@contextlib.contextmanager
+def home(browser: Browser, url: str) -> Iterator[Page]:
+    """A tab that stays open in a profile of its own: a browser keeps what it has loaded and compiled."""
+    made = profile(browser)
+    page = made.new_page()
+    page.goto(f"{url}/favicon.svg")
+    yield page
+    made.close()
+
+
+@contextlib.contextmanager
+def tab_beside(stays: Page, url: str) -> Iterator[Tab]:
+    """A tab in the profile of one that stays open; it remembers nothing of others before it."""
+    stays.evaluate("localStorage.clear()")
+    opened = opened_in(stays.context, url)
     try:
         yield opened
     finally:
-        profile.close()
+        opened.page.close()
+
+
+@contextlib.contextmanager
+def tab(browser: Browser, url: str, **options: Any) -> Iterator[Tab]:
+    """A fresh profile with one tab."""
+    made = profile(browser, **options)
+    try:
+        yield opened_in(made, url)
+    finally:
+        made.close()

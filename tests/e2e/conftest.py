@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.api.conftest import forked_services
 from tests.api.service import PATIENCE_S, LiveService, service
-from tests.e2e.browser import Tab, launched, tab
+from tests.e2e.browser import Tab, home, launched, tab_beside
 from tests.e2e.truth import snapshot
 
 __all__ = ["forked_services"]
@@ -112,9 +112,16 @@ def stood() -> list[Place]:
     return []
 
 
+@pytest.fixture(scope="package")
+def at_home(browser: Browser, race: LiveService) -> Iterator[Page]:
+    """A tab that stays open in the watchers' profile."""
+    with home(browser, race.url) as page:
+        yield page
+
+
 @pytest.fixture
-def watcher(browser: Browser, race: LiveService) -> Iterator[Tab]:
+def watcher(at_home: Page, race: LiveService) -> Iterator[Tab]:
     """A tab on the race; a word on the console fails the test."""
-    with tab(browser, race.url) as opened:
+    with tab_beside(at_home, race.url) as opened:
         yield opened
         assert opened.complaints == []

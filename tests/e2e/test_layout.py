@@ -105,7 +105,7 @@ def rows_of(page: Page, title: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("path", WIDGETS)
-def test_every_widget_can_be_taken_along_as_csv_and_as_picture(watcher: Tab, running: LiveService, path: str) -> None:
+def test_every_widget_can_be_taken_along_as_csv_and_as_picture(watcher: Tab, standing: LiveService, path: str) -> None:
     page = settled(watcher.open(path))
     for title in WIDGETS[path]:
         # A widget that has only just been opened may still wait for what it shows.
