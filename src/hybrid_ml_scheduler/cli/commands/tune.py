@@ -57,9 +57,9 @@ def tune(
     """Tune a strategy to a stream: search on its first 60 %, judge on the rest, recommend only what is proven there.
 
     The later part is never searched on. Beside the tuned strategy the plain rules and the shipped `rl_hold` run over
-    the same tasks; the tuned file is written and recommended if paired 95 % intervals say that it is better than
-    every rule, otherwise the command says what to keep. The file is used wherever a strategy is named, as in
-    `hms race --scheduler tuned.json`. Ctrl-C loses nothing: the same command goes on.
+    the same tasks; the tuned file is written and recommended if a paired 95 % interval says that it is better than the
+    rule to keep and no other rule has a lower mean, otherwise the command says what to keep. The file is used wherever
+    a strategy is named, as in `hms race --scheduler tuned.json`. Ctrl-C loses nothing: the same command goes on.
     """
     from hybrid_ml_scheduler.cli.output.formats import stages
     from hybrid_ml_scheduler.cli.output.model_output import check_writable, show
