@@ -12,9 +12,28 @@ const LOADING = ".skeleton, [aria-busy='true']";
 
 const nextFrame = (): Promise<void> => new Promise((go) => requestAnimationFrame(() => go()));
 
-/** Sizes are noticed in one frame, drawn in the next and painted in the third. */
-async function redrawn(): Promise<void> {
-  for (let frame = 0; frame < 3; frame += 1) await nextFrame();
+const STILL_FRAMES = 4;
+const MOST_FRAMES = 90;
+const DRAWN = ".uplot, canvas, svg";
+
+const sizesOf = (element: Element): string =>
+  [...element.querySelectorAll(DRAWN)].map((one) => `${one.clientWidth}x${one.clientHeight}`).join();
+
+/** Whether every chart is as wide as its room: one that has not been drawn anew yet is not. */
+const fits = (element: Element): boolean =>
+  [...element.querySelectorAll(".uplot, canvas[role='img']")].every(
+    (one) => Math.abs(one.clientWidth - (one.parentElement?.clientWidth ?? one.clientWidth)) <= 2,
+  );
+
+/** Sizes are noticed, then drawn, then painted, each when there is time: wait until all charts fit and stand still. */
+async function redrawn(element: Element): Promise<void> {
+  let [seen, still] = ["", 0];
+  for (let frame = 0; frame < MOST_FRAMES && still < STILL_FRAMES; frame += 1) {
+    await nextFrame();
+    const now = sizesOf(element);
+    still = now === seen && fits(element) ? still + 1 : 0;
+    seen = now;
+  }
 }
 
 /** Wait until nothing of it is on its way any more; say so where that takes too long. */
@@ -58,7 +77,7 @@ async function spread(element: HTMLElement, width: number, height: number): Prom
   Object.assign(element.style, { position: "fixed", inset: "auto", left: "-30000px", top: "0" });
   for (let pass = 0; pass < PASSES; pass += 1) {
     Object.assign(element.style, { width: `${w}px`, height: `${h}px` });
-    await redrawn();
+    await redrawn(element);
     const regions = [...element.querySelectorAll("*")].filter(scrolls);
     const lack = missing(element, regions);
     const wider = Math.min(Math.max(width, WIDEST_TABLE), w + lack.width);
