@@ -114,6 +114,33 @@ def test_nothing_overlaps_on_a_worker_and_nothing_starts_before_it_arrives() -> 
     assert slower > (alone.finish_s - alone.start_s).sum()
 
 
+def test_what_a_size_has_of_its_own_beside_others_is_not_added_alone() -> None:
+    known = calibration(cross=1.5)
+    row = {f"{kind}:{size}": (0.3, 0.3, 0.3) for kind, sizes in known.sizes.items() for size in sizes}
+    sized = replace(known, residuals={"cpu": row})
+    tasks = stream_of_length(known, 3.0, 1.0, seed=4)
+    busy = {
+        (name, one is sized): modelled(tasks, one, made(name, tasks, known), uncertain=False).summary()[
+            "device_seconds"
+        ]
+        for name in ("cpu_only", "best_fixed")
+        for one in (known, sized)
+    }
+    assert busy["cpu_only", True] == pytest.approx(busy["cpu_only", False])
+    assert busy["best_fixed", True] > 1.01 * busy["best_fixed", False]
+
+
+def test_a_real_run_is_judged_by_its_own_tasks_whatever_the_calibration_believes_of_the_machine() -> None:
+    known = calibration()
+    tasks = stream_of_length(known, 3.0, 1.0, 7)
+    case = RealCase(1.0, "cpu_only", 7, 3.0, 0, modelled(tasks, known, made("cpu_only", tasks, known)).summary())
+    slower = replace(known, cross={})
+    for one in (known, slower):
+        rows = compared([case], one, draws=2)
+        assert rows[0].modelled == pytest.approx(case.summary["makespan_s"], rel=0.1)
+    assert fidelity(rows)["ranking"] == {"pairs": 0, "agreed": 0}  # one run has no interval
+
+
 def test_a_stream_keeps_to_its_load_and_the_same_seed_gives_the_same_run() -> None:
     known = calibration()
     tasks = stream_of_length(known, 10.0, 0.5, seed=5)

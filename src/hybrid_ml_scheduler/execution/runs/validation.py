@@ -15,7 +15,7 @@ import numpy as np
 from hybrid_ml_scheduler.core.errors import ProfileError
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration
 from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
-from hybrid_ml_scheduler.execution.runs.streams import RealStream
+from hybrid_ml_scheduler.execution.runs.streams import RealStream, drawn_stream
 from hybrid_ml_scheduler.execution.runs.study import Bench, made, stream_of_length
 
 __all__ = ["Comparison", "RealCase", "compared", "fidelity", "measured_cases", "predicted", "read_cases"]
@@ -97,6 +97,15 @@ def read_cases(path: Path) -> list[RealCase]:
         raise ProfileError(f"{path}: these real runs cannot be read ({error}).") from error
 
 
+def _stream_of(case: RealCase, calibration: Calibration) -> RealStream:
+    """The tasks of a real run; as many as there were, so that any calibration of the machine can judge it."""
+    if "tasks" not in case.summary:
+        return stream_of_length(calibration, case.seconds, case.load, case.seed)
+    count = int(case.summary["tasks"])
+    tasks = drawn_stream(calibration.sizes, count, case.seed)
+    return tasks.at_once() if case.load >= 1.0 else tasks.at_rate(count / case.seconds)
+
+
 def compared(cases: Iterable[RealCase], calibration: Calibration, draws: int = DRAWS) -> list[Comparison]:
     """The metrics of real runs beside their predictions, which know the stream and the calibration only."""
     found: list[Comparison] = []
@@ -104,7 +113,7 @@ def compared(cases: Iterable[RealCase], calibration: Calibration, draws: int = D
     for case in cases:
         key = (case.load, case.strategy, case.seed, case.seconds, case.knows)
         if key not in known:
-            tasks = stream_of_length(calibration, case.seconds, case.load, case.seed)
+            tasks = _stream_of(case, calibration)
             known[key] = predicted(case.strategy, tasks, calibration, draws, case.knows)
         found += [
             Comparison(
@@ -188,8 +197,11 @@ def _error_of_means(rows: Sequence[Comparison]) -> float:
 
 
 def _ranking(rows: Sequence[Comparison]) -> dict[str, int]:
-    """Pairs of strategies whose real runs do not overlap, and how many of them the model orders as reality does."""
-    groups = _groups(rows)
+    """Pairs of strategies whose real runs do not overlap, and how many of them the model orders as reality does.
+
+    One run has no interval: strategies that ran once are not ranked.
+    """
+    groups = {key: group for key, group in _groups(rows).items() if len(group) > 1}
     told = agreed = 0
     for left, right in itertools.combinations(groups, 2):
         if left[:2] != right[:2]:
