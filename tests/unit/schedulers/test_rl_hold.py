@@ -201,10 +201,10 @@ def test_the_shipped_model_knows_all_settings_and_the_plain_ones_first() -> None
         ({"settings": [[True, -1.0, None, 2.0, None, 0.0, 0.0]]}, "a setting outside its range"),
         ({"settings": [[True, 0.0, None, 2.0, None, 0.5, 0.0]]}, "a setting outside its range"),
         ({"settings": [[True, "x", None, 2.0, None, 0.0, 0.0]]}, "a setting that is none"),
-        ({"weights": [[1.0]]}, "does not hold 27 x 36 finite weights"),
+        ({"weights": [[1.0]]}, "does not hold 28 x 55 finite weights"),
         ({"patience": -3}, "does not hold a patience of at least 0"),
         ({"aging": "old"}, "does not hold an aging of at least 0"),
-        ({"scale": [0.0] * 7}, "holds a scale that is not above 0"),
+        ({"scale": [0.0] * 9}, "holds a scale that is not above 0"),
     ],
 )
 def test_a_bad_file_is_refused_in_a_sentence(tmp_path: Path, change: dict[str, object], sentence: str) -> None:

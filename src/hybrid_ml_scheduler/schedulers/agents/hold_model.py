@@ -24,7 +24,7 @@ __all__ = ["EXPANDED", "FEATURES", "HoldModel", "expanded", "hedged", "hold_docu
 
 FORMAT = "hybrid-ml-scheduler/rl-hold"
 VERSION = 2
-FEATURES = 7
+FEATURES = 9
 _HOPELESS = math.log(3.0)  # what a setting counts at most, and if its replay was given up
 _CAUTION = 2.0
 EXPANDED = 1 + FEATURES + FEATURES * (FEATURES + 1) // 2
@@ -67,7 +67,7 @@ def expanded(features: FloatColumn) -> FloatColumn:
 
 def hold_features(history: History) -> FloatColumn:
     """All without units: load, spread of sizes, gain from GPUs and its spread, number of GPUs, weight of the tail,
-    share of tasks that must not be cut.
+    share of tasks that must not be cut, how crowded it is, how far the CPU is ahead.
     """
     tasks, size_s = history.tasks, history.size_s
     gpus, best = len(tasks.gpu_kind), tasks.gpu_s.min(axis=1)
@@ -78,7 +78,11 @@ def hold_features(history: History) -> FloatColumn:
     spread = math.log1p(float(size_s.std()) / mean)
     tail = math.log(max(float(np.quantile(size_s, 0.9)) / mean, 1e-3))
     whole = float((tasks.memory_rule >= WHOLE).mean())
-    return np.array([min(load, 3.0), spread, float(gains.mean()), float(gains.std()), math.log(gpus), tail, whole])
+    gain = float(gains.mean())
+    crowded = min(load, 1.4) ** 6  # near its capacity a node behaves unlike one with room to spare
+    return np.array(
+        [min(load, 3.0), spread, gain, float(gains.std()), math.log(gpus), tail, whole, crowded, min(gain, 0.0)]
+    )
 
 
 def hold_document(model: HoldModel) -> dict[str, Any]:

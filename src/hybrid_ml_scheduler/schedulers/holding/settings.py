@@ -89,6 +89,7 @@ SETTINGS = (
     _pull(math.inf, 3.0),
     Setting(False, 0.3),
     Setting(False, 1.0),
+    Setting(False, 3.0),
 )
 
 
