@@ -134,7 +134,7 @@ def drift_cell(study: KnowledgeStudy, load: float, seed: int) -> DriftCell:
     watched = _Watched(known)
     learned, exact = _latencies(known, "hybrid_ml", LEARNED, watched), _latencies(known, "hybrid_ml", EXACT)
     without = _latencies(stubborn, "hybrid_ml", LEARNED)
-    later = slice(at + SOON, at + LATE)
+    later = slice(min(at + SOON, (at + study.tasks) // 2), at + LATE)  # a short run has no 300 tasks after its drift
     means = [float(np.nanmean(column[later])) for column in (learned, without, exact)]
     return DriftCell(
         load=load,
