@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.api.service import LiveService
 from tests.api.test_windows import eventful
-from tests.e2e.browser import Tab, eventually, tab
+from tests.e2e.browser import Tab, eventually, home, tab_beside
 from tests.e2e.test_learning import exported
 from tests.e2e.test_views import await_bars, best_first, number
 from tests.e2e.truth import snapshot, standings
@@ -37,9 +37,15 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
         live.close()
 
 
+@pytest.fixture(scope="module")
+def stays(browser: Browser, lived: LiveService) -> Iterator[Page]:
+    with home(browser, lived.url) as page:
+        yield page
+
+
 @pytest.fixture
-def looker(browser: Browser, lived: LiveService) -> Iterator[Tab]:
-    with tab(browser, lived.url) as opened:
+def looker(stays: Page, lived: LiveService) -> Iterator[Tab]:
+    with tab_beside(stays, lived.url) as opened:
         yield opened
         assert opened.complaints == []
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.api.service import LiveService, service
-from tests.e2e.browser import Tab, eventually, tab
+from tests.e2e.browser import Tab, eventually, home, tab, tab_beside
 from tests.e2e.test_access import PHONE, serious_problems
 from tests.e2e.test_views import await_bars
 
@@ -32,10 +32,17 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
         yield live
 
 
+@pytest.fixture(scope="module")
+def stays(browser: Browser, kept: LiveService) -> Iterator[Page]:
+    """A tab that stays open in the lookers' profile."""
+    with home(browser, kept.url) as page:
+        yield page
+
+
 @pytest.fixture
-def looker(browser: Browser, kept: LiveService) -> Iterator[Tab]:
+def looker(stays: Page, kept: LiveService) -> Iterator[Tab]:
     """A tab on these runs; a word on the console fails the test."""
-    with tab(browser, kept.url) as opened:
+    with tab_beside(stays, kept.url) as opened:
         yield opened
         assert opened.complaints == []
 
