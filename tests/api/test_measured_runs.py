@@ -79,6 +79,8 @@ def test_a_real_run_is_marked_measured_and_stands_beside_its_model(live: LiveSer
     for name, row in rows.items():
         for figure in ("avg_time", "avg_latency", "makespan"):
             assert shown[name][figure] == pytest.approx(row[figure]), (name, figure)
+    assert shown["hybrid_ml"]["longest_latency"] == pytest.approx(makespan)  # although nobody knows its fastest time
+    assert shown["hybrid_ml"]["longest_slowdown"] is None
     listed = {one["run_id"]: one for one in live.get("/api/runs")["runs"]}
     assert listed[card["run_id"]]["source"] == "measured"
     assert listed[live.status()["run_id"]]["source"] == "simulated"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from hybrid_ml_scheduler.cluster import BacklogView, RunColumns
-from hybrid_ml_scheduler.core import HmsError, Task
+from hybrid_ml_scheduler.core import FloatColumn, HmsError, Task
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.knowledge import EXACT, at_level, level_of, split_level
 from hybrid_ml_scheduler.live.frames import BranchPoint, Shift
@@ -174,17 +174,31 @@ class Lockstep:
         fractions, label_s = stretch.labels(self._estimator, self._oracle.points)
         noise = stretch.batch.duration_factor
         fastest_s = label_s * noise
-        for racer in self.racers:
-            racer.count_all(stretch.batch, runs[racer.name], fastest_s)
-        self.rows.stretches.append(
-            RacedStretch(batch=stretch.batch, label_fraction=fractions, label_s=label_s, runs=runs),
-        )
+        raced = RacedStretch(batch=stretch.batch, label_fraction=fractions, label_s=label_s, runs=runs)
+        if all(racer.simulation.is_clear for racer in self.racers):
+            for racer in self.racers:
+                racer.count_all(stretch.batch, runs[racer.name], fastest_s)
+            self.rows.stretches.append(raced)
+        else:
+            self._take_singly(stretch.tasks, raced, fastest_s)
         rows = zip(stretch.tasks, fastest_s.tolist(), noise.tolist(), stretch.exact.seconds, strict=True)
         for task, fastest, duration_factor, true in rows:
             self.windows.enter(task.task_id, task.arrival_time, fastest, task.arrival_time)
             self.proof.add(self.hidden.proven(task, true), duration_factor)
         self.recent += stretch.tasks
         self.now_s, self.next_task_id = stretch.tasks[-1].arrival_time, stretch.tasks[-1].task_id + 1
+
+    def _take_singly(self, tasks: list[Task], raced: RacedStretch, fastest_s: FloatColumn) -> None:
+        """Hand on tasks as single steps do, where a strategy has begun to hold some: their outcomes come later."""
+        self.rows.tasks += tasks
+        self.rows.labels += map(Label, tasks, raced.label_fraction.tolist(), raced.label_s.tolist())
+        for racer in self.racers:
+            for task, fastest in zip(tasks, fastest_s.tolist(), strict=True):
+                racer.tally.expect(task.task_id, Measure.of(task, fastest))
+            columns, tariff = raced.runs[racer.name], racer.simulation.cluster.estimator.tariff
+            came = columns.outcomes(raced.batch.task_id, tariff) if racer.stepped is None else racer.stepped
+            decided = [outcome for outcome in came if outcome.task_id <= tasks[-1].task_id]
+            self.rows.outcomes += racer.count(decided, self.first_task_id)
 
     def _may_stretch(self) -> bool:
         """Whether every strategy would decide the next tasks as they arrive, with nothing to be done in between."""

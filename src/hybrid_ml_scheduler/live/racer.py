@@ -65,6 +65,7 @@ class Racer:
         self.tally = Tally()
         self._latest: Outcome | tuple[TaskBatch, RunColumns] | None = None
         self._told: Outcome | None = None
+        self.stepped: list[Outcome] | None = None  # what came of a stretch in which it began to hold tasks
         self.reasons: Mapping[str, Any] = {}
         self.reasons_of = -1
         self.decision_counts = [0] * len(DECISION_BUCKETS_S)
@@ -104,7 +105,7 @@ class Racer:
 
         Where the strategy breaks, the rows end before the task that broke it, and the error says why.
         """
-        begin, told = time.perf_counter(), stretch.told(self.level)
+        begin, told, self.stepped = time.perf_counter(), stretch.told(self.level), None
         try:
             with self._blamed(stretch.words):
                 columns = self.simulation.run_stretch(stretch.batch, told.durations, told.factors)
@@ -116,14 +117,17 @@ class Racer:
         return columns, None
 
     def _run_one_by_one(self, stretch: Stretch) -> tuple[RunColumns, HmsError | None]:
-        outcomes: list[Outcome] = []  # one for each step, since nothing holds these tasks back
-        told = stretch.told(self.level)
+        outcomes: list[Outcome] = []
+        met, problem, told = 0, None, stretch.told(self.level)
         try:
             for task, factor, seconds in zip(stretch.tasks, told.steps, told.seconds, strict=True):
                 outcomes += self.step(task, factor, seconds, until_s=task.arrival_time, explain=False)
+                met += 1
         except HmsError as error:
-            return _columns(self.simulation.cluster.node, stretch.first(len(outcomes)), outcomes), error
-        return _columns(self.simulation.cluster.node, stretch, outcomes), None
+            problem = error
+        if not self.simulation.is_clear:  # it said "not yet" for the first time: some rows may have no outcome
+            self.stepped = outcomes
+        return _columns(self.simulation.cluster.node, stretch.first(met), outcomes), problem
 
     def count(self, outcomes: list[Outcome], since_task_id: int) -> list[tuple[str, Outcome]]:
         """Add outcomes of a step to the totals, and return them as rows.

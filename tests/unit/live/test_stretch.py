@@ -6,6 +6,7 @@ import hashlib
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -139,6 +140,35 @@ def test_so_do_tasks_whose_durations_are_hidden_and_learned_meanwhile(name: str,
 
 def test_so_does_noise_at_every_strategy() -> None:
     assert lived(new_race(Node(), laws=NOISY), 32) == lived(new_race(Node(), laws=NOISY), 1)
+
+
+HOLDS_LATE = """
+from hybrid_ml_scheduler import Decision
+
+class HoldsLate:
+    name = "holds_late"
+
+    def __init__(self):
+        self.asked = {}
+
+    def decide(self, task, cluster):
+        self.asked[task.task_id] = self.asked.get(task.task_id, 0) + 1
+        is_last = task.task_id in (5 + 62, 5 + 63)  # of the second stretch
+        return None if is_last and self.asked[task.task_id] < 4 else Decision(gpu_fraction=1.0)
+"""
+
+
+def test_so_does_a_strategy_that_first_holds_tasks_at_the_end_of_a_stretch(tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text(HOLDS_LATE, encoding="utf-8")
+    told = []
+    for most in (32, 1):
+        race = new_race(Node(), schedulers=("greedy", f"{tmp_path / 'late.py'}:HoldsLate"))
+        go(race, 100, most)
+        rows = spelled_out(race.take_rows())
+        rows.outcomes.sort(key=lambda one: (one[0], one[1].task_id))
+        told.append((repr(rows), state_of(race)))
+        assert len(rows.outcomes) == 200
+    assert told[0] == told[1]
 
 
 def test_the_time_of_tasks_placed_together_counts_for_each_with_their_mean() -> None:

@@ -63,14 +63,19 @@ class RangeTotals:
                 self.busy_s[name] = self.busy_s.get(name, 0.0) + value
 
     def rank(self, latency_s: FloatColumn, fastest_s: FloatColumn, deadline_s: FloatColumn) -> None:
-        """Add what takes every single task: its latency (NaN if it failed), fastest execution and deadline."""
+        """Add what takes every single task: its latency (NaN if it failed), fastest execution and deadline.
+
+        The fastest execution of a real task is not known (NaN).
+        """
         done, due = ~np.isnan(latency_s), ~np.isnan(deadline_s)
         if due.any():
             self.within_deadline = float((latency_s[due] <= deadline_s[due]).mean())
         if done.any():
             self.p95_latency_s, self.p99_9_latency_s = np.percentile(latency_s[done], (95.0, 99.9)).tolist()
             self.longest_latency_s = float(latency_s[done].max())
-            slowdown = bounded_slowdown(latency_s[done], fastest_s[done])
+        told = done & ~np.isnan(fastest_s)
+        if told.any():
+            slowdown = bounded_slowdown(latency_s[told], fastest_s[told])
             self.mean_slowdown, self.longest_slowdown = float(slowdown.mean()), float(slowdown.max())
 
 
@@ -144,7 +149,7 @@ async def _rank(connection: AsyncConnection, found: dict[str, RangeTotals], firs
     row = scheduler_results.c
     query = (
         sa.select(row.scheduler_name, row.latency, training_data.c.optimal_time, tasks.c.deadline)
-        .join(training_data, training_data.c.task_id == row.task_id)
+        .outerjoin(training_data, training_data.c.task_id == row.task_id)
         .join(tasks, tasks.c.task_id == row.task_id)
         .where(row.task_id.between(first, last))
     )
