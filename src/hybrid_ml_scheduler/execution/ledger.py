@@ -17,6 +17,8 @@ from hybrid_ml_scheduler.execution.work import TaskRecord, Work
 
 __all__ = ["Ledger"]
 
+_MOMENT_S = 2e-5
+
 
 class Ledger:
     """Counts, loads and records, under one lock; futures are resolved outside of it."""
@@ -25,7 +27,7 @@ class Ledger:
         self.placer, self.options = placer, options
         self.lock = threading.Lock()
         self._changed = threading.Condition(self.lock)
-        self._waiting = 0
+        self._waiting = self._refilling = 0
         self._ends: deque[tuple[Work, str, float | None, float, bool]] = deque()
         self.unfinished = 0
         self.reserve = Reserve(placer)
@@ -81,9 +83,16 @@ class Ledger:
 
     def refill(self) -> list[tuple[Work, Placement]]:
         """Decisions about tasks that were waiting for one; whole ones are promised."""
+        self._refilling += 1
         with self.lock:
+            self._refilling -= 1
             self._write_down()
             return self.reserve.refill(self.now_s())
+
+    def give_way(self) -> None:
+        """Let others decide first: whoever submits in a loop would have the lock again before they are awake."""
+        if self._refilling:
+            time.sleep(_MOMENT_S)
 
     def take_undecided(self) -> list[Work]:
         """Every task that waits for a decision; each is over as soon as the caller says so."""

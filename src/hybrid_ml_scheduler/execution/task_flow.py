@@ -78,7 +78,9 @@ class TaskFlow:
             return
         if chosen is not None:
             self._send(work, chosen)
-        elif self._ledger.reserve.asks_on_arrival:
+            return
+        self._ledger.give_way()
+        if self._ledger.reserve.asks_on_arrival:
             self._decide_more()
 
     def _send(self, work: Work, chosen: Placement) -> None:

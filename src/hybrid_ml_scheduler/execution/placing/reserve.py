@@ -1,9 +1,13 @@
 """Tasks that are not decided yet: while every device has enough to do, deciding can wait until more is known.
 
-A task is decided at once while some device that can run it has room. Otherwise it stays here, and when a device has
-room, of the first tasks of each kind and order of size the one is taken that gains most by this device, and the
-strategy is asked about it: once, as about any task. The backlogs it is shown hold what waits here for other devices
-too. A strategy that holds, or that answers "not yet", has its tasks kept in `Holding` instead.
+A task is decided at once while nothing waits here and some device that can run it has room. Otherwise it stays here,
+and when a device has room, of the first tasks of each kind and order of size the one is taken that gains most by this
+device, and the strategy is asked about it: once, as about any task. The backlogs it is shown hold what waits here for
+other devices too. A strategy that holds, or that answers "not yet", has its tasks kept in `Holding` instead.
+
+A new task never overtakes those that wait. Were it asked about whenever some device has room, it would be shown all
+that waits for the faster device, and so be promised to the slower one, task after task: thousands of them while a
+program submits faster than tasks end.
 """
 
 from __future__ import annotations
@@ -22,9 +26,10 @@ from hybrid_ml_scheduler.execution.work import Work
 
 __all__ = ["Reserve"]
 
-# A worker has enough with one task running and one ahead, or with this much believed work.
+# A worker has enough with one task running and one ahead, or with this much believed work: several times as long as it
+# takes until another task comes, for a device must not stand idle meanwhile.
 _DEPTH = 2
-_ENOUGH_S = 0.004
+_ENOUGH_S = 0.012
 # What is believed of a group is looked up again after so many uses, and when a task of it was taken.
 _USES = 32
 _ASKED_AT_ONCE = 32
@@ -46,8 +51,8 @@ class Reserve:
 
     @property
     def asks_on_arrival(self) -> bool:
-        """Whether the strategy is to be asked about waiting tasks as soon as another one has come."""
-        return self._holding is not None
+        """Whether the strategy is to be asked about waiting tasks now that another one has come."""
+        return self._holding is not None or (self._count > 0 and any(_has_room(load) for load in self._placer.loads))
 
     def offer(self, work: Work, now_s: float) -> Placement | None:
         """The decision about a new task, or None if it waits here."""
@@ -56,7 +61,8 @@ class Reserve:
         if type(work.function) is not TaskFunction:
             return self._placer.place(work, now_s)
         able = self._placer.places_of(work)
-        if len(able) < 2 or work.affinity is not None or any(_has_room(self._placer.loads[one]) for one in able):
+        is_alone = not self._count and any(_has_room(self._placer.loads[one]) for one in able)
+        if is_alone or len(able) < 2 or work.affinity is not None:
             chosen = self._placer.place(work, now_s, self._waiting_s())
             if chosen is None:
                 self._held_from_now_on(work, now_s)

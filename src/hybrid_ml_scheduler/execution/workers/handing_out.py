@@ -19,8 +19,9 @@ from hybrid_ml_scheduler.execution.workers.worker_process import Item
 
 __all__ = ["WaitingTasks"]
 
-# Tasks of this many believed seconds, and so many in number, may lie ahead in a worker.
-AHEAD_S = 0.002
+# Tasks of this many believed seconds, and so many in number, may lie ahead in a worker. One that serves its place alone
+# takes all tasks of it anyway: it may have more ahead, and never waits for the next.
+AHEAD_S, _ALONE_S = 0.002, 0.01
 AHEAD = 128
 # The very next task may wait in its worker if it takes no longer than this.
 _NEXT_S = 0.5
@@ -186,7 +187,7 @@ def _may_wait_there(worker: Server, queued: int, ahead: int, believed_s: float, 
         and queued >= (1 if worker.place.workers == 1 else 2 * worker.place.workers)
     ):
         return True
-    return believed_s <= AHEAD_S - ahead_s
+    return believed_s <= (AHEAD_S if worker.place.workers > 1 else _ALONE_S) - ahead_s
 
 
 def _occupied(worker: Server) -> int:

@@ -39,8 +39,9 @@ __all__ = [
 ]
 
 _RECALL = b"recall"
-# The parent is told of results at the latest after so many; it looks for itself when it becomes impatient.
-_HEARD_AFTER = 32
+# The parent is told of results at the latest after so many, or when a task ends this long after it was told last: it
+# then has time to send the next while the one ahead runs.
+_HEARD_AFTER, _HEARD_AFTER_S = 32, 5e-4
 _NOTHING = (pickle.dumps(None), 0, (), False)
 
 # Results that stay here for later tasks, by number.
@@ -71,7 +72,7 @@ class _Worker:
 
     def __init__(self, link: PatientLink, control: socket.socket, ring: Ring) -> None:
         self._link, self._control, self._ring = link, control, ring
-        self._unheard = 0
+        self._unheard, self._told = 0, 0.0
         self._reading = threading.Lock()
         self._waiting: deque[tuple[Any, ...]] = deque()
         self._functions: dict[int, Callable[..., Any]] = {}
@@ -147,14 +148,14 @@ class _Worker:
         message = pickle.dumps((number, *answer, begun, ended, cold, unused, closed), protocol=5)
         if descriptor is None and self._ring.put(message):
             self._unheard += 1
-            if not self._waiting or self._unheard >= _HEARD_AFTER:
+            if not self._waiting or self._unheard >= _HEARD_AFTER or ended - self._told >= _HEARD_AFTER_S:
                 self._tell()
         else:
             self._link.send(message, [] if descriptor is None else [descriptor])
 
     def _tell(self) -> None:
         """Say that results lie in the ring."""
-        self._unheard = 0
+        self._unheard, self._told = 0, time.perf_counter()
         self._link.send(b"", [])
 
     def _outcome(
