@@ -77,6 +77,27 @@ def test_a_result_is_told_although_the_task_behind_it_is_given_back_at_that_mome
     served.join()
 
 
+_HEARD = threading.Event()
+
+
+def _long_if_second(number: int) -> bool:
+    """The second task runs until the first one's result was heard of."""
+    return number == 1 or _HEARD.wait(60.0)
+
+
+def test_a_result_is_told_while_the_task_behind_it_still_runs(ends: _Ends) -> None:
+    ends.send(task(1, code_of(_long_if_second)[0]), task(2, None))
+    served = threading.Thread(target=ends.worker.serve, daemon=True)
+    served.start()
+    ends.link.connection.settimeout(50.0)
+    assert ends.link.connection.recv(1)
+    assert ends.results() == [(1, True)]
+    _HEARD.set()
+    ends.link.connection.shutdown(socket.SHUT_WR)
+    served.join()
+    assert ends.results() == [(2, True)]
+
+
 def test_a_function_is_known_although_the_task_that_brought_it_was_given_back(ends: _Ends) -> None:
     ends.send(task(1, code_of(same)[0]))
     assert ends.worker._given_back() == [1]
