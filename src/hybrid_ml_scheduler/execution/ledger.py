@@ -17,8 +17,6 @@ from hybrid_ml_scheduler.execution.work import TaskRecord, Work
 
 __all__ = ["Ledger"]
 
-_MOMENT_S = 2e-5
-
 
 class Ledger:
     """Counts, loads and records, under one lock; futures are resolved outside of it."""
@@ -27,7 +25,7 @@ class Ledger:
         self.placer, self.options = placer, options
         self.lock = threading.Lock()
         self._changed = threading.Condition(self.lock)
-        self._waiting, self._is_asked = 0, False
+        self._waiting, self.is_asked = 0, False
         self._ends: deque[tuple[Work, str, float | None, float, bool]] = deque()
         self.unfinished = 0
         self.reserve = Reserve(placer)
@@ -83,16 +81,11 @@ class Ledger:
 
     def refill(self) -> list[tuple[Work, Placement]]:
         """Decisions about tasks that were waiting for one; whole ones are promised."""
-        self._is_asked = True
+        self.is_asked = True
         with self.lock:
-            self._is_asked = False
+            self.is_asked = False
             self._write_down()
             return self.reserve.refill(self.now_s())
-
-    def give_way(self) -> None:
-        """Let others decide first: whoever submits in a loop would have the lock again before they are awake."""
-        if self._is_asked:
-            time.sleep(_MOMENT_S)
 
     def take_undecided(self) -> list[Work]:
         """Every task that waits for a decision; each is over as soon as the caller says so."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import SchedulerError
@@ -18,6 +19,8 @@ from hybrid_ml_scheduler.execution.workers.engines import Engine
 from hybrid_ml_scheduler.execution.workers.worker import fetch_kept
 
 __all__ = ["TaskFlow"]
+
+_MOMENT_S = 2e-5
 
 
 class TaskFlow:
@@ -79,7 +82,8 @@ class TaskFlow:
         if chosen is not None:
             self._send(work, chosen)
             return
-        self._ledger.give_way()
+        if self._ledger.is_asked:
+            time.sleep(_MOMENT_S)  # in a loop of submissions the lock would be taken again before others are awake
         if self._ledger.reserve.asks_on_arrival:
             self._decide_more()
 
