@@ -18,7 +18,7 @@ __all__ = ["CHUNK", "post", "send", "store"]
 
 # So many rows fit into a message of a service with its usual limits.
 CHUNK = 500
-_PATIENCE_S = 60.0
+_PATIENCE_S, _CHECK_PATIENCE_S = 60.0, 10.0
 
 
 def store(run: RealRun, url: str) -> list[int]:
@@ -72,12 +72,21 @@ def _pieces(run: RealRun, repeat: int) -> Iterator[tuple[str, Iterator[dict[str,
     yield "measured_results", run.result_documents(repeat, CHUNK)
 
 
+def check_service(service: str) -> None:
+    """Refuse a service that does not answer, before anything is measured for it."""
+    _answer(urllib.request.Request(service.rstrip("/") + "/api/status"), _CHECK_PATIENCE_S)
+
+
 def post(url: str, content: dict[str, Any], key: str | None, patience_s: float = _PATIENCE_S) -> Any:
     """Send one message and return the answer; a refusal and a silence are told in one sentence."""
     if not url.startswith(("http://", "https://")):
         raise ConfigurationError(f"--service {url} must begin with http:// or https://.")
     headers = {"Content-Type": "application/json", **({"X-API-Key": key} if key else {})}
-    request = urllib.request.Request(url, json.dumps(content).encode(), headers)
+    return _answer(urllib.request.Request(url, json.dumps(content).encode(), headers), patience_s)
+
+
+def _answer(request: urllib.request.Request, patience_s: float) -> Any:
+    url = request.full_url
     try:
         with urllib.request.urlopen(request, timeout=patience_s) as answer:
             return json.load(answer)
@@ -88,4 +97,5 @@ def post(url: str, content: dict[str, Any], key: str | None, patience_s: float =
             told = error.reason
         raise HmsError(f"{url} refused the run: {told}") from error
     except (OSError, ValueError) as error:
-        raise ConfigurationError(f"No service answers at {url}: {error}.") from error
+        why = getattr(error, "reason", error)
+        raise ConfigurationError(f"No service answers at {url}: {getattr(why, 'strerror', None) or why}.") from error

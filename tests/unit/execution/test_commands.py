@@ -16,6 +16,7 @@ from hybrid_ml_scheduler.execution import HybridExecutor
 from hybrid_ml_scheduler.execution.joblib_backend import register
 from hybrid_ml_scheduler.execution.placing.store import FOLDER_VARIABLE, PerformanceStore
 from hybrid_ml_scheduler.storage import RunSummary, integrity, open_store, run_totals
+from tests.services import free_port
 from tests.unit.execution.samples import add, square
 
 
@@ -85,20 +86,33 @@ async def stored_totals(url: str) -> Mapping[str, RunSummary]:
         await store.close()
 
 
-def test_a_program_of_ones_own_is_run_and_reported_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_of_ones_own_is_run_and_reported_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     script = tmp_path / "mine.py"
     script.write_text(
         "from hybrid_ml_scheduler import HybridExecutor\n"
         "def double(x): return 2 * x\n"
         "if __name__ == '__main__':\n"
         "    with HybridExecutor(1, devices=[], workers='threads') as executor:\n"
-        "        assert list(executor.map(double, range(5))) == [0, 2, 4, 6, 8]\n"
+        "        print(list(executor.map(double, range(5))))\n"
     )
     assert run(["run", str(script), "--out", str(tmp_path / "out"), "--format", "json"]) == 0
-    (rows,) = json.loads(capsys.readouterr().out)
+    said = capfd.readouterr()
+    (rows,) = json.loads(said.out)  # what the program prints does not stand among it
     assert [(row["place"], row["done"]) for row in rows] == [("cpu", 5)]
+    assert "[0, 2, 4, 6, 8]" in said.err
     assert run(["run", str(tmp_path / "none.py")]) == 2
-    assert "There is no program" in capsys.readouterr().err
+    assert "There is no program" in capfd.readouterr().err
+    assert run(["run", str(script), "--scheduler", "greedy", "--store"]) == 2
+    assert "--scheduler, --store would change nothing" in capfd.readouterr().err
+
+
+def test_a_service_that_does_not_answer_is_named_before_anything_is_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, address = tmp_path / "out", f"http://127.0.0.1:{free_port()}"
+    assert run(["run", "--service", address, "--out", str(out)]) == 2
+    assert f"No service answers at {address}" in capsys.readouterr().err
+    assert not out.exists()
 
 
 def test_joblib_hands_every_call_to_the_executor(hybrid: HybridExecutor) -> None:

@@ -94,11 +94,16 @@ def run(
     if service is not None and not service.startswith(("http://", "https://")):
         raise PlanError(f"--service {service!r} must be an address such as http://127.0.0.1:8000.")
     if script is not None:
+        kinds_only = {"--scheduler": scheduler, "--device": device, "--workers": workers, "--kind": kind}
+        _refuse_unused({**kinds_only, "--calibration": calibration, "--store": store, "--service": service})
         _run_program(script, out, output)
         return
+    from hybrid_ml_scheduler.cli import real_storing
     from hybrid_ml_scheduler.cli.output.formats import steps
     from hybrid_ml_scheduler.execution.runs.real_runs import RealPlan, real_run
 
+    if service is not None:
+        real_storing.check_service(service)
     known = _calibration(out, calibration, device, workers, (kind, sizes), 40.0)
     sender = None if service is None else _sender(service)
     with steps() as say:
@@ -245,6 +250,13 @@ def _calibration(
     return found
 
 
+def _refuse_unused(given: dict[str, object]) -> None:
+    """A program of one's own says by itself how its executor works."""
+    unused = [flag for flag, value in given.items() if value]
+    if unused:
+        raise PlanError(f"{', '.join(unused)} would change nothing: a program of your own makes its own executor.")
+
+
 def _run_program(script: Path, out: Path, output: Format) -> None:
     """Run a user's program as it is; its executors report into the folder when they shut down."""
     from hybrid_ml_scheduler.core.errors import HmsError
@@ -256,7 +268,8 @@ def _run_program(script: Path, out: Path, output: Format) -> None:
     for old in out.glob("executor-*.json"):
         old.unlink()
     environment = {**os.environ, REPORT_VARIABLE: str(out.resolve())}
-    ended = subprocess.run([sys.executable, str(script)], env=environment, check=False)
+    printed_to = sys.stderr.fileno() if output is Format.JSON else None  # the standard output is for the JSON alone
+    ended = subprocess.run([sys.executable, str(script)], env=environment, check=False, stdout=printed_to)
     reports = read_reports(out)
     if not reports:
         raise HmsError(f"{script} ended with code {ended.returncode} and used no HybridExecutor that ran a task.")

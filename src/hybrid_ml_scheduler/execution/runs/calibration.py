@@ -114,7 +114,8 @@ def read_calibration(path: Path) -> Calibration:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ProfileError(f"{path}: this calibration cannot be read ({error}).") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ProfileError(f"{path}: this calibration cannot be read ({reason}).") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ProfileError(f"{path}: this is no calibration of format {FORMAT}; make one with `hms calibrate`.")
     try:
