@@ -81,6 +81,9 @@ def test_a_real_run_is_marked_measured_and_stands_beside_its_model(live: LiveSer
             assert shown[name][figure] == pytest.approx(row[figure]), (name, figure)
     assert shown["hybrid_ml"]["longest_latency"] == pytest.approx(makespan)  # although nobody knows its fastest time
     assert shown["hybrid_ml"]["longest_slowdown"] is None
+    assert shown["hybrid_ml"]["makespan_gap"] == pytest.approx(rows["hybrid_ml"]["makespan_gap"])
+    assert (shown["hybrid_ml"]["avg_energy"], shown["hybrid_ml"]["avg_cost"]) == (None, None), "no meter reads a task"
+    assert list(shown) == ["hybrid_ml", "cpu_only.modelled"], "what would have been stands below"
     listed = {one["run_id"]: one for one in live.get("/api/runs")["runs"]}
     assert listed[card["run_id"]]["source"] == "measured"
     assert listed[live.status()["run_id"]]["source"] == "simulated"
@@ -93,6 +96,30 @@ def test_every_task_is_in_the_ledger_and_in_the_trace(live: LiveService, card: d
     trace = live.client.get("/api/history/trace", params={"run_id": card["run_id"], "scheduler": "hybrid_ml"})
     events = trace.json()["traceEvents"]
     assert sum(event["ph"] == "X" for event in events) == TASKS
+
+
+def test_a_run_whose_tasks_came_at_once_is_seen_as_it_ended(live: LiveService, card: dict[str, Any]) -> None:
+    run_id, makespan_s = card["run_id"], (TASKS + 1) * 0.005
+    node = live.get("/api/node", run_id=run_id, scheduler="hybrid_ml", seconds=30)
+    assert (node["now_s"], node["end_s"]) == pytest.approx((makespan_s, makespan_s))
+    (one,) = node["strategies"]
+    assert (one["waiting_now"], one["waiting"][-1]) == ([0, 0], 0)
+    assert one["waiting"][0] == TASKS - 1, "all but the first waited when they came"
+    update = live.get(f"/api/runs/{run_id}/snapshot")["update"]
+    devices, row = update["clusters"]["hybrid_ml"], update["comparison"][0]
+    each_s = TASKS / 2 * 0.01
+    assert (row["cpu_load"], row["gpu_load"]) == pytest.approx((each_s / makespan_s,) * 2)
+    assert devices["cpu"]["run_utilization"] == pytest.approx(each_s / makespan_s)
+    assert (devices["cpu"]["queue_length"], devices["cpu"]["backlog_s"]) == (0, 0.0)
+    load = live.get("/api/history/load", run_id=run_id, scheduler="hybrid_ml", span_s=60)
+    assert load["edges_s"][-1] == pytest.approx(makespan_s)
+    busy_s = sum(load["busy"]["cpu"]) * (load["edges_s"][1] - load["edges_s"][0])
+    assert busy_s == pytest.approx(each_s)
+    first = card["first_task_id"]
+    audit = live.get(f"/api/tasks/{first}")
+    assert audit["oracle"] is None, "the formula knows nothing of a real task"
+    assert audit["strategies"]["hybrid_ml"]["reason_origin"] == "none"
+    assert live.client.get(f"/api/runs/{run_id}/costliest", params={"scheduler": "hybrid_ml"}).status_code == 409
 
 
 def test_the_race_goes_on_and_is_continued_after_a_restart(live: LiveService, card: dict[str, Any]) -> None:

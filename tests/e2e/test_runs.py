@@ -84,7 +84,10 @@ def test_the_same_address_shows_the_same_numbers_after_a_reload_and_elsewhere(
         expect(page.get_by_role("region", name="Win/loss by latency")).to_be_visible()
         bars = [str(bar.get_attribute("data-value")) for bar in page.locator("[data-racer]").all()]
         wins = page.get_by_role("region", name="Win/loss by latency").locator("td").all_inner_texts()
-        form = page.locator("section", has=page.get_by_role("heading", name="Recent form")).locator("li")
+        heading = page.get_by_role("heading", name="Recent form")
+        heading.scroll_into_view_if_needed()  # what lies below the first screen is loaded when it is looked at
+        form = page.locator("section", has=heading).locator("li")
+        expect(form.first).to_be_visible()
         return [*bars, *wins, *form.all_inner_texts()]
 
     first = numbers(looker)

@@ -53,6 +53,7 @@ def test_a_shift_is_marked_on_every_chart_over_time(watcher: Tab, running: LiveS
     # A strategy's chart shows the last simulated minute: slowly, so that the shift is still in it when it is looked at.
     running.client.patch("/api/simulation", json={"speed": 2})
     before = len(running.get("/api/history/trend")["shifts"])
+    page.get_by_role("heading", name="Recent form").scroll_into_view_if_needed()
     expect(page.locator("[data-markers]")).to_have_attribute("data-markers", str(before))
     page.get_by_role("button", name="CPU-friendly").click()
     expect(page.get_by_role("button", name="CPU-friendly")).to_have_attribute("aria-pressed", "true")

@@ -18,6 +18,8 @@ export interface GanttStripProps {
   zoom: number;
   markers: readonly Marker[];
   theme: Theme;
+  /** A task as a person is told it. */
+  nameOf?: (taskId: number) => string;
   onPick: (taskId: number) => void;
 }
 
@@ -97,7 +99,8 @@ function drawMarkers(
 }
 
 /** What the devices did around a task; the task itself is outlined. Click a part to look at that task. */
-export function GanttStrip({ gantt, taskId, centre, zoom, markers, theme, onPick }: GanttStripProps) {
+export function GanttStrip(props: GanttStripProps) {
+  const { gantt, taskId, centre, zoom, markers, theme, nameOf = String, onPick } = props;
   const [near, setNear] = useState<Interval | null>(null);
   const view = windowOf(gantt, centre, zoom);
   const [begin, end] = view;
@@ -128,7 +131,7 @@ export function GanttStrip({ gantt, taskId, centre, zoom, markers, theme, onPick
       </div>
       <p className="figure h-4 text-[0.6875rem] text-muted">
         {near
-          ? `Task ${near.task_id} on ${deviceLabel(near.device)}: ${seconds(near.end - near.begin)} from second ${digits(near.begin, 4)}`
+          ? `Task ${nameOf(near.task_id)} on ${deviceLabel(near.device)}: ${seconds(near.end - near.begin)} from second ${digits(near.begin, 4)}`
           : gantt.is_complete
             ? "Outlined: this task. Press a part to look at that task."
             : "Outlined: this task. Parts of tasks long before or after are not shown."}

@@ -2,6 +2,7 @@ import { useCallback, useState } from "react";
 import type { NodeMotion, StrategyMotion } from "@/client/types";
 import { pointAt, type Stretch, usePointed, useZoom } from "@/lib/along";
 import { digits, seconds } from "@/lib/format";
+import { PLAIN, type RunWords } from "@/lib/runWords";
 import type { Theme } from "@/lib/theme";
 import type { Size } from "@/lib/useSize";
 import { deviceLabel } from "@/live/devices";
@@ -14,6 +15,8 @@ export interface NodeGanttProps {
   strategy: StrategyMotion;
   label: string;
   theme: Theme;
+  /** How the run speaks of its tasks, and whether it is over. */
+  words?: RunWords;
   onPick: (taskId: number) => void;
 }
 
@@ -21,16 +24,17 @@ export interface NodeGanttProps {
 const LEAST_BRUSH_PX = 6;
 
 /** The part under the pointer in words, or else how every device is getting on. */
-function wordsOf(motion: NodeMotion, strategy: StrategyMotion, near: number | null): string {
+function wordsOf(motion: NodeMotion, strategy: StrategyMotion, near: number | null, words: RunWords): string {
   const { device, task_id, begin_s, end_s } = strategy.parts;
-  if (near === null || task_id[near] === undefined) return motionWords(motion, strategy);
+  if (near === null || task_id[near] === undefined)
+    return words.isMeasured ? "" : motionWords(motion, strategy);
   const [begin, end] = [begin_s[near] ?? 0, end_s[near] ?? 0];
   const where = deviceLabel(motion.devices[device[near] ?? 0] ?? "");
-  return `Task ${task_id[near]} on ${where}: ${seconds(end - begin)} from second ${digits(begin, 4)}`;
+  return `Task ${words.task(task_id[near])} on ${where}: ${seconds(end - begin)} from second ${digits(begin, 4)}`;
 }
 
 /** One strategy's whole node: what its devices ran, run now, and will run. Press a part for its task, drag to zoom. */
-export function NodeGantt({ motion, strategy, label, theme, onPick }: NodeGanttProps) {
+export function NodeGantt({ motion, strategy, label, theme, words = PLAIN, onPick }: NodeGanttProps) {
   const zoom = useZoom("around");
   const at = usePointed("around");
   const [near, setNear] = useState<number | null>(null);
@@ -41,8 +45,13 @@ export function NodeGantt({ motion, strategy, label, theme, onPick }: NodeGanttP
   );
   const draw = useCallback(
     (pen: CanvasRenderingContext2D, size: Size) =>
-      drawNode(pen, { motion, strategy, scene: sceneIn(size), at, brush }, size, theme),
-    [motion, strategy, sceneIn, at, brush, theme],
+      drawNode(
+        pen,
+        { motion, strategy, scene: sceneIn(size), at, brush, hasEnded: words.isMeasured },
+        size,
+        theme,
+      ),
+    [motion, strategy, sceneIn, at, brush, words, theme],
   );
   const move = (point: Point | null, size: Size, on: Element): void => {
     const scene = sceneIn(size);
@@ -67,7 +76,7 @@ export function NodeGantt({ motion, strategy, label, theme, onPick }: NodeGanttP
     <div className="flex h-full min-h-44 flex-col gap-1">
       <div className="min-h-0 flex-1">
         <Canvas
-          label={`${label} at second ${digits(motion.now_s, 4)}: ${motionWords(motion, strategy)}`}
+          label={`${label} ${words.isMeasured ? "until" : "at"} second ${digits(motion.now_s, 4)}${words.isMeasured ? `: ${strategy.parts.task_id.length} parts` : `: ${motionWords(motion, strategy)}`}`}
           draw={draw}
           onMove={move}
           onPress={(point) => setBrush([point.x, point.x])}
@@ -80,7 +89,7 @@ export function NodeGantt({ motion, strategy, label, theme, onPick }: NodeGanttP
           className="figure line-clamp-2 min-h-8 text-[0.6875rem] text-muted"
           data-motion={strategy.scheduler}
         >
-          {wordsOf(motion, strategy, near)}
+          {wordsOf(motion, strategy, near, words)}
         </p>
         <ZoomBar zoom={zoom} whole={whole} label={label} />
       </div>

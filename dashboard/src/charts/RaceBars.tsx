@@ -28,6 +28,8 @@ const LEAST_ROW = { wide: 24, narrow: 36 } as const;
 const ROOMY = 640;
 const HEAD = 26;
 const FOOT = 24;
+/** Between what was measured and what would have been. */
+const DIVIDE = 26;
 
 /** Columns that the head, the rows and the bound's line share: names, bars, figures. */
 interface Shape {
@@ -169,7 +171,8 @@ function spokenRow(racer: Placed): string {
   const extras = racer.extras.map((extra) =>
     extra.key === "gap" ? `, ${extra.text} above the bound` : `, ${extra.label.toLowerCase()} ${extra.text}`,
   );
-  return `${racer.rank}. ${racer.label}: ${racer.text}${extras.join("")}`;
+  const place = racer.rank === null ? "Modelled, not ranked" : String(racer.rank);
+  return `${place}. ${racer.label}: ${racer.text}${extras.join("")}`;
 }
 
 function Row({ racer, top, height, href, shape }: RowProps) {
@@ -269,9 +272,11 @@ export function RaceBars(props: RaceBarsProps) {
   // Where there is little room the bars need it: then the last figure alone stands beside the value.
   const extras = (racers[0]?.extras ?? []).slice(size.width < ROOMY ? -1 : 0);
   const shape = shapeOf(size.width, extras.length);
+  const measured = rows.filter((racer) => !racer.isModelled).length;
+  const divide = measured < rows.length ? DIVIDE : 0;
   const height = Math.max(
     LEAST_ROW[shape.isWide ? "wide" : "narrow"],
-    Math.min(54, (size.height - HEAD - FOOT - 2) / Math.max(1, rows.length)),
+    Math.min(54, (size.height - HEAD - FOOT - divide - 2) / Math.max(1, rows.length)),
   );
   const values = [...racers.map((r) => r.value), bound];
   const toLength = lengthOf(values, scale);
@@ -290,12 +295,24 @@ export function RaceBars(props: RaceBarsProps) {
             shape={shape}
           />
         )}
-        <ol aria-label="Race, best first" className="relative" style={{ height: height * rows.length }}>
+        <ol
+          aria-label="Race, best first"
+          className="relative"
+          style={{ height: height * rows.length + divide }}
+        >
+          {divide > 0 && (
+            <li
+              className="eyebrow absolute inset-x-0 flex items-end border-t border-line pb-1 pl-8 text-warn"
+              style={{ top: height * measured + 2, height: divide - 2 }}
+            >
+              Modelled: what would have been
+            </li>
+          )}
           {stable.map((racer) => (
             <Row
               key={racer.name}
               racer={racer}
-              top={racer.place * height}
+              top={racer.place * height + (racer.isModelled ? divide : 0)}
               height={height}
               href={hrefOf(racer.name)}
               shape={shape}

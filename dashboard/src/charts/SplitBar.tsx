@@ -6,10 +6,12 @@ import { PLACES } from "./BestDeviceMap";
 export interface SplitBarProps {
   decisions: Readonly<Record<string, number>>;
   theme: Theme;
+  /** What the device beside the CPU is called. */
+  far?: string;
 }
 
 /** Where the tasks went: CPU alone, one GPU alone, or a split of both. */
-export function SplitBar({ decisions, theme }: SplitBarProps) {
+export function SplitBar({ decisions, theme, far = "GPU" }: SplitBarProps) {
   const total = PLACES.reduce((sum, place) => sum + (decisions[place.key] ?? 0), 0);
   return (
     <div>
@@ -34,7 +36,7 @@ export function SplitBar({ decisions, theme }: SplitBarProps) {
                 className="size-2 rounded-full"
                 style={{ background: placementColour(place.key, theme) }}
               />
-              {place.key === "split" ? "Split over both" : `${place.label} alone`}
+              {place.key === "split" ? "Split over both" : `${place.key === "gpu" ? far : place.label} alone`}
             </dt>
             <dd
               className="figure text-lg font-semibold whitespace-nowrap max-sm:text-base"

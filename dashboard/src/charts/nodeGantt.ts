@@ -193,10 +193,12 @@ export interface NodeDrawing {
   at: number | null;
   /** The stretch that is being drawn by hand, in pixels. */
   brush: Stretch | null;
+  /** Whether all that is drawn lies in the past: then there is no line between what ran and what will. */
+  hasEnded?: boolean;
 }
 
 export function drawNode(pen: Pen, drawing: NodeDrawing, size: Size, theme: Theme): void {
-  const { motion, strategy, scene, at, brush } = drawing;
+  const { motion, strategy, scene, at, brush, hasEnded = false } = drawing;
   const ink = inks(theme);
   pen.fillStyle = ink.grid;
   motion.devices.forEach((_, place) => {
@@ -204,8 +206,10 @@ export function drawNode(pen: Pen, drawing: NodeDrawing, size: Size, theme: Them
   });
   drawFrame(pen, motion, scene, size, theme);
   drawParts(pen, motion, strategy, scene, size, theme);
-  drawOverflow(pen, motion, strategy, scene, size, theme);
-  drawNow(pen, motion, scene, size, theme);
+  if (!hasEnded) {
+    drawOverflow(pen, motion, strategy, scene, size, theme);
+    drawNow(pen, motion, scene, size, theme);
+  }
   if (at !== null) drawPointer(pen, scene.x(motion.now_s + at), size, theme);
   if (brush) {
     pen.fillStyle = faded(ink.ml, 0.18);

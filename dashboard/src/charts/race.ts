@@ -12,6 +12,8 @@ export interface Racer {
   running: number | null;
   /** Figures that stand beside the value, each with its own head. */
   extras: readonly Extra[];
+  /** Whether it only would have been, beside others that were measured: then it has no rank among them. */
+  isModelled?: boolean;
 }
 
 export interface Extra {
@@ -27,7 +29,7 @@ export interface Placed extends Racer {
   /** Its row, from 0. */
   place: number;
   /** 1 + how many are better; those whose values read alike share a rank, for nobody could tell them apart. */
-  rank: number;
+  rank: number | null;
   /** Length of the bar, 0 to 1; null when there is no value yet. */
   length: number | null;
 }
@@ -80,18 +82,19 @@ export function grades(values: readonly (number | null)[], scale: Scale, wanted:
   return found.reverse();
 }
 
-/** The racers with their places; the least value leads, unknown values come last, names break ties. */
+/** The racers with their places; the least value leads, unknown values come last, names break ties. What is modelled stands below. */
 export function placed(racers: readonly Racer[], scale: Scale, bound: number | null): Placed[] {
   const toLength = lengthOf([...racers.map((r) => r.value), bound], scale);
   const order = [...racers].sort(
     (a, b) =>
+      Number(a.isModelled ?? false) - Number(b.isModelled ?? false) ||
       (a.value ?? Number.POSITIVE_INFINITY) - (b.value ?? Number.POSITIVE_INFINITY) ||
       (a.name < b.name ? -1 : 1),
   );
   return order.map((racer, place) => ({
     ...racer,
     place,
-    rank: 1 + order.findIndex((other) => other.text === racer.text),
+    rank: racer.isModelled ? null : 1 + order.findIndex((other) => other.text === racer.text),
     length: racer.value === null ? null : toLength(racer.value),
   }));
 }

@@ -59,6 +59,10 @@ export function withGaps(columns: Columns): Columns {
   };
 }
 
+/** Whether all tasks arrived at one moment, so that there is no time to draw them along. */
+export const isAtOnce = ({ points }: Pick<Trend, "points">): boolean =>
+  points.every((point) => point.simulated_time_s === points[0]?.simulated_time_s);
+
 /** The stored means as columns: x in simulated seconds before the newest point. */
 export function trendColumns(
   trend: Trend,

@@ -1,5 +1,5 @@
 /** Stored runs: what is read and what a person can change. */
-import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { obeyed } from "./commands";
 import { ask } from "./http";
 import { queryClient } from "./queries";
@@ -26,12 +26,15 @@ export function useRuns(limit: number): UseQueryResult<RunList> {
 const UNDER_WAY_MS = 1_500;
 const isUnderWay = (run: RunCard): boolean => run.measured?.is_running ?? false;
 
-export function useRun(run: number): UseQueryResult<RunCard> {
-  return useQuery({
+export const runQuery = (run: number) =>
+  queryOptions({
     queryKey: ["run", run],
     queryFn: () => ask<RunCard>(`/api/runs/${run}`),
     refetchInterval: ({ state }) => (state.data && isUnderWay(state.data) ? UNDER_WAY_MS : false),
   });
+
+export function useRun(run: number): UseQueryResult<RunCard> {
+  return useQuery(runQuery(run));
 }
 
 /** What a stored run showed last, or how it stood at a task: neither changes any more, unless a real run is under way. */

@@ -3502,7 +3502,8 @@ export interface components {
          * @description A task from every side.
          */
         TaskAudit: {
-            oracle: components["schemas"]["OracleChoice"];
+            /** @description Null for a real task: the model's formula knows nothing of it. */
+            oracle: components["schemas"]["OracleChoice"] | null;
             /** Strategies */
             strategies: {
                 [key: string]: components["schemas"]["StrategyAudit"];

@@ -12,6 +12,14 @@ export interface Lead {
 
 type LabelOf = (name: string) => string;
 
+/** What stands beside the CPU: one of it, and all. */
+export interface Far {
+  one: string;
+  all: string;
+}
+
+export const GPUS: Far = { one: "a GPU", all: "GPUs" };
+
 interface Ranked {
   row: Comparison;
   value: number;
@@ -55,7 +63,7 @@ function whoLeads(order: readonly Ranked[], metric: MetricCard, words: string, l
 }
 
 /** Where most tasks of a strategy go. */
-function placement(row: Comparison): string {
+function placement(row: Comparison, far: Far): string {
   const { cpu = 0, gpu = 0, split = 0 } = row.decisions as Record<string, number | undefined>;
   const all = cpu + gpu + split;
   const most = Math.max(cpu, gpu, split);
@@ -64,23 +72,27 @@ function placement(row: Comparison): string {
   const verb = most === all ? "is" : "are";
   if (most === split) return `${amount} ${verb} split`;
   if (most === cpu) return `${amount} ${most === all ? "stays" : "stay"} on the CPU`;
-  return `${amount} ${most === all ? "goes" : "go"} to a GPU alone`;
+  return `${amount} ${most === all ? "goes" : "go"} to ${far.one} alone`;
 }
 
 /** The device that a strategy's tasks queue at, if one has more work than it can well do. */
-function queue(row: Comparison): string {
+function queue(row: Comparison, far: Far): string {
   const [cpu, gpu] = [row.cpu_load ?? 0, row.gpu_load ?? 0];
   if (Math.max(cpu, gpu) < BUSY) return "";
   const work = `${digits(Math.max(cpu, gpu))} s of work for every second`;
-  return cpu >= gpu ? `its CPU is the queue (${work})` : `its GPUs are the queue (${work} each)`;
+  return cpu >= gpu
+    ? `its CPU is the queue (${work})`
+    : far === GPUS
+      ? `its GPUs are the queue (${work} each)`
+      : `${far.all} is the queue (${work})`;
 }
 
-function cause(row: Comparison): string {
-  const parts = [placement(row), queue(row)].filter((part) => part !== "");
+function cause(row: Comparison, far: Far): string {
+  const parts = [placement(row, far), queue(row, far)].filter((part) => part !== "");
   return parts.length === 0 ? "" : `: ${parts.join(" and ")}`;
 }
 
-function whyLatency(first: Comparison, last: Comparison, label: LabelOf): string {
+function whyLatency(first: Comparison, last: Comparison, label: LabelOf, far: Far): string {
   const [waits, runs] = [
     (row: Comparison) => (row.avg_latency ?? 0) - (row.avg_time ?? 0),
     (row: Comparison) => row.avg_time ?? 0,
@@ -88,10 +100,10 @@ function whyLatency(first: Comparison, last: Comparison, label: LabelOf): string
   const total = (last.avg_latency ?? 0) - (first.avg_latency ?? 0);
   const name = label(last.name);
   if (waits(last) - waits(first) >= MOST * total)
-    return `Its tasks wait ${seconds(waits(first))} where those of ${name} wait ${seconds(waits(last))}${cause(last)}.`;
+    return `Its tasks wait ${seconds(waits(first))} where those of ${name} wait ${seconds(waits(last))}${cause(last, far)}.`;
   if (runs(last) - runs(first) >= MOST * total)
-    return `Its tasks run ${seconds(runs(first))} where those of ${name} run ${seconds(runs(last))}: there ${placement(last)}.`;
-  return `Its tasks wait ${seconds(waits(first))} and run ${seconds(runs(first))}; those of ${name} wait ${seconds(waits(last))} and run ${seconds(runs(last))}${cause(last)}.`;
+    return `Its tasks run ${seconds(runs(first))} where those of ${name} run ${seconds(runs(last))}: there ${placement(last, far)}.`;
+  return `Its tasks wait ${seconds(waits(first))} and run ${seconds(runs(first))}; those of ${name} wait ${seconds(waits(last))} and run ${seconds(runs(last))}${cause(last, far)}.`;
 }
 
 function whyTime(first: Comparison, order: readonly Comparison[], label: LabelOf): string {
@@ -106,9 +118,9 @@ function whyPrice(first: Comparison, last: Comparison, label: LabelOf): string {
   return `It gives ${percent(first.avg_gpu_fraction)} of the work to GPUs, ${label(last.name)} ${percent(last.avg_gpu_fraction)}.`;
 }
 
-function whyMakespan(last: Comparison, label: LabelOf): string {
-  const jam = queue(last);
-  return jam === "" ? "" : `${label(last.name)} falls behind: ${placement(last)} and ${jam}.`;
+function whyMakespan(last: Comparison, label: LabelOf, far: Far): string {
+  const jam = queue(last, far);
+  return jam === "" ? "" : `${label(last.name)} falls behind: ${placement(last, far)} and ${jam}.`;
 }
 
 /** That even the best cannot keep up; nothing else matters as much. */
@@ -119,29 +131,35 @@ function overload(row: Comparison): string {
   return ` Even so its ${where} ${digits(most)} s of work for every second, so its queue grows.`;
 }
 
-function whyOf(order: readonly Ranked[], metric: MetricCard, label: LabelOf): string {
+function whyOf(order: readonly Ranked[], metric: MetricCard, label: LabelOf, far: Far): string {
   const first = order[0]?.row as Comparison;
   const last = order.at(-1)?.row as Comparison;
   const all = order.map(({ row }) => row);
   switch (metric.key) {
     case "latency":
-      return whyLatency(first, last, label) + overload(first);
+      return whyLatency(first, last, label, far) + overload(first);
     case "time":
       return whyTime(first, all, label);
     case "makespan":
-      return whyMakespan(last, label);
+      return whyMakespan(last, label, far);
     default:
       return whyPrice(first, last, label);
   }
 }
 
 /** Who leads by a metric and why; `words` names the window. */
-export function leadOf(rows: readonly Comparison[], metric: MetricCard, words: string, label: LabelOf): Lead {
+export function leadOf(
+  rows: readonly Comparison[],
+  metric: MetricCard,
+  words: string,
+  label: LabelOf,
+  far: Far = GPUS,
+): Lead {
   const order = ranked(rows, metric);
   const [best, worst] = [order[0], order.at(-1)];
   if (!best || !worst) return { who: `No task has finished ${words}.`, why: "" };
   const differ = order.length > 1 && worst.value > best.value * (1 + LEVEL);
   const few = best.row.tasks < ENOUGH ? "These are too few tasks to say why." : "";
-  const why = differ ? few || whyOf(order, metric, label) : "";
+  const why = differ ? few || whyOf(order, metric, label, far) : "";
   return { who: whoLeads(order, metric, words, label), why };
 }

@@ -25,6 +25,11 @@ export function spoken(name: string): string {
 export const plainLabel = (name: string, label: string): string =>
   name.includes("@") ? label : label.replace(/ \((learned|nominal)\)$/, "");
 
+const MODELLED = /\.modelled$/;
+
+/** Whether a strategy of a real run only would have done this: its seconds come from the model. */
+export const isModelled = (name: string): boolean => MODELLED.test(name);
+
 export type FaceOf = (name: string) => StrategyFace;
 
 export function useFaces(): FaceOf {
@@ -38,13 +43,15 @@ export function useFaces(): FaceOf {
       const found = faces.get(name);
       if (found) return found;
       // What the model says of a strategy in a real run wears its colour.
-      const own = name.replace(/\.modelled$/, "");
+      const own = name.replace(MODELLED, "");
       const card = known.get(own);
       const style = strategyStyle(own, card?.color, worn);
       worn.add(style.colour);
-      const [colour, dash] = [strategyColour(style, theme), strategyDash(style)];
+      const isOwn = own === name;
+      const full = strategyColour(style, theme);
+      const [colour, dash] = [isOwn ? full : `${full}99`, isOwn ? strategyDash(style) : "1 5"];
       const label = card ? plainLabel(own, card.label) : spoken(own);
-      const face = { name, label: own === name ? label : `${label} (modelled)`, colour, dash, card };
+      const face = { name, label: isOwn ? label : `${label} (modelled)`, colour, dash, card };
       faces.set(name, face);
       return face;
     };

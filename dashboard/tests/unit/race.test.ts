@@ -28,6 +28,19 @@ describe("the race", () => {
     ]);
   });
 
+  it("puts what is only modelled below what was measured, without a rank", () => {
+    const order = placed(
+      [{ ...racer("m", 1), isModelled: true }, racer("b", 3), racer("a", 2)],
+      "linear",
+      null,
+    );
+    expect(order.map((entry) => [entry.name, entry.rank])).toEqual([
+      ["a", 1],
+      ["b", 2],
+      ["m", null],
+    ]);
+  });
+
   it("draws lengths in proportion on the linear scale", () => {
     const order = placed([racer("a", 1), racer("b", 4)], "linear", null);
     expect(order.map((entry) => entry.length)).toEqual([0.25, 1]);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RunCard, RunStanding } from "@/client/types";
 import { chosenRuns, leaderOf, runTitle, strategiesOf } from "@/features/runs/words";
+import { wordsOf } from "@/lib/runWords";
 
 const standing = (name: string, latency: number | null): RunStanding =>
   ({ name, avg_latency: latency }) as unknown as RunStanding;
@@ -16,6 +17,24 @@ describe("stored runs in words", () => {
   it("name the strategy with the least latency, and nobody where none finished", () => {
     expect(leaderOf(run(1, "", [standing("a", 2), standing("b", 1), standing("c", null)]))?.name).toBe("b");
     expect(leaderOf(run(1, "", [standing("c", null)]))).toBeNull();
+  });
+
+  it("speak of a real run's tasks from 0 on and of its devices by their names", () => {
+    const facts = { places: ["cpu", "numba_0", "cuda_0", "cuda_1"], devices: { cpu: 4, numba: 1, cuda: 2 } };
+    const words = wordsOf({ first_task_id: -672, measured: facts } as unknown as RunCard);
+    expect([words.task(-672), words.task(-1), words.idOf("671"), words.idOf("")]).toEqual([
+      "0",
+      "671",
+      "-1",
+      "",
+    ]);
+    expect(["cpu", "gpu_0", "gpu_2", "cpu+gpu_0"].map(words.device)).toEqual([
+      "CPU",
+      "numba",
+      "GPU 1",
+      "CPU + numba",
+    ]);
+    expect(wordsOf(undefined).task(7)).toBe("7");
   });
 
   it("list every strategy of all runs once", () => {

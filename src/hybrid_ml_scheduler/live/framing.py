@@ -9,7 +9,7 @@ from hybrid_ml_scheduler.core import Outcome, Task
 from hybrid_ml_scheduler.live.frames import Comparison, DecisionAudit, DeviceLoad, Frame, LatestResult, Status, Window
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.racer import Racer
-from hybrid_ml_scheduler.live.windows import Span
+from hybrid_ml_scheduler.live.windows import Span, loads
 
 __all__ = ["Framer", "latest_result"]
 
@@ -103,6 +103,8 @@ class Framer:
         total, length_s = racer.tally.over(span), span.end_s - span.begin_s
         mean_s, oracle_s = total.mean(total.time_s), span.oracle_s / max(1, span.tasks)
         gaps = self._gaps.get(racer.name, _NO_GAPS) if span.name == "run" else _NO_GAPS
+        makespan_s = max(0.0, total.finish_s - span.begin_s)
+        cpu_load, gpu_load = loads(self._race.course.node, (total.cpu_s, total.gpu_s), length_s, makespan_s)
         return Comparison(
             name=racer.name,
             tasks=total.tasks,
@@ -121,9 +123,9 @@ class Framer:
             total_energy=total.energy_j,
             total_cost=total.cost_usd,
             device_seconds=total.cpu_s + total.gpu_s,
-            cpu_load=total.cpu_s / length_s if length_s > 0.0 else None,
-            gpu_load=total.gpu_s / length_s / self._race.course.node.num_gpus if length_s > 0.0 else None,
-            makespan=max(0.0, total.finish_s - span.begin_s),
+            cpu_load=cpu_load,
+            gpu_load=gpu_load,
+            makespan=makespan_s,
             makespan_gap=gaps[0],
             time_gap=gaps[1],
             efficiency=oracle_s / mean_s if mean_s else None,

@@ -17,7 +17,9 @@ _TASKS_AT_ONCE = 256
 _LONGEST_WAIT_S = 0.1
 _CHECKPOINT_EVERY_S = 5.0
 _CHECKPOINT_REST = 30.0
-_SILENCE_S = 3.0
+_SILENCE_S = 5.0
+# Looks that are further apart say that this process had no time: then the store cannot be blamed for its silence.
+_LOOKS_APART_S = 1.5
 
 
 class Recorder:
@@ -33,6 +35,7 @@ class Recorder:
         self._is_waiting = False
         self._is_abandoned = False
         self._silent_since_s: float | None = None
+        self._looked_s = 0.0
         self._packer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoint")
         self._packing: Future[Checkpoint] | None = None
 
@@ -68,8 +71,11 @@ class Recorder:
             self._silent_since_s = None
             return "waiting" if self._is_waiting else "ok"
         # A store that was only slow for a moment is no outage: rows wait, and nobody need be alarmed.
-        since_s = self._silent_since_s = self._silent_since_s or time.monotonic()
-        return "down" if time.monotonic() - since_s >= _SILENCE_S else "waiting"
+        now_s = time.monotonic()
+        if self._silent_since_s is None or now_s - self._looked_s > _LOOKS_APART_S:
+            self._silent_since_s = now_s
+        self._looked_s = now_s
+        return "down" if now_s - self._silent_since_s >= _SILENCE_S else "waiting"
 
     def tend(self, race: Race, at: float) -> bool:
         """Hand over what is due; return whether the race may go on."""

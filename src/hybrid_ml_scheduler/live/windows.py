@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["LATEST", "Span", "WindowName", "Windows"]
+from hybrid_ml_scheduler.physics.node import Node
+
+__all__ = ["LATEST", "Span", "WindowName", "Windows", "loads"]
 
 LATEST = 1000
 
@@ -30,6 +32,19 @@ class Span:
     def tasks(self) -> int:
         """How many tasks have entered."""
         return self.last_task - self.first_task + 1
+
+
+def loads(
+    node: Node, work_s: tuple[float, float], length_s: float, makespan_s: float
+) -> tuple[float | None, float | None]:
+    """Return the seconds of work that a slot of the CPU, and a GPU on average, were given for every second.
+
+    Where all tasks came at one moment, the seconds are those until the last finish.
+    """
+    passed_s = length_s if length_s > 0.0 else makespan_s
+    if passed_s <= 0.0:
+        return None, None
+    return work_s[0] / passed_s / node.cpu.slots, work_s[1] / passed_s / node.num_gpus
 
 
 class Windows:

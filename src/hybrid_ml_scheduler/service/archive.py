@@ -7,7 +7,8 @@ from typing import Protocol, TypeVar
 
 from hybrid_ml_scheduler import storage
 from hybrid_ml_scheduler.core import Task
-from hybrid_ml_scheduler.service.explain.audits import Reasons, audit_of
+from hybrid_ml_scheduler.service.control.courses import stored_plan
+from hybrid_ml_scheduler.service.explain.audits import REAL, Reasons, audit_of
 from hybrid_ml_scheduler.service.ports import Download, StatsWindow
 from hybrid_ml_scheduler.service.problems import NotFound
 from hybrid_ml_scheduler.service.shelf import Shelf
@@ -121,7 +122,8 @@ class StoredHistory:
         if run is None:
             raise NotFound(f"The run of task {task_id} has been removed from the history.")
         task = storage.stored_task(found.task)
-        return await audit_of(self._store, run, found, task, await self._race.reasons(task))
+        reasons = REAL if run.state == storage.MEASURED else await self._race.reasons(task)
+        return await audit_of(self._store, run, found, task, reasons)
 
     async def trend(self, points: int, run_id: int | None, latest: int | None, last_task: int | None = None) -> bytes:
         """Return the trend with its markers as JSON, in a race a second or two old."""
@@ -147,8 +149,15 @@ class StoredHistory:
         wanted = self._race.status().run_id if run_id is None else run_id
 
         async def made() -> bytes:
+            run = None if wanted is None else await storage.get_run(self._store, wanted)
             found = await storage.device_load(
-                self._store, scheduler=scheduler, run_id=wanted or 0, span_s=span_s, last_task=last_task
+                self._store,
+                scheduler=scheduler,
+                run_id=wanted or 0,
+                span_s=span_s,
+                last_task=last_task,
+                is_over=run is not None and run.state == storage.MEASURED,
+                cpu_slots=1 if run is None else stored_plan(run.plan).node.cpu.slots,
             )
             shifts = await storage.event_history(self._store, kind="shift", run_id=wanted)
             return load_history(found, scheduler, wanted, _by(shifts, last_task)).model_dump_json().encode()

@@ -54,7 +54,13 @@ class DeviceHistory:
 
         async def made() -> bytes:
             found = await storage.parts_around_now(
-                self._store, run_id=run.run_id, schedulers=names, seconds=seconds, steps=STEPS, last_task=last_task
+                self._store,
+                run_id=run.run_id,
+                schedulers=names,
+                seconds=seconds,
+                steps=STEPS,
+                last_task=last_task,
+                is_over=run.state == storage.MEASURED,
             )
             motion = await asyncio.to_thread(node_motion, run, found, names, seconds)
             return motion.model_dump_json().encode()
@@ -68,7 +74,9 @@ class DeviceHistory:
             name: storage.parts_in_order(self._store, run_id=run.run_id, scheduler=name, most_tasks=tasks)
             for name in dict.fromkeys(schedulers)
         }
-        return DeviceParts(run_id=run.run_id, devices=stored_plan(run.plan).node.device_names, strategies=pages)
+        names = stored_plan(run.plan).node.device_names
+        devices = tuple(run.controls["places"]) if run.state == storage.MEASURED else names
+        return DeviceParts(run_id=run.run_id, devices=devices, strategies=pages)
 
     async def _run(self, run_id: int | None) -> RunRecord:
         """Return a stored run, the present one unless another is named."""

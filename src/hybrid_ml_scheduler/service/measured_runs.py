@@ -9,7 +9,8 @@ from typing import Any
 
 from hybrid_ml_scheduler import __version__, storage
 from hybrid_ml_scheduler.core.decisions import NO_GPU, device_name
-from hybrid_ml_scheduler.physics.node import Gpu, Node
+from hybrid_ml_scheduler.core.validation import MOST_SLOTS
+from hybrid_ml_scheduler.physics.node import Cpu, Gpu, Node
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
 from hybrid_ml_scheduler.service.problems import Conflict, NotFound
 from hybrid_ml_scheduler.service.wire.measured import (
@@ -64,7 +65,7 @@ class MeasuredRuns:
             alarms=new.alarms,
             heard_at=time.time() if new.is_running else None,
         )
-        node = Node(gpus=(Gpu(),) * max(len(others), 1))
+        node = Node(cpu=Cpu(slots=min(new.devices["cpu"], MOST_SLOTS)), gpus=(Gpu(),) * max(len(others), 1))
         plan = Plan(seed=new.seed, node=node, workload=WorkloadChoice(source=REAL_TASKS))
         return await storage.begin_measured_run(
             self._store,

@@ -15,7 +15,7 @@ __all__ = ["DURATION", "mapped", "suggested_map"]
 
 DURATION = "duration"
 _KNOWN = (DURATION, *REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
-_MAY_BE_CUT = "divisible: a task that needs one GPU may be cut between CPU and GPU (--option divisible=0: none may)."
+_MAY_BE_CUT = "divisible: a task that needs one GPU may be cut between CPU and GPU (option divisible=0: none may)."
 # What such a column is called elsewhere, without spaces, dashes and underscores.
 _ELSEWHERE: dict[str, tuple[str, ...]] = {
     "arrival_time": ("arrival", "arrived", "submit", "submitted", "submittime", "submittedat", "created", "createdat"),

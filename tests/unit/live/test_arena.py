@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from hybrid_ml_scheduler.live import recorder
 from hybrid_ml_scheduler.live.arena import HaltedError
 from hybrid_ml_scheduler.live.frames import RaceState
 from hybrid_ml_scheduler.live.recorder import _TASKS_AT_ONCE
@@ -90,7 +91,8 @@ def test_commands_are_obeyed_while_the_keeper_has_no_room() -> None:
         assert place.arena.status().storage == "waiting", "it was obeyed although there is no room"
 
 
-def test_people_are_told_when_the_store_goes_and_comes_back() -> None:
+def test_people_are_told_when_the_store_goes_and_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "_SILENCE_S", 0.5)
     with house(speed=20.0) as place:
         place.enter()
         place.keeper.is_up = False

@@ -3,7 +3,8 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { useAudit } from "@/client/queries";
 import type { TaskAudit } from "@/client/types";
 import { Answer } from "@/features/widgets/States";
-import { count, digits, seconds, taskNumber } from "@/lib/format";
+import { count, digits, seconds } from "@/lib/format";
+import { useRunWords } from "@/lib/runWords";
 import { useView } from "@/lib/url";
 import { useRacers } from "@/lib/useStrategy";
 import { useLive } from "@/live/store";
@@ -21,8 +22,13 @@ function TaskFacts({ audit }: { audit: TaskAudit }) {
   const { task } = audit;
   const facts: [string, string][] = [
     ["Size", count(task.size)],
-    ["Intensity", digits(task.compute_intensity, 2)],
-    ["Memory", `${count(task.memory_required)} MB`],
+    // Of a real task nothing else is known beforehand.
+    ...(audit.oracle
+      ? ([
+          ["Intensity", digits(task.compute_intensity, 2)],
+          ["Memory", `${count(task.memory_required)} MB`],
+        ] as [string, string][])
+      : []),
     ["Arrived", seconds(task.arrival_time)],
     ["Run", task.run_id === null ? "–" : String(task.run_id)],
     ...(task.kind ? ([["Kind", task.kind]] as [string, string][]) : []),
@@ -50,7 +56,7 @@ function Everyone({ audit, onPick }: { audit: TaskAudit; onPick: (id: number) =>
   return (
     <>
       <TaskFacts audit={audit} />
-      <OracleSentence oracle={audit.oracle} />
+      {audit.oracle && <OracleSentence oracle={audit.oracle} />}
       <LatencyBars audit={audit} names={names} />
       <div className="mt-5 flex flex-wrap items-center justify-between gap-2">
         <h3 className="text-sm font-semibold">Every strategy's choice</h3>
@@ -89,18 +95,19 @@ function Everyone({ audit, onPick }: { audit: TaskAudit; onPick: (id: number) =>
 
 interface NeighbourProps {
   taskId: number;
+  told: string;
   isThere: boolean;
   text: string;
   onPick: (id: number) => void;
 }
 
-function Neighbour({ taskId, isThere, text, onPick }: NeighbourProps) {
+function Neighbour({ taskId, told, isThere, text, onPick }: NeighbourProps) {
   return (
     <button
       type="button"
       className="press px-2 py-0.5 text-xs"
       disabled={!isThere}
-      aria-label={`${text} task, ${taskId}`}
+      aria-label={`${text} task, ${told}`}
       onClick={() => onPick(taskId)}
     >
       {text}
@@ -113,6 +120,7 @@ export function AuditDrawer({ taskId, onClose }: AuditDrawerProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const answer = useAudit(taskId);
   const [, change] = useView();
+  const words = useRunWords(answer.data?.task.run_id ?? null);
   const newest = useLive((s) => s.update?.status.last_task_id ?? null);
   const pick = (id: number): void => change({ task: id });
   useEffect(() => {
@@ -121,7 +129,7 @@ export function AuditDrawer({ taskId, onClose }: AuditDrawerProps) {
   return (
     <dialog
       ref={dialog}
-      aria-label={`Decisions for task ${taskId}`}
+      aria-label={`Decisions for task ${words.task(taskId)}`}
       onClose={onClose}
       onClick={(event) => event.target === dialog.current && onClose()}
       onKeyDown={(event) => event.key === "Escape" && onClose()}
@@ -131,14 +139,21 @@ export function AuditDrawer({ taskId, onClose }: AuditDrawerProps) {
       <div className="flex h-full flex-col">
         <header className="flex items-center gap-3 border-b border-line px-5 py-3">
           <h2 className="text-lg font-semibold tracking-tight">
-            Task <span className="figure">{taskNumber(taskId)}</span>
+            Task <span className="figure">{words.task(taskId)}</span>
           </h2>
           <span className="text-sm text-muted max-sm:hidden">why it went where it went</span>
           <span className="ml-auto flex gap-1.5">
-            <Neighbour taskId={taskId - 1} isThere={taskId > 0} text="Previous" onPick={pick} />
+            <Neighbour
+              taskId={taskId - 1}
+              told={words.task(taskId - 1)}
+              isThere={taskId > 0 || (words.isMeasured && words.task(taskId) !== "0")}
+              text="Previous"
+              onPick={pick}
+            />
             <Neighbour
               taskId={taskId + 1}
-              isThere={newest === null || taskId < newest}
+              told={words.task(taskId + 1)}
+              isThere={taskId < 0 ? taskId < -1 && words.isMeasured : newest === null || taskId < newest}
               text="Next"
               onPick={pick}
             />

@@ -1,7 +1,7 @@
 import type { TaskAudit } from "@/client/types";
 import { seconds } from "@/lib/format";
+import { useRunWords } from "@/lib/runWords";
 import { useFaces } from "@/lib/useStrategy";
-import { deviceLabel } from "@/live/devices";
 import { latencyScale } from "./latencyScale";
 
 export interface LatencyBarsProps {
@@ -12,6 +12,7 @@ export interface LatencyBarsProps {
 /** Everybody's latency for this task at one glance: what it ran, and what it waited. */
 export function LatencyBars({ audit, names }: LatencyBarsProps) {
   const face = useFaces();
+  const words = useRunWords(audit.task.run_id);
   const scale = latencyScale(
     names.flatMap((name) => audit.strategies[name]?.latency ?? []),
     names.flatMap((name) => audit.strategies[name]?.time ?? []),
@@ -39,7 +40,7 @@ export function LatencyBars({ audit, names }: LatencyBarsProps) {
               className="grid grid-cols-[6.6rem_1fr_4.6rem] items-center gap-2 text-xs sm:grid-cols-[9.4rem_5.6rem_1fr_4.6rem]"
             >
               <span className="leading-tight">{label}</span>
-              <span className="truncate text-muted max-sm:hidden">{deviceLabel(strategy.device)}</span>
+              <span className="truncate text-muted max-sm:hidden">{words.device(strategy.device)}</span>
               <span aria-hidden="true" className="relative h-2.5 overflow-hidden rounded bg-raised">
                 <span
                   className="absolute inset-y-0 left-0 opacity-35"

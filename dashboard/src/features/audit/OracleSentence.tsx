@@ -3,7 +3,7 @@ import { dollars, joules, percent, seconds } from "@/lib/format";
 import { deviceLabel } from "@/live/devices";
 
 /** What the oracle would have done, and what it does not know. */
-export function OracleSentence({ oracle }: { oracle: TaskAudit["oracle"] }) {
+export function OracleSentence({ oracle }: { oracle: NonNullable<TaskAudit["oracle"]> }) {
   return (
     <p
       className="mt-4 rounded-xl border border-gold/30 bg-gold/5 px-4 py-3 text-sm leading-relaxed"

@@ -1,11 +1,11 @@
 import { useMemo } from "react";
 import { GanttStrip } from "@/charts/GanttStrip";
 import { shiftLabel } from "@/charts/series";
-import type { StrategyAudit, StrategyCard, TaskAudit } from "@/client/types";
+import type { Gantt, StrategyAudit, StrategyCard, TaskAudit } from "@/client/types";
 import { dollars, joules, seconds } from "@/lib/format";
+import { type RunWords, useRunWords } from "@/lib/runWords";
 import { useTheme } from "@/lib/theme";
 import { useFaces } from "@/lib/useStrategy";
-import { deviceLabel } from "@/live/devices";
 import { useLive } from "@/live/store";
 import { GpuShare } from "./GpuShare";
 import { Reasons } from "./Reasons";
@@ -35,7 +35,7 @@ function originOf(strategy: StrategyAudit, card: StrategyCard | undefined): stri
 }
 
 function Outcome({ strategy, oracle }: Pick<StrategyPanelProps, "strategy" | "oracle">) {
-  const slower = strategy.time === null ? null : strategy.time / oracle.time;
+  const slower = strategy.time === null || oracle === null ? null : strategy.time / oracle.time;
   const facts: [string, string, string][] = [
     ["Time", seconds(strategy.time), "Execution time, as if the devices were free"],
     ["Latency", seconds(strategy.latency), "Finish minus arrival, queues included"],
@@ -60,6 +60,12 @@ function Outcome({ strategy, oracle }: Pick<StrategyPanelProps, "strategy" | "or
   );
 }
 
+/** The devices under the names that the run has for them. */
+function labelled(gantt: Gantt, words: RunWords): Gantt {
+  const intervals = gantt.intervals.map((part) => ({ ...part, device: words.device(part.device) }));
+  return { ...gantt, devices: gantt.devices.map(words.device), intervals };
+}
+
 /** What one strategy did with the task, with its devices around that moment. */
 export function StrategyPanel({ strategy, oracle, taskId, run, zoom, onPick }: StrategyPanelProps) {
   const face = useFaces()(strategy.scheduler);
@@ -69,14 +75,15 @@ export function StrategyPanel({ strategy, oracle, taskId, run, zoom, onPick }: S
     () => shifts.map((shift) => ({ x: shift.simulated_time_s, text: shiftLabel(shift) })),
     [shifts],
   );
-  const { gantt } = strategy;
+  const words = useRunWords(run);
+  const gantt = useMemo(() => labelled(strategy.gantt, words), [strategy.gantt, words]);
   const centre = strategy.start ?? (gantt.begin + gantt.end) / 2;
   return (
     <li className="rounded-xl border border-line bg-raised px-4 py-3" data-strategy={strategy.scheduler}>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <span aria-hidden="true" className="size-2.5 rounded-full" style={{ background: face.colour }} />
         <h4 className="text-sm font-semibold">{face.label}</h4>
-        <span className="chip">{deviceLabel(strategy.device)}</span>
+        <span className="chip">{words.device(strategy.device)}</span>
         <GpuShare share={strategy.gpu_fraction} reason={strategy.reason} />
         {strategy.time === null && <span className="chip text-warn">not finished or failed</span>}
       </div>
@@ -86,6 +93,7 @@ export function StrategyPanel({ strategy, oracle, taskId, run, zoom, onPick }: S
           <GanttStrip
             gantt={gantt}
             taskId={taskId}
+            nameOf={words.task}
             centre={centre}
             zoom={zoom}
             markers={markers}
@@ -105,7 +113,7 @@ export function StrategyPanel({ strategy, oracle, taskId, run, zoom, onPick }: S
           {...(strategy.reason_origin === "none" ? { none: null } : {})}
         />
       </details>
-      <WhatIf key={taskId} run={run} scheduler={strategy.scheduler} taskId={taskId} />
+      {!words.isMeasured && <WhatIf key={taskId} run={run} scheduler={strategy.scheduler} taskId={taskId} />}
     </li>
   );
 }

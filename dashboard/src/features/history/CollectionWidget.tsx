@@ -48,7 +48,7 @@ export function CollectionWidget() {
       title="Data collection"
       meaning="Rows in the database as it counts them now, over all runs. The buttons give whole tables, whatever is on the screen."
       table={table}
-      foot={`In ${found?.database === "postgresql" ? "PostgreSQL" : "SQLite"}: tasks ${taskNumber(found?.first_task_id)} to ${taskNumber(found?.last_task_id)}.`}
+      foot={`In ${found?.database === "postgresql" ? "PostgreSQL" : "SQLite"}; the newest task has number ${taskNumber(found?.last_task_id)}.`}
     >
       <Answer data={found} error={answer.error} empty="">
         {() => (

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import { Legend } from "@/charts/Legend";
-import { shiftLabel } from "@/charts/series";
+import { isAtOnce, shiftLabel } from "@/charts/series";
 import { TrendLines } from "@/charts/TrendLines";
 import { useTrend } from "@/client/queries";
 import type { Trend } from "@/client/types";
@@ -78,7 +78,15 @@ export function TrendWidget() {
       />
     </>
   );
-  const note = `Each point is the mean over ${tasksText(trend?.tasks_per_point)}, without smoothing. Amber lines are workload shifts, small cyan ticks on the axis ${trainings.length === 1 ? "the newest retraining" : `the newest ${count(trainings.length)} retrainings`}.`;
+  const marks =
+    trainings.length === 0
+      ? ""
+      : `, small cyan ticks on the axis ${trainings.length === 1 ? "the newest retraining" : `the newest ${count(trainings.length)} retrainings`}`;
+  const along =
+    trend && isAtOnce(trend)
+      ? "All tasks came at the same moment, so they stand in their order."
+      : `Amber lines are workload shifts${marks}.`;
+  const note = `Each point is the mean over ${tasksText(trend?.tasks_per_point)}, without smoothing. ${along}`;
   return (
     <Widget
       title="Long-term trend"
@@ -105,7 +113,7 @@ export function TrendWidget() {
                 shifts={shifts}
                 trainings={trainings}
                 log={scale === "log"}
-                axis={TIME_AXIS}
+                {...(trend && isAtOnce(trend) ? {} : { axis: TIME_AXIS })}
                 axisTitle={`mean ${metricCard(metric).label.toLowerCase()}${scale === "log" ? ", log" : ""}`}
                 format={metricCard(metric).format}
               />

@@ -1,5 +1,5 @@
 /** From stored means to the rows a chart draws. */
-import { gapsIn } from "@/charts/series";
+import { gapsIn, isAtOnce } from "@/charts/series";
 import type { Metric, Trend } from "@/client/types";
 import { clock } from "@/lib/format";
 
@@ -22,8 +22,12 @@ const FIELDS: Record<Metric, "avg_time" | "avg_latency" | "avg_energy" | "avg_co
 /** Whether a stretch has too few tasks yet to stand beside the others. */
 const isYoung = (trend: Trend, tasks: number): boolean => tasks < trend.tasks_per_point / 2;
 
-/** One row a point: `x` is simulated time; on a log axis zero and less cannot be drawn and become gaps. */
+/** One row a point: `x` is simulated time, or the place of the last task where all came at once; on a log axis zero and less cannot be drawn and become gaps. */
 export function trendRows(trend: Trend, metric: Metric, names: readonly string[], log: boolean): TrendRow[] {
+  const first = trend.points[0]?.first_task_id ?? 0;
+  const placeOf = isAtOnce(trend)
+    ? (point: Trend["points"][number]): number => point.last_task_id - first
+    : (point: Trend["points"][number]): number => point.simulated_time_s;
   const rows = trend.points
     .filter((point) => !isYoung(trend, point.tasks))
     .map((point) => {
@@ -32,7 +36,7 @@ export function trendRows(trend: Trend, metric: Metric, names: readonly string[]
         const value = values[name] ?? null;
         return [name, value !== null && (!log || value > 0) ? value : null];
       });
-      return { x: point.simulated_time_s, task: point.last_task_id, ...Object.fromEntries(entries) };
+      return { x: placeOf(point), task: point.last_task_id, ...Object.fromEntries(entries) };
     });
   const gaps = new Set(gapsIn(rows.map((row) => row.x as number)));
   const middle = (i: number): number => ((rows[i]?.x as number) + (rows[i - 1]?.x as number)) / 2;

@@ -2,10 +2,11 @@ import { useMemo } from "react";
 import { useBeliefs } from "@/client/queries";
 import type { BelievedCell } from "@/client/types";
 import { Pick } from "@/features/widgets/Choice";
-import { Answer } from "@/features/widgets/States";
+import { Answer, Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { counted, percent } from "@/lib/format";
 import { deviceColour } from "@/lib/palette";
+import { useRunWords } from "@/lib/runWords";
 import { useTheme } from "@/lib/theme";
 import { useView } from "@/lib/url";
 import { useFaces, useRacers } from "@/lib/useStrategy";
@@ -70,7 +71,8 @@ export function BeliefsWidget() {
   );
   const chosen =
     racers.find((name) => name === wish) ?? told.find((name) => name === "hybrid_ml") ?? told[0] ?? null;
-  const answer = useBeliefs(chosen);
+  const { isMeasured } = useRunWords();
+  const answer = useBeliefs(isMeasured ? null : chosen);
   const beliefs = answer.data;
   const ends = useMemo(() => factorEnds(beliefs?.cells ?? []), [beliefs]);
   const table = () => ({
@@ -109,53 +111,59 @@ export function BeliefsWidget() {
           : undefined
       }
     >
-      <Answer
-        data={beliefs}
-        error={answer.error}
-        isEmpty={(found) => found.cells.length === 0}
-        empty={
-          beliefs && beliefs.level !== "learned"
-            ? `${chosen ? face(chosen).label : "It"} is told the durations and has nothing to learn about them`
-            : "No task has finished yet"
-        }
-      >
-        {(found) => (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-          <section aria-label="Beliefs by kind and device" className="h-full overflow-auto" tabIndex={0}>
-            <table className="figure w-full min-w-[34rem] table-fixed text-xs">
-              <thead className="sticky top-0 z-10 text-muted" style={{ background: "var(--panel-solid)" }}>
-                <tr>
-                  <th scope="col" className="w-20 py-1.5 pr-3 text-left font-medium">
-                    Kind
-                  </th>
-                  {found.devices.map((device) => (
-                    <th key={device} scope="col" className="pr-3 text-left font-medium">
-                      {deviceLabel(device)}
+      {isMeasured ? (
+        <Empty title="What was believed is not kept">
+          A real run stores what happened. hms run prints what the model had expected.
+        </Empty>
+      ) : (
+        <Answer
+          data={beliefs}
+          error={answer.error}
+          isEmpty={(found) => found.cells.length === 0}
+          empty={
+            beliefs && beliefs.level !== "learned"
+              ? `${chosen ? face(chosen).label : "It"} is told the durations and has nothing to learn about them`
+              : "No task has finished yet"
+          }
+        >
+          {(found) => (
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+            <section aria-label="Beliefs by kind and device" className="h-full overflow-auto" tabIndex={0}>
+              <table className="figure w-full min-w-[34rem] table-fixed text-xs">
+                <thead className="sticky top-0 z-10 text-muted" style={{ background: "var(--panel-solid)" }}>
+                  <tr>
+                    <th scope="col" className="w-20 py-1.5 pr-3 text-left font-medium">
+                      Kind
                     </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {kindsOf(found).map((kind) => (
-                  <tr key={kind} className="border-t border-line [&_td]:pr-3" data-kind={kind}>
-                    <th scope="row" className="pr-3 text-left font-medium whitespace-nowrap">
-                      {kindLabel(kind)}
-                    </th>
-                    {found.devices.map((device, i) => (
-                      <Cell
-                        key={device}
-                        cell={found.cells.find((one) => one.kind === kind && one.device === device)}
-                        ends={ends}
-                        colour={deviceColour(i, theme)}
-                      />
+                    {found.devices.map((device) => (
+                      <th key={device} scope="col" className="pr-3 text-left font-medium">
+                        {deviceLabel(device)}
+                      </th>
                     ))}
                   </tr>
-                ))}
-              </tbody>
-            </table>
-          </section>
-        )}
-      </Answer>
+                </thead>
+                <tbody>
+                  {kindsOf(found).map((kind) => (
+                    <tr key={kind} className="border-t border-line [&_td]:pr-3" data-kind={kind}>
+                      <th scope="row" className="pr-3 text-left font-medium whitespace-nowrap">
+                        {kindLabel(kind)}
+                      </th>
+                      {found.devices.map((device, i) => (
+                        <Cell
+                          key={device}
+                          cell={found.cells.find((one) => one.kind === kind && one.device === device)}
+                          ends={ends}
+                          colour={deviceColour(i, theme)}
+                        />
+                      ))}
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </section>
+          )}
+        </Answer>
+      )}
     </Widget>
   );
 }

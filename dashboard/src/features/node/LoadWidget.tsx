@@ -4,7 +4,8 @@ import { Widget } from "@/features/widgets/Widget";
 import { WindowChoice } from "@/features/widgets/WindowChoice";
 import { digits, seconds } from "@/lib/format";
 import { TERMS, termsOf } from "@/lib/glossary";
-import { useFaces } from "@/lib/useStrategy";
+import { useRunWords } from "@/lib/runWords";
+import { isModelled, useFaces } from "@/lib/useStrategy";
 import { useWindow } from "@/lib/window";
 import { devicesOf } from "@/live/devices";
 import { useLive } from "@/live/store";
@@ -37,13 +38,14 @@ function Bar({ label, value, most }: { label: string; value: number; most: numbe
 /** How long the most promised device is promised; beyond a minute that is a jam, whatever the load is now. */
 function Promised({ name }: { name: string }) {
   const cluster = useLive((s) => s.update?.clusters[name] as ClusterLoad | undefined);
+  const { isMeasured } = useRunWords();
   const longest = Math.max(0, ...devicesOf(cluster).map(([, device]) => device.backlog_s));
   return (
     <span
       className={`figure text-right text-xs whitespace-nowrap @max-2xl:col-start-2 @max-2xl:row-start-1 ${longest > JAM_S ? "font-semibold text-bad" : "text-muted"}`}
       title={TERMS.backlog.meaning}
     >
-      free in {seconds(longest)}
+      {isMeasured ? "" : `free in ${seconds(longest)}`}
     </span>
   );
 }
@@ -63,7 +65,7 @@ function Row({ row, most }: { row: Comparison; most: number }) {
         <span className="sr-only">{WORDS[burden]}</span>
       </span>
       <Bar label="CPU" value={row.cpu_load ?? 0} most={most} />
-      <Bar label="GPUs" value={row.gpu_load ?? 0} most={most} />
+      <Bar label={useRunWords().far.all} value={row.gpu_load ?? 0} most={most} />
       <Promised name={row.name} />
     </li>
   );
@@ -71,7 +73,8 @@ function Row({ row, most }: { row: Comparison; most: number }) {
 
 /** Load ÷ capacity of every strategy: beyond the line at 1 a queue grows without end. */
 export function LoadWidget() {
-  const { rows, words } = useWindow();
+  const { rows, words, window } = useWindow();
+  const isAtOnce = window !== undefined && window.tasks > 1 && window.end_s <= window.begin_s;
   const known = (rows ?? []).filter((row) => row.cpu_load !== null && row.tasks > 0);
   const most = Math.max(1.25, ...known.map(heaviest));
   const over = known.filter((row) => heaviest(row) > 1).length;
@@ -87,9 +90,13 @@ export function LoadWidget() {
       table={table}
       controls={<WindowChoice />}
       foot={
-        over > 0
-          ? `${over} of ${known.length} strategies overload a device ${words}: what arrives there waits ever longer.`
-          : `No device is overloaded ${words}.`
+        known.length === 0
+          ? undefined
+          : isAtOnce
+            ? "All tasks came at once, so this is the work in every second until a strategy's last finish: 1 is a device without a pause."
+            : over > 0
+              ? `${over} of ${known.length} strategies overload a device ${words}: what arrives there waits ever longer.`
+              : `No device is overloaded ${words}.`
       }
     >
       {rows === undefined ? (
@@ -101,7 +108,12 @@ export function LoadWidget() {
         <section aria-label="Load of every strategy" className="@container h-full overflow-auto" tabIndex={0}>
           <ul>
             {[...known]
-              .sort((a, b) => heaviest(a) - heaviest(b) || (a.name < b.name ? -1 : 1))
+              .sort(
+                (a, b) =>
+                  Number(isModelled(a.name)) - Number(isModelled(b.name)) ||
+                  heaviest(a) - heaviest(b) ||
+                  (a.name < b.name ? -1 : 1),
+              )
               .map((row) => (
                 <Row key={row.name} row={row} most={most} />
               ))}

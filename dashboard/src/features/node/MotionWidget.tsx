@@ -1,3 +1,4 @@
+import { useMemo } from "react";
 import { NodeGantt } from "@/charts/NodeGantt";
 import { useNode } from "@/client/queries";
 import type { NodeMotion, StrategyMotion } from "@/client/types";
@@ -5,27 +6,32 @@ import { Pick } from "@/features/widgets/Choice";
 import { Answer, Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { count, counted, seconds } from "@/lib/format";
+import { type RunWords, useRunWords } from "@/lib/runWords";
 import { useTheme } from "@/lib/theme";
 import { useView } from "@/lib/url";
 import { useFaces, useRacers } from "@/lib/useStrategy";
-import { deviceLabel } from "@/live/devices";
 import { usePair } from "./pair";
 
 type Side = "left" | "right";
 
-function footOf(motion: NodeMotion, strategy: StrategyMotion): string {
+/** What waits; of a real run that is over, that nothing can. */
+function queueWords(motion: NodeMotion, strategy: StrategyMotion, words: RunWords): string {
+  if (words.isOver)
+    return `The run is over: the last part ended ${seconds(motion.now_s)} after the first task came.`;
+  if (words.isMeasured) return "What has ended so far; what runs or waits at this moment is not known here.";
   const worst = strategy.free_in_s.indexOf(Math.max(...strategy.free_in_s));
   const waiting = strategy.waiting_now.reduce((sum, n) => sum + n, 0);
-  const queue =
-    waiting === 0
-      ? "Nothing waits now."
-      : `${waiting === 1 ? "1 part waits" : `${count(waiting)} parts wait`} now; ${deviceLabel(motion.devices[worst] ?? "")} is promised to others for ${seconds(strategy.free_in_s[worst])}.`;
+  if (waiting === 0) return "Nothing waits now.";
+  return `${waiting === 1 ? "1 part waits" : `${count(waiting)} parts wait`} now; ${motion.devices[worst] ?? ""} is promised to others for ${seconds(strategy.free_in_s[worst])}.`;
+}
+
+function footOf(motion: NodeMotion, strategy: StrategyMotion, words: RunWords): string {
   const missing =
     strategy.left_out > 0
       ? ` ${counted(strategy.left_out, "more part is", "more parts are")} not drawn.`
       : "";
   const older = motion.is_complete ? "" : " Parts of tasks long before may be missing.";
-  return `${queue}${missing}${older}`;
+  return `${queueWords(motion, strategy, words)}${missing}${older}`;
 }
 
 /** One strategy's node in motion, beside another's. */
@@ -36,8 +42,13 @@ export function MotionWidget({ side }: { side: Side }) {
   const racers = useRacers();
   const face = useFaces();
   const theme = useTheme((s) => s.theme);
+  const words = useRunWords();
   const name = names?.[side === "left" ? 0 : 1];
-  const strategy = answer.data?.strategies.find((one) => one.scheduler === name);
+  const motion = useMemo(
+    () => answer.data && { ...answer.data, devices: answer.data.devices.map(words.device) },
+    [answer.data, words],
+  );
+  const strategy = motion?.strategies.find((one) => one.scheduler === name);
   const table = () => ({
     columns: ["scheduler", "task_id", "device", "begin_s", "end_s"],
     rows: (strategy?.parts.task_id ?? []).map((task, i) => [
@@ -51,7 +62,11 @@ export function MotionWidget({ side }: { side: Side }) {
   return (
     <Widget
       title={name ? `Node of ${face(name).label}` : "Node"}
-      meaning={`Every device of this strategy's own node, ${spanS} simulated seconds before and after now. Left of the line: what ran. On the line: what runs. Right of it, pale: what is promised already, which is the queue. A red figure at the edge says how much more is promised beyond it. Press a part to look at its task.`}
+      meaning={
+        words.isMeasured
+          ? `Every device of the machine, the last ${spanS} seconds until the last part had ended: what really ran, and when. Press a part to look at its task.`
+          : `Every device of this strategy's own node, ${spanS} simulated seconds before and after now. Left of the line: what ran. On the line: what runs. Right of it, pale: what is promised already, which is the queue. A red figure at the edge says how much more is promised beyond it. Press a part to look at its task.`
+      }
       table={table}
       controls={
         name && (
@@ -63,7 +78,7 @@ export function MotionWidget({ side }: { side: Side }) {
           />
         )
       }
-      foot={answer.data && strategy ? footOf(answer.data, strategy) : undefined}
+      foot={motion && strategy ? footOf(motion, strategy, words) : undefined}
     >
       {!name ? (
         <Empty title="No race yet">The devices move when it begins.</Empty>
@@ -71,7 +86,8 @@ export function MotionWidget({ side }: { side: Side }) {
         <Answer data={strategy} error={answer.error} empty="No task yet">
           {(found) => (
             <NodeGantt
-              motion={answer.data as NodeMotion}
+              motion={motion as NodeMotion}
+              words={words}
               strategy={found}
               label={`Devices of ${face(name).label}`}
               theme={theme}

@@ -1,6 +1,8 @@
 import { Download } from "lucide-react";
+import { useStoredRun } from "@/client/queries";
 import { Choice } from "@/features/widgets/Choice";
 import { WidgetGrid, type WidgetSpec } from "@/features/widgets/WidgetGrid";
+import { useRunWords } from "@/lib/runWords";
 import { useView } from "@/lib/url";
 import { LoadWidget } from "./LoadWidget";
 import { MotionWidget } from "./MotionWidget";
@@ -35,14 +37,21 @@ const WIDGETS: readonly WidgetSpec[] = [
 export function NodeView() {
   const [, change] = useView();
   const { names, spanS } = usePair();
-  const options = SPANS.map((span) => ({ key: String(span), label: `± ${span} s` }));
+  const run = useStoredRun();
+  const { isMeasured } = useRunWords();
+  const options = SPANS.map((span) => ({
+    key: String(span),
+    label: isMeasured ? `${span} s` : `± ${span} s`,
+  }));
   const chosen = (names ?? []).map((name) => `scheduler=${encodeURIComponent(name)}`).join("&");
   return (
     <>
       <title>Node · Hybrid ML Scheduler</title>
       <div className="mb-3 flex flex-wrap items-center gap-2 px-1">
         <p className="mr-auto max-w-3xl text-sm text-muted">
-          The same tasks at the same moments, on two nodes of the same devices.
+          {isMeasured
+            ? "The same tasks on the same machine, once with each of two strategies."
+            : "The same tasks at the same moments, on two nodes of the same devices."}
         </p>
         <Choice
           label="Simulated seconds around now"
@@ -53,7 +62,7 @@ export function NodeView() {
         {names && (
           <a
             className="press"
-            href={`/api/history/trace?${chosen}`}
+            href={`/api/history/trace?${chosen}${run === null ? "" : `&run_id=${run}`}`}
             download
             title="What the devices did with the latest 10,000 tasks; open it at ui.perfetto.dev"
           >

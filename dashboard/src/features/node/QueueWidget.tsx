@@ -4,6 +4,7 @@ import { useNode } from "@/client/queries";
 import { Empty, Loading } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { count } from "@/lib/format";
+import { useRunWords } from "@/lib/runWords";
 import { useTheme } from "@/lib/theme";
 import { useFaces } from "@/lib/useStrategy";
 import { usePair } from "./pair";
@@ -17,6 +18,7 @@ export function QueueWidget() {
   const theme = useTheme((s) => s.theme);
   const face = useFaces();
   const motion = answer.data;
+  const { isMeasured } = useRunWords();
   const columns = useMemo(() => {
     return {
       xs: (motion?.times_s ?? []).map((t) => t - (motion?.now_s ?? 0)),
@@ -42,7 +44,7 @@ export function QueueWidget() {
       title="Queue length"
       meaning="Parts of tasks that were ready and had not begun, over all devices of a node, in simulated time. A line that keeps rising is a node that cannot keep up."
       table={table}
-      foot={`Parts waiting over the last ${spanS} simulated seconds.`}
+      foot={`Parts waiting over the last ${spanS} ${isMeasured ? "seconds of the run" : "simulated seconds"}.`}
     >
       {names === null ? (
         <Empty title="No race yet" />

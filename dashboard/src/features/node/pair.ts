@@ -1,6 +1,6 @@
 /** Which two strategies stand side by side, and how much time is seen; kept in the URL. */
 import { useView, wholeParam } from "@/lib/url";
-import { useRacers } from "@/lib/useStrategy";
+import { isModelled, useRacers } from "@/lib/useStrategy";
 
 export const SPANS = [10, 30, 120] as const;
 
@@ -10,13 +10,14 @@ export function pairOf(
   left: string | null,
   right: string | null,
 ): [string, string] | null {
-  const first = racers[0];
+  const first = racers.find((name) => !isModelled(name)) ?? racers[0];
   if (first === undefined) return null;
   const known = (name: string | null, ...wishes: string[]): string =>
     [name, ...wishes].find((wish) => wish !== null && racers.includes(wish)) ?? first;
   const a = known(left, "hybrid_ml");
   const others = racers.filter((name) => name !== a);
-  const b = known(right, ...["frugal_finish", "earliest_finish", ...others].filter((name) => name !== a));
+  const beside = [...others.filter((name) => !isModelled(name)), ...others];
+  const b = known(right, ...["frugal_finish", "earliest_finish", ...beside].filter((name) => name !== a));
   return [a, b];
 }
 

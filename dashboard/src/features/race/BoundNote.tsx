@@ -14,6 +14,8 @@ export interface BoundNoteProps {
 /** One sentence that explains the bound of this metric; none is proven for energy and cost. */
 function sentence(metric: MetricCard, bound: Bound): string | null {
   if (metric.key === "energy" || metric.key === "cost") return null;
+  if (bound.makespan_s !== null && bound.execution_s === null)
+    return `${bound.scope} That is ${seconds(bound.makespan_s)}.`;
   if (bound.makespan_s === null || bound.execution_s === null || bound.tasks === 0)
     return "The bounds that nobody can beat are proven once tasks have finished.";
   if (metric.key === "makespan")

@@ -10,8 +10,9 @@ import { gap, seconds } from "@/lib/format";
 import { termsOf } from "@/lib/glossary";
 import { type Lead, leadOf } from "@/lib/lead";
 import { METRICS, type MetricCard, metricCard, type RaceMetric } from "@/lib/metrics";
+import { useRunWords } from "@/lib/runWords";
 import { useView } from "@/lib/url";
-import { type FaceOf, useFaces } from "@/lib/useStrategy";
+import { type FaceOf, isModelled, useFaces } from "@/lib/useStrategy";
 import { useWindow, useWindowSearch } from "@/lib/window";
 import { useLive } from "@/live/store";
 import { BoundNote } from "./BoundNote";
@@ -46,11 +47,13 @@ export function waitingOf(row: Comparison): number | null {
 
 function racersOf(rows: readonly Comparison[], metric: MetricCard, face: FaceOf, isWhole: boolean): Racer[] {
   return rows.map((row) => {
-    const { label, colour } = face(row.name);
+    const { colour } = face(row.name);
+    const label = face(row.name.replace(".modelled", "")).label;
     const value = row.tasks > 0 ? metric.of(row) : null;
     const running = metric.key === "latency" ? row.avg_time : null;
     const extras = extrasOf(row, metric.key, isWhole);
-    return { name: row.name, label, colour, value, text: metric.format(value), running, extras };
+    const text = metric.format(value);
+    return { name: row.name, label, colour, value, text, running, extras, isModelled: isModelled(row.name) };
   });
 }
 
@@ -89,7 +92,8 @@ export function RaceWidget() {
   const scale = scaleOf(params.get("scale"), racers);
   // The bound is proven for the tasks of the whole run, so it stands beside no other window.
   const floor = bound && isWhole ? boundFor(metric.key, bound) : null;
-  const lead = leadOf(rows ?? [], metric, words, (name) => face(name).label);
+  const ranked = (rows ?? []).filter((row) => !isModelled(row.name));
+  const lead = leadOf(ranked, metric, words, (name) => face(name).label, useRunWords().far);
   const table = () => ({
     columns: [
       "scheduler",

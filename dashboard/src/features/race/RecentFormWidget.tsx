@@ -1,9 +1,9 @@
-import { useMemo } from "react";
-import { shiftMarkers, trendColumns } from "@/charts/series";
-import { TimeChart } from "@/charts/TimeChart";
+import { lazy, useMemo } from "react";
+import { isAtOnce, shiftMarkers, trendColumns } from "@/charts/series";
 import { useTrend } from "@/client/queries";
 import { Choice } from "@/features/widgets/Choice";
 import { Answer } from "@/features/widgets/States";
+import { WhenSeen } from "@/features/widgets/WhenSeen";
 import { Widget } from "@/features/widgets/Widget";
 import { count, seconds, tasksText } from "@/lib/format";
 import { TERMS } from "@/lib/glossary";
@@ -11,6 +11,8 @@ import { useTheme } from "@/lib/theme";
 import { useView } from "@/lib/url";
 import { useHidden } from "@/lib/useHidden";
 import { useFaces, useRacers } from "@/lib/useStrategy";
+
+const TimeChart = lazy(async () => ({ default: (await import("@/charts/TimeChart")).TimeChart }));
 
 const TASKS = 1000;
 const POINTS = 60;
@@ -83,28 +85,38 @@ export function RecentFormWidget() {
           />
         </>
       }
-      foot={`Each point: the mean of ${tasksText(trend?.tasks_per_point)}. The axis is simulated time; where nothing arrived, there is a gap. Amber lines are workload shifts.`}
+      foot={
+        trend && isAtOnce(trend)
+          ? undefined
+          : `Each point: the mean of ${tasksText(trend?.tasks_per_point)}. The axis is simulated time; where nothing arrived, there is a gap. Amber lines are workload shifts.`
+      }
     >
       <Answer
         data={trend}
         error={answer.error}
-        isEmpty={(t) => t.points.length < 2}
-        empty="Too few stored tasks for a line"
+        isEmpty={(t) => t.points.length < 2 || isAtOnce(t)}
+        empty={
+          trend && isAtOnce(trend) && trend.points.length > 1
+            ? "All tasks came at the same moment: History shows them one after the other"
+            : "Too few stored tasks for a line"
+        }
       >
         {() => (
-          <TimeChart
-            label={`Recent mean of every strategy over the latest ${count(TASKS)} tasks`}
-            names={names}
-            columns={columns}
-            markers={markers}
-            theme={theme}
-            spanS={Math.max(1, -(columns.xs[0] ?? 0))}
-            log={scale === "log"}
-            axisTitle={scale === "log" ? `${title}, log` : title}
-            hidden={hidden}
-            onPick={pick}
-            format={seconds}
-          />
+          <WhenSeen>
+            <TimeChart
+              label={`Recent mean of every strategy over the latest ${count(TASKS)} tasks`}
+              names={names}
+              columns={columns}
+              markers={markers}
+              theme={theme}
+              spanS={Math.max(1, -(columns.xs[0] ?? 0))}
+              log={scale === "log"}
+              axisTitle={scale === "log" ? `${title}, log` : title}
+              hidden={hidden}
+              onPick={pick}
+              format={seconds}
+            />
+          </WhenSeen>
         )}
       </Answer>
     </Widget>

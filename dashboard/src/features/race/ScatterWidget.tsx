@@ -1,6 +1,7 @@
 import { WorkloadScatter } from "@/charts/WorkloadScatter";
 import { Empty, Loading } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
+import { useRunWords } from "@/lib/runWords";
 import { useTheme } from "@/lib/theme";
 import { useView } from "@/lib/url";
 import { KEEP } from "@/live/state";
@@ -12,6 +13,7 @@ export function ScatterWidget() {
   const waiting = useLive((s) => s.update === null);
   const theme = useTheme((s) => s.theme);
   const [, change] = useView();
+  const { isMeasured } = useRunWords();
   const table = () => ({
     columns: ["task_id", "size", "compute_intensity", "memory_mb"],
     rows: tasks.map((task) => [task.id, task.size, task.intensity, task.memory]),
@@ -24,6 +26,11 @@ export function ScatterWidget() {
     >
       {waiting ? (
         <Loading title="Waiting for the race" />
+      ) : isMeasured ? (
+        <Empty title="Real tasks have no intensity">
+          How much a task gains from a device is measured here, not described. Their kinds and sizes are in
+          the ledger.
+        </Empty>
       ) : tasks.length === 0 ? (
         <Empty title="No tasks yet">The stream begins with the race.</Empty>
       ) : (

@@ -6,7 +6,7 @@ import { Widget } from "@/features/widgets/Widget";
 import { WindowChoice } from "@/features/widgets/WindowChoice";
 import { figureOf, formatOf, listed } from "@/lib/catalogue";
 import { useView } from "@/lib/url";
-import { useFaces } from "@/lib/useStrategy";
+import { isModelled, useFaces } from "@/lib/useStrategy";
 import { useWindow } from "@/lib/window";
 
 interface Column {
@@ -42,12 +42,14 @@ function bests(rows: readonly Comparison[]): Record<string, number> {
   return Object.fromEntries(
     COLUMNS.filter((c) => c.race).map((column) => [
       column.key,
-      Math.min(...rows.map((row) => column.of(row) ?? Number.POSITIVE_INFINITY)),
+      Math.min(
+        ...rows.map((row) => (isModelled(row.name) ? null : column.of(row)) ?? Number.POSITIVE_INFINITY),
+      ),
     ]),
   );
 }
 
-/** The rows by one column, best first: the least value, or the most for the efficiency; unknown values come last. */
+/** The rows by one column, what is modelled below what was measured, best first: the least value, or the most for the efficiency; unknown values come last. */
 export function ordered(rows: readonly Comparison[], key: string): readonly Comparison[] {
   const column = COLUMNS.find((entry) => entry.key === key);
   if (!column) return rows;
@@ -56,7 +58,12 @@ export function ordered(rows: readonly Comparison[], key: string): readonly Comp
     const value = column.of(row);
     return value === null ? Number.POSITIVE_INFINITY : sign * value;
   };
-  return [...rows].sort((a, b) => weight(a) - weight(b) || (a.name < b.name ? -1 : 1));
+  return [...rows].sort(
+    (a, b) =>
+      Number(isModelled(a.name)) - Number(isModelled(b.name)) ||
+      weight(a) - weight(b) ||
+      (a.name < b.name ? -1 : 1),
+  );
 }
 
 interface HeadProps {
@@ -122,7 +129,7 @@ function Row({ columns, row, best, face }: RowProps) {
       </th>
       {columns.map((column) => {
         const value = column.of(row);
-        const leads = column.race && value !== null && value === best[column.key];
+        const leads = column.race && value !== null && value === best[column.key] && !isModelled(row.name);
         return (
           <td
             key={column.key}

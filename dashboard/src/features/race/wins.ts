@@ -1,7 +1,8 @@
 /** The order of the win/loss matrix. */
 import type { WinMatrix } from "@/client/types";
+import { isModelled } from "@/lib/useStrategy";
 
-/** Rows and columns by wins minus losses, so that green gathers above the diagonal; names break ties. */
+/** Rows and columns by wins minus losses, so that green gathers above the diagonal; names break ties, what is modelled comes last. */
 export function bestFirst(matrix: WinMatrix): Pick<WinMatrix, "schedulers" | "share" | "tasks"> {
   const lead = (i: number): number =>
     matrix.schedulers.reduce(
@@ -9,7 +10,10 @@ export function bestFirst(matrix: WinMatrix): Pick<WinMatrix, "schedulers" | "sh
       0,
     );
   const leads = matrix.schedulers.map((_, i) => lead(i));
-  const order = matrix.schedulers.map((_, i) => i).sort((a, b) => (leads[b] ?? 0) - (leads[a] ?? 0) || a - b);
+  const below = (i: number): number => Number(isModelled(matrix.schedulers[i] ?? ""));
+  const order = matrix.schedulers
+    .map((_, i) => i)
+    .sort((a, b) => below(a) - below(b) || (leads[b] ?? 0) - (leads[a] ?? 0) || a - b);
   return {
     tasks: matrix.tasks,
     schedulers: order.map((i) => matrix.schedulers[i] as string),

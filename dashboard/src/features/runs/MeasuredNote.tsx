@@ -38,7 +38,7 @@ export function MeasuredNote({ facts, standings }: MeasuredNoteProps) {
       <span className="block text-muted">{lines.join(" · ")}</span>
       {facts.alarms.map((alarm) => (
         <span key={alarm} className="block text-warn">
-          {alarm}
+          {alarm.replaceAll("`", "")}
         </span>
       ))}
     </>

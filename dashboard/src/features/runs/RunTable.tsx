@@ -77,6 +77,13 @@ function Deeds({ run, follows, onDescribe, onRemove }: Omit<RowProps, "isChosen"
   );
 }
 
+/** How many GPUs; the further devices of a real run by their names. */
+function gpusText(run: RunCard): string {
+  if (!run.measured) return String(run.num_gpus ?? "–");
+  const further = Object.entries(run.measured.devices).filter(([name]) => name !== "cpu");
+  return further.map(([name, n]) => (name === "cuda" ? String(n) : `${n} ${name}`)).join(", ") || "0";
+}
+
 function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProps) {
   const face = useFaces();
   const leader = leaderOf(run);
@@ -110,7 +117,7 @@ function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProp
       <td className="py-2 pl-3 text-left whitespace-nowrap max-sm:hidden">{wallDay(run.at)}</td>
       <td className="py-2 pl-3 text-left max-sm:hidden">{run.workload}</td>
       <td className="py-2 pl-3 text-right max-sm:hidden">{run.seed}</td>
-      <td className="py-2 pl-3 text-right max-sm:hidden">{run.num_gpus ?? "–"}</td>
+      <td className="py-2 pl-3 text-right max-sm:hidden">{gpusText(run)}</td>
       <td className="py-2 pl-3 text-right max-sm:hidden">{count(run.tasks)}</td>
       <td className="py-2 pl-6 text-left whitespace-nowrap max-sm:hidden">
         {leader ? `${seconds(leader.avg_latency)} by ${face(leader.name).label}` : "–"}

@@ -22,9 +22,9 @@ export const PAIRED: Partial<Record<RunField, Metric>> = {
   avg_cost: "cost",
 };
 
-/** The strategy with the least mean latency. */
+/** The strategy with the least mean latency; what only would have been leads nothing. */
 export function leaderOf(run: RunCard): RunStanding | null {
-  const known = run.standings.filter((one) => one.avg_latency !== null);
+  const known = run.standings.filter((one) => one.avg_latency !== null && one.source !== "modelled");
   return known.reduce<RunStanding | null>(
     (best, one) => (best === null || (one.avg_latency ?? 0) < (best.avg_latency ?? 0) ? one : best),
     null,

@@ -1,5 +1,5 @@
 import { lazy, Suspense, useState } from "react";
-import { Outlet, ScrollRestoration, useNavigation } from "react-router";
+import { Outlet, ScrollRestoration, useLocation, useNavigate, useNavigation } from "react-router";
 import { StoredRun } from "@/features/runs/StoredRun";
 import { useView } from "@/lib/url";
 import { ControlBar } from "./ControlBar";
@@ -20,7 +20,7 @@ const TOUR_SEEN = "hms.tour-seen";
 
 function taskOf(params: URLSearchParams): number | null {
   const text = params.get("task");
-  return text !== null && /^\d+$/.test(text) ? Number(text) : null;
+  return text !== null && /^-?\d+$/.test(text) ? Number(text) : null;
 }
 
 /** What stands around every view: header, controls, the situation, notices, the audit and the tour. */
@@ -30,6 +30,13 @@ export function Shell() {
   const [tour, setTour] = useState<"first" | "asked" | null>(() =>
     localStorage.getItem(TOUR_SEEN) === null ? "first" : null,
   );
+  // It explains the race, so it stands above the race alone.
+  const isRace = useLocation().pathname === "/";
+  const navigate = useNavigate();
+  const askTour = (): void => {
+    setTour("asked");
+    if (!isRace) navigate("/");
+  };
   const isAsked = useNewRun((s) => s.isAsked);
   const task = taskOf(params);
   const endTour = (): void => {
@@ -44,11 +51,11 @@ export function Shell() {
       >
         Skip to the view
       </a>
-      <Header onTour={() => setTour("asked")} />
+      <Header onTour={askTour} />
       <ControlBar />
       <KeyPrompt />
       <Situation />
-      {tour !== null && (
+      {tour !== null && isRace && (
         // Its room is kept while it is loaded, so that nothing below jumps.
         <Suspense fallback={<div className="glass mt-3 h-[7.9rem] max-sm:h-44" />}>
           <Tour onEnd={endTour} isAsked={tour === "asked"} />

@@ -7,8 +7,9 @@ import { Answer, Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { percent } from "@/lib/format";
 import { deviceColour } from "@/lib/palette";
+import { useRunWords } from "@/lib/runWords";
 import { useTheme } from "@/lib/theme";
-import { deviceLabel, devicesOf } from "@/live/devices";
+import { devicesOf } from "@/live/devices";
 import { useLive } from "@/live/store";
 
 const SPAN_S = 60;
@@ -18,6 +19,7 @@ export function ClusterLoadWidget({ name }: { name: string }) {
   const answer = useLoadHistory(name, SPAN_S);
   const cluster = useLive((s) => s.update?.clusters[name] as ClusterLoad | undefined);
   const theme = useTheme((s) => s.theme);
+  const words = useRunWords();
   const joined = devicesOf(cluster)
     .map(([device]) => device)
     .join(" ");
@@ -29,10 +31,10 @@ export function ClusterLoadWidget({ name }: { name: string }) {
     () =>
       devices.map((device, i) => ({
         key: device,
-        label: deviceLabel(device),
+        label: words.device(device),
         colour: deviceColour(i, theme),
       })),
-    [devices, theme],
+    [devices, theme, words],
   );
   const table = () => ({
     columns: ["simulated_seconds_before_newest", ...devices],
@@ -43,7 +45,11 @@ export function ClusterLoadWidget({ name }: { name: string }) {
       title="Cluster load, last 60 s"
       table={table}
       meaning="The last 60 simulated seconds before the newest stored arrival, in steps of half a second. Each band is the share of the step in which one device worked, from the times at which parts of tasks ran; stacked, so that 100 % is one device busy all the time. From the database, so that a reload or another browser shows the same."
-      foot="Stacked busy shares over simulated time: 100 % is one device busy all the time. Amber lines are workload shifts."
+      foot={
+        words.isMeasured
+          ? "Stacked busy shares over the seconds before the last finish: 100 % is one device busy all the time."
+          : "Stacked busy shares over simulated time: 100 % is one device busy all the time. Amber lines are workload shifts."
+      }
     >
       {devices.length === 0 ? (
         <Empty title="No cluster yet">The chart begins with the race.</Empty>

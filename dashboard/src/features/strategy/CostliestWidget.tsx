@@ -6,6 +6,7 @@ import { ScrollTable } from "@/features/widgets/ScrollTable";
 import { Answer, Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { seconds, taskNumber, tasksText } from "@/lib/format";
+import { useRunWords } from "@/lib/runWords";
 import { useView } from "@/lib/url";
 import { useLive } from "@/live/store";
 
@@ -17,6 +18,7 @@ export function CostliestWidget({ name }: { name: string }) {
   const present = useLive((s) => s.update?.status.run_id ?? null);
   const run = stored ?? present;
   const [, change] = useView();
+  const { isMeasured } = useRunWords();
   const [asked, ask] = useState<string | null>(null);
   const isAsked = asked === `${run} ${name}`;
   const answer = useCostliest(run, name, isAsked);
@@ -50,7 +52,7 @@ export function CostliestWidget({ name }: { name: string }) {
         <button
           type="button"
           className="press px-2 py-0.5 text-xs"
-          disabled={run === null || answer.isFetching}
+          disabled={run === null || isMeasured || answer.isFetching}
           onClick={() => (isAsked ? void answer.refetch() : ask(`${run} ${name}`))}
         >
           {answer.isFetching ? "Looking…" : isAsked ? "Look again" : "Look for them"}
@@ -62,7 +64,11 @@ export function CostliestWidget({ name }: { name: string }) {
           : undefined
       }
     >
-      {!isAsked ? (
+      {isMeasured ? (
+        <Empty title="Not of a real run">
+          What really ran cannot be run again with one decision changed; ask that of a simulated run.
+        </Empty>
+      ) : !isAsked ? (
         <Empty title="Which decisions cost most?">
           The run is simulated again for every alternative, which takes some seconds.
         </Empty>

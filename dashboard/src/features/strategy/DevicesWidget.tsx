@@ -4,8 +4,9 @@ import { Widget } from "@/features/widgets/Widget";
 import { count, percent, seconds } from "@/lib/format";
 import { TERMS, termsOf } from "@/lib/glossary";
 import { deviceColour } from "@/lib/palette";
+import { useRunWords } from "@/lib/runWords";
 import { useTheme } from "@/lib/theme";
-import { deviceLabel, devicesOf } from "@/live/devices";
+import { devicesOf } from "@/live/devices";
 import { useLive } from "@/live/store";
 
 const HEADS = [
@@ -20,6 +21,7 @@ export function DevicesWidget({ name }: { name: string }) {
   const cluster = useLive((s) => s.update?.clusters[name] as ClusterLoad | undefined);
   const theme = useTheme((s) => s.theme);
   const devices = devicesOf(cluster);
+  const words = useRunWords();
   const table = () => ({
     columns: ["device", "utilization_60s", "utilization_run", "queue_length", "backlog_s"],
     rows: devices.map(([device, load]) => [
@@ -33,7 +35,11 @@ export function DevicesWidget({ name }: { name: string }) {
   return (
     <Widget
       title="Devices and queues"
-      meaning="The devices of this strategy's own cluster, in simulated time."
+      meaning={
+        words.isMeasured
+          ? "The devices of the machine while this strategy placed the tasks; the last 60 seconds are those before the last finish."
+          : "The devices of this strategy's own cluster, in simulated time."
+      }
       terms={termsOf("busy60", "busyRun", "queue", "backlog")}
       table={table}
     >
@@ -65,7 +71,7 @@ export function DevicesWidget({ name }: { name: string }) {
                       className="mr-2 inline-block size-2 rounded-full"
                       style={{ background: deviceColour(i, theme) }}
                     />
-                    {deviceLabel(device)}
+                    {words.device(device)}
                   </th>
                   <td>
                     <span className="inline-flex items-center gap-2">

@@ -4,7 +4,7 @@ import { termsOf } from "@/lib/glossary";
 import { METRICS } from "@/lib/metrics";
 import { useFaces } from "@/lib/useStrategy";
 import { useWindow } from "@/lib/window";
-import { rankOf } from "./standing";
+import { rankOf, rivalsOf } from "./standing";
 import { useRow } from "./useRow";
 
 /** Efficiency in execution time, with the oracle at 100 %, and the place in every metric. */
@@ -64,7 +64,7 @@ export function EfficiencyWidget({ name }: { name: string }) {
                 </th>
                 <td className="font-medium">{metric.format(value)}</td>
                 <td className="w-16 pl-2 whitespace-nowrap text-muted">
-                  {rank === null ? "–" : `#${rank} of ${rows?.length ?? 0}`}
+                  {rank === null ? "–" : `#${rank} of ${rivalsOf(rows ?? [], name).length}`}
                 </td>
               </tr>
             ))}

@@ -1,4 +1,4 @@
-import { useFollows } from "@/client/queries";
+import { useFollows, useStoredRun } from "@/client/queries";
 import { GpuShare } from "@/features/audit/GpuShare";
 import { Reasons } from "@/features/audit/Reasons";
 import { knownReasons } from "@/features/audit/reasonWords";
@@ -33,6 +33,7 @@ export function LastDecisionWidget({ name }: { name: string }) {
   const face = useFaces();
   const { card } = face(name);
   const follows = useFollows();
+  const isPast = useStoredRun() !== null;
   const open = (): void => {
     if (audit) change({ task: audit.task_id }, true);
   };
@@ -61,7 +62,9 @@ export function LastDecisionWidget({ name }: { name: string }) {
       foot={<LearningNote name={name} />}
     >
       {!audit ? (
-        <Empty title="No decision yet" />
+        <Empty title={isPast ? "The reasons are not kept" : "No decision yet"}>
+          {isPast && "What was decided for each task is in the ledger."}
+        </Empty>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
         <section aria-label="Why the latest decision" className="h-full overflow-auto" tabIndex={0}>

@@ -1,5 +1,9 @@
-/** A strategy's place among all. */
+/** A strategy's place among all of its sort: what was measured and what would have been are not ranked together. */
 import type { Comparison } from "@/client/types";
+import { isModelled } from "@/lib/useStrategy";
+
+export const rivalsOf = (rows: readonly Comparison[], name: string): readonly Comparison[] =>
+  rows.filter((row) => isModelled(row.name) === isModelled(name));
 
 /** 1 + how many have a lower value that also reads differently; null while this one has none. */
 export function rankOf(
@@ -8,7 +12,7 @@ export function rankOf(
   of: (row: Comparison) => number | null,
   format: (value: number) => string,
 ): number | null {
-  const known = rows.filter((row) => row.tasks > 0);
+  const known = rivalsOf(rows, name).filter((row) => row.tasks > 0);
   const mine = known.find((row) => row.name === name);
   const value = mine ? of(mine) : null;
   if (value === null) return null;

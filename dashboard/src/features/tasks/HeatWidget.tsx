@@ -3,6 +3,7 @@ import { useStats } from "@/client/queries";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { WindowChoice } from "@/features/widgets/WindowChoice";
+import { useRunWords } from "@/lib/runWords";
 import { useTheme } from "@/lib/theme";
 import { scopeWords, useStatsScope } from "./scope";
 
@@ -11,6 +12,7 @@ export function HeatWidget() {
   const { window, scheduler } = useStatsScope();
   const answer = useStats(window, scheduler);
   const theme = useTheme((s) => s.theme);
+  const { isMeasured } = useRunWords();
   const cells = answer.data?.heat_map.cells ?? [];
   const table = () => ({
     columns: [
@@ -38,13 +40,17 @@ export function HeatWidget() {
       meaning="For each range of size and intensity: where the oracle sent most of the tasks (least execution time, queues ignored), and the mean share it gave to a GPU. Empty cells had no task."
       table={table}
       controls={<WindowChoice brief />}
-      foot={`The oracle's choice for most tasks; the number is the mean GPU share in %, over ${scopeWords(answer.data)}; stronger colour, more tasks.`}
+      foot={
+        isMeasured
+          ? undefined
+          : `The oracle's choice for most tasks; the number is the mean GPU share in %, over ${scopeWords(answer.data)}; stronger colour, more tasks.`
+      }
     >
       <Answer
         data={answer.data}
         error={answer.error}
-        isEmpty={(stats) => stats.tasks === 0}
-        empty="No finished tasks yet"
+        isEmpty={(stats) => stats.tasks === 0 || isMeasured}
+        empty={isMeasured ? "The oracle of the model knows nothing of real tasks" : "No finished tasks yet"}
       >
         {(stats) => <BestDeviceMap map={stats.heat_map} theme={theme} />}
       </Answer>

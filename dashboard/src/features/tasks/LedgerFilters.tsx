@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "react";
 import { Pick } from "@/features/widgets/Choice";
+import { useRunWords } from "@/lib/runWords";
 import type { Params } from "@/lib/url";
 import { useFaces, useRacers } from "@/lib/useStrategy";
-import { deviceLabel } from "@/live/devices";
 import { useLive } from "@/live/store";
 import { FIRST_PAGE, type LedgerAsk } from "./ledger";
 
@@ -48,6 +48,7 @@ function NumberFilter({ label, placeholder, value, onChange }: NumberFilterProps
 export function LedgerFilters({ ask, onChange }: { ask: LedgerAsk; onChange: (change: Params) => void }) {
   const racers = useRacers();
   const face = useFaces();
+  const words = useRunWords();
   const gpus = useLive((s) => s.update?.status.num_gpus ?? 4);
   const shown = useLive((s) => s.update?.status.run_id ?? null);
   const known = ask.scheduler === "" || racers.includes(ask.scheduler) ? racers : [...racers, ask.scheduler];
@@ -57,7 +58,7 @@ export function LedgerFilters({ ask, onChange }: { ask: LedgerAsk; onChange: (ch
   ];
   const devices = [
     { key: "", label: "All devices" },
-    ...placesOf(gpus).map((place) => ({ key: place, label: deviceLabel(place) })),
+    ...placesOf(gpus).map((place) => ({ key: place, label: words.device(place) })),
   ];
   const runs = [
     { key: "own", label: shown === null ? "This run" : `Run ${shown}` },

@@ -2,10 +2,11 @@ import { createColumnHelper, rowSortingFeature, tableFeatures, useTable } from "
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { useMemo } from "react";
 import type { LedgerRow } from "@/client/types";
-import { clock, count, digits, dollars, joules, percent, seconds } from "@/lib/format";
+import { clock, count, digits, dollars, joules, NOTHING, percent, seconds } from "@/lib/format";
+import { PLAIN, type RunWords } from "@/lib/runWords";
 import { type FaceOf, useFaces } from "@/lib/useStrategy";
-import { deviceLabel } from "@/live/devices";
 import type { LedgerAsk, LedgerSort } from "./ledger";
+import { useWordsOfRuns } from "./wordsOfRuns";
 
 export interface LedgerTableProps {
   rows: readonly LedgerRow[];
@@ -17,7 +18,10 @@ export interface LedgerTableProps {
 const features = tableFeatures({ rowSortingFeature });
 const helper = createColumnHelper<typeof features, LedgerRow>();
 
-function columnsOf(face: FaceOf, onOpen: (id: number) => void) {
+/** The numbers of tasks and the names of devices belong to the run of the row; a real run has its own. */
+type WordsOf = (row: LedgerRow) => RunWords;
+
+function columnsOf(face: FaceOf, of: WordsOf, onOpen: (id: number) => void) {
   return helper.columns([
     helper.accessor("task_id", {
       header: "Task",
@@ -26,9 +30,9 @@ function columnsOf(face: FaceOf, onOpen: (id: number) => void) {
           type="button"
           className="figure font-medium text-ml hover:underline"
           onClick={() => onOpen(info.getValue())}
-          aria-label={`Decisions for task ${info.getValue()}`}
+          aria-label={`Decisions for task ${of(info.row.original).task(info.getValue())}`}
         >
-          {info.getValue()}
+          {of(info.row.original).task(info.getValue())}
         </button>
       ),
     }),
@@ -46,11 +50,20 @@ function columnsOf(face: FaceOf, onOpen: (id: number) => void) {
         </span>
       ),
     }),
-    helper.accessor("device", { header: "Device", cell: (info) => deviceLabel(info.getValue()) }),
+    helper.accessor("device", {
+      header: "Device",
+      cell: (info) => of(info.row.original).device(info.getValue()),
+    }),
     helper.accessor("gpu_fraction", { header: "GPU share", cell: (info) => percent(info.getValue()) }),
     helper.accessor("size", { header: "Size", cell: (info) => count(info.getValue()) }),
-    helper.accessor("compute_intensity", { header: "Intensity", cell: (info) => digits(info.getValue(), 2) }),
-    helper.accessor("memory_required", { header: "Memory", cell: (info) => `${count(info.getValue())} MB` }),
+    helper.accessor("compute_intensity", {
+      header: "Intensity",
+      cell: (info) => (of(info.row.original).isMeasured ? NOTHING : digits(info.getValue(), 2)),
+    }),
+    helper.accessor("memory_required", {
+      header: "Memory",
+      cell: (info) => (of(info.row.original).isMeasured ? NOTHING : `${count(info.getValue())} MB`),
+    }),
     helper.accessor("arrival_time", { header: "Arrived", cell: (info) => clock(info.getValue()) }),
     helper.accessor("time", { header: "Time", cell: (info) => seconds(info.getValue()) }),
     helper.accessor("latency", { header: "Latency", cell: (info) => seconds(info.getValue()) }),
@@ -63,7 +76,7 @@ function columnsOf(face: FaceOf, onOpen: (id: number) => void) {
 /** One sentence for each head: unit and meaning. */
 const MEANINGS: Readonly<Record<LedgerSort | "run_id", string>> = {
   run_id: "Number of the run that the task belongs to; in order of task the runs follow each other",
-  task_id: "Number of the task, continuous over all runs",
+  task_id: "Number of the task: continuous over all races, from 0 on in a real run",
   scheduler: "Who decided",
   device: "Where the task went",
   gpu_fraction: "Share of the task that was sent to a GPU",
@@ -84,7 +97,15 @@ const EMPTY: LedgerRow[] = [];
 /** The rows as the service sorted them: the order holds over all pages, not only this one. */
 export function LedgerTable({ rows, ask, onSort, onOpen }: LedgerTableProps) {
   const face = useFaces();
-  const columns = useMemo(() => columnsOf(face, onOpen), [face, onOpen]);
+  const real = useMemo(
+    () => [...new Set(rows.filter((row) => row.task_id < 0).flatMap((row) => row.run_id ?? []))],
+    [rows],
+  );
+  const words = useWordsOfRuns(real);
+  const columns = useMemo(
+    () => columnsOf(face, (row) => (row.task_id < 0 && words.get(row.run_id ?? -1)) || PLAIN, onOpen),
+    [face, words, onOpen],
+  );
   const sorting = useMemo(() => [{ id: ask.sort, desc: ask.order === "desc" }], [ask.sort, ask.order]);
   const data = (rows as LedgerRow[]) ?? EMPTY;
   const table = useTable({

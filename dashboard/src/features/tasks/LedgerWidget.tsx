@@ -2,8 +2,9 @@ import { useLedger, useMoment, useStoredRun } from "@/client/queries";
 import type { LedgerPage } from "@/client/types";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count, taskNumber } from "@/lib/format";
+import { count } from "@/lib/format";
 import { termsOf } from "@/lib/glossary";
+import { type RunWords, useRunWords } from "@/lib/runWords";
 import { type Params, useView } from "@/lib/url";
 import { useLive } from "@/live/store";
 import { LedgerFilters } from "./LedgerFilters";
@@ -66,11 +67,13 @@ function Pages({ page, words, onTurn }: PagesProps) {
   );
 }
 
-function wordsOf(page: LedgerPage | undefined, ask: LedgerAsk, moving: boolean): string {
+function footOf(page: LedgerPage | undefined, ask: LedgerAsk, words: RunWords, moving: boolean): string {
   if (!page) return "–";
   if (page.rows.length === 0) return "No row matches.";
   const where = ask.run === "all" ? "all runs" : `run ${ask.run}`;
-  const shown = `${count(page.rows.length)} of ${count(page.total)} rows of ${where}, tasks ${taskNumber(page.first_task)} to ${taskNumber(page.last_task)}.`;
+  const known =
+    ask.run === "all" ? "" : `, tasks ${words.task(page.first_task)} to ${words.task(page.last_task)}`;
+  const shown = `${count(page.rows.length)} of ${count(page.total)} rows of ${where}${known}.`;
   if (!moving) return shown;
   return `${shown} ${isNewest(ask) ? "Follows the race." : "Stands still while sorted or turned; press Task to follow again."}`;
 }
@@ -85,7 +88,9 @@ export function LedgerWidget() {
   const asked = askOf(params, shownRun);
   // A moment of a stored run ends its rows, unless an earlier task was asked for.
   const ask = moment === null || asked.run === "all" ? asked : { ...asked, to: upTo(asked.to, moment) };
-  const answer = useLedger(queryOf(ask), isNewest(ask));
+  const words = useRunWords(ask.run === "all" ? null : shownRun);
+  const ids = { task: words.idOf(ask.task), from: words.idOf(ask.from), to: words.idOf(ask.to) };
+  const answer = useLedger(queryOf({ ...ask, ...ids }), isNewest(ask));
   const page = answer.data;
   const table = () => ({
     columns: COLUMNS,
@@ -98,7 +103,7 @@ export function LedgerWidget() {
       terms={termsOf("time", "latency", "wait", "energy", "cost")}
       table={table}
       controls={<LedgerFilters ask={asked} onChange={change} />}
-      foot={<Pages page={page} words={wordsOf(page, ask, moving)} onTurn={change} />}
+      foot={<Pages page={page} words={footOf(page, ask, words, moving)} onTurn={change} />}
     >
       <Answer
         data={page}

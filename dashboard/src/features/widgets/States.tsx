@@ -62,7 +62,11 @@ export interface AnswerProps<T> {
 /** Nothing yet; of a run of the past nothing more will come. */
 function Nothing({ title }: { title: string }) {
   const isPast = useStoredRun() !== null;
-  return <Empty title={title}>{!isPast && "The race fills this as tasks finish."}</Empty>;
+  return (
+    <Empty title={isPast ? title.replace(/ yet$/, " in this run") : title}>
+      {!isPast && "The race fills this as tasks finish."}
+    </Empty>
+  );
 }
 
 /** The states of anything that is asked for: loading, trouble, empty, there. */

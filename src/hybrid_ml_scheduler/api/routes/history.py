@@ -40,6 +40,8 @@ router = APIRouter(prefix="/api", tags=["history"], responses=problem_responses(
 
 Limit = Annotated[int, Query(ge=1, le=10_000)]
 Id = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
+# Tasks of real runs have ids below zero.
+AnyTask = Annotated[int | None, Query(ge=-(2**63), le=2**63 - 1)]
 LastTask = Annotated[
     int | None, Query(ge=0, le=2**63 - 1, description="As it was when this task had arrived; the latest if left out.")
 ]
@@ -99,10 +101,10 @@ async def _ledger_query(  # one parameter for each filter a person can set
     device: Annotated[
         str | None, Query(pattern=r"^[a-z0-9_+]{1,32}$", description="`cpu`, `gpu_0`, `cpu+gpu_0`")
     ] = None,
-    task_id: Id = None,
+    task_id: AnyTask = None,
     run_id: Id = None,
-    first_task: Annotated[int | None, Query(ge=0, le=2**63 - 1, description="This task and newer ones.")] = None,
-    last_task: Annotated[int | None, Query(ge=0, le=2**63 - 1, description="This task and older ones.")] = None,
+    first_task: Annotated[AnyTask, Query(description="This task and newer ones.")] = None,
+    last_task: Annotated[AnyTask, Query(description="This task and older ones.")] = None,
     after: Annotated[str | None, Query(max_length=400, description="`next` of the page before.")] = None,
     before: Annotated[str | None, Query(max_length=400, description="`previous` of the page that follows.")] = None,
 ) -> LedgerQuery:

@@ -115,6 +115,6 @@ async def advise(
 
 
 @task_router.get("/{task_id}", responses=problem_responses(404, 503))
-async def audit(archive: ArchiveDep, task_id: Annotated[int, Path(ge=0, le=2**63 - 1)]) -> TaskAudit:
+async def audit(archive: ArchiveDep, task_id: Annotated[int, Path(ge=-(2**63), le=2**63 - 1)]) -> TaskAudit:
     """Show one task: every strategy's choice, reason and cost, the oracle's choice and a Gantt strip."""
     return await archive.audit(task_id)

@@ -17,9 +17,9 @@ from hybrid_ml_scheduler.service.control.asking import ask_arena
 from hybrid_ml_scheduler.service.control.courses import stored_plan
 from hybrid_ml_scheduler.service.explain.gantt import Reach, gantt_around
 from hybrid_ml_scheduler.service.wire.tasks import Gantt, OracleChoice, StrategyAudit, TaskAudit
-from hybrid_ml_scheduler.storage import ResultRow, RunRecord, Store, TaskHistory, results_between
+from hybrid_ml_scheduler.storage import MEASURED, ResultRow, RunRecord, Store, TaskHistory, results_between
 
-__all__ = ["Reasons", "audit_of", "oracle_choice", "reasons_of"]
+__all__ = ["REAL", "Reasons", "audit_of", "oracle_choice", "reasons_of"]
 
 _TASKS_BEFORE = 80
 _TASKS_AFTER = 80
@@ -46,6 +46,9 @@ class Reasons:
         return reasons, str(reasons.get("reason") or self.summaries.get(name, self.otherwise)), origin
 
 
+REAL = Reasons(otherwise="Of a real run the reasons are not kept.")
+
+
 async def reasons_of(arena: Arena, task: Task) -> Reasons:
     """Ask the race that runs here about a task that it has decided."""
     recalled = arena.reasons.recall(task.task_id)
@@ -59,12 +62,14 @@ async def audit_of(store: Store, run: RunRecord, found: TaskHistory, task: Task,
     node = stored_plan(run.plan).node
     first, last = task.task_id - _TASKS_BEFORE, task.task_id + _TASKS_AFTER
     around = await results_between(store, first, last, run_id=run.run_id)  # each run has a clock of its own
-    reach = Reach(is_first=first <= int(run.controls["first_task_id"]), is_last=not around or around[-1].task_id < last)
+    origin = int(run.controls["first_task_id"]) if run.first_task is None else run.first_task
+    reach = Reach(is_first=first <= origin, is_last=not around or around[-1].task_id < last)
     strategies = {
         name: _strategy(row, reasons.of(name), gantt_around(row, around, node, reach))
         for name, row in found.results.items()
     }
-    return TaskAudit(task=found.task, oracle=oracle_choice(task, node), strategies=strategies)
+    oracle = None if run.state == MEASURED else oracle_choice(task, node)
+    return TaskAudit(task=found.task, oracle=oracle, strategies=strategies)
 
 
 def oracle_choice(task: Task, node: Node) -> OracleChoice:

@@ -18,22 +18,25 @@ from hybrid_ml_scheduler.live.frames import (
     Window,
     moment,
 )
-from hybrid_ml_scheduler.live.windows import LATEST, WindowName
+from hybrid_ml_scheduler.live.windows import LATEST, WindowName, loads
+from hybrid_ml_scheduler.physics.node import Node
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.service.control.courses import stored_plan
 from hybrid_ml_scheduler.service.explain.motion import node_motion
+from hybrid_ml_scheduler.service.measured_runs import MODELLED_SUFFIX, facts_of
 from hybrid_ml_scheduler.service.problems import NotFound
 from hybrid_ml_scheduler.service.views.live import load_view
 from hybrid_ml_scheduler.service.views.stored import result_view, stored_shift
 from hybrid_ml_scheduler.service.wire.live import LatestTask, SimulationUpdate, Snapshot
 from hybrid_ml_scheduler.service.wire.motion import StrategyMotion
 from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus, WorkloadState
-from hybrid_ml_scheduler.storage import ModelRow, RangeTotals, RunRecord, Store, TaskRow
+from hybrid_ml_scheduler.storage import MEASURED, ModelRow, RangeTotals, RunRecord, Store, TaskRow
 
 __all__ = ["snapshot_at"]
 
 _RECENT = 300
 _RECENT_S = 60.0
+_REAL_SCOPE = "No placement of these tasks can end sooner, by the times that were measured of each of them alone."
 _NO_BOUND = Bound(scope="Bounds are proven while a race runs; of a moment of its past none is kept.")
 
 
@@ -55,6 +58,20 @@ class _Moment:
     def begin_s(self) -> float:
         left = self.run.controls.get("branch")
         return 0.0 if left is None else float(left["simulated_time_s"])
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether real tasks ran: then no meter has read single tasks, and what is seen is how the run ended."""
+        return self.run.state == MEASURED
+
+    @property
+    def bound(self) -> Bound:
+        """What is proven of a real run; of a simulated one's past nothing is kept."""
+        facts = facts_of(self.run)
+        if facts is None or facts.bound_s is None:
+            return _NO_BOUND if facts is None else Bound(scope="Nothing is proven before a real run has ended.")
+        ends = {"first_task_id": self.first, "last_task_id": self.last.task_id}
+        return Bound(makespan_s=facts.bound_s, tasks=facts.tasks, scope=_REAL_SCOPE, **ends)
 
     @property
     def is_told(self) -> bool:
@@ -88,7 +105,7 @@ async def snapshot_at(store: Store, run: RunRecord, task_id: int) -> Snapshot:
         utilization=load_view(loads[names[0]] if names else {}),
         clusters={name: load_view(devices) for name, devices in loads.items()},
         audit={},
-        bound=_NO_BOUND,
+        bound=at.bound,
         shifts=list(at.shifts),
     )
     recent = [_task(row) for row in at.tasks]
@@ -128,7 +145,8 @@ async def _window(store: Store, at: _Moment, name: WindowName, first: int, begin
     totals, fastest_s = await storage.range_totals(store, at.run.run_id, first, last.task_id)
     count = last.task_id - first + 1
     oracle_s = _oracle_s(totals, fastest_s / count if at.is_told else None)
-    length_s, gpus = last.arrival_time - begin_s, at.plan.node.num_gpus
+    length_s = last.arrival_time - begin_s
+    bound_s = at.bound.makespan_s if name == "run" and count == at.bound.tasks else None
     return Window(
         name=name,
         first_task_id=first,
@@ -137,7 +155,8 @@ async def _window(store: Store, at: _Moment, name: WindowName, first: int, begin
         begin_s=begin_s,
         end_s=last.arrival_time,
         comparison=tuple(
-            _standing(key, one, (begin_s, length_s), gpus, oracle_s, at.is_told) for key, one in sorted(totals.items())
+            _standing(at, key, one, (begin_s, length_s), (oracle_s, bound_s))
+            for key, one in sorted(totals.items(), key=lambda item: (item[0].endswith(MODELLED_SUFFIX), item[0]))
         ),
     )
 
@@ -149,36 +168,41 @@ def _oracle_s(totals: Mapping[str, RangeTotals], labelled_s: float | None) -> fl
 
 
 def _standing(
-    name: str, total: RangeTotals, times: tuple[float, float], gpus: int, oracle_s: float | None, is_told: bool
+    at: _Moment,
+    name: str,
+    total: RangeTotals,
+    times: tuple[float, float],
+    references: tuple[float | None, float | None],
 ) -> Comparison:
-    (begin_s, length_s), sums, count = times, total.sums, max(1, total.finished)
+    (begin_s, length_s), (oracle_s, bound_s), sums = times, references, total.sums
 
-    def mean(key: str) -> float | None:
-        return sums[key] / count if total.finished else None
+    def mean(key: str, *, is_known: bool = True) -> float | None:
+        return sums[key] / total.finished if total.finished and is_known else None
 
-    mean_s = mean("actual_time")
+    mean_s, makespan_s = mean("actual_time"), max(0.0, total.last_finish_s - begin_s)
+    cpu_load, gpu_load = loads(at.plan.node, (sums["cpu_part"], sums["gpu_part"]), length_s, makespan_s)
     return Comparison(
         name=name,
         tasks=total.finished,
         avg_time=mean_s,
         avg_latency=mean("latency"),
         avg_wait=mean("wait"),
-        avg_energy=mean("energy_consumption"),
-        avg_cost=mean("execution_cost"),
+        avg_energy=mean("energy_consumption", is_known=not at.is_measured),
+        avg_cost=mean("execution_cost", is_known=not at.is_measured),
         p95_latency=total.p95_latency_s,
         p99_9_latency=total.p99_9_latency_s,
         longest_latency=total.longest_latency_s,
-        avg_slowdown=total.mean_slowdown if is_told else None,
-        longest_slowdown=total.longest_slowdown if is_told else None,
+        avg_slowdown=total.mean_slowdown if at.is_told else None,
+        longest_slowdown=total.longest_slowdown if at.is_told else None,
         within_deadline=total.within_deadline,
         total_time=sums["actual_time"],
         total_energy=sums["energy_consumption"],
         total_cost=sums["execution_cost"],
         device_seconds=sums["cpu_part"] + sums["gpu_part"],
-        cpu_load=sums["cpu_part"] / length_s if length_s > 0.0 else None,
-        gpu_load=sums["gpu_part"] / length_s / gpus if length_s > 0.0 else None,
-        makespan=max(0.0, total.last_finish_s - begin_s),
-        makespan_gap=None,
+        cpu_load=cpu_load,
+        gpu_load=gpu_load,
+        makespan=makespan_s,
+        makespan_gap=makespan_s / bound_s - 1.0 if bound_s else None,
         time_gap=None,
         efficiency=oracle_s / mean_s if mean_s and oracle_s is not None else None,
         avg_gpu_fraction=mean("gpu_fraction"),
@@ -192,33 +216,49 @@ async def _loads(store: Store, at: _Moment, names: Sequence[str]) -> dict[str, M
     """How busy the devices of each strategy were then: over the last minute, and over all of the run."""
     run_id, last = at.run.run_id, at.last
     found = await storage.parts_around_now(
-        store, run_id=run_id, schedulers=names, seconds=_RECENT_S, last_task=last.task_id
+        store,
+        run_id=run_id,
+        schedulers=names,
+        seconds=_RECENT_S,
+        last_task=last.task_id,
+        is_over=at.is_measured,
     )
     motion = node_motion(at.run, found, names, _RECENT_S)
     totals, _ = await storage.range_totals(store, run_id, at.first, last.task_id)
-    length_s = max(last.arrival_time - at.begin_s, 1e-9)
+    cpu_slots = at.plan.node.cpu.slots
+
+    def passed_s(name: str) -> float:
+        end_s = totals[name].last_finish_s if at.is_measured else last.arrival_time
+        return max(end_s - at.begin_s, 1e-9)
+
     return {
         one.scheduler: {
             device: DeviceLoad(
                 utilization=share,
-                run_utilization=min(1.0, totals[one.scheduler].busy_s.get(device, 0.0) / length_s),
+                run_utilization=min(
+                    1.0,
+                    totals[one.scheduler].busy_s.get(device, 0.0)
+                    / passed_s(one.scheduler)
+                    / (1 if place else cpu_slots),
+                ),
                 queue_length=one.waiting_now[place] + (1 if one.free_in_s[place] > 0.0 else 0),
                 backlog_s=max(0.0, one.free_in_s[place]),
             )
             for place, (device, share) in enumerate(
-                zip(motion.devices, _shares(one, len(motion.devices), motion.begin_s, motion.now_s), strict=True)
+                zip(motion.devices, _shares(one, at.plan.node, motion.begin_s, motion.now_s), strict=True)
             )
         }
         for one in motion.strategies
     }
 
 
-def _shares(one: StrategyMotion, devices: int, begin_s: float, now_s: float) -> list[float]:
+def _shares(one: StrategyMotion, node: Node, begin_s: float, now_s: float) -> list[float]:
     """The share of the last minute in which each device worked."""
     starts = np.maximum(np.array(one.parts.begin_s, dtype=np.float64), begin_s)
     ends = np.minimum(np.array(one.parts.end_s, dtype=np.float64), now_s)
-    worked = np.zeros(devices)
+    worked = np.zeros(1 + node.num_gpus)
     np.add.at(worked, np.array(one.parts.device, dtype=np.int64), np.maximum(0.0, ends - starts))
+    worked[0] /= node.cpu.slots
     shares: list[float] = np.clip(worked / max(now_s - begin_s, 1e-9), 0.0, 1.0).tolist()
     return shares
 

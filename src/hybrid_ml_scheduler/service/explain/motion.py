@@ -9,7 +9,7 @@ import numpy as np
 from hybrid_ml_scheduler.core import FloatColumn, IntColumn
 from hybrid_ml_scheduler.service.control.courses import stored_plan
 from hybrid_ml_scheduler.service.wire.motion import NodeMotion, Parts, StrategyMotion
-from hybrid_ml_scheduler.storage import PartRow, PartsAroundNow, QueueRow, RunRecord
+from hybrid_ml_scheduler.storage import MEASURED, PartRow, PartsAroundNow, QueueRow, RunRecord
 
 __all__ = ["STEPS", "node_motion"]
 
@@ -18,17 +18,23 @@ _MOST_PARTS = 3000
 
 
 def node_motion(run: RunRecord, found: PartsAroundNow, schedulers: Sequence[str], seconds: float) -> NodeMotion:
-    """Return the devices of each strategy from `seconds` before the last arrival to as long after it."""
+    """Return the devices of each strategy from `seconds` before the last arrival to as long after it.
+
+    Of a real run what is stored has ended: its devices are seen until their last finish.
+    """
     devices, now_s = list(stored_plan(run.plan).node.device_names), found.now_s
+    end_s = now_s + seconds
+    if run.state == MEASURED:  # nothing is promised any more, and a plan has a GPU where the machine has none
+        devices, end_s = devices[: len(run.controls["places"])], now_s
     times = np.linspace(max(0.0, now_s - seconds), now_s, STEPS + 1)
     return NodeMotion(
         run_id=run.run_id,
         now_s=now_s,
         begin_s=float(times[0]),
-        end_s=now_s + seconds,
+        end_s=end_s,
         devices=devices,
         times_s=times.tolist(),
-        strategies=[_strategy(name, found, len(devices), times, now_s + seconds) for name in schedulers],
+        strategies=[_strategy(name, found, len(devices), times, end_s) for name in schedulers],
         is_complete=found.reaches_back,
     )
 

@@ -114,6 +114,8 @@ def _first_task(run: RunRecord) -> int:
 
 
 async def _recorded(store: Store, run: RunRecord, scheduler: str, begin: int) -> _Recorded:
+    if run.state == storage.MEASURED:
+        raise Conflict("A real run cannot be run again with one decision changed; ask that of a simulated run.")
     where = {"run_id": run.run_id, "scheduler": scheduler}
     rows = await storage.decided_tasks(store, **where, first_task=begin, limit=MOST_TASKS)  # type: ignore[arg-type]
     if not rows:

@@ -134,5 +134,5 @@ class TaskAudit(Answer):
     """A task from every side."""
 
     task: TaskFacts
-    oracle: OracleChoice
+    oracle: OracleChoice | None = Field(description="Null for a real task: the model's formula knows nothing of it.")
     strategies: dict[str, StrategyAudit]

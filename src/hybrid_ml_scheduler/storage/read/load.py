@@ -27,10 +27,13 @@ async def device_load(
     span_s: float = 60.0,
     steps: int = 120,
     last_task: int | None = None,
+    is_over: bool = False,
+    cpu_slots: int = 1,
 ) -> BusyShares:
     """Return the busy share of each device in equal steps that end with the run's newest stored arrival.
 
-    With `last_task` they end with its arrival. A step that began before all that was read is unknown (None), not idle.
+    With `last_task` they end with its arrival, and with the last finish where the run `is_over`. A step that began
+    before all that was read is unknown (None), not idle.
     """
     async with store.reading() as connection:
         own = tasks.c.run_id == run_id
@@ -39,21 +42,27 @@ async def device_load(
         newest = sa.select(tasks.c.arrival_time).where(own).order_by(tasks.c.task_id.desc())
         end_s = (await connection.execute(newest.limit(1))).scalar_one_or_none()
         first = (await connection.execute(ids.offset(_MOST_TASKS - 1).limit(1))).scalar_one_or_none()
-        rows = await _rows(connection, scheduler, ids.order_by(None), first or 0) if end_s is not None else []
+        rows = await _rows(connection, scheduler, ids.order_by(None), first) if end_s is not None else []
     edges = np.linspace(max(0.0, (end_s or 0.0) - span_s), end_s or 0.0, steps + 1)
     if not rows:
         return BusyShares(edges_s=edges.tolist(), busy={})
     parts = _parts(rows)
+    if is_over:
+        end_s = max(end_s or 0.0, *(float(end.max()) for _, end in parts.values()))
+        edges = np.linspace(max(0.0, end_s - span_s), end_s, steps + 1)
     known_from_s = 0.0 if first is None else max(float(one[0].min()) for one in parts.values())
     unknown = edges[:-1] < known_from_s
-    busy = {name: np.where(unknown, np.nan, _busy(begin, end, edges)) for name, (begin, end) in sorted(parts.items())}
+    busy = {
+        name: np.where(unknown, np.nan, _busy(begin, end, edges, cpu_slots if name == "cpu" else 1))
+        for name, (begin, end) in sorted(parts.items())
+    }
     known = {name: [None if share != share else share for share in column.tolist()] for name, column in busy.items()}
     return BusyShares(edges_s=edges.tolist(), busy=known)
 
 
-async def _rows(connection: AsyncConnection, scheduler: str, ids: sa.Select[Any], first: int) -> list[Any]:
+async def _rows(connection: AsyncConnection, scheduler: str, ids: sa.Select[Any], first: int | None) -> list[Any]:
     results = scheduler_results.c
-    own = ids.where(tasks.c.task_id >= first)
+    own = ids if first is None else ids.where(tasks.c.task_id >= first)
     columns = (results.gpu_id, results.cpu_start, results.cpu_part, results.gpu_start, results.gpu_part)
     query = sa.select(*columns).where(results.scheduler_name == scheduler, results.task_id.in_(own))
     return [tuple(row) for row in await connection.execute(query)]
@@ -69,15 +78,18 @@ def _parts(rows: list[Any]) -> dict[str, tuple[FloatColumn, FloatColumn]]:
     return {name: (start[own], start[own] + part[own]) for name, (start, part, own) in found.items() if own.any()}
 
 
-def _busy(begin: FloatColumn, end: FloatColumn, edges: FloatColumn) -> FloatColumn:
-    """Return the share of every step in which the device worked; its parts do not overlap."""
-    order = np.argsort(begin)
-    begin, end = begin[order], end[order]
-    worked = np.concatenate([[0.0], np.cumsum(end - begin)])
-    place = np.searchsorted(begin, edges, side="right")
-    # All parts that had begun by an edge, less what the latest of them had still to do.
-    unfinished = np.where(place > 0, np.maximum(0.0, end[np.maximum(place - 1, 0)] - edges), 0.0)
-    done = worked[place] - unfinished
+def _busy(begin: FloatColumn, end: FloatColumn, edges: FloatColumn, slots: int) -> FloatColumn:
+    """Return the share of every step in which the device worked; of several slots, the mean over them."""
+    # All seconds since the beginnings, less all seconds since the ends: what lies side by side counts as often.
+    done = _since(begin, edges) - _since(end, edges)
     widths = np.maximum(np.diff(edges), 1e-12)
-    share: FloatColumn = np.clip(np.diff(done) / widths, 0.0, 1.0)
+    share: FloatColumn = np.clip(np.diff(done) / widths / slots, 0.0, 1.0)
     return share
+
+
+def _since(moments: FloatColumn, edges: FloatColumn) -> FloatColumn:
+    """Return for every edge the seconds that have passed since each moment before it, summed."""
+    order = np.sort(moments)
+    passed = np.searchsorted(order, edges, side="right")
+    summed: FloatColumn = passed * edges - np.concatenate([[0.0], np.cumsum(order)])[passed]
+    return summed

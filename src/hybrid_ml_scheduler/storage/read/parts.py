@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, tasks
 from hybrid_ml_scheduler.storage.read.history import end_tasks
 
-__all__ = ["ChangeRow", "PartRow", "PartsAroundNow", "QueueRow", "parts_around_now", "parts_in_order"]
+__all__ = ["ChangeRow", "PartRow", "PartsAroundNow", "QueueRow", "last_finish", "parts_around_now", "parts_in_order"]
 
 # Many rows at once would keep the event loop from everybody else.
 _TASKS_PER_READ = 500
@@ -86,10 +86,11 @@ async def parts_around_now(
     seconds: float,
     steps: int = 60,
     last_task: int | None = None,
+    is_over: bool = False,
 ) -> PartsAroundNow:
     """Return what some strategies do from `seconds` before the last arrival of a run to as long after it.
 
-    With `last_task`, as it was when that task arrived.
+    With `last_task`, as it was when that task arrived; where the run `is_over`, as it was at their last finish.
 
     The changes of the queues are counted in `steps` equal steps from then, or from the run's beginning, until now.
     """
@@ -101,6 +102,9 @@ async def parts_around_now(
         last = last if last_task is None else max(first, min(last, last_task))
         arrival = sa.select(tasks.c.arrival_time).where(tasks.c.task_id == last)
         now_s = float((await connection.execute(arrival)).scalar_one())
+        if is_over:
+            finish_s = (await connection.execute(last_finish(schedulers, first, last))).scalar_one()
+            now_s = max(now_s, float(finish_s or 0.0))
         oldest, reaches_back = await _reach(connection, schedulers, (first, last), now_s - seconds)
         wanted = _wanted(schedulers).where(results.task_id.between(oldest, last))
         seen = wanted.where(_overlaps(now_s - seconds, now_s + seconds)).limit(_MOST_ROWS * len(schedulers))
@@ -113,6 +117,13 @@ async def parts_around_now(
             queues=[QueueRow(*row) for row in await connection.execute(_queues(schedulers, (oldest, last), now_s))],
             reaches_back=reaches_back,
         )
+
+
+def last_finish(schedulers: Sequence[str], first: int, last: int) -> sa.Select[Any]:
+    """When the last of some tasks was finished by one of some strategies."""
+    results = scheduler_results.c
+    own = sa.and_(results.task_id.between(first, last), results.scheduler_name.in_(schedulers))
+    return sa.select(sa.func.max(results.finish_time)).where(own)
 
 
 def _overlaps(begin_s: float, end_s: float) -> sa.ColumnElement[bool]:

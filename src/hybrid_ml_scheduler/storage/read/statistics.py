@@ -159,6 +159,8 @@ def _complete(found: _Window, scheduler: str) -> np.ndarray:
         return np.empty((len(_CORRELATED), 0))
     place = found.schedulers.index(scheduler)
     columns = np.array([*found.features.values(), *(found.outcomes[name][place] for name in _OUTCOMES)])
+    # What is never known, as the joules of a real task, does not vary and keeps nothing else from being compared.
+    columns[~np.isfinite(columns).any(axis=1)] = 0.0
     return columns[:, np.isfinite(columns).all(axis=0)]
 
 

@@ -143,7 +143,7 @@ def without_wide_gangs(records: Records, source: str, node: Node | None) -> Reco
     wide = records.gpus_required[records.gpus_required > most]
     text = (
         f"{len(wide):,} of {len(records):,} tasks need more than the node's {counted(most, 'GPU')} at once "
-        f"(up to {wide.max()}) and are left out; --gpus takes more of them."
+        f"(up to {wide.max()}) and are left out; a node with more GPUs takes more of them."
     )
     offsets = np.zeros(len(kept) + 1, dtype=np.int64)
     note = Assumption(name="wide_gangs", text=text)
