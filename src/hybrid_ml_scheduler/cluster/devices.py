@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from hybrid_ml_scheduler.core.tasks import Task
@@ -18,6 +17,10 @@ __all__ = ["BacklogView", "Device", "QueuedPart"]
 # queued), and whose it is.
 QueuedPart = tuple[float, float, float, float, float, int]
 START, FINISH, ESTIMATE, NOT_BEFORE, PROMISED = range(5)
+# A part of the recent past: when it started and finished, and the seconds that the device had been busy before it. With
+# these nobody need add up a queue or a window to say how busy a device is.
+PastPart = tuple[float, float, float]
+BUSY_BEFORE = 2
 # Whoever asks about the queue settles it first, so appending may put that off for a while.
 _UNSETTLED = 64
 
@@ -25,21 +28,24 @@ _UNSETTLED = 64
 class Device:
     """The queue of one device and its recent past; `is_exact` as long as noise plays no part."""
 
-    __slots__ = ("_busy_s", "_queue", "_recent", "_window_s", "free_s", "is_exact")
+    __slots__ = ("_done_s", "_queue", "_recent", "_window_s", "free_s", "is_exact")
 
     def __init__(self, window_s: float) -> None:
         self.free_s = 0.0
-        self._busy_s = 0.0
+        self._done_s = 0.0  # busy seconds of the parts that are over
         self.is_exact = True
         self._window_s = window_s
         self._queue: deque[QueuedPart] = deque()
-        self._recent: deque[QueuedPart] = deque()
+        self._recent: deque[PastPart] = deque()
 
     def settle(self, now_s: float) -> None:
         """Move finished parts to the recent past and forget what lies before the window."""
         queue, recent = self._queue, self._recent
         while queue and queue[0][FINISH] <= now_s:
-            recent.append(queue.popleft())
+            part = queue.popleft()
+            start_s, finish_s = part[START], part[FINISH]
+            recent.append((start_s, finish_s, self._done_s))
+            self._done_s += finish_s - start_s
         oldest = now_s - self._window_s
         while recent and recent[0][FINISH] <= oldest:
             recent.popleft()
@@ -75,7 +81,6 @@ class Device:
             self.settle(now_s)
         queue.append((start_s, finish_s, estimate_s, not_before_s, promised_s, task_id))
         self.free_s = finish_s
-        self._busy_s += finish_s - start_s
 
     def extend(self, parts: Sequence[QueuedPart], now_s: float) -> None:
         """Queue parts that were placed without noise and in order; `now_s` is when the last of them was decided."""
@@ -83,10 +88,6 @@ class Device:
             return
         self._queue.extend(parts)
         self.free_s = parts[-1][FINISH]
-        busy_s = self._busy_s
-        for part in parts:  # one by one, since a sum depends on its order
-            busy_s += part[FINISH] - part[START]
-        self._busy_s = busy_s
         if len(self._queue) > _UNSETTLED or not self.is_exact:
             self.settle(now_s)
 
@@ -127,29 +128,34 @@ class Device:
     def busy_s(self, now_s: float) -> float:
         """Seconds the device has been busy up to now."""
         self.settle(now_s)
-        ahead = sum(part[FINISH] - max(part[START], now_s) for part in self._queue)
-        return self._busy_s - ahead
+        # One part at a time: only the head of the queue can run now.
+        runs_since_s = self._queue[0][START] if self._queue else now_s
+        return self._done_s + max(0.0, now_s - runs_since_s)
 
     def recent_utilization(self, now_s: float) -> float:
         """The busy share of the last window of simulated time (of the time since zero if that is shorter)."""
         begin = max(0.0, now_s - self._window_s)
         if now_s <= begin:
             return 0.0
-        self.settle(now_s)
-        # One part at a time: only the first can have begun before the window, and only the head of the queue runs now.
-        busy = sum(part[FINISH] - part[START] for part in islice(self._recent, 1, None))
+        busy = self.busy_s(now_s) - self._busy_before_s(begin)
+        return min(1.0, max(0.0, busy) / (now_s - begin))
+
+    def _busy_before_s(self, begin_s: float) -> float:
+        """Seconds the device was busy up to the window's begin: only one part can have been running then."""
         if self._recent:
-            busy += self._recent[0][FINISH] - max(self._recent[0][START], begin)
-        if self._queue and self._queue[0][START] < now_s:
-            busy += now_s - max(self._queue[0][START], begin)
-        return min(1.0, busy / (now_s - begin))
+            first, busy_s = self._recent[0], self._recent[0][BUSY_BEFORE]
+        elif self._queue:
+            first, busy_s = self._queue[0], self._done_s
+        else:
+            return self._done_s
+        return busy_s + max(0.0, begin_s - first[START])
 
     def capture(self, now_s: float) -> Mapping[str, Any]:
         """The whole state as plain values, settled: how parts came to be queued leaves no trace."""
         self.settle(now_s)
         return {
             "free_s": self.free_s,
-            "busy_s": self._busy_s,
+            "done_s": self._done_s,
             "exact": self.is_exact,
             "queue": list(self._queue),
             "recent": list(self._recent),
@@ -157,7 +163,7 @@ class Device:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
-        self.free_s, self._busy_s, self.is_exact = state["free_s"], state["busy_s"], state["exact"]
+        self.free_s, self._done_s, self.is_exact = state["free_s"], state["done_s"], state["exact"]
         self._queue = deque(state["queue"])
         self._recent = deque(state["recent"])
 

@@ -13,6 +13,7 @@ import pytest
 from hybrid_ml_scheduler.core import ClusterView, Decision, Task
 from hybrid_ml_scheduler.live import arena as arena_module
 from hybrid_ml_scheduler.live.arena import Arena
+from hybrid_ml_scheduler.live.pace import _AT_FULL_SPEED
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.racer import Racer
 from tests.unit.live.house import CHEAP, MemoryKeeper, MemoryViewers, mixed_course
@@ -106,7 +107,7 @@ def test_of_tasks_taken_together_one_turn_alone_is_slow_where_a_strategy_becomes
     clock = Clock()
     monkeypatch.setattr(arena_module, "time", clock)
     turns = turns_of(clock, 0.0, 200, {})
-    assert max(tasks for tasks, _ in turns) == 24, "a race that is quick is taken in large steps"
+    assert max(tasks for tasks, _ in turns) == _AT_FULL_SPEED, "a race that is quick is taken in large steps"
     assert sum(seconds > 0.05 + 0.07 for _, seconds in turns) == 1
 
 

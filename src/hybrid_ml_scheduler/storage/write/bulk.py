@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-__all__ = ["insert_many", "insert_unless_there", "upsert_statement"]
+__all__ = ["UpsertStatement", "insert_many", "insert_unless_there", "upsert_statement"]
 
 # Many rows a statement, because SQLite's module takes the interpreter's lock once a row otherwise,
 # and the race wants that lock too: twice the rows a second beside a busy thread.
@@ -47,7 +47,7 @@ async def insert_unless_there(connection: AsyncConnection, table: sa.Table, rows
     if not rows:
         return 0
     columns: tuple[str, ...] = rows[0]._fields  # type: ignore[attr-defined]
-    statement = upsert_statement(connection, table).on_conflict_do_nothing()
+    statement = upsert_statement(connection.dialect.name, table).on_conflict_do_nothing()
     inserted = 0
     for row in rows:
         outcome = await connection.execute(statement, dict(zip(columns, row, strict=True)))
@@ -55,6 +55,6 @@ async def insert_unless_there(connection: AsyncConnection, table: sa.Table, rows
     return inserted
 
 
-def upsert_statement(connection: AsyncConnection, table: sa.Table) -> UpsertStatement:
-    """Return this database's INSERT that can say ON CONFLICT."""
-    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+def upsert_statement(dialect: str, table: sa.Table) -> UpsertStatement:
+    """Return the INSERT of a kind of database that can say ON CONFLICT."""
+    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)

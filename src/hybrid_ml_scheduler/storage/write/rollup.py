@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from hybrid_ml_scheduler.storage.connect.tables import rollups
 from hybrid_ml_scheduler.storage.records import METRICS
 from hybrid_ml_scheduler.storage.rows import ResultRow
 from hybrid_ml_scheduler.storage.write.blocks import NUMBERS, TaskBlock
-from hybrid_ml_scheduler.storage.write.bulk import upsert_statement
+from hybrid_ml_scheduler.storage.write.bulk import UpsertStatement, upsert_statement
 
 __all__ = ["BUCKET_TASKS", "add_to_rollups", "sums"]
 
@@ -26,12 +27,18 @@ async def add_to_rollups(connection: AsyncConnection, entries: Sequence[Mapping[
     """Add sums to those of their buckets."""
     if not entries:
         return
-    insert = upsert_statement(connection, rollups)
+    await connection.execute(_merge_statement(connection.dialect.name), entries)
+
+
+@lru_cache(maxsize=2)
+def _merge_statement(dialect: str) -> UpsertStatement:
+    """Made once: to put it together takes longer than to send it."""
+    insert = upsert_statement(dialect, rollups)
     new, old = insert.excluded, rollups.c
     changes: dict[str, Any] = {name: old[name] + new[name] for name in ("results", "finished", *METRICS)}
     changes["last_arrival"] = sa.case((new.last_arrival > old.last_arrival, new.last_arrival), else_=old.last_arrival)
     keys = [old.run_id, old.bucket, old.scheduler_name]
-    await connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=changes), entries)
+    return insert.on_conflict_do_update(index_elements=keys, set_=changes)
 
 
 def sums(

@@ -51,7 +51,7 @@ async def describe_run(store: Store, run_id: int, *, name: str | None = None, no
 async def keep_picture(store: Store, run_id: int, picture: str) -> None:
     """Keep the last that was shown of a run, in place of what was kept before."""
     async with store.writing() as connection:
-        insert = upsert_statement(connection, run_pictures)
+        insert = upsert_statement(connection.dialect.name, run_pictures)
         changes = {"picture": insert.excluded.picture, "created_at": insert.excluded.created_at}
         statement = insert.on_conflict_do_update(index_elements=[run_pictures.c.run_id], set_=changes)
         await connection.execute(statement, {"run_id": run_id, "picture": picture, "created_at": time.time()})

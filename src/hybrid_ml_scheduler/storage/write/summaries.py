@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from hybrid_ml_scheduler.core import FloatColumn, IntColumn, device_name
 from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, run_summaries, runs, stretches
 from hybrid_ml_scheduler.storage.rows import ResultRow, TaskRow
 from hybrid_ml_scheduler.storage.write.blocks import FACTS, NUMBERS, ResultColumns, TaskBlock
-from hybrid_ml_scheduler.storage.write.bulk import upsert_statement
+from hybrid_ml_scheduler.storage.write.bulk import UpsertStatement, upsert_statement
 
 __all__ = ["SPANNED", "STRETCH_TASKS", "SUMMED", "add_to_summaries"]
 
@@ -29,6 +30,7 @@ SPANNED = (
 _OF_TASK = ("size", "compute_intensity", "memory_required", "arrival_time")
 _OF_RESULT = ("gpu_fraction", *SUMMED[1:], "finish_time")
 _LINES = (*_OF_TASK, *_OF_RESULT)
+_SUMMED_LINES, _SPANNED_LINES = ([_LINES.index(name) for name in names] for names in (SUMMED, SPANNED))
 _COUNTS = ("results", "failed", "out_of_memory")
 
 
@@ -36,7 +38,7 @@ async def add_to_summaries(
     connection: AsyncConnection, tasks_of: Mapping[int, TaskRow], rows: Sequence[ResultRow], blocks: Sequence[TaskBlock]
 ) -> None:
     """Add new results to what their runs add up to; `tasks_of` gives the task of each row."""
-    parts = [*_of_rows(rows, tasks_of), *(part for block in blocks for part in _of_block(block))]
+    parts = [*_of_rows(rows, tasks_of), *map(_of_block, blocks)]
     if not parts:
         return
     firsts = await _first_tasks(connection, parts)
@@ -48,11 +50,12 @@ async def add_to_summaries(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Part:
-    """New results of one run with one strategy: `values` has a line for each of `_LINES`."""
+    """New results of one run: `values` has a line for each of `_LINES`; each row has a strategy and a device."""
 
     run_id: int
-    scheduler_name: str
     task_id: IntColumn
+    names: Sequence[str]
+    name: IntColumn
     devices: Sequence[str]
     device: IntColumn
     out_of_memory: np.ndarray
@@ -63,20 +66,22 @@ class _Part:
         return replace(self, devices=[ANY_DEVICE], device=np.zeros_like(self.device))
 
 
-def _of_block(block: TaskBlock) -> Iterator[_Part]:
+def _of_block(block: TaskBlock) -> _Part:
+    """All strategies together: a look at each alone would take the race's time."""
     facts = block.facts[[FACTS.index(name) for name in _OF_TASK]]
-    lines = [NUMBERS.index(name) for name in _OF_RESULT]
-    for name, columns in block.results.items():
-        devices, device = _devices(columns)
-        yield _Part(
-            run_id=block.run_id,
-            scheduler_name=name,
-            task_id=block.task_id,
-            devices=devices,
-            device=device,
-            out_of_memory=columns.out_of_memory,
-            values=np.concatenate([facts, columns.numbers[lines]]),
-        )
+    lines, count = [NUMBERS.index(name) for name in _OF_RESULT], len(block.results)
+    results = ResultColumns.joined(list(block.results.values()))
+    devices, device = _devices(results)
+    return _Part(
+        run_id=block.run_id,
+        task_id=np.tile(block.task_id, count),
+        names=list(block.results),
+        name=np.repeat(np.arange(count), len(block.task_id)),
+        devices=devices,
+        device=device,
+        out_of_memory=results.out_of_memory,
+        values=np.concatenate([np.tile(facts, count), results.numbers[lines]]),
+    )
 
 
 def _devices(columns: ResultColumns) -> tuple[list[str], IntColumn]:
@@ -98,8 +103,9 @@ def _of_rows(rows: Sequence[ResultRow], tasks_of: Mapping[int, TaskRow]) -> Iter
         devices = list(dict.fromkeys(columns["device"]))
         yield _Part(
             run_id=run_id,
-            scheduler_name=name,
             task_id=np.array(columns["task_id"], dtype=np.int64),
+            names=[name],
+            name=np.zeros(len(some), dtype=np.int64),
             devices=devices,
             device=np.array([devices.index(device) for device in columns["device"]], dtype=np.int64),
             out_of_memory=np.array(columns["out_of_memory"], dtype=bool),
@@ -123,17 +129,16 @@ async def _first_tasks(connection: AsyncConnection, parts: Sequence[_Part]) -> d
 
 
 def _entries(part: _Part, firsts: Mapping[int, int] | None) -> Iterator[dict[str, Any]]:
-    """Yield the sums of a part: as a whole, or for each stretch and device."""
-    stretch = np.zeros_like(part.task_id)
-    group = stretch
+    """Yield the sums of a part for each strategy: as a whole, or for each stretch and device."""
+    stretch, group = np.zeros_like(part.task_id), part.name
     if firsts is not None:
         stretch = (part.task_id - firsts[part.run_id]) // STRETCH_TASKS
-        group = stretch * len(part.devices) + part.device
+        group = (stretch * len(part.names) + part.name) * len(part.devices) + part.device
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=group[order[0]] - 1))
     lists = {name: _plain(column) for name, column in _columns(part, order, starts, spans=firsts is not None).items()}
     for place, first in enumerate(order[starts].tolist()):
-        key: dict[str, Any] = {"run_id": part.run_id, "scheduler_name": part.scheduler_name}
+        key: dict[str, Any] = {"run_id": part.run_id, "scheduler_name": part.names[int(part.name[first])]}
         if firsts is not None:
             key |= {"device": part.devices[int(part.device[first])], "stretch": int(stretch[first])}
         yield key | {name: column[place] for name, column in lists.items()}
@@ -141,21 +146,22 @@ def _entries(part: _Part, firsts: Mapping[int, int] | None) -> Iterator[dict[str
 
 def _columns(part: _Part, order: np.ndarray, starts: np.ndarray, *, spans: bool) -> dict[str, np.ndarray]:
     """Return each sum and end for the groups that begin at `starts` of the rows in order."""
-    line = dict(zip(_LINES, part.values[:, order], strict=True))
-    ids, finished = part.task_id[order], np.isfinite(line["latency"])
+    values, ids = part.values[:, order], part.task_id[order]
+    finished = np.isfinite(values[_LINES.index("latency")])
     columns = {
         "results": np.diff(starts, append=len(ids)),
         "failed": np.add.reduceat((~finished).astype(np.int64), starts),
         "out_of_memory": np.add.reduceat(part.out_of_memory[order].astype(np.int64), starts),
         "first_task": np.minimum.reduceat(ids, starts),
         "last_task": np.maximum.reduceat(ids, starts),
-        "last_finish": np.fmax.reduceat(line["finish_time"], starts),
+        "last_finish": np.fmax.reduceat(values[_LINES.index("finish_time")], starts),
     }
-    for name in SUMMED:
-        columns[f"sum_{name}"] = np.add.reduceat(np.where(finished, np.nan_to_num(line[name]), 0.0), starts)
-    for name in SPANNED if spans else ():
-        columns[f"low_{name}"] = np.fmin.reduceat(line[name], starts)
-        columns[f"high_{name}"] = np.fmax.reduceat(line[name], starts)
+    summed = np.where(finished, np.nan_to_num(values[_SUMMED_LINES]), 0.0)
+    columns |= zip((f"sum_{name}" for name in SUMMED), np.add.reduceat(summed, starts, axis=1), strict=True)
+    if spans:
+        spanned = values[_SPANNED_LINES]
+        columns |= zip((f"low_{name}" for name in SPANNED), np.fmin.reduceat(spanned, starts, axis=1), strict=True)
+        columns |= zip((f"high_{name}" for name in SPANNED), np.fmax.reduceat(spanned, starts, axis=1), strict=True)
     return columns
 
 
@@ -184,7 +190,13 @@ def _one(name: str, old: Any, new: Any) -> Any:
 
 
 async def _merge(connection: AsyncConnection, table: sa.Table, entries: Sequence[Mapping[str, Any]]) -> None:
-    insert = upsert_statement(connection, table)
+    await connection.execute(_merge_statement(connection.dialect.name, table), list(entries))
+
+
+@lru_cache(maxsize=8)
+def _merge_statement(dialect: str, table: sa.Table) -> UpsertStatement:
+    """Made once: to put it together takes longer than to send it."""
+    insert = upsert_statement(dialect, table)
     changes: dict[str, Any] = {}
     for column in table.c:
         old, new = column, insert.excluded[column.key]
@@ -195,5 +207,4 @@ async def _merge(connection: AsyncConnection, table: sa.Table, entries: Sequence
         else:
             better = new < old if column.key.startswith(("first_", "low_")) else new > old
             changes[column.key] = sa.case((sa.or_(old.is_(None), better), new), else_=old)
-    statement = insert.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=changes)
-    await connection.execute(statement, list(entries))
+    return insert.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=changes)
