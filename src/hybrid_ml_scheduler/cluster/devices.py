@@ -20,7 +20,6 @@ START, FINISH, ESTIMATE, NOT_BEFORE, PROMISED = range(5)
 # A part of the recent past: when it started and finished, and the seconds that the device had been busy before it. With
 # these nobody need add up a queue or a window to say how busy a device is.
 PastPart = tuple[float, float, float]
-BUSY_BEFORE = 2
 # Whoever asks about the queue settles it first, so appending may put that off for a while.
 _UNSETTLED = 64
 
@@ -143,12 +142,10 @@ class Device:
     def _busy_before_s(self, begin_s: float) -> float:
         """Seconds the device was busy up to the window's begin: only one part can have been running then."""
         if self._recent:
-            first, busy_s = self._recent[0], self._recent[0][BUSY_BEFORE]
-        elif self._queue:
-            first, busy_s = self._queue[0], self._done_s
+            start_s, _, busy_s = self._recent[0]
         else:
-            return self._done_s
-        return busy_s + max(0.0, begin_s - first[START])
+            start_s, busy_s = self._queue[0][START] if self._queue else begin_s, self._done_s
+        return busy_s + max(0.0, begin_s - start_s)
 
     def capture(self, now_s: float) -> Mapping[str, Any]:
         """The whole state as plain values, settled: how parts came to be queued leaves no trace."""
