@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import threading
@@ -18,6 +19,10 @@ from hypothesis import HealthCheck, settings
 from tests import services
 from tests.order import in_stretches
 from tests.waiting import within
+
+# What is imported and collected stays to the end. Looking through it again and again for what could be let go would
+# take seconds in every process: not while it is collected, and never afterwards.
+gc.disable()
 
 # A busy machine must not decide a test: no deadlines, and the same examples in every run.
 # `pytest --hypothesis-profile=soak` draws other and many more examples each time.
@@ -41,6 +46,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Long tests first, those that share a service in one worker."""
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     items[:] = in_stretches(items, [item.nodeid for item in items], workers)
+
+
+def pytest_collection_finish() -> None:
+    """From now on, what tests leave behind is let go as in every program."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -28,6 +28,7 @@ _LONG = (
     ("tests/e2e/",),
     ("tests/api/",),
     (
+        "tests/contracts/on_ray/",
         "tests/unit/programs/",
         "tests/contracts/",
         "tests/unit/cli/",

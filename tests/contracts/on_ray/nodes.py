@@ -1,22 +1,24 @@
-"""Started inside a network of its own: a Ray cluster of two nodes on loopback, and the executor on it."""
+"""Started inside a network of its own: a Ray cluster of two nodes on loopback, one sweep on it, then the executor."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import socket
+import struct
+import subprocess
 import sys
 import time
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
-
 from hybrid_ml_scheduler.execution import ExecutorOptions, HybridExecutor, Kept, task
-from tests.contracts.sweep.two_nodes import STORE_BYTES, raise_loopback
 
+SIOCSIFFLAGS, UP_LOOPBACK_RUNNING = 0x8914, 0x49
+STORE_BYTES = 80 * 2**20
 OPTIONS = ExecutorOptions(store="", queue_limit=100_000)
 
 
@@ -114,16 +116,30 @@ def dead_node(address: str, cluster: Any, second: Any) -> dict[str, Any]:
         return {"ends": dict(ends), "unfinished": executor.statistics()["unfinished"]}
 
 
-def main() -> None:
+def sweep(address: str, plan: str, out: str) -> dict[str, Any]:
+    """What `hms sweep` said on the cluster."""
+    program = "from hybrid_ml_scheduler.cli.main import main; main()"
+    words = [sys.executable, "-c", program, "sweep", plan, "--out", out, "--engine", "ray", "--address", address]
+    done = subprocess.run([*words, "--format", "json"], capture_output=True, text=True, check=False, timeout=800)
+    return {"code": done.returncode, "out": done.stdout, "err": done.stderr[-4000:]}
+
+
+def raise_loopback() -> None:
+    """The only interface of the new network is down at first."""
+    with socket.socket() as any_socket:
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh", b"lo", UP_LOOPBACK_RUNNING))
+
+
+def main(plan: str, out: str) -> None:
     """Print what was found as one line of JSON."""
     raise_loopback()
     from ray.cluster_utils import Cluster
 
-    size = {"num_cpus": 2, "object_store_memory": STORE_BYTES}
+    size = {"num_cpus": 1, "object_store_memory": STORE_BYTES}
     cluster: Any = Cluster(initialize_head=True, head_node_args={**size, "include_dashboard": False})
     second = cluster.add_node(**size, resources={"vector": 1})
     try:
-        said = interface(cluster.address)
+        said = {"sweep": sweep(cluster.address, plan, out), **interface(cluster.address)}
         said["dead node"] = dead_node(cluster.address, cluster, second)
         print(json.dumps(said))
     finally:
@@ -131,4 +147,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
