@@ -142,10 +142,12 @@ def test_what_does_not_fit_is_refused_with_one_sentence(live: LiveService, card:
         (f"/api/runs/{run_id}/measured_tasks", one, 409),
         (f"/api/runs/{racing}/measured_tasks", {**one, "first": 0}, 404),
         (f"/api/runs/{run_id}/measured_tasks", {**one, "size": []}, 422),
+        (f"/api/runs/{run_id}/measured_tasks", {**one, "first": 0, "kind": ["a\0"]}, 422),
         (f"/api/runs/{run_id}/measured_results", result, 409),
         (f"/api/runs/{run_id}/measured_results", {**result, "finish_s": [None, 1.0]}, 422),
         ("/api/runs/measured", {**NEW, "devices": {"numba": 1}}, 409),
         ("/api/runs/measured", {**NEW, "tasks": 0}, 422),
+        ("/api/runs/measured", {**NEW, "machine": {"cpu": "a\0"}}, 422),
     ):
         answer = live.client.post(path, json=body)
         assert answer.status_code == status, answer.text

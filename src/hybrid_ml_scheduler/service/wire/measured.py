@@ -12,9 +12,11 @@ __all__ = ["MeasuredEnd", "MeasuredFacts", "MeasuredResults", "MeasuredTasks", "
 
 _MOST_TASKS = 1_000_000
 _CHUNK = 20_000
+_PRINTED = r"^[^\x00-\x1f\x7f]*$"  # PostgreSQL keeps no text with a zero in it
 Seconds = Annotated[float, Field(ge=0.0, le=1e9)]
-Words = Annotated[str, Field(max_length=200)]
-Sentence = Annotated[str, Field(max_length=500)]
+Name = Annotated[str, Field(max_length=120, pattern=_PRINTED)]
+Words = Annotated[str, Field(max_length=200, pattern=_PRINTED)]
+Sentence = Annotated[str, Field(max_length=500, pattern=_PRINTED)]
 Index = Annotated[int, Field(ge=0, lt=_MOST_TASKS)]
 
 
@@ -42,7 +44,7 @@ class MeasuredFacts(Answer):
 class NewMeasuredRun(Demand):
     """A real run that begins."""
 
-    name: Annotated[str, Field(max_length=120)] = ""
+    name: Name = ""
     seed: Annotated[int, Field(ge=0, le=2**53)] = 0
     tasks: Annotated[int, Field(ge=1, le=_MOST_TASKS)]
     load: Annotated[float, Field(gt=0.0, le=1e6)] = 1.0
@@ -66,7 +68,7 @@ class MeasuredTasks(Demand):
     """Tasks of a real run from an index on, as columns of equal length."""
 
     first: Index
-    kind: Annotated[list[Annotated[str, Field(max_length=120)]], Field(min_length=1, max_length=_CHUNK)]
+    kind: Annotated[list[Name], Field(min_length=1, max_length=_CHUNK)]
     size: list[Annotated[float, Field(ge=0.0)]]
     arrival_s: list[Seconds]
 
