@@ -6,6 +6,7 @@ has an environment, a folder, an output and an exit status of its own, and can b
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -86,10 +87,18 @@ class _Forge:
             self._process.stdin.flush()
             return json.loads(self._process.stdout.readline())
 
+    def close(self) -> None:
+        """End it; what it has forked goes on."""
+        with self._process as process:
+            assert process.stdin is not None
+            process.stdin.close()
+
 
 @cache
 def _forge() -> _Forge:
-    return _Forge()
+    made = _Forge()
+    atexit.register(made.close)
+    return made
 
 
 def main() -> None:

@@ -171,6 +171,8 @@ def test_a_run_that_is_followed_is_under_way_until_its_end(live: LiveService) ->
     assert sender.problem is None
     ended = live.post(f"/api/runs/{run_id}/measured_end", {"bound_s": 0.01, "meters": "none", "alarms": []})
     assert (ended["measured"]["is_running"], ended["measured"]["bound_s"]) == (False, 0.01)
+    (shown,) = live.get(f"/api/runs/{run_id}/snapshot")["update"]["clusters"].values()
+    assert set(shown) == {"average_utilization", "cpu"}  # although its plan has a GPU
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

@@ -19,7 +19,6 @@ from hybrid_ml_scheduler.live.frames import (
     moment,
 )
 from hybrid_ml_scheduler.live.windows import LATEST, WindowName, loads
-from hybrid_ml_scheduler.physics.node import Node
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.service.control.courses import stored_plan
 from hybrid_ml_scheduler.service.explain.motion import node_motion
@@ -28,7 +27,7 @@ from hybrid_ml_scheduler.service.problems import NotFound
 from hybrid_ml_scheduler.service.views.live import load_view
 from hybrid_ml_scheduler.service.views.stored import result_view, stored_shift
 from hybrid_ml_scheduler.service.wire.live import LatestTask, SimulationUpdate, Snapshot
-from hybrid_ml_scheduler.service.wire.motion import StrategyMotion
+from hybrid_ml_scheduler.service.wire.motion import NodeMotion, StrategyMotion
 from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus, WorkloadState
 from hybrid_ml_scheduler.storage import MEASURED, ModelRow, RangeTotals, RunRecord, Store, TaskRow
 
@@ -244,22 +243,20 @@ async def _loads(store: Store, at: _Moment, names: Sequence[str]) -> dict[str, M
                 queue_length=one.waiting_now[place] + (1 if one.free_in_s[place] > 0.0 else 0),
                 backlog_s=max(0.0, one.free_in_s[place]),
             )
-            for place, (device, share) in enumerate(
-                zip(motion.devices, _shares(one, at.plan.node, motion.begin_s, motion.now_s), strict=True)
-            )
+            for place, (device, share) in enumerate(zip(motion.devices, _shares(one, motion, cpu_slots), strict=True))
         }
         for one in motion.strategies
     }
 
 
-def _shares(one: StrategyMotion, node: Node, begin_s: float, now_s: float) -> list[float]:
+def _shares(one: StrategyMotion, motion: NodeMotion, cpu_slots: int) -> list[float]:
     """The share of the last minute in which each device worked."""
-    starts = np.maximum(np.array(one.parts.begin_s, dtype=np.float64), begin_s)
-    ends = np.minimum(np.array(one.parts.end_s, dtype=np.float64), now_s)
-    worked = np.zeros(1 + node.num_gpus)
+    starts = np.maximum(np.array(one.parts.begin_s, dtype=np.float64), motion.begin_s)
+    ends = np.minimum(np.array(one.parts.end_s, dtype=np.float64), motion.now_s)
+    worked = np.zeros(len(motion.devices))
     np.add.at(worked, np.array(one.parts.device, dtype=np.int64), np.maximum(0.0, ends - starts))
-    worked[0] /= node.cpu.slots
-    shares: list[float] = np.clip(worked / max(now_s - begin_s, 1e-9), 0.0, 1.0).tolist()
+    worked[0] /= cpu_slots
+    shares: list[float] = np.clip(worked / max(motion.now_s - motion.begin_s, 1e-9), 0.0, 1.0).tolist()
     return shares
 
 
