@@ -22,6 +22,9 @@ __all__ = ["Comparison", "RealCase", "compared", "fidelity", "measured_cases", "
 
 METRICS = ("makespan_s", "mean_latency_s", "p95_latency_s")
 DRAWS = 20
+# What half of the runs, and nine in ten, may be off by. A latency may also be off by as much as real repeats of its own
+# case differ: no model can tell apart what reality does not.
+LIMITS = {"makespan_s": (0.05, 0.15), "mean_latency_s": (0.10, 0.25), "p95_latency_s": (0.10, 0.25)}
 
 
 class Comparison(NamedTuple):
@@ -164,6 +167,7 @@ def fidelity(comparisons: Sequence[Comparison]) -> dict[str, Any]:
             "coverage": float(np.mean(held)),
             "coverage_of_draws": float(np.mean([row.low <= row.measured <= row.high for row in mine])),
             "repeat_spread": _repeat_spread(mine),
+            **_shares_within(metric, mine),
             "median_error_of_means": _error_of_means(mine),
         }
     verdict["ranking"] = _ranking([row for row in comparisons if row.metric == "makespan_s"])
@@ -179,14 +183,29 @@ def _groups(rows: Sequence[Comparison]) -> dict[tuple[float, int, str], list[Com
     return groups
 
 
+def _spread(group: Sequence[Comparison]) -> float:
+    """(Longest - shortest) / mean of real repeats; 0 of one."""
+    values = [row.measured for row in group]
+    return (max(values) - min(values)) / (sum(values) / len(values))
+
+
 def _repeat_spread(rows: Sequence[Comparison]) -> float | None:
-    """The median over cases of (longest - shortest) / mean of real repeats."""
-    spreads = []
-    for group in _groups(rows).values():
-        values = [row.measured for row in group]
-        if len(values) > 1:
-            spreads.append((max(values) - min(values)) / (sum(values) / len(values)))
+    """The median spread over cases that ran more than once."""
+    spreads = [_spread(group) for group in _groups(rows).values() if len(group) > 1]
     return float(np.median(spreads)) if spreads else None
+
+
+def _shares_within(metric: str, rows: Sequence[Comparison]) -> dict[str, Any]:
+    """The shares of runs that are off by no more than each limit, and whether half and nine in ten are."""
+    usual, most = LIMITS[metric]
+    off = [
+        (abs(row.error), 0.0 if metric == "makespan_s" else _spread(group))
+        for group in _groups(rows).values()
+        for row in group
+    ]
+    half = float(np.mean([error <= max(usual, spread) for error, spread in off]))
+    nine = float(np.mean([error <= max(most, spread) for error, spread in off]))
+    return {"share_within_half_limit": half, "share_within_90_limit": nine, "holds": half >= 0.5 and nine >= 0.9}
 
 
 def _error_of_means(rows: Sequence[Comparison]) -> float:
