@@ -18,7 +18,7 @@ from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
 from hybrid_ml_scheduler.execution.runs.streams import RealStream, drawn_stream
 from hybrid_ml_scheduler.execution.runs.study import Bench, made, stream_of_length
 
-__all__ = ["Comparison", "RealCase", "compared", "fidelity", "measured_cases", "predicted", "read_cases"]
+__all__ = ["Comparison", "RealCase", "compared", "fidelity", "measured_cases", "predicted", "read_cases", "widened"]
 
 METRICS = ("makespan_s", "mean_latency_s", "p95_latency_s")
 DRAWS = 20

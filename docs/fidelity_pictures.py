@@ -1,0 +1,151 @@
+"""Draw docs/images/fidelity-*.png and write the tables of docs/fidelity.md from stored validations.
+
+    python docs/fidelity_pictures.py
+
+`plans/hardware/NAME_validation.csv` is what `hms validate` left of a machine: every real run beside its prediction.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybrid_ml_scheduler.execution.runs.validation import Comparison, fidelity, widened
+from hybrid_ml_scheduler.plans.palette import label_of, style_of
+from hybrid_ml_scheduler.reports.plots.axes import NEUTRAL, new_figure, plain_log
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+DOCS = Path(__file__).resolve().parent
+PROFILES = DOCS.parent / "plans" / "hardware"
+MACHINES = {"h200": "An H200 and 15 CPU workers", "two_cores": "Two cores"}
+PANELS = (("makespan_s", "makespan (s)", 0.15), ("mean_latency_s", "mean latency (s)", 0.25))
+_MARKERS = "ovs^D*"
+_WORDS = {
+    "median_error": "median error",
+    "p90_error": "error of 90 % of the runs",
+    "worst_error": "worst",
+    "repeat_spread": "spread of real repeats (median over cases)",
+    "share_within_half_limit": "runs within 5 % (latencies: 10 % or the spread of their repeats); half should be",
+    "share_within_90_limit": "runs within 15 % (latencies: 25 % or the spread of their repeats); 90 % should be",
+    "coverage": "inside the 90 % interval",
+    "coverage_of_draws": "inside the interval of the draws alone",
+}
+
+
+def read(name: str) -> list[Comparison]:
+    """Every real run of a machine beside its prediction."""
+    with (PROFILES / f"{name}_validation.csv").open(encoding="utf-8", newline="") as file:
+        return [
+            Comparison(
+                float(row["load"]), row["strategy"], int(row["seed"]), int(row["repeat"]), row["metric"],
+                *(float(row[column]) for column in ("measured", "modelled", "low", "high")),
+            )
+            for row in csv.DictReader(file)
+        ]  # fmt: skip
+
+
+def cases(rows: Sequence[Comparison]) -> dict[tuple[float, str, int], list[Comparison]]:
+    """Repeats of one stream with one strategy, by load."""
+    found: dict[tuple[float, str, int], list[Comparison]] = defaultdict(list)
+    for row in sorted(rows, key=lambda one: (one.load, one.strategy, one.seed, one.repeat)):
+        found[row.load, row.strategy, row.seed].append(row)
+    return found
+
+
+def draw(name: str, rows: Sequence[Comparison]) -> None:
+    """Predicted against measured: a point for each case, its repeats across, its 90 % interval up and down."""
+    figure = new_figure(9.6, 4.9)
+    panels = figure.subplots(1, 2)
+    wide = widened(rows)
+    for axes, (metric, label, limit) in zip(panels, PANELS, strict=True):
+        _panel(axes, [row for row in wide if row.metric == metric], limit)
+        axes.set(xlabel=f"measured {label}", ylabel=f"modelled {label}")
+    handles, labels = panels[1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
+    figure.suptitle(f"{MACHINES[name]}: {len(rows) // 3} real runs")
+    figure.savefig(DOCS / "images" / f"fidelity-{name.replace('_', '-')}.png", dpi=130)
+
+
+def _panel(axes: Axes, rows: Sequence[Comparison], limit: float) -> None:
+    ends = [value for row in rows for value in (row.measured, row.modelled)]
+    line = [0.8 * min(ends), 1.25 * max(ends)]
+    axes.fill_between(
+        line, [x * (1 - limit) for x in line], [x * (1 + limit) for x in line], color=NEUTRAL, alpha=0.12, linewidth=0
+    )
+    axes.plot(line, line, color=NEUTRAL, lw=0.8)
+    loads = sorted({row.load for row in rows})
+    for (load, strategy, _), mine in cases(rows).items():
+        _point(axes, load, strategy, mine, _MARKERS[loads.index(load) % len(_MARKERS)])
+    for which in ("x", "y"):
+        axes.set(**{f"{which}lim": line})
+        plain_log(axes, which)  # type: ignore[arg-type]
+
+
+def _point(axes: Axes, load: float, strategy: str, mine: Sequence[Comparison], marker: str) -> None:
+    measured = [row.measured for row in mine]
+    middle, modelled = sum(measured) / len(measured), mine[0].modelled
+    known = axes.get_legend_handles_labels()[1]
+    label = f"{label_of(strategy)}, load {load:g}"
+    axes.errorbar(
+        [middle], [modelled],
+        xerr=[[middle - min(measured)], [max(measured) - middle]],
+        yerr=[[max(modelled - mine[0].low, 0.0)], [max(mine[0].high - modelled, 0.0)]],
+        color=style_of(strategy).colour, marker=marker, markersize=6, lw=1.0, capsize=2,
+        label=f"_{label}" if label in known else label,
+    )  # fmt: skip
+
+
+def table(rows: Sequence[Comparison]) -> str:
+    """Every case, then what comes of all, in Markdown."""
+    lines = [
+        "| load | strategy | makespan, measured | modelled | mean latency, measured | modelled |",
+        "|---" * 6 + "|",
+    ]
+    spans = cases([row for row in rows if row.metric == "makespan_s"])
+    latencies = cases([row for row in rows if row.metric == "mean_latency_s"])
+    for key, mine in spans.items():
+        cells = [f"{key[0]:g}", f"`{key[1]}`"]
+        for group in (mine, latencies[key]):
+            cells.append(" / ".join(f"{row.measured:.3g}" for row in group) + " s")
+            cells.append(" / ".join(dict.fromkeys(f"{row.modelled:.3g}" for row in group)) + " s")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, "", *_verdict(fidelity(rows))])
+
+
+def _verdict(verdict: dict[str, Any]) -> list[str]:
+    metrics = ("makespan_s", "mean_latency_s", "p95_latency_s")
+    lines = [f"| {verdict['runs']} runs | makespan | mean latency | p95 latency |", "|---" * 4 + "|"]
+    for key, words in _WORDS.items():
+        values = [verdict[metric][key] for metric in metrics]
+        lines.append(f"| {words} | {' | '.join('-' if value is None else _percent(value) for value in values)} |")
+    told = [
+        f"{words} in {verdict[key]['agreed']} of {verdict[key]['pairs']} pairs"
+        for key, words in (("ranking", "makespans"), ("ranking_latency", "mean latencies"))
+    ]
+    return [*lines, "", f"Where real runs do not overlap, the model ranks as reality does: {', '.join(told)}."]
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2g} %" if value < 0.1 else f"{100 * value:.0f} %"
+
+
+def main() -> None:
+    """Draw every machine, and put its tables between its marks."""
+    page = DOCS / "fidelity.md"
+    text = page.read_text(encoding="utf-8")
+    for name in MACHINES:
+        rows = read(name)
+        draw(name, rows)
+        begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+        before, rest = text.split(begin)
+        text = before + begin + "\n" + table(rows) + "\n" + end + rest.split(end)[1]
+    page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
