@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hybrid_ml_scheduler.cli.program_following import ProgramFollower
 from hybrid_ml_scheduler.cli.real_following import LiveSender
 from hybrid_ml_scheduler.execution import ExecutorOptions, HybridExecutor
+from hybrid_ml_scheduler.execution.program_report import FOLLOW_VARIABLE, REPORT_VARIABLE
 from hybrid_ml_scheduler.execution.runs.kinds import Sizes
 from hybrid_ml_scheduler.execution.runs.measured_run import measured
 from hybrid_ml_scheduler.execution.runs.streams import drawn_stream
@@ -173,6 +176,34 @@ def test_a_run_that_is_followed_is_under_way_until_its_end(live: LiveService) ->
     assert (ended["measured"]["is_running"], ended["measured"]["bound_s"]) == (False, 0.01)
     (shown,) = live.get(f"/api/runs/{run_id}/snapshot")["update"]["clusters"].values()
     assert set(shown) == {"average_utilization", "cpu"}  # although its plan has a GPU
+
+
+def test_a_program_of_ones_own_is_followed_while_it_runs(
+    live: LiveService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(REPORT_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(FOLLOW_VARIABLE, "1")
+    follower = ProgramFollower(tmp_path, "mine.py", live.url)
+    with HybridExecutor(
+        1, devices=[], workers="threads", strategy="cpu_only", options=ExecutorOptions(store="")
+    ) as executor:
+        assert list(executor.map(abs, range(3))) == [0, 1, 2]
+        wait_until(lambda: [run["tasks"] for run in _called(live, "mine.py, cpu_only")] == [3])
+        (run,) = _called(live, "mine.py, cpu_only")
+        assert run["measured"]["is_running"]
+        assert run["source"] == "measured"
+        assert executor.submit(int, "no number").exception() is not None
+    (run_id,) = follower.stop()
+    assert follower.problem is None
+    card = live.get(f"/api/runs/{run_id}")
+    assert (card["measured"]["is_running"], card["measured"]["tasks"], card["tasks"]) == (False, 4, 4)
+    page = live.get("/api/history/ledger", run_id=run_id, scheduler="cpu_only", limit=5)
+    told = sorted((row["kind"], row["failed"]) for row in page["rows"])
+    assert told == [("builtins.abs", False)] * 3 + [("builtins.int", True)]
+
+
+def _called(live: LiveService, name: str) -> list[dict[str, Any]]:
+    return [run for run in live.get("/api/runs")["runs"] if run["name"] == name]
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

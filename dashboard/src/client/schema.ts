@@ -2146,6 +2146,11 @@ export interface components {
              */
             places: string[];
             /**
+             * Room
+             * @description The most tasks it can have, where it was not known at its beginning how many.
+             */
+            room: number | null;
+            /**
              * Strategies
              * @description Strategies that really ran.
              */
@@ -2343,6 +2348,11 @@ export interface components {
              * @default
              */
             name: string;
+            /**
+             * Room
+             * @description The most tasks that may come, where nobody knows yet how many; `tasks` then grows.
+             */
+            room?: number | null;
             /**
              * Seed
              * @default 0

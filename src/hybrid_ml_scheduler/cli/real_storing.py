@@ -6,27 +6,38 @@ import asyncio
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hybrid_ml_scheduler.core.errors import ConfigurationError, HmsError
 
 if TYPE_CHECKING:
+    from hybrid_ml_scheduler.cli.program_following import FollowedExecutor
     from hybrid_ml_scheduler.execution.runs.real_runs import RealRun
 
-__all__ = ["CHUNK", "post", "send", "store"]
+__all__ = ["CHUNK", "RESULTS", "TASKS", "check_service", "post", "send", "store", "store_program"]
 
 # So many rows fit into a message of a service with its usual limits.
 CHUNK = 500
+TASKS, RESULTS = "measured_tasks", "measured_results"
 _PATIENCE_S, _CHECK_PATIENCE_S = 60.0, 10.0
+
+
+# A run as it goes into the history: what it is, then its tasks and results in pieces, each with its path.
+Pieces = Iterable[tuple[str, dict[str, Any]]]
 
 
 def store(run: RealRun, url: str) -> list[int]:
     """Write every repeat as a run into a database that no service uses just now; returns their ids."""
-    return asyncio.run(_stored(run, url))
+    return asyncio.run(_stored([(run.document(repeat), _pieces(run, repeat)) for repeat in range(run.repeats)], url))
 
 
-async def _stored(run: RealRun, url: str) -> list[int]:
+def store_program(executors: Sequence[FollowedExecutor], url: str) -> list[int]:
+    """Write every executor of a program as a run into a database that no service uses just now; returns their ids."""
+    return asyncio.run(_stored([(one.document(), one.pieces(0)) for one in executors], url))
+
+
+async def _stored(found: Sequence[tuple[dict[str, Any], Pieces]], url: str) -> list[int]:
     from hybrid_ml_scheduler.service.measured_runs import MeasuredRuns
     from hybrid_ml_scheduler.service.wire.measured import MeasuredResults, MeasuredTasks, NewMeasuredRun
     from hybrid_ml_scheduler.storage import open_store, ownership
@@ -36,13 +47,13 @@ async def _stored(run: RealRun, url: str) -> list[int]:
         database = await open_store(url, owner=mark)
         try:
             runs = MeasuredRuns(database)
-            for repeat in range(run.repeats):
-                run_id = await runs.begin(NewMeasuredRun.model_validate(run.document(repeat)))
-                for tasks in run.tasks.documents(CHUNK):
-                    await runs.add_tasks(run_id, MeasuredTasks.model_validate(tasks))
-                for results in run.result_documents(repeat, CHUNK):
-                    await runs.add_results(run_id, MeasuredResults.model_validate(results))
-                ids.append(run_id)
+            for document, pieces in found:
+                ids.append(await runs.begin(NewMeasuredRun.model_validate(document)))
+                for path, piece in pieces:
+                    if path == TASKS:
+                        await runs.add_tasks(ids[-1], MeasuredTasks.model_validate(piece))
+                    else:
+                        await runs.add_results(ids[-1], MeasuredResults.model_validate(piece))
         finally:
             await database.close()
     return ids
@@ -59,17 +70,16 @@ def send(run: RealRun, service: str, key: str | None = None, begun: Sequence[int
         run_id = begun[repeat] if repeat < len(begun) else None
         if run_id is None:
             run_id = int(post(f"{base}/measured", run.document(repeat), key)["run_id"])
-        for path, documents in _pieces(run, repeat):
-            for document in documents:
-                post(f"{base}/{run_id}/{path}", document, key)
+        for path, document in _pieces(run, repeat):
+            post(f"{base}/{run_id}/{path}", document, key)
         post(f"{base}/{run_id}/measured_end", run.last_words(), key)
         ids.append(run_id)
     return ids
 
 
-def _pieces(run: RealRun, repeat: int) -> Iterator[tuple[str, Iterator[dict[str, Any]]]]:
-    yield "measured_tasks", run.tasks.documents(CHUNK)
-    yield "measured_results", run.result_documents(repeat, CHUNK)
+def _pieces(run: RealRun, repeat: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield from ((TASKS, document) for document in run.tasks.documents(CHUNK))
+    yield from ((RESULTS, document) for document in run.result_documents(repeat, CHUNK))
 
 
 def check_service(service: str) -> None:

@@ -24,7 +24,7 @@ from hybrid_ml_scheduler.execution.parents import parents_of, when_done
 from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
 from hybrid_ml_scheduler.execution.placing.placement import Placer, strategy_of
 from hybrid_ml_scheduler.execution.placing.store import PerformanceStore, store_folder
-from hybrid_ml_scheduler.execution.program_report import write_report
+from hybrid_ml_scheduler.execution.program_report import LiveReport, live_report, write_report
 from hybrid_ml_scheduler.execution.task_flow import TaskFlow
 from hybrid_ml_scheduler.execution.work import TaskRecord, Work
 from hybrid_ml_scheduler.execution.workers.engines import joined_cluster
@@ -72,6 +72,7 @@ class HybridExecutor(TaskFlow, Executor):
         self._store = self._opened_store()
         self._lock = threading.Lock()
         self._started = self._closed = False
+        self._live: LiveReport | None = None
         self._pid = os.getpid()
         _OPEN.add(self)
 
@@ -223,6 +224,8 @@ class HybridExecutor(TaskFlow, Executor):
                 if not self._started:
                     self._engine.start()
                     self._started = True
+                    workers = {device.name: device.workers for device in self._devices}
+                    self._live = live_report(self.strategy.name, workers, self.place_names, self._ledger.latest)
 
     def _wind_up(self) -> None:
         self._engine.join()
@@ -234,6 +237,8 @@ class HybridExecutor(TaskFlow, Executor):
             return
         _OPEN.discard(self)
         self._engine.close()
+        if self._live is not None:
+            self._live.stop()
         write_report(self.strategy.name, self.place_names, self._ledger.latest())
         if self._store is not None:
             self._store.save()

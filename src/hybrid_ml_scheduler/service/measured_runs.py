@@ -56,6 +56,7 @@ class MeasuredRuns:
             devices=new.devices,
             places=["cpu", *others],
             tasks=new.tasks,
+            room=new.room,
             load=new.load,
             strategies=[],
             modelled=[],
@@ -73,7 +74,7 @@ class MeasuredRuns:
             seed=new.seed,
             versions={"hms": __version__, "python": platform.python_version()},
             facts=facts.model_dump(),
-            tasks=new.tasks,
+            tasks=max(new.tasks, new.room or 0),
             name=new.name,
         )
 
@@ -87,6 +88,10 @@ class MeasuredRuns:
             for index, (kind, size, arrival) in enumerate(columns)
         ]
         await storage.write_batch(self._store, RowBatch(tasks=rows))
+        facts = MeasuredFacts.model_validate(run.controls)
+        if chunk.first + len(rows) > facts.tasks:  # more than was known of
+            grown = facts.model_copy(update={"tasks": chunk.first + len(rows)})
+            await storage.note_measured_run(self._store, run_id, grown.model_dump())
 
     async def add_results(self, run_id: int, chunk: MeasuredResults) -> None:
         """Store what came of some tasks that are stored already."""
@@ -121,7 +126,7 @@ class MeasuredRuns:
 
 def _first_task(run: RunRecord, index: int, count: int) -> int:
     """The id of the task with this index; refuses what lies beyond the run's own range."""
-    tasks = int(run.controls["tasks"])
+    tasks = max(int(run.controls["tasks"]), int(run.controls.get("room") or 0))
     if index + count > tasks:
         raise Conflict(f"Run {run.run_id} has {tasks:,} tasks, and {index + count:,} were named.")
     return (run.first_task or 0) + index

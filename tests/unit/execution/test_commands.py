@@ -86,7 +86,11 @@ async def stored_totals(url: str) -> Mapping[str, RunSummary]:
         await store.close()
 
 
-def test_a_program_of_ones_own_is_run_and_reported_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_program_of_ones_own_is_run_reported_on_and_stored(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = f"sqlite:///{tmp_path / 'history.db'}"
+    monkeypatch.setenv("DATABASE_URL", database)
     script = tmp_path / "mine.py"
     script.write_text(
         "from hybrid_ml_scheduler import HybridExecutor\n"
@@ -95,15 +99,17 @@ def test_a_program_of_ones_own_is_run_and_reported_on(tmp_path: Path, capfd: pyt
         "    with HybridExecutor(1, devices=[], workers='threads') as executor:\n"
         "        print(list(executor.map(double, range(5))))\n"
     )
-    assert run(["run", str(script), "--out", str(tmp_path / "out"), "--format", "json"]) == 0
+    assert run(["run", str(script), "--out", str(tmp_path / "out"), "--format", "json", "--store"]) == 0
     said = capfd.readouterr()
     (rows,) = json.loads(said.out)  # what the program prints does not stand among it
     assert [(row["place"], row["done"]) for row in rows] == [("cpu", 5)]
     assert "[0, 2, 4, 6, 8]" in said.err
+    assert "Stored as run 1." in said.err
+    assert asyncio.run(stored_totals(database))["earliest_device"].results == 5
     assert run(["run", str(tmp_path / "none.py")]) == 2
     assert "There is no program" in capfd.readouterr().err
-    assert run(["run", str(script), "--scheduler", "greedy", "--store"]) == 2
-    assert "--scheduler, --store would change nothing" in capfd.readouterr().err
+    assert run(["run", str(script), "--scheduler", "greedy", "--kind", "fft"]) == 2
+    assert "--scheduler, --kind would change nothing" in capfd.readouterr().err
 
 
 def test_a_service_that_does_not_answer_is_named_before_anything_is_measured(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,19 +93,16 @@ def run(
     Every run is measured; the model says beside it what was to be expected and what other strategies would have done.
     """
     _check(out, device, (kind, sizes), [("--seconds", seconds), ("--load", load)], scheduler, calibration)
-    if service is not None and not service.startswith(("http://", "https://")):
-        raise PlanError(f"--service {service!r} must be an address such as http://127.0.0.1:8000.")
     if script is not None:
         kinds_only = {"--scheduler": scheduler, "--device": device, "--workers": workers, "--kind": kind}
-        _refuse_unused({**kinds_only, "--calibration": calibration, "--store": store, "--service": service})
-        _run_program(script, out, output)
+        _refuse_unused({**kinds_only, "--calibration": calibration})
+        _check_service(service)
+        _run_program(script, out, output, store, service)
         return
-    from hybrid_ml_scheduler.cli import real_storing
     from hybrid_ml_scheduler.cli.output.formats import steps
     from hybrid_ml_scheduler.execution.runs.real_runs import RealPlan, real_run
 
-    if service is not None:
-        real_storing.check_service(service)
+    _check_service(service)
     known = _calibration(out, calibration, device, workers, (kind, sizes), 40.0)
     sender = None if service is None else _sender(service)
     with steps() as say:
@@ -250,6 +249,16 @@ def _calibration(
     return found
 
 
+def _check_service(service: str | None) -> None:
+    """Refuse a service that is none, or does not answer, before anything runs for it."""
+    from hybrid_ml_scheduler.cli.real_storing import check_service
+
+    if service is not None and not service.startswith(("http://", "https://")):
+        raise PlanError(f"--service {service!r} must be an address such as http://127.0.0.1:8000.")
+    if service is not None:
+        check_service(service)
+
+
 def _refuse_unused(given: dict[str, object]) -> None:
     """A program of one's own says by itself how its executor works."""
     unused = [flag for flag, value in given.items() if value]
@@ -257,19 +266,27 @@ def _refuse_unused(given: dict[str, object]) -> None:
         raise PlanError(f"{', '.join(unused)} would change nothing: a program of your own makes its own executor.")
 
 
-def _run_program(script: Path, out: Path, output: Format) -> None:
-    """Run a user's program as it is; its executors report into the folder when they shut down."""
+def _run_program(script: Path, out: Path, output: Format, store: bool, service: str | None) -> None:
+    """Run a user's program as it is; its executors report into the folder, as they go on and when they shut down."""
     from hybrid_ml_scheduler.core.errors import HmsError
-    from hybrid_ml_scheduler.execution.program_report import REPORT_VARIABLE, read_reports, summary_rows
+    from hybrid_ml_scheduler.execution.program_report import (
+        FOLLOW_VARIABLE,
+        LIVE_FILES,
+        REPORT_VARIABLE,
+        read_reports,
+        summary_rows,
+    )
 
     if not script.is_file():
         raise HmsError(f"There is no program {script}.")
     out.mkdir(parents=True, exist_ok=True)
-    for old in out.glob("executor-*.json"):
+    for old in (*out.glob("executor-*.json"), *out.glob(LIVE_FILES)):
         old.unlink()
-    environment = {**os.environ, REPORT_VARIABLE: str(out.resolve())}
+    followed = {FOLLOW_VARIABLE: "1"} if store or service is not None else {}
+    environment = {**os.environ, REPORT_VARIABLE: str(out.resolve()), **followed}
     printed_to = sys.stderr.fileno() if output is Format.JSON else None  # the standard output is for the JSON alone
-    ended = subprocess.run([sys.executable, str(script)], env=environment, check=False, stdout=printed_to)
+    with _followed(script, out, store, service):
+        ended = subprocess.run([sys.executable, str(script)], env=environment, check=False, stdout=printed_to)
     reports = read_reports(out)
     if not reports:
         raise HmsError(f"{script} ended with code {ended.returncode} and used no HybridExecutor that ran a task.")
@@ -277,6 +294,28 @@ def _run_program(script: Path, out: Path, output: Format) -> None:
     _show(output, rows, *rows)
     if ended.returncode:
         raise HmsError(f"{script} ended with code {ended.returncode}.")
+
+
+@contextmanager
+def _followed(script: Path, out: Path, store: bool, service: str | None) -> Iterator[None]:
+    """Send what a program's executors do to a service while it runs, or put it into the database when it has ended."""
+    from hybrid_ml_scheduler.cli.program_following import ProgramFollower, read_executors
+    from hybrid_ml_scheduler.cli.real_storing import store_program
+    from hybrid_ml_scheduler.settings import load_settings
+
+    follower = None if service is None else ProgramFollower(out, script.name, service, _key())
+    ids: Sequence[int] = []
+    try:
+        yield
+    finally:
+        if follower is not None:
+            ids = follower.stop()
+            if follower.problem is not None:
+                typer.echo(f"The program could not be followed to its end: {follower.problem}", err=True)
+        elif store:
+            ids = store_program(read_executors(out, script.name), load_settings().database.get_secret_value())
+    if ids:
+        typer.echo(f"Stored as run {', '.join(map(str, ids))}.", err=True)
 
 
 def _show(output: Format, content: Any, *tables: list[dict[str, Any]]) -> None:

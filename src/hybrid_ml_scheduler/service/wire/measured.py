@@ -27,6 +27,9 @@ class MeasuredFacts(Answer):
     devices: dict[str, int] = Field(description="Workers by device; `cpu` first. GPU i of the rows is place i + 1.")
     places: list[str] = Field(description="The CPU, then every further device: `cpu`, `numba_0`.")
     tasks: int = Field(description="How many tasks the run has, whether all are stored yet or not.")
+    room: int | None = Field(
+        default=None, description="The most tasks it can have, where it was not known at its beginning how many."
+    )
     load: float
     strategies: list[str] = Field(description="Strategies that really ran.")
     modelled: list[str] = Field(description="What would have been: results whose seconds come from the model.")
@@ -47,6 +50,9 @@ class NewMeasuredRun(Demand):
     name: Name = ""
     seed: Annotated[int, Field(ge=0, le=2**53)] = 0
     tasks: Annotated[int, Field(ge=1, le=_MOST_TASKS)]
+    room: Annotated[int, Field(ge=1, le=_MOST_TASKS)] | None = Field(
+        default=None, description="The most tasks that may come, where nobody knows yet how many; `tasks` then grows."
+    )
     load: Annotated[float, Field(gt=0.0, le=1e6)] = 1.0
     machine: Annotated[dict[Words, Words], Field(max_length=20)]
     devices: Annotated[dict[Words, Annotated[int, Field(ge=1, le=4096)]], Field(min_length=1, max_length=64)]
