@@ -83,7 +83,7 @@ def _panel(axes: Axes, rows: Sequence[Comparison], limit: float) -> None:
         _point(axes, load, strategy, mine, _MARKERS[loads.index(load) % len(_MARKERS)])
     for which in ("x", "y"):
         axes.set(**{f"{which}lim": line})
-        plain_log(axes, which)  # type: ignore[arg-type]
+        plain_log(axes, which)
 
 
 def _point(axes: Axes, load: float, strategy: str, mine: Sequence[Comparison], marker: str) -> None:
