@@ -88,6 +88,9 @@ def compare(shown: dict[str, Any], rows: list[dict[str, Any]], length_s: float) 
     exact = len(rows) <= 1000
     p95 = np.percentile([row["latency"] for row in done], 95)
     assert shown["p95_latency"] == pytest.approx(p95, rel=1e-9 if exact else 0.01)
+    worst = [np.percentile([row["latency"] for row in done], 99.9), max(row["latency"] for row in done)]
+    shown_worst = [shown["p99_9_latency"], shown["longest_latency"]]
+    assert shown_worst == pytest.approx(worst, rel=1e-9 if exact else 0.01)
     slowdowns = [row["latency"] / max(row["optimal_time"], 0.01) for row in done]
     assert shown["avg_slowdown"] == pytest.approx(np.mean(slowdowns), rel=1e-9)
     assert shown["longest_slowdown"] == pytest.approx(max(slowdowns), rel=1e-9)
@@ -95,7 +98,8 @@ def compare(shown: dict[str, Any], rows: list[dict[str, Any]], length_s: float) 
     gpu_s = sum(row["gpu_part"] for row in done)
     assert shown["gpu_load"] == pytest.approx(gpu_s / length_s / NUM_GPUS, rel=1e-9)
     split = sum(row["gpu_id"] is not None and row["gpu_id"] >= 0 and row["cpu_part"] > 0 for row in done)
-    assert shown["decisions"]["split"] == split
+    alone = sum(row["device"] == "cpu" for row in done)
+    assert shown["decisions"] == {"split": split, "cpu": alone, "gpu": len(done) - split - alone}
     oracle_s, own_s = (sum(row[name] for row in done) for name in ("optimal_time", "actual_time"))
     assert shown["efficiency"] == pytest.approx(oracle_s / own_s, rel=1e-9)
 
@@ -245,6 +249,8 @@ def test_after_two_runs_a_shift_a_pause_and_a_crash_every_window_equals_a_query_
     for run_id, card in by_run.items():
         whole = Rows(stored(url, run_id), 0)
         assert card["tasks"] == len(whole.tasks)
+        worst = {one["name"]: one["longest_latency"] for one in card["standings"]}
+        assert worst == {name: np.nanmax(whole.column(name, "latency")) for name in whole.names}
         latencies = {one["name"]: one["avg_latency"] for one in card["standings"]}
         assert latencies == pytest.approx({name: np.nanmean(whole.column(name, "latency")) for name in whole.names})
     # A moment of the past, as a replay shows it: only the tasks up to then count.

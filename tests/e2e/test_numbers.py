@@ -56,6 +56,30 @@ def statistics(live: LiveService, window: str, **more: str) -> dict[str, Any]:
     return found
 
 
+_CELLS = "(all) => all.map((cell) => [cell.closest('tr').dataset.strategy, cell.dataset.column, cell.innerText])"
+
+
+def compare_table(page: Page, rows: dict[str, dict[str, Any]]) -> None:
+    """Every column of the average metrics, of every strategy."""
+    cells = page.locator("tr[data-strategy] td[data-column]").evaluate_all(_CELLS)
+    assert len(cells) >= 12 * len(rows)
+    for name, column, text in cells:
+        value = rows[name][column]
+        if value is None or text == "< 0.01 %":
+            assert text == "–" or 0.0 < value < 1e-4, (name, column, text)
+        else:
+            shown = number(text.lstrip("+"))
+            assert shown == pytest.approx(value, rel=0.006, abs=0.0051 if "%" in text else 1e-9), (name, column)
+
+
+def compare_lines(shown: list[dict[str, str]], points: list[dict[str, Any]], field: str) -> None:
+    """The lines of a chart over time, taken along, against the service's points; gaps have no values."""
+    names = sorted(points[0][field])
+    drawn = [row for row in shown if any(row[name] for name in names)]
+    for row, point in zip(drawn, points[-len(drawn) :], strict=True):
+        assert [float(row[name]) for name in names] == pytest.approx([point[field][name] for name in names])
+
+
 @pytest.mark.parametrize("window", WINDOWS)
 def test_the_race_shows_every_figure_of_a_window(looker: Tab, lived: LiveService, window: str) -> None:
     rows, stats = standings(lived, window), statistics(lived, window)
@@ -64,10 +88,8 @@ def test_the_race_shows_every_figure_of_a_window(looker: Tab, lived: LiveService
         truth = {name: row[field] for name, row in rows.items()}
         await_bars(page, truth)
         if metric not in METRICS:
+            compare_table(page, rows)
             continue
-        for name, row in rows.items():
-            cell = page.locator(f"tr[data-strategy='{name}'] td[data-column='{field}']")
-            assert number(cell.inner_text()) == pytest.approx(row[field], rel=0.006), (name, field)
         matrix = stats["win_loss"][metric]
         lines = page.get_by_role("region", name=f"Win/loss by {WORDS[metric]}").locator("tbody tr")
         expect(lines).to_have_count(len(matrix["schedulers"]))
@@ -93,6 +115,10 @@ def test_tasks_node_history_runs_and_strategies_show_the_services_figures(looker
         assert number(looker.figure("efficiency")) == pytest.approx(row["efficiency"], abs=6e-4)
         for place, decided in row["decisions"].items():
             expect(page.locator(f"dd[data-place='{place}']")).to_contain_text(f"{decided:,}")
+        oracle = standings(lived, window)["oracle"]
+        shown = {line["measure"]: line["ratio_to_oracle"] for line in exported(page, "Against the oracle")}
+        for measure, field in (("Latency", "avg_latency"), ("Makespan", "makespan")):
+            assert float(shown[measure]) == pytest.approx(row[field] / oracle[field]), (window, measure)
     total = lived.get("/api/history/ledger", run_id=status["run_id"], scheduler="greedy")["total"]
     page = looker.open("/tasks?by=greedy&sort=latency")
     expect(page.locator("[data-ledger-total]")).to_have_attribute("data-ledger-total", str(total))
@@ -106,6 +132,9 @@ def test_tasks_node_history_runs_and_strategies_show_the_services_figures(looker
     stored = lived.get("/api/history/trend")["collection"]
     for label, key in (("Tasks", "tasks"), ("Results", "results"), ("Oracle labels", "training_records")):
         expect(page.locator(f"[data-collected='{label}']")).to_have_text(f"{stored[key]:,}")
+    stretches = lived.get("/api/history/trend", points=160)
+    whole = [one for one in stretches["points"] if one["tasks"] * 2 >= stretches["tasks_per_point"]]
+    compare_lines(exported(page, "Long-term trend"), whole, "avg_latency")
     models = lived.get("/api/models", run_id=status["run_id"], limit=100)
     expect(page.locator("[data-version]")).to_have_count(len(models["models"]))
     page = looker.open("/runs")
@@ -115,6 +144,10 @@ def test_tasks_node_history_runs_and_strategies_show_the_services_figures(looker
         least = min(one["avg_latency"] for one in card["standings"])
         assert number(line.locator("td").nth(6).inner_text()) == pytest.approx(least, rel=0.006)
     assert looker.tasks() == update["tasks_processed"]
+    page = looker.open("/")
+    recent = lived.get("/api/history/trend", points=60, latest=1000)["points"]
+    shown_lines = eventually(page, lambda: exported(page, "Recent form"), lambda found: len(found) >= len(recent))
+    compare_lines(shown_lines, recent, "avg_latency")
 
 
 def test_the_devices_and_queues_of_two_strategies_are_drawn_from_the_services_parts(

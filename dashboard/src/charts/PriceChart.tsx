@@ -1,3 +1,4 @@
+import { tidy } from "@/lib/format";
 import { useSize } from "@/lib/useSize";
 import { linearScale, logScale } from "./axes";
 
@@ -20,7 +21,7 @@ export interface PriceChartProps {
   format: (value: number) => string;
 }
 
-const EDGE = { left: 58, right: 14, top: 14, bottom: 36 };
+const EDGE = { left: 72, right: 14, top: 14, bottom: 36 };
 
 /** What each node costs an hour, and what it gives; below the dashed line the promise is kept. */
 export function PriceChart({ points, limit, limitText, valueLabel, format }: PriceChartProps) {
@@ -49,7 +50,7 @@ export function PriceChart({ points, limit, limitText, valueLabel, format }: Pri
             <g key={tick}>
               <line x1={EDGE.left} x2={right} y1={up(tick)} y2={up(tick)} stroke="var(--grid)" />
               <text x={EDGE.left - 6} y={up(tick) + 4} textAnchor="end" fontSize="11" fill="var(--muted)">
-                {format(tick)}
+                {tidy(format(tick))}
               </text>
             </g>
           ))}

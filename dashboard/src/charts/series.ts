@@ -36,15 +36,16 @@ export interface Columns {
   ys: (number | null)[][];
 }
 
-/** Neighbours this many times further apart than usual have nothing between them: a gap, not a line. */
+/** Neighbours this many times further apart than those on either side have nothing between them: a gap, not a line. */
 const GAP = 5;
 
-/** Where nothing happened for long between two points; the places before which a gap is. */
+/** Where nothing happened for long between two points; the places before which a gap is. Where tasks come slowly for a while, all steps are long, and none is a gap. */
 export function gapsIn(xs: readonly number[]): number[] {
   const steps = xs.slice(1).map((x, i) => x - (xs[i] ?? x));
-  const usual = [...steps].sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
-  if (usual <= 0) return [];
-  return steps.flatMap((step, i) => (step > GAP * usual ? [i + 1] : []));
+  return steps.flatMap((step, i) => {
+    const beside = Math.max(steps[i - 1] ?? 0, steps[i + 1] ?? 0);
+    return beside > 0 && step > GAP * beside ? [i + 1] : [];
+  });
 }
 
 /** The columns with an empty point in every gap, so that no line claims to know what was there. */

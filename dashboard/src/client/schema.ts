@@ -3024,6 +3024,11 @@ export interface components {
             /** Failed */
             failed: number;
             /**
+             * Longest Latency
+             * @description Of the task that fared worst.
+             */
+            longest_latency: number | null;
+            /**
              * Makespan
              * @description The last finish, in simulated seconds.
              */

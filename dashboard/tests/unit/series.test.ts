@@ -35,6 +35,7 @@ describe("time series of a stored race", () => {
   it("leave a gap where nothing happened for long, and none where all is regular", () => {
     expect(gapsIn([0, 1, 2, 3])).toEqual([]);
     expect(gapsIn([0, 1, 2, 60, 61])).toEqual([3]);
+    expect(gapsIn([0, 1, 2, 12, 22, 23, 24])).toEqual([]);
     expect(withGaps({ xs: [0, 1, 2, 60, 61], ys: [[1, 2, 3, 4, 5]] })).toEqual({
       xs: [0, 1, 2, 31, 60, 61],
       ys: [[1, 2, 3, null, 4, 5]],

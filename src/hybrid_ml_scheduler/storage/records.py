@@ -86,6 +86,7 @@ class RunSummary:
     first_task: int
     last_task: int
     last_finish_s: float | None
+    longest_latency_s: float | None
     device_s: float
     means: Mapping[str, float | None]
 

@@ -11,6 +11,7 @@ import { modelledOf, PAIRED, pairedOf, type RunField, runTitle, standingOf, stra
 
 const FIELDS: readonly { key: RunField; label: string; format: (value: number | null) => string }[] = [
   { key: "avg_latency", label: "Latency", format: seconds },
+  { key: "longest_latency", label: "Longest", format: seconds },
   { key: "avg_time", label: "Time", format: seconds },
   { key: "avg_wait", label: "Wait", format: seconds },
   { key: "avg_energy", label: "Energy", format: joules },

@@ -12,7 +12,14 @@ export function branchWords(run: Pick<RunCard, "branch">): string {
   return run.branch ? ` It left run ${run.branch.run_id} at task ${run.branch.task_id}.` : "";
 }
 
-export type RunField = "avg_latency" | "avg_time" | "avg_wait" | "avg_energy" | "avg_cost" | "makespan";
+export type RunField =
+  | "avg_latency"
+  | "longest_latency"
+  | "avg_time"
+  | "avg_wait"
+  | "avg_energy"
+  | "avg_cost"
+  | "makespan";
 
 /** The metric of a paired comparison that stands behind a column, where there is one. */
 export const PAIRED: Partial<Record<RunField, Metric>> = {

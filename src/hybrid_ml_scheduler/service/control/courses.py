@@ -174,9 +174,13 @@ def _options(plan: Plan) -> Mapping[str, Mapping[str, Any]]:
     return {**plan.options, **usual}
 
 
-def shifted(preset_now: str, laws: WorkloadParameters, patch: SimulationPatch) -> tuple[str, WorkloadParameters]:
-    """Return the preset and the laws after a patch."""
-    if patch.workload is not None:
+def shifted(
+    preset_now: str, laws: WorkloadParameters, patch: SimulationPatch, own: tuple[str, WorkloadParameters]
+) -> tuple[str, WorkloadParameters]:
+    """Return the preset and the laws after a patch; back to the run's `own` workload is back to its own rate."""
+    if patch.workload == own[0]:
+        preset_now, laws = own
+    elif patch.workload is not None:
         kept = {"kinds": laws.kinds, "noise_sigma": laws.noise_sigma}  # what is hidden of tasks stays hidden
         preset_now, laws = patch.workload, preset(patch.workload).with_values(kept if laws.kinds else {})
     if patch.arrival_rate is not None:

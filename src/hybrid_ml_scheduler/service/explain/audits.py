@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,14 +11,27 @@ from hybrid_ml_scheduler.cluster import BacklogView
 from hybrid_ml_scheduler.core import NO_GPU, Task, device_name
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.live.arena import Arena
+from hybrid_ml_scheduler.live.hidden import HiddenTruth
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
+from hybrid_ml_scheduler.physics.truth import Drift
+from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.schedulers.rules.oracle import Oracle
 from hybrid_ml_scheduler.service.control.asking import ask_arena
 from hybrid_ml_scheduler.service.control.courses import stored_plan
 from hybrid_ml_scheduler.service.explain.gantt import Reach, gantt_around
 from hybrid_ml_scheduler.service.wire.tasks import Gantt, OracleChoice, StrategyAudit, TaskAudit
-from hybrid_ml_scheduler.storage import MEASURED, ResultRow, RunRecord, Store, TaskHistory, results_between
+from hybrid_ml_scheduler.storage import (
+    MEASURED,
+    ResultRow,
+    RunRecord,
+    Store,
+    TaskHistory,
+    event_history,
+    results_between,
+)
+from hybrid_ml_scheduler.workload import WorkloadParameters
+from hybrid_ml_scheduler.workload.draws import kind_names
 
 __all__ = ["REAL", "Reasons", "audit_of", "oracle_choice", "reasons_of"]
 
@@ -59,7 +73,8 @@ async def reasons_of(arena: Arena, task: Task) -> Reasons:
 
 async def audit_of(store: Store, run: RunRecord, found: TaskHistory, task: Task, reasons: Reasons) -> TaskAudit:
     """Gather everything about one task of a run."""
-    node = stored_plan(run.plan).node
+    plan = stored_plan(run.plan)
+    node = plan.node
     first, last = task.task_id - _TASKS_BEFORE, task.task_id + _TASKS_AFTER
     around = await results_between(store, first, last, run_id=run.run_id)  # each run has a clock of its own
     origin = int(run.controls["first_task_id"]) if run.first_task is None else run.first_task
@@ -68,13 +83,42 @@ async def audit_of(store: Store, run: RunRecord, found: TaskHistory, task: Task,
         name: _strategy(row, reasons.of(name), gantt_around(row, around, node, reach))
         for name, row in found.results.items()
     }
-    oracle = None if run.state == MEASURED else oracle_choice(task, node)
+    oracle = None if run.state == MEASURED else await _oracle(store, run, plan, found, task)
     return TaskAudit(task=found.task, oracle=oracle, strategies=strategies)
 
 
-def oracle_choice(task: Task, node: Node) -> OracleChoice:
+async def _oracle(store: Store, run: RunRecord, plan: Plan, found: TaskHistory, task: Task) -> OracleChoice:
+    """What the oracle did where it raced, and would have done elsewhere; it is always told the truth."""
+    row = found.results.get(Oracle.name)
+    if row is not None and row.actual_time is not None:
+        return OracleChoice(
+            gpu_fraction=row.gpu_fraction,
+            device=row.device,
+            time=row.actual_time,
+            energy=row.energy_consumption or 0.0,
+            cost=row.execution_cost or 0.0,
+            explanation=_ORACLE_SENTENCE,
+        )
+    events = await event_history(store, kind="shift", run_id=run.run_id)
+    before = [json.loads(event.payload) for event in reversed(events) if event.boundary <= task.task_id]
+    drifts = [facts for facts in before if "drift" in facts]
+    return oracle_choice(task, plan.node, _hidden(plan, drifts))
+
+
+def _hidden(plan: Plan, drifts: Sequence[Mapping[str, Any]]) -> HiddenTruth:
+    """The truth of a run after some drifts."""
+    hidden = HiddenTruth(plan.hidden, plan.seed, plan.node)
+    for facts in drifts:
+        laws = WorkloadParameters().with_values(facts["workload"])
+        hidden.drift(Drift(**facts["drift"]), kind_names(laws)[1:] or ("",))
+    return hidden
+
+
+def oracle_choice(task: Task, node: Node, hidden: HiddenTruth) -> OracleChoice:
     """Return what the oracle would have done."""
     estimator = PhysicsEstimator(node)
+    if hidden.hides and task.cpu_time is None and task.gpu_time is None:
+        estimator.remember(task, hidden.of(task, estimator.seconds(task), 1.0).true)
     choice = Oracle().decide(task, BacklogView(estimator))
     gpu = choice.gpu or 0
     parts = estimator.parts(task, choice.gpu_fraction, gpu)

@@ -41,6 +41,7 @@ def standing_view(summary: RunSummary, facts: MeasuredFacts | None = None) -> Ru
         avg_energy=means["energy_consumption"] if facts is None else None,  # no meter reads single tasks
         avg_cost=means["execution_cost"] if facts is None else None,
         avg_gpu_fraction=means["gpu_fraction"],
+        longest_latency=summary.longest_latency_s,
         makespan=summary.last_finish_s,
         device_seconds=summary.device_s,
         source=source,

@@ -42,6 +42,7 @@ class RunStanding(Answer):
     avg_energy: float | None
     avg_cost: float | None
     avg_gpu_fraction: float | None
+    longest_latency: float | None = Field(description="Of the task that fared worst.")
     makespan: float | None = Field(description="The last finish, in simulated seconds.")
     device_seconds: float
     source: Literal["simulated", "measured", "modelled"] = Field(

@@ -24,15 +24,23 @@ _Stretch = Mapping[str, Any]
 
 async def run_totals(store: Store, run_ids: Iterable[int]) -> dict[int, dict[str, RunSummary]]:
     """Return what runs add up to, by run and strategy; nothing is summed up here."""
-    query = sa.select(run_summaries).where(run_summaries.c.run_id.in_(sorted(set(run_ids))))
+    wanted, line = sorted(set(run_ids)), stretches.c
+    query = sa.select(run_summaries).where(run_summaries.c.run_id.in_(wanted))
+    worst = (
+        sa.select(line.run_id, line.scheduler_name, sa.func.max(line.high_latency))
+        .where(line.run_id.in_(wanted), line.device == ANY_DEVICE)
+        .group_by(line.run_id, line.scheduler_name)
+    )
     found: dict[int, dict[str, RunSummary]] = {}
     async with store.reading() as connection:
+        longest_s = {(run, name): value for run, name, value in await connection.execute(worst)}
         for record in (await connection.execute(query.order_by(run_summaries.c.scheduler_name))).mappings():
-            found.setdefault(record["run_id"], {})[record["scheduler_name"]] = _summary(record)
+            key = record["run_id"], record["scheduler_name"]
+            found.setdefault(key[0], {})[key[1]] = _summary(record, longest_s.get(key))
     return found
 
 
-def _summary(record: sa.RowMapping) -> RunSummary:
+def _summary(record: sa.RowMapping, longest_s: float | None) -> RunSummary:
     finished = record["results"] - record["failed"]
     sums = {name: record[f"sum_{name}"] for name in (*METRICS, "gpu_fraction")}
     return RunSummary(
@@ -43,6 +51,7 @@ def _summary(record: sa.RowMapping) -> RunSummary:
         first_task=record["first_task"],
         last_task=record["last_task"],
         last_finish_s=record["last_finish"],
+        longest_latency_s=longest_s,
         device_s=record["sum_cpu_part"] + record["sum_gpu_part"],
         means={name: total / finished if finished else None for name, total in sums.items()},
     )

@@ -48,7 +48,7 @@ class RangeTotals:
 
     def add(self, device: str, facts: Sequence[Any]) -> None:
         """Add the sums of some tasks on one device, or on the CPU and one GPU."""
-        results, failed, out_of_memory, last_finish, *sums = facts
+        results, failed, out_of_memory, last_finish, longest, *sums = facts
         finished = int(results) - int(failed or 0)
         self.finished += finished
         self.failed += int(failed or 0)
@@ -56,6 +56,8 @@ class RangeTotals:
         kind = "split" if "+" in device else device.partition("_")[0]
         self.placed[kind] = self.placed.get(kind, 0) + finished
         self.last_finish_s = max(self.last_finish_s, last_finish or 0.0)
+        if longest is not None:
+            self.longest_latency_s = max(self.longest_latency_s or 0.0, longest)
         for name, value in zip(SUMMED, sums, strict=True):
             self.sums[name] += value or 0.0
         for name, value in (("cpu", sums[-2]), (device.rpartition("+")[2], sums[-1])):
@@ -72,7 +74,6 @@ class RangeTotals:
             self.within_deadline = float((latency_s[due] <= deadline_s[due]).mean())
         if done.any():
             self.p95_latency_s, self.p99_9_latency_s = np.percentile(latency_s[done], (95.0, 99.9)).tolist()
-            self.longest_latency_s = float(latency_s[done].max())
         told = done & ~np.isnan(fastest_s)
         if told.any():
             slowdown = bounded_slowdown(latency_s[told], fastest_s[told])
@@ -120,6 +121,7 @@ def _from_stretches(run_id: int, first: int, end: int) -> sa.Select[Any]:
             sa.func.sum(line.failed),
             sa.func.sum(line.out_of_memory),
             sa.func.max(line.last_finish),
+            sa.func.max(line.high_latency),
             *(sa.func.sum(line[f"sum_{name}"]) for name in SUMMED),
         )
         .where(line.run_id == run_id, line.stretch.between(first, end - 1), line.device != ANY_DEVICE)
@@ -138,6 +140,7 @@ def _from_rows(first: int, last: int) -> sa.Select[Any]:
             sa.func.sum(unfinished),
             sa.func.sum(sa.case((row.out_of_memory, 1), else_=0)),
             sa.func.max(row.finish_time),
+            sa.func.max(row.latency),
             *(sa.func.sum(row[name]).filter(row.latency.is_not(None)) for name in SUMMED),
         )
         .where(row.task_id.between(first, last))
