@@ -68,7 +68,7 @@ def compare_table(page: Page, rows: dict[str, dict[str, Any]]) -> None:
         if value is None or text == "< 0.01 %":
             assert text == "–" or 0.0 < value < 1e-4, (name, column, text)
         else:
-            shown = number(text.lstrip("+"))
+            shown = number(text.replace("+", ""))
             assert shown == pytest.approx(value, rel=0.006, abs=0.0051 if "%" in text else 1e-9), (name, column)
 
 
