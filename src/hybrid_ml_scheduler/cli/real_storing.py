@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hybrid_ml_scheduler.cli.program_following import FollowedExecutor
     from hybrid_ml_scheduler.execution.runs.real_runs import RealRun
 
-__all__ = ["CHUNK", "RESULTS", "TASKS", "check_service", "post", "send", "store", "store_program"]
+__all__ = ["CHUNK", "RESULTS", "TASKS", "check_service", "check_store", "post", "send", "store", "store_program"]
 
 # So many rows fit into a message of a service with its usual limits.
 CHUNK = 500
@@ -25,6 +25,18 @@ _PATIENCE_S, _CHECK_PATIENCE_S = 60.0, 10.0
 
 # A run as it goes into the history: what it is, then its tasks and results in pieces, each with its path.
 Pieces = Iterable[tuple[str, dict[str, Any]]]
+
+
+def check_store(url: str) -> None:
+    """Refuse a database that a service writes to just now, before anything is measured for it."""
+
+    async def own() -> None:
+        from hybrid_ml_scheduler.storage import ownership
+
+        async with ownership(url):
+            pass
+
+    asyncio.run(own())
 
 
 def store(run: RealRun, url: str) -> list[int]:

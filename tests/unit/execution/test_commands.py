@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.execution import HybridExecutor
 from hybrid_ml_scheduler.execution.joblib_backend import register
 from hybrid_ml_scheduler.execution.placing.store import FOLDER_VARIABLE, PerformanceStore
-from hybrid_ml_scheduler.storage import RunSummary, integrity, open_store, run_totals
+from hybrid_ml_scheduler.storage import RunSummary, integrity, open_store, ownership, run_totals
 from tests.services import free_port
 from tests.unit.execution.samples import add, square
 
@@ -118,6 +118,17 @@ def test_a_service_that_does_not_answer_is_named_before_anything_is_measured(
     out, address = tmp_path / "out", f"http://127.0.0.1:{free_port()}"
     assert run(["run", "--service", address, "--out", str(out)]) == 2
     assert f"No service answers at {address}" in capsys.readouterr().err
+    assert not out.exists()
+
+
+async def test_so_is_a_database_that_a_service_writes_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, database = tmp_path / "out", f"sqlite:///{tmp_path / 'history.db'}"
+    monkeypatch.setenv("DATABASE_URL", database)
+    async with ownership(database):
+        assert await asyncio.to_thread(run, ["run", "--store", "--out", str(out)]) == 2
+    assert "in use by another service" in capsys.readouterr().err
     assert not out.exists()
 
 

@@ -96,13 +96,13 @@ def run(
     if script is not None:
         kinds_only = {"--scheduler": scheduler, "--device": device, "--workers": workers, "--kind": kind}
         _refuse_unused({**kinds_only, "--calibration": calibration})
-        _check_service(service)
+        _check_history(store, service)
         _run_program(script, out, output, store, service)
         return
     from hybrid_ml_scheduler.cli.output.formats import steps
     from hybrid_ml_scheduler.execution.runs.real_runs import RealPlan, real_run
 
-    _check_service(service)
+    _check_history(store, service)
     known = _calibration(out, calibration, device, workers, (kind, sizes), 40.0)
     sender = None if service is None else _sender(service)
     with steps() as say:
@@ -249,14 +249,17 @@ def _calibration(
     return found
 
 
-def _check_service(service: str | None) -> None:
-    """Refuse a service that is none, or does not answer, before anything runs for it."""
-    from hybrid_ml_scheduler.cli.real_storing import check_service
+def _check_history(store: bool, service: str | None) -> None:
+    """Refuse a service that is none, or does not answer, and a database that is in use, before anything runs for it."""
+    from hybrid_ml_scheduler.cli.real_storing import check_service, check_store
+    from hybrid_ml_scheduler.settings import load_settings
 
     if service is not None and not service.startswith(("http://", "https://")):
         raise PlanError(f"--service {service!r} must be an address such as http://127.0.0.1:8000.")
     if service is not None:
         check_service(service)
+    elif store:
+        check_store(load_settings().database.get_secret_value())
 
 
 def _refuse_unused(given: dict[str, object]) -> None:
