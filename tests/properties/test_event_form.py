@@ -27,8 +27,8 @@ from hybrid_ml_scheduler.workload import generate, preset
 
 NONE = (Slowdown(),)
 SOME = (Slowdown(cpu=1.4, gpu=1.2, within=1.1), Slowdown(kind="kind-1", cpu=2.0, gpu=1.0, within=1.3))
-DECIDING = ("round_robin", "greedy", "earliest_finish", "hybrid_ml")
-HOLDING = ("sjf", "rl_hold", "heft", "work_stealing")
+DECIDING = ("round_robin", "greedy", "earliest_finish", "rl_split")
+HOLDING = ("sjf", "rl_hold", "hybrid_ml", "heft", "work_stealing")
 
 
 def known(node: Node, level: Level, *, graph: bool, seed: int, tasks: int = 60) -> KnownTasks:

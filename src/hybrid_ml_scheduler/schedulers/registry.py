@@ -74,8 +74,8 @@ _BUILT_IN = (
         "hybrid_ml",
         "Hybrid ML",
         "learner",
-        "forest.hybrid_ml:HybridMl",
-        "learned seconds, the queues' value",
+        "forest.hybrid_hold:HybridHold",
+        "holds; learned seconds, shortest first",
     ),
     _built_in(
         "rl_agent", "RL agent", "learner", "agents.rl_agent:RlAgent", "a Dueling Double DQN picks a whole device"

@@ -67,6 +67,9 @@ def new_race(
         preset="mixed",
         workload=preset("mixed").with_values(laws or {}),
         schedulers=schedulers,
+        options={"hybrid_ml": {"mode": "at_once"}}
+        if "hybrid_ml" in schedulers
+        else {},  # together only where nobody holds
         retraining=retraining,
         knowledge=knowledge,
         truth=Truth(kind_spread=0.5 if laws == HIDDEN else 0.0),

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.core.terms import Terms
 from hybrid_ml_scheduler.learning.time_forest import WalkedForest, correct
+from hybrid_ml_scheduler.physics.held_choices import fastest_s, plan_split
+from hybrid_ml_scheduler.physics.node import WHOLE
+from hybrid_ml_scheduler.schedulers.forest.overruns import expect_overruns, note_due
 from hybrid_ml_scheduler.schedulers.forest.rehearsal import FUTURE, UNIT, led_choice
 
-__all__ = ["Choice", "corrected_choice", "with_seconds"]
+__all__ = ["Choice", "corrected_choice", "corrected_size", "held_plan", "with_seconds"]
 
 # The share, the GPU, by how much both parts differ from what the cluster promises, and what the rehearsal will need.
 Choice = tuple[float, int, float, float, float, float]
@@ -21,6 +27,46 @@ def with_seconds(believed: Terms, seconds: FloatColumn) -> Terms:
     return (
         seconds[0], seconds[1:types], seconds[types:], believed[3], believed[4], believed[5], believed[6], believed[7]
     )  # fmt: skip
+
+
+@compiled(nogil=True)
+def corrected_size(
+    believed: Terms, size: float, intensity: float, kind: int, forest: WalkedForest, seconds: FloatColumn
+) -> float:
+    """Leave the corrected seconds in `seconds`; returns those of the task at its fastest."""
+    types = 1 + believed[1].shape[0]
+    seconds[0] = believed[0]
+    seconds[1:types] = believed[1]
+    seconds[types:] = believed[2]
+    if forest[0] != 0.0:
+        correct(size, intensity, believed[4], kind, forest, seconds, types)
+    return fastest_s(seconds[0], seconds[1:types], believed[6] < WHOLE)
+
+
+@compiled(nogil=True)
+def held_plan(
+    now: float,
+    believed: Terms,
+    size: float,
+    intensity: float,
+    kind: int,
+    forest: WalkedForest,
+    seconds: FloatColumn,
+    backlog: FloatColumn,
+    idle: npt.NDArray[np.bool_],
+    grid: FloatColumn,
+    price: float,
+    longest_s: FloatColumn,
+    due_s: FloatColumn,
+) -> tuple[float, float, int, bool]:
+    """Correct what is believed of one task and plan it: its size, the share, the GPU, and whether it starts at once."""
+    size_s = corrected_size(believed, size, intensity, kind, forest, seconds)
+    expect_overruns(now, backlog, idle, due_s)
+    before = backlog.copy()
+    fraction, gpu, starts = plan_split(with_seconds(believed, seconds), backlog, idle, grid, price, longest_s)
+    if starts:
+        note_due(now, before, backlog, due_s)
+    return size_s, fraction, gpu, starts
 
 
 @compiled(nogil=True)
@@ -44,12 +90,7 @@ def corrected_choice(
 
     The corrected seconds are left in `seconds`, the backlogs that were decided with in `gpu_backlog`.
     """
-    types = 1 + believed[1].shape[0]
-    seconds[0] = believed[0]
-    seconds[1:types] = believed[1]
-    seconds[types:] = believed[2]
-    if forest[0] != 0.0:
-        correct(size, intensity, believed[4], kind, forest, seconds, types)
+    corrected_size(believed, size, intensity, kind, forest, seconds)
     for gpu in range(gpu_backlog.shape[0]):
         gpu_backlog[gpu] = max(gpu_backlog[gpu] + ahead[1 + gpu], 0.0)
     fraction, gpu = led_choice(

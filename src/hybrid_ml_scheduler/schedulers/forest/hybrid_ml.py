@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -36,11 +36,10 @@ from hybrid_ml_scheduler.schedulers.forest.rehearsal import (
     mean_latencies,
     rehearse,
 )
-from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
 from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected, TimeData, TimeLessons
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid, task_terms
 
-__all__ = ["HybridMl"]
+__all__ = ["HybridMl", "seconds_words"]
 
 LEAST_OBSERVATIONS = 40
 HELD_OUT = 50
@@ -53,7 +52,6 @@ class HybridMl:
     """Believed seconds, a forest's correction, and the way of placing that has served best."""
 
     name = "hybrid_ml"
-    modes: ClassVar[Mapping[str, type]] = {}
 
     def __init__(
         self,
@@ -209,12 +207,7 @@ class HybridMl:
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
         """Whose way is followed, the seconds believed and corrected, and what the forest made of the features."""
         chosen, believed = self.preview(task, cluster), task_terms(task, cluster)
-        corrected, gpu = self._corrected(task, believed).tolist(), chosen.gpu or 0
-        way = WAYS[int(self._rehearsal[0, LEADER])]
-        kinds = {"cpu": (believed[0], corrected[0])} | {
-            f"gpu_{place}": (float(one), two)
-            for place, (one, two) in enumerate(zip(believed[1], corrected[1:], strict=True))
-        }
+        gpu, way = chosen.gpu or 0, WAYS[int(self._rehearsal[0, LEADER])]
         return {
             "reason": f"the way that served the latest tasks best: {way.replace('_', ' ')}",
             "gpu_fraction": chosen.gpu_fraction,
@@ -222,8 +215,7 @@ class HybridMl:
             "completion_s": cluster.completion_s(task, chosen.gpu_fraction, gpu),
             "way": way,
             "mean_latency_of_ways": mean_latencies(self._rehearsal),
-            "believed_s": {name: one for name, (one, _) in kinds.items()},
-            "corrected_s": {name: two for name, (_, two) in kinds.items()},
+            **seconds_words(believed, self._corrected(task, believed).tolist()),
             **self._forest_words(task, believed),
         }
 
@@ -269,5 +261,11 @@ def _error(model: TimeForest | None, data: TimeData) -> float:
     return math.sqrt(float(np.mean((data.held_logs - data.logs.mean() - told) ** 2)))
 
 
-# The classic one predicts the share itself; it stays for the shift experiment and for whoever wants it.
-HybridMl.modes = {"time": HybridMl, "share": ShareForest}
+def seconds_words(believed: Terms, corrected: list[float]) -> dict[str, dict[str, float]]:
+    """The seconds on every type of device as they are told and as the forest corrects them, by the type's name."""
+    names = ("cpu", *(f"gpu_{place}" for place in range(len(believed[1]))))
+    told = (believed[0], *believed[1].tolist())
+    return {
+        "believed_s": dict(zip(names, told, strict=True)),
+        "corrected_s": dict(zip(names, corrected, strict=True)),
+    }

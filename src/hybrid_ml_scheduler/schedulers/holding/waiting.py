@@ -39,10 +39,13 @@ class Waiting:
 
     def start(self, task_id: int, now_s: float) -> None:
         """A task waits no longer; how long it did counts for the mean."""
-        wait_s = now_s - self._since[task_id]
+        self.served(now_s - self._since[task_id])
+        self.forget(task_id)
+
+    def served(self, wait_s: float) -> None:
+        """A task has waited so long, perhaps not at all."""
         self._started += 1
         self._mean_s += (wait_s - self._mean_s) / min(self._started, MEAN_OVER)
-        self.forget(task_id)
 
     def forget(self, task_id: int) -> None:
         """A task was taken away."""

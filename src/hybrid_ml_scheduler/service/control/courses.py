@@ -26,6 +26,9 @@ __all__ = ["RunDefaults", "branch_plan", "course_of", "plan_for", "shifted", "st
 # Where strategies are told the exact durations there is nothing about them to learn: unless a plan says otherwise,
 # Hybrid ML shows the classic forest there, as every stored run did before there were levels of knowledge.
 _TOLD_OPTIONS: Mapping[str, Mapping[str, Any]] = {"hybrid_ml": {"mode": "share", "guard": True}}
+# Elsewhere it decides at once unless a plan says otherwise: only then are tasks taken through all strategies together,
+# and a race is watched at thousands of tasks a second.
+_LEARNING_OPTIONS: Mapping[str, Mapping[str, Any]] = {"hybrid_ml": {"mode": "at_once"}}
 _USUAL_LOAD = 0.6  # of what the node could sustain in truth
 _PROBED_TASKS = 5000
 _OF_TRACES = ("target_load", "arrival_scale")
@@ -167,10 +170,9 @@ def _trace(plan: Plan, uploads: UploadFolder) -> Trace | None:
 
 
 def _options(plan: Plan) -> Mapping[str, Mapping[str, Any]]:
-    """The options of the strategies, with those that are usual where all is told."""
-    if plan.knowledge != EXACT:
-        return plan.options
-    usual = {name: {**told, **plan.options.get(name, {})} for name, told in _TOLD_OPTIONS.items()}
+    """The options of the strategies, with those that are usual in a live race."""
+    own = _TOLD_OPTIONS if plan.knowledge == EXACT else _LEARNING_OPTIONS
+    usual = {name: {**told, **plan.options.get(name, {})} for name, told in own.items()}
     return {**plan.options, **usual}
 
 

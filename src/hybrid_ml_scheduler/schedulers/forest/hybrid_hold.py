@@ -1,0 +1,265 @@
+"""Hybrid ML as it races: it keeps ready tasks, and commits what starts now, the shortest first as it believes.
+
+While every device that a task would use is busy, waiting costs nothing: a shorter task may come, and what is believed
+may become better. So tasks are committed only where a part of them starts at once, by the forest's seconds, and the
+order is made anew as outcomes come in. Now and then the latest tasks are played again under other settings; one with
+a clear lead takes over. Who waits out of all proportion goes first (`aging`).
+
+A part that runs longer than was believed is expected to go on for as long as it has overrun: where durations have heavy
+tails, waiting for it as if it would end at any moment is waiting for ever.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import insort
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hybrid_ml_scheduler.core import ClusterView, Decision, FloatColumn, Outcome, RaceContext, Task, TaskBatch
+from hybrid_ml_scheduler.core.errors import SchedulerError
+from hybrid_ml_scheduler.core.holding import MEAN_OVER, BatchSeconds, Commitment, HeldRule, HeldTasks, HeldView
+from hybrid_ml_scheduler.core.tasks import BoolColumn
+from hybrid_ml_scheduler.core.terms import TaskTerms, Terms
+from hybrid_ml_scheduler.physics.gangs import kind_counts
+from hybrid_ml_scheduler.physics.held_choices import plan_split
+from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
+from hybrid_ml_scheduler.schedulers.forest.corrected_choice import corrected_size, held_plan
+from hybrid_ml_scheduler.schedulers.forest.held_history import HELD_WAYS, HeldHistory, HeldTerms
+from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl, seconds_words
+from hybrid_ml_scheduler.schedulers.forest.overruns import expect_overruns, note_due
+from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
+from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected
+from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, task_terms
+from hybrid_ml_scheduler.schedulers.holding.keyed import WHOLE, KeyedHold, reorder
+
+__all__ = ["HybridHold"]
+
+_DEPTH = 32
+_RENEWED_EVERY = 16  # outcomes between two looks at what is believed of held tasks; more often at the start
+AGING = 100.0  # so many times what tasks take and wait in the mean may one wait before it goes first
+
+
+class HybridHold(KeyedHold, HybridMl):
+    """Holds ready tasks and starts the shortest first, by learned seconds, under the setting that would serve best."""
+
+    name = "hybrid_ml"
+    reason = "the task believed to be shortest starts where it ends first; others wait while devices are busy"
+    modes: ClassVar[Mapping[str, type]] = {}
+
+    def __init__(
+        self,
+        retrain_every: int | None = None,
+        window: int = 1000,
+        online: bool = True,
+        guard: bool = True,
+        step: float = DEFAULT_STEP,
+        aging: float = AGING,
+    ) -> None:
+        HybridMl.__init__(self, retrain_every, window, online, guard, step)
+        KeyedHold.__init__(self, step=step, depth=_DEPTH, aging=aging)
+
+    def prepare(self, context: RaceContext) -> None:
+        """Start afresh: no forest, nothing held, nothing played again."""
+        HybridMl.prepare(self, context)
+        KeyedHold.prepare(self, context)
+        self._devices, self._no_limits = context.num_gpus + 1, np.full(context.num_gpus + 1, np.inf)
+        self._history = HeldHistory()
+        self._known: dict[int, HeldTerms] = {}
+        self._due_s, self._renewed_at = np.zeros(self._devices), 0
+        self._follow()
+
+    def _follow(self) -> None:
+        """Plan by the chosen setting from now on."""
+        setting = HELD_WAYS[self._history.chosen]
+        self._points = as_column(self._grid if setting.splits else WHOLE)
+        self._price = setting.price
+
+    def key(self, task: Task, size_s: float, terms: TaskTerms) -> float:
+        """The seconds that it is believed to take at its fastest."""
+        known = self._known.get(task.task_id)
+        return size_s if known is None else known.size_s
+
+    def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HeldRule | None:
+        """None: only `dispatch` can tell what was learned by then."""
+        return None
+
+    def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterator[Commitment]:
+        """Commit what starts now, the shortest first."""
+        if len(held) == len(held.fresh) == 1 and not self._queue and held.fresh[0].gpus_required == 1:
+            self._learn(held, cluster)
+            alone = self._first(held.fresh[0], cluster)
+            if alone is not None:
+                yield alone
+        else:
+            yield from super().dispatch(held, cluster)
+
+    def decide(self, task: Task, cluster: ClusterView) -> Decision:
+        """Where a task would go if it had to be committed now."""
+        backlog = self._backlogs(cluster, getattr(cluster, "idle", ()), self._due_s.copy())
+        busy, gap_s = np.zeros(len(backlog), dtype=np.bool_), np.full(len(backlog), math.inf)
+        terms = self._thought(task, cluster, cluster.now_s).terms
+        fraction, gpu, _ = self._plan(task.gpus_required, terms, backlog, busy, gap_s)
+        return Decision(fraction, gpu)
+
+    def _starting(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Commitment]:
+        """What starts at once, in order; a gang that does not keeps its GPUs from those behind it."""
+        backlog = self._backlogs(cluster, idle, self._due_s)
+        gap_s, place = np.full(len(backlog), math.inf), 0
+        for _ in range(self._depth):
+            if place >= len(self._queue) or not idle.any():
+                return
+            task = self._queue[place][2]
+            known, before = self._known[task.task_id], backlog.copy()
+            fraction, gpu, starts = self._plan(task.gpus_required, known.terms, backlog, idle, gap_s)
+            if not starts:
+                place += 1
+                continue
+            note_due(cluster.now_s, before, backlog, self._due_s)
+            del self._queue[place]
+            self._waiting.start(task.task_id, cluster.now_s)
+            self._committed(task)
+            decision = Decision(fraction, gpu)
+            self._expect(task, known, decision)
+            yield Commitment(task.task_id, decision)
+
+    def _first(self, task: Task, cluster: HeldView) -> Commitment | None:
+        """The only task there is, in one compiled call: what `KeyedHold` makes of it, commit it or hold it."""
+        believed = task_terms(task, cluster)
+        seconds = np.empty(1 + len(believed[1]) + len(believed[2]))
+        size_s, fraction, gpu, starts = held_plan(
+            cluster.now_s,
+            believed,
+            task.size,
+            task.compute_intensity,
+            self._lessons.kind(task),
+            self._walked,
+            seconds,
+            np.array((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s)),
+            np.array(cluster.idle),
+            self._points,
+            self._price,
+            self._no_limits,
+            self._due_s,
+        )
+        known, decision = HeldTerms(cluster.now_s, believed, seconds, size_s), Decision(fraction, gpu)
+        self._enter(task, known, starts)
+        if not starts:
+            return None
+        self._expect(task, known, decision)
+        return Commitment(task.task_id, decision)
+
+    def _enter(self, task: Task, known: HeldTerms, starts: bool) -> None:
+        """A task has become ready: it counts for what will be played again, and is held unless it starts."""
+        if self.online:
+            self._history.add(known)
+        self._seen += 1
+        self._mean_s += (known.size_s - self._mean_s) / min(self._seen, MEAN_OVER)
+        if starts:
+            self._waiting.served(0.0)
+            return
+        self._known[task.task_id] = known
+        insort(self._queue, (known.size_s, task.task_id, task), lo=self._waiting.overdue)
+        self._waiting.hold(task.task_id, known.ready_s)
+
+    def _expect(self, task: Task, one: HeldTerms, decision: Decision) -> None:
+        """Remember until it has finished what a committed task was decided with."""
+        if self.online:
+            chosen = decision.gpu_fraction, decision.gpu or 0
+            told = Expected(one.ready_s, one.believed, one.seconds, task.divisible, *chosen, 0.0, 0.0, one.size_s, 0.0)
+            self._lessons.expect(task, told)
+
+    def observe(self, task: Task, outcome: Outcome) -> None:
+        """Learn from a finished task how far what was believed of it was off."""
+        if self.online:
+            self._lessons.observe(task, outcome)
+
+    def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
+        """What is held, the setting in force, the seconds believed and corrected, and what the forest made of it."""
+        told, setting = KeyedHold.explain(self, task, cluster), HELD_WAYS[self._history.chosen]
+        believed = task_terms(task, cluster)
+        return {
+            **told,
+            "setting": setting._asdict(),
+            **seconds_words(believed, self._corrected(task, believed).tolist()),
+            **self._forest_words(task, believed),
+        }
+
+    def capture(self) -> Mapping[str, Any]:
+        """All that was learned, and all that is held with what is believed of it."""
+        return {
+            **HybridMl.capture(self),
+            "held": KeyedHold.capture(self),
+            "known": {identity: tuple(one) for identity, one in self._known.items()},
+            "history": self._history.capture(),
+            "due": (self._due_s.tolist(), self._renewed_at),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue exactly from a captured state."""
+        if "held" not in state:
+            raise SchedulerError("hybrid_ml: the stored state is of one that decides at once.")
+        HybridMl.restore(self, state)
+        KeyedHold.restore(self, state["held"])
+        self._known = {identity: HeldTerms(*one) for identity, one in state["known"].items()}
+        self._history.restore(state["history"])
+        due_s, self._renewed_at = state["due"]
+        self._due_s = np.array(due_s)
+        self._follow()
+
+    def _learn(self, held: HeldTasks, cluster: HeldView) -> None:
+        """Believe anew what is held as outcomes come in, the more often the fewer are held; review the setting."""
+        if self._slots == 1.0 and self._history.review(self._devices, self._aging):
+            self._follow()
+        more = self._lessons.seen - self._renewed_at
+        if self._queue and more > min(self._renewed_at, max(_RENEWED_EVERY, len(self._queue) // 4)):
+            self._renewed_at = self._lessons.seen
+            for _, identity, task in self._queue:
+                self._known[identity] = self._thought(task, cluster, self._known[identity].ready_s)
+            reorder(self._queue, self._waiting.overdue, lambda task: self._known[task.task_id].size_s)
+
+    def _hold(self, task: Task, cluster: HeldView) -> None:
+        self._enter(task, self._thought(task, cluster, cluster.now_s), starts=False)
+
+    def _thought(self, task: Task, cluster: ClusterView, ready_s: float) -> HeldTerms:
+        """What the estimator believes of a task, corrected by the forest."""
+        believed = task_terms(task, cluster)
+        seconds = np.empty(1 + len(believed[1]) + len(believed[2]))
+        traits = task.size, task.compute_intensity, self._lessons.kind(task)
+        return HeldTerms(ready_s, believed, seconds, corrected_size(believed, *traits, self._walked, seconds))
+
+    def _backlogs(self, cluster: ClusterView, idle: Sequence[bool] | BoolColumn, due_s: FloatColumn) -> FloatColumn:
+        """How long every device is expected to be busy, the CPU first; where it is known which ones are idle."""
+        backlog = as_column((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s))
+        if len(idle):
+            expect_overruns(cluster.now_s, backlog, np.asarray(idle), due_s)
+        return backlog
+
+    def _plan(
+        self, width: int, terms: Terms, backlog: FloatColumn, idle: BoolColumn, gap_s: FloatColumn
+    ) -> tuple[float, int, bool]:
+        """Plan one task behind the plans before it; `gap_s` is how long idle devices are free before a gang begins."""
+        if width == 1 and np.isinf(gap_s).all():
+            return plan_split(terms, backlog, idle, self._points, self._price, self._no_limits)
+        fellows = np.empty(max(width - 1, 1), np.int32)
+        return plan_beside_gangs(
+            terms,
+            width,
+            kind_counts(terms[3]),
+            backlog,
+            idle,
+            gap_s,
+            self._points,
+            self._price,
+            self._no_limits,
+            fellows,
+        )
+
+    def _committed(self, task: Task) -> None:
+        self._known.pop(task.task_id, None)
+
+
+# Deciding at once is the other way; the classic one predicts the share itself, for the shift experiment.
+HybridHold.modes = {"time": HybridHold, "at_once": HybridMl, "share": ShareForest}
