@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,6 +18,7 @@ from hybrid_ml_scheduler.plans.known_tasks import KnownTasks, known_at_load
 from hybrid_ml_scheduler.schedulers import check_scheduler, create
 from hybrid_ml_scheduler.schedulers.forest.hybrid_hold import HybridHold
 from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl
+from hybrid_ml_scheduler.schedulers.forest.overruns import expect_overruns, note_due
 from hybrid_ml_scheduler.schedulers.forest.rehearsal import WAYS, mean_latencies
 from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
 from hybrid_ml_scheduler.studies.race import run_known
@@ -128,13 +128,26 @@ def test_aging_bounds_how_long_a_task_may_be_passed_over() -> None:
     assert waits[1] < 0.8 * waits[0]
 
 
-def test_tasks_of_a_graph_are_decided_at_once() -> None:
-    law = preset("unknown").with_values({"num_tasks": 300, "dependency_probability": 0.3})
-    tasks = known_at_load(law, Node(), 0.8, 11, truth=HIDDEN)
-    batch = replace(tasks.batch, arrival_time=np.zeros(300))  # known from the first moment on, so that nothing is held
-    known = replace(tasks, batch=batch)
-    held, at_once = (run_known(kind(), known, "learned").finish_s for kind in (HybridHold, HybridMl))
-    assert held.tolist() == at_once.tolist()
+def test_a_part_that_overruns_is_expected_to_go_on_for_as_long_as_it_has_overrun() -> None:
+    due_s, idle = np.array([7.0, 4.0, 9.0, 1.0]), np.array([False, False, False, True])
+    backlog = np.array([0.0, 0.0, 2.0, 0.0])
+    expect_overruns(10.0, backlog, idle, due_s)
+    assert backlog.tolist() == [3.0, 6.0, 2.0, 0.0]
+    assert due_s.tolist() == [7.0, 4.0, 12.0, 1.0]
+    note_due(10.0, backlog, backlog + np.array([0.0, 5.0, 0.0, 0.0]), due_s)
+    assert due_s.tolist() == [7.0, 21.0, 12.0, 1.0]
+
+
+def test_nobody_waits_for_ever_behind_a_task_that_takes_a_thousand_times_what_was_believed() -> None:
+    cpu_s = np.full(60, 1.0)
+    cpu_s[5] = 5000.0  # on the CPU, where everybody would like to go; a GPU takes four times as long
+    told = [
+        Task(row, 10.0, 0.5, 1.0, float(row), cpu_time=1.0, gpu_time=4.0, divisible=False) for row in range(len(cpu_s))
+    ]
+    simulation = Simulation(Node(), HybridHold(), seed=1, recall=0)
+    outcomes = simulation.run((task, float(factor)) for task, factor in zip(told, cpu_s, strict=True))
+    latency_s = sorted(outcome.finish_s - told[outcome.task_id].arrival_time for outcome in outcomes)
+    assert latency_s[-2] < 20.0
 
 
 def test_the_reasons_of_a_held_task_tell_who_goes_first_and_leave_nothing_behind() -> None:

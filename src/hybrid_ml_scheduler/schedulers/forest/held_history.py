@@ -5,64 +5,47 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from hybrid_ml_scheduler.core.compiled import uncompiled
-from hybrid_ml_scheduler.core.tasks import FloatColumn
-from hybrid_ml_scheduler.core.terms import TaskTerms, Terms
-from hybrid_ml_scheduler.schedulers.forest.corrected_choice import with_seconds
+from hybrid_ml_scheduler.core.terms import TaskTerms
+from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected
 from hybrid_ml_scheduler.schedulers.grid import as_batch, as_column
 from hybrid_ml_scheduler.schedulers.holding.settings import History, Setting, replayed_values
 
-__all__ = ["HELD_WAYS", "HeldHistory", "HeldTerms"]
+__all__ = ["HELD_WAYS", "HeldHistory"]
 
 HELD_WAYS = (Setting(True, 0.0), Setting(False, 0.0), Setting(True, 0.3), Setting(True, 1.0))
 """Shortest first as it stands, cut and whole, and with two prices of device-seconds."""
 
-_with_seconds = uncompiled(with_seconds)
 _FIRST_REVIEW = 64
 _REMEMBERED = 1024
 _LEAD = 0.9  # of the present setting's latency, from which on another one takes over
 
 
-class HeldTerms(NamedTuple):
-    """When a task was ready, its told and corrected seconds (CPU first), and those at its fastest: its place."""
-
-    ready_s: float
-    believed: Terms
-    seconds: FloatColumn
-    size_s: float
-
-    @property
-    def terms(self) -> Terms:
-        """The terms with corrected seconds."""
-        return _with_seconds(self.believed, self.seconds)
-
-
 class HeldHistory:
-    """The latest tasks, and which of the settings is in force."""
+    """The latest tasks, and which of the settings is in force; a review is due when so many have been seen."""
 
     def __init__(self) -> None:
-        self._latest: deque[HeldTerms] = deque(maxlen=_REMEMBERED)
-        self._seen, self._due = 0, _FIRST_REVIEW
+        self._latest: deque[Expected] = deque(maxlen=_REMEMBERED)
+        self.seen, self.due = 0, _FIRST_REVIEW
         self.chosen = 0
         self.latency_s: dict[int, float] = {}
 
-    def add(self, task: HeldTerms) -> None:
+    def add(self, task: Expected) -> None:
         """A task has become ready; those that wait long must count too, so it is remembered before it is served."""
         self._latest.append(task)
-        self._seen += 1
+        self.seen += 1
 
     def review(self, devices: int, aging: float) -> bool:
         """Play the latest tasks again if it is time; says whether another setting is in force now."""
-        if self._seen < self._due:
+        if self.seen < self.due:
             return False
-        self._due = self._seen + min(self._due, _REMEMBERED)
-        size_s = as_column([task.size_s for task in self._latest])
-        terms = as_batch([TaskTerms(*task.terms) for task in self._latest])
-        history = History(as_column([task.ready_s for task in self._latest]), size_s, size_s, terms, aging)
+        self.due = self.seen + min(self.due, _REMEMBERED)
+        size_s = as_column([task.unit_s for task in self._latest])
+        terms = as_batch([TaskTerms(*task.corrected) for task in self._latest])
+        history = History(as_column([task.now_s for task in self._latest]), size_s, size_s, terms, aging)
         found = replayed_values(history, HELD_WAYS, "latency", np.ones(devices))
         self.latency_s = {way: float(value) for way, value in enumerate(found) if value < math.inf}
         best, before = int(np.argmin(found)), self.chosen
@@ -74,12 +57,12 @@ class HeldHistory:
         """The whole state as plain values."""
         return {
             "latest": [tuple(task) for task in self._latest],
-            "counters": (self._seen, self._due, self.chosen),
+            "counters": (self.seen, self.due, self.chosen),
             "latency_s": dict(self.latency_s),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
-        self._latest = deque((HeldTerms(*task) for task in state["latest"]), maxlen=_REMEMBERED)
-        self._seen, self._due, self.chosen = state["counters"]
+        self._latest = deque((Expected(*task) for task in state["latest"]), maxlen=_REMEMBERED)
+        self.seen, self.due, self.chosen = state["counters"]
         self.latency_s = dict(state["latency_s"])

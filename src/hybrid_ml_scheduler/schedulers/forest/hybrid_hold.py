@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from bisect import insort
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +27,7 @@ from hybrid_ml_scheduler.physics.gangs import kind_counts
 from hybrid_ml_scheduler.physics.held_choices import plan_split
 from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
 from hybrid_ml_scheduler.schedulers.forest.corrected_choice import corrected_size, held_plan
-from hybrid_ml_scheduler.schedulers.forest.held_history import HELD_WAYS, HeldHistory, HeldTerms
+from hybrid_ml_scheduler.schedulers.forest.held_history import HELD_WAYS, HeldHistory
 from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl, seconds_words
 from hybrid_ml_scheduler.schedulers.forest.overruns import expect_overruns, note_due
 from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
@@ -67,7 +67,7 @@ class HybridHold(KeyedHold, HybridMl):
         KeyedHold.prepare(self, context)
         self._devices, self._no_limits = context.num_gpus + 1, np.full(context.num_gpus + 1, np.inf)
         self._history = HeldHistory()
-        self._known: dict[int, HeldTerms] = {}
+        self._known: dict[int, Expected] = {}
         self._due_s, self._renewed_at = np.zeros(self._devices), 0
         self._follow()
 
@@ -80,27 +80,26 @@ class HybridHold(KeyedHold, HybridMl):
     def key(self, task: Task, size_s: float, terms: TaskTerms) -> float:
         """The seconds that it is believed to take at its fastest."""
         known = self._known.get(task.task_id)
-        return size_s if known is None else known.size_s
+        return size_s if known is None else known.unit_s
 
     def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HeldRule | None:
         """None: only `dispatch` can tell what was learned by then."""
         return None
 
-    def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterator[Commitment]:
+    def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterable[Commitment]:
         """Commit what starts now, the shortest first."""
-        if len(held) == len(held.fresh) == 1 and not self._queue and held.fresh[0].gpus_required == 1:
+        fresh = held.fresh
+        if self._queue or len(fresh) != 1 or len(held) != 1 or fresh[0].gpus_required > 1:
+            return super().dispatch(held, cluster)
+        if self._history.seen >= self._history.due:
             self._learn(held, cluster)
-            alone = self._first(held.fresh[0], cluster)
-            if alone is not None:
-                yield alone
-        else:
-            yield from super().dispatch(held, cluster)
+        return self._first(fresh[0], cluster)
 
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
         """Where a task would go if it had to be committed now."""
         backlog = self._backlogs(cluster, getattr(cluster, "idle", ()), self._due_s.copy())
         busy, gap_s = np.zeros(len(backlog), dtype=np.bool_), np.full(len(backlog), math.inf)
-        terms = self._thought(task, cluster, cluster.now_s).terms
+        terms = self._thought(task, cluster, cluster.now_s).corrected
         fraction, gpu, _ = self._plan(task.gpus_required, terms, backlog, busy, gap_s)
         return Decision(fraction, gpu)
 
@@ -113,7 +112,7 @@ class HybridHold(KeyedHold, HybridMl):
                 return
             task = self._queue[place][2]
             known, before = self._known[task.task_id], backlog.copy()
-            fraction, gpu, starts = self._plan(task.gpus_required, known.terms, backlog, idle, gap_s)
+            fraction, gpu, starts = self._plan(task.gpus_required, known.corrected, backlog, idle, gap_s)
             if not starts:
                 place += 1
                 continue
@@ -121,16 +120,17 @@ class HybridHold(KeyedHold, HybridMl):
             del self._queue[place]
             self._waiting.start(task.task_id, cluster.now_s)
             self._committed(task)
-            decision = Decision(fraction, gpu)
-            self._expect(task, known, decision)
-            yield Commitment(task.task_id, decision)
+            if self.online:
+                self._lessons.expect(task, known._replace(gpu_fraction=fraction, gpu=max(gpu, 0)))
+            yield Commitment(task.task_id, Decision(fraction, gpu))
 
-    def _first(self, task: Task, cluster: HeldView) -> Commitment | None:
+    def _first(self, task: Task, cluster: HeldView) -> tuple[Commitment, ...]:
         """The only task there is, in one compiled call: what `KeyedHold` makes of it, commit it or hold it."""
         believed = task_terms(task, cluster)
         seconds = np.empty(1 + len(believed[1]) + len(believed[2]))
+        now_s = cluster.now_s
         size_s, fraction, gpu, starts = held_plan(
-            cluster.now_s,
+            now_s,
             believed,
             task.size,
             task.compute_intensity,
@@ -144,32 +144,28 @@ class HybridHold(KeyedHold, HybridMl):
             self._no_limits,
             self._due_s,
         )
-        known, decision = HeldTerms(cluster.now_s, believed, seconds, size_s), Decision(fraction, gpu)
-        self._enter(task, known, starts)
+        known = Expected(now_s, believed, seconds, task.divisible, fraction, gpu, 0.0, 0.0, size_s, 0.0)
+        self._enter(known)
         if not starts:
-            return None
-        self._expect(task, known, decision)
-        return Commitment(task.task_id, decision)
+            self._keep(task, known)
+            return ()
+        self._waiting.served(0.0)
+        if self.online:
+            self._lessons.expect(task, known)
+        return (Commitment(task.task_id, Decision(fraction, gpu)),)
 
-    def _enter(self, task: Task, known: HeldTerms, starts: bool) -> None:
-        """A task has become ready: it counts for what will be played again, and is held unless it starts."""
+    def _enter(self, known: Expected) -> None:
+        """A task has become ready: it counts for what will be played again."""
         if self.online:
             self._history.add(known)
         self._seen += 1
-        self._mean_s += (known.size_s - self._mean_s) / min(self._seen, MEAN_OVER)
-        if starts:
-            self._waiting.served(0.0)
-            return
-        self._known[task.task_id] = known
-        insort(self._queue, (known.size_s, task.task_id, task), lo=self._waiting.overdue)
-        self._waiting.hold(task.task_id, known.ready_s)
+        self._mean_s += (known.unit_s - self._mean_s) / min(self._seen, MEAN_OVER)
 
-    def _expect(self, task: Task, one: HeldTerms, decision: Decision) -> None:
-        """Remember until it has finished what a committed task was decided with."""
-        if self.online:
-            chosen = decision.gpu_fraction, decision.gpu or 0
-            told = Expected(one.ready_s, one.believed, one.seconds, task.divisible, *chosen, 0.0, 0.0, one.size_s, 0.0)
-            self._lessons.expect(task, told)
+    def _keep(self, task: Task, known: Expected) -> None:
+        """Hold a task at its place in the order."""
+        self._known[task.task_id] = known
+        insort(self._queue, (known.unit_s, task.task_id, task), lo=self._waiting.overdue)
+        self._waiting.hold(task.task_id, known.now_s)
 
     def observe(self, task: Task, outcome: Outcome) -> None:
         """Learn from a finished task how far what was believed of it was off."""
@@ -203,7 +199,7 @@ class HybridHold(KeyedHold, HybridMl):
             raise SchedulerError("hybrid_ml: the stored state is of one that decides at once.")
         HybridMl.restore(self, state)
         KeyedHold.restore(self, state["held"])
-        self._known = {identity: HeldTerms(*one) for identity, one in state["known"].items()}
+        self._known = {identity: Expected(*one) for identity, one in state["known"].items()}
         self._history.restore(state["history"])
         due_s, self._renewed_at = state["due"]
         self._due_s = np.array(due_s)
@@ -217,18 +213,21 @@ class HybridHold(KeyedHold, HybridMl):
         if self._queue and more > min(self._renewed_at, max(_RENEWED_EVERY, len(self._queue) // 4)):
             self._renewed_at = self._lessons.seen
             for _, identity, task in self._queue:
-                self._known[identity] = self._thought(task, cluster, self._known[identity].ready_s)
-            reorder(self._queue, self._waiting.overdue, lambda task: self._known[task.task_id].size_s)
+                self._known[identity] = self._thought(task, cluster, self._known[identity].now_s)
+            reorder(self._queue, self._waiting.overdue, lambda task: self._known[task.task_id].unit_s)
 
     def _hold(self, task: Task, cluster: HeldView) -> None:
-        self._enter(task, self._thought(task, cluster, cluster.now_s), starts=False)
+        known = self._thought(task, cluster, cluster.now_s)
+        self._enter(known)
+        self._keep(task, known)
 
-    def _thought(self, task: Task, cluster: ClusterView, ready_s: float) -> HeldTerms:
+    def _thought(self, task: Task, cluster: ClusterView, ready_s: float) -> Expected:
         """What the estimator believes of a task, corrected by the forest."""
         believed = task_terms(task, cluster)
         seconds = np.empty(1 + len(believed[1]) + len(believed[2]))
         traits = task.size, task.compute_intensity, self._lessons.kind(task)
-        return HeldTerms(ready_s, believed, seconds, corrected_size(believed, *traits, self._walked, seconds))
+        size_s = corrected_size(believed, *traits, self._walked, seconds)
+        return Expected(ready_s, believed, seconds, task.divisible, 0.0, 0, 0.0, 0.0, size_s, 0.0)
 
     def _backlogs(self, cluster: ClusterView, idle: Sequence[bool] | BoolColumn, due_s: FloatColumn) -> FloatColumn:
         """How long every device is expected to be busy, the CPU first; where it is known which ones are idle."""

@@ -23,7 +23,10 @@ _with_seconds = uncompiled(with_seconds)
 
 
 class Expected(NamedTuple):
-    """What a task was decided with: what was believed of it, the corrected seconds (CPU first), and the choice."""
+    """What a task was decided with: what was believed of it, the corrected seconds (CPU first), and the choice.
+
+    Of one that is held, `now_s` is when it became ready, and `unit_s` its seconds at its fastest, by which it goes.
+    """
 
     now_s: float
     believed: Terms

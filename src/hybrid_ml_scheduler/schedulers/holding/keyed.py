@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import insort
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ class KeyedHold:
         """The same for a whole batch."""
         raise PlanError(f"{self.name} gives no order.")
 
-    def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterator[Commitment]:
+    def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterable[Commitment]:
         """Plan the first held tasks in order, and commit those that start at once."""
         self._learn(held, cluster)
         for task in held.fresh:
