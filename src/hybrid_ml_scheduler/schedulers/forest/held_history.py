@@ -16,8 +16,16 @@ from hybrid_ml_scheduler.schedulers.holding.settings import History, Setting, re
 
 __all__ = ["HELD_WAYS", "HeldHistory"]
 
-HELD_WAYS = (Setting(True, 0.0), Setting(False, 0.0), Setting(True, 0.3), Setting(True, 1.0))
-"""Shortest first as it stands, cut and whole, and with two prices of device-seconds."""
+HELD_WAYS = (
+    Setting(True, 0.0),
+    Setting(False, 0.0),
+    Setting(True, 0.3),
+    Setting(True, 1.0),
+    Setting(True, 0.3, 8.0, 4.0, 20.0),
+    Setting(True, 0.7, 4.0, 8.0),
+    Setting(True, 0.3, 4.0, 4.0),
+)
+"""Shortest first as it stands, cut and whole, with prices of device-seconds, and with limits that spare some GPUs."""
 
 _FIRST_REVIEW = 64
 _REMEMBERED = 1024

@@ -33,7 +33,8 @@ from hybrid_ml_scheduler.schedulers.forest.overruns import expect_overruns, note
 from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
 from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, task_terms
-from hybrid_ml_scheduler.schedulers.holding.keyed import WHOLE, KeyedHold, reorder
+from hybrid_ml_scheduler.schedulers.holding.keyed import WHOLE, KeyedHold, limits_in_s, reorder
+from hybrid_ml_scheduler.schedulers.holding.settings import nested_limits
 
 __all__ = ["HybridHold"]
 
@@ -65,7 +66,7 @@ class HybridHold(KeyedHold, HybridMl):
         """Start afresh: no forest, nothing held, nothing played again."""
         HybridMl.prepare(self, context)
         KeyedHold.prepare(self, context)
-        self._devices, self._no_limits = context.num_gpus + 1, np.full(context.num_gpus + 1, np.inf)
+        self._devices = context.num_gpus + 1
         self._history = HeldHistory()
         self._known: dict[int, Expected] = {}
         self._due_s, self._renewed_at = np.zeros(self._devices), 0
@@ -75,7 +76,8 @@ class HybridHold(KeyedHold, HybridMl):
         """Plan by the chosen setting from now on."""
         setting = HELD_WAYS[self._history.chosen]
         self._points = as_column(self._grid if setting.splits else WHOLE)
-        self._price = setting.price
+        self._price, self._longest = setting.price, nested_limits(setting, self._devices)
+        self._limits_s = limits_in_s(self._longest, self._mean_s)
 
     def key(self, task: Task, size_s: float, terms: TaskTerms) -> float:
         """The seconds that it is believed to take at its fastest."""
@@ -141,7 +143,7 @@ class HybridHold(KeyedHold, HybridMl):
             np.array(cluster.idle),
             self._points,
             self._price,
-            self._no_limits,
+            self._limits_s,
             self._due_s,
         )
         known = Expected(now_s, believed, seconds, task.divisible, fraction, gpu, 0.0, 0.0, size_s, 0.0)
@@ -207,6 +209,7 @@ class HybridHold(KeyedHold, HybridMl):
 
     def _learn(self, held: HeldTasks, cluster: HeldView) -> None:
         """Believe anew what is held as outcomes come in, the more often the fewer are held; review the setting."""
+        self._limits_s = limits_in_s(self._longest, self._mean_s)
         if self._slots == 1.0 and self._history.review(self._devices, self._aging):
             self._follow()
         more = self._lessons.seen - self._renewed_at
@@ -241,7 +244,7 @@ class HybridHold(KeyedHold, HybridMl):
     ) -> tuple[float, int, bool]:
         """Plan one task behind the plans before it; `gap_s` is how long idle devices are free before a gang begins."""
         if width == 1 and np.isinf(gap_s).all():
-            return plan_split(terms, backlog, idle, self._points, self._price, self._no_limits)
+            return plan_split(terms, backlog, idle, self._points, self._price, self._limits_s)
         fellows = np.empty(max(width - 1, 1), np.int32)
         return plan_beside_gangs(
             terms,
@@ -252,7 +255,7 @@ class HybridHold(KeyedHold, HybridMl):
             gap_s,
             self._points,
             self._price,
-            self._no_limits,
+            self._limits_s,
             fellows,
         )
 
