@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from hybrid_ml_scheduler.core.compiled import compiled
-from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn
 from hybrid_ml_scheduler.core.terms import Terms
 from hybrid_ml_scheduler.learning.time_forest import WalkedForest, correct
 from hybrid_ml_scheduler.physics.held_choices import fastest_s, plan_split
 from hybrid_ml_scheduler.physics.node import WHOLE
-from hybrid_ml_scheduler.schedulers.forest.overruns import expect_overruns, note_due
 from hybrid_ml_scheduler.schedulers.forest.rehearsal import FUTURE, UNIT, led_choice
 
-__all__ = ["Choice", "corrected_choice", "corrected_size", "held_plan", "with_seconds"]
+__all__ = [
+    "Choice",
+    "corrected_choice",
+    "corrected_size",
+    "expect_overruns",
+    "held_plan",
+    "note_due",
+    "with_seconds",
+]
 
 # The share, the GPU, by how much both parts differ from what the cluster promises, and what the rehearsal will need.
 Choice = tuple[float, int, float, float, float, float]
@@ -44,6 +48,29 @@ def corrected_size(
 
 
 @compiled(nogil=True)
+def expect_overruns(now: float, backlog: FloatColumn, idle: BoolColumn, due_s: FloatColumn) -> None:
+    """Give overrun devices the backlog that is expected, and note of the others when they are due.
+
+    Everybody sees that such a device is busy, but what was believed says that it should be free. With heavy tails a
+    part that has overrun by an hour is more likely to go on for hours than to end at any moment, so it is expected to
+    go on for as long as it has overrun. Where durations scatter little this is next to nothing.
+    """
+    for device in range(backlog.shape[0]):
+        if backlog[device] > 0.0:
+            due_s[device] = now + backlog[device]
+        elif not idle[device]:
+            backlog[device] = max(0.0, now - due_s[device])
+
+
+@compiled(nogil=True)
+def note_due(now: float, before: FloatColumn, backlog: FloatColumn, due_s: FloatColumn) -> None:
+    """A task starts: the devices whose backlog it moved on are due later."""
+    for device in range(backlog.shape[0]):
+        if backlog[device] != before[device]:
+            due_s[device] = now + backlog[device]
+
+
+@compiled(nogil=True)
 def held_plan(
     now: float,
     believed: Terms,
@@ -53,7 +80,7 @@ def held_plan(
     forest: WalkedForest,
     seconds: FloatColumn,
     backlog: FloatColumn,
-    idle: npt.NDArray[np.bool_],
+    idle: BoolColumn,
     grid: FloatColumn,
     price: float,
     longest_s: FloatColumn,

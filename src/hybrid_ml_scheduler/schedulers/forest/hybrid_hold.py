@@ -26,10 +26,14 @@ from hybrid_ml_scheduler.core.terms import TaskTerms, Terms
 from hybrid_ml_scheduler.physics.gangs import kind_counts
 from hybrid_ml_scheduler.physics.held_choices import plan_split
 from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
-from hybrid_ml_scheduler.schedulers.forest.corrected_choice import corrected_size, held_plan
+from hybrid_ml_scheduler.schedulers.forest.corrected_choice import (
+    corrected_size,
+    expect_overruns,
+    held_plan,
+    note_due,
+)
 from hybrid_ml_scheduler.schedulers.forest.held_history import HELD_WAYS, HeldHistory
 from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl, seconds_words
-from hybrid_ml_scheduler.schedulers.forest.overruns import expect_overruns, note_due
 from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
 from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, task_terms
@@ -99,7 +103,7 @@ class HybridHold(KeyedHold, HybridMl):
 
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
         """Where a task would go if it had to be committed now."""
-        backlog = self._backlogs(cluster, getattr(cluster, "idle", ()), self._due_s.copy())
+        backlog = expected_backlogs(cluster, getattr(cluster, "idle", ()), self._due_s.copy())
         busy, gap_s = np.zeros(len(backlog), dtype=np.bool_), np.full(len(backlog), math.inf)
         terms = self._thought(task, cluster, cluster.now_s).corrected
         fraction, gpu, _ = self._plan(task.gpus_required, terms, backlog, busy, gap_s)
@@ -107,7 +111,7 @@ class HybridHold(KeyedHold, HybridMl):
 
     def _starting(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Commitment]:
         """What starts at once, in order; a gang that does not keeps its GPUs from those behind it."""
-        backlog = self._backlogs(cluster, idle, self._due_s)
+        backlog = expected_backlogs(cluster, idle, self._due_s)
         gap_s, place = np.full(len(backlog), math.inf), 0
         for _ in range(self._depth):
             if place >= len(self._queue) or not idle.any():
@@ -232,13 +236,6 @@ class HybridHold(KeyedHold, HybridMl):
         size_s = corrected_size(believed, *traits, self._walked, seconds)
         return Expected(ready_s, believed, seconds, task.divisible, 0.0, 0, 0.0, 0.0, size_s, 0.0)
 
-    def _backlogs(self, cluster: ClusterView, idle: Sequence[bool] | BoolColumn, due_s: FloatColumn) -> FloatColumn:
-        """How long every device is expected to be busy, the CPU first; where it is known which ones are idle."""
-        backlog = as_column((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s))
-        if len(idle):
-            expect_overruns(cluster.now_s, backlog, np.asarray(idle), due_s)
-        return backlog
-
     def _plan(
         self, width: int, terms: Terms, backlog: FloatColumn, idle: BoolColumn, gap_s: FloatColumn
     ) -> tuple[float, int, bool]:
@@ -261,6 +258,14 @@ class HybridHold(KeyedHold, HybridMl):
 
     def _committed(self, task: Task) -> None:
         self._known.pop(task.task_id, None)
+
+
+def expected_backlogs(cluster: ClusterView, idle: Sequence[bool] | BoolColumn, due_s: FloatColumn) -> FloatColumn:
+    """How long every device is expected to be busy, the CPU first; overruns count where it is known who is idle."""
+    backlog = as_column((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s))
+    if len(idle):
+        expect_overruns(cluster.now_s, backlog, np.asarray(idle), due_s)
+    return backlog
 
 
 # Deciding at once is the other way; the classic one predicts the share itself, for the shift experiment.
