@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple, cast
 
-from hybrid_ml_scheduler.cluster.batch import run_batch
+from hybrid_ml_scheduler.cluster.batch import run_batch, run_by_estimates
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.simulation import Simulation
 from hybrid_ml_scheduler.core import HasRule, Outcome, Prepares, RaceContext, Scheduler, TaskBatch
@@ -54,29 +54,31 @@ def scheduler_called(name: str) -> Scheduler:
     return factory(spec)(**options)
 
 
-def kernel_columns(batch: TaskBatch, node: Node, name: str, seed: int) -> RunColumns:
+def kernel_columns(batch: TaskBatch, node: Node, name: str, seed: int, *, sees_ends: bool = True) -> RunColumns:
     """The batch through the compiled kernel."""
     scheduler = scheduler_called(name)
     if isinstance(scheduler, Prepares):
         scheduler.prepare(RaceContext(estimator=PhysicsEstimator(node), seed=seed))
-    return run_batch(batch, node, cast(HasRule, scheduler).rule(batch))
+    run = run_batch if sees_ends else run_by_estimates
+    return run(batch, node, cast(HasRule, scheduler).rule(batch))
 
 
-def kernel_rows(batch: TaskBatch, node: Node, name: str, seed: int) -> list[Row]:
+def kernel_rows(batch: TaskBatch, node: Node, name: str, seed: int, *, sees_ends: bool = True) -> list[Row]:
     """The batch through the compiled kernel, in the order of the batch."""
-    columns = kernel_columns(batch, node, name, seed)
+    columns = kernel_columns(batch, node, name, seed, sees_ends=sees_ends)
     return list(map(row_of, columns.outcomes(batch.task_id, Tariff(node))))
 
 
-def stepping_outcomes(batch: TaskBatch, node: Node, name: str, seed: int) -> list[Outcome]:
+def stepping_outcomes(batch: TaskBatch, node: Node, name: str, seed: int, *, sees_ends: bool = True) -> list[Outcome]:
     """The batch through the stepping form, in order of decision."""
-    simulation = Simulation(node, scheduler_called(name), seed=seed)
+    simulation = Simulation(node, scheduler_called(name), seed=seed, sees_ends=sees_ends)
     return simulation.run((task, float(batch.duration_factor[row])) for row, task in enumerate(batch))
 
 
-def stepping_rows(batch: TaskBatch, node: Node, name: str, seed: int) -> list[Row]:
+def stepping_rows(batch: TaskBatch, node: Node, name: str, seed: int, *, sees_ends: bool = True) -> list[Row]:
     """The batch through the stepping form, in the order of the batch."""
-    by_id = {outcome.task_id: outcome for outcome in stepping_outcomes(batch, node, name, seed)}
+    outcomes = stepping_outcomes(batch, node, name, seed, sees_ends=sees_ends)
+    by_id = {outcome.task_id: outcome for outcome in outcomes}
     return [row_of(by_id[int(task_id)]) for task_id in batch.task_id]
 
 
@@ -128,6 +130,6 @@ def record_row(record: Record) -> Row:
     )
 
 
-def reference_rows(batch: TaskBatch, node: Node, name: str, seed: int) -> list[Row]:
+def reference_rows(batch: TaskBatch, node: Node, name: str, seed: int, *, sees_ends: bool = True) -> list[Row]:
     """The batch through the naive reference, in the order of the batch."""
-    return [record_row(record) for record in simulate(batch, node, make_strategy(name, seed))]
+    return [record_row(record) for record in simulate(batch, node, make_strategy(name, seed), sees_ends=sees_ends)]

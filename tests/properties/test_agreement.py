@@ -36,6 +36,17 @@ def test_all_three_forms_agree_on_gangs_and_slots_bit_for_bit(
     assert stepping_rows(batch, node, name, seed) == expected
 
 
+@pytest.mark.parametrize("name", ["greedy", "earliest_finish", "frugal_finish"])
+@given(data=st.data(), node=nodes(slots=True), seed=seeds)
+def test_all_three_forms_agree_where_no_part_is_seen_to_end(
+    name: str, data: st.DataObject, node: Node, seed: int
+) -> None:
+    batch = data.draw(batches(most_gpus=node.num_gpus))
+    expected = reference_rows(batch, node, name, seed, sees_ends=False)
+    assert kernel_rows(batch, node, name, seed, sees_ends=False) == expected
+    assert stepping_rows(batch, node, name, seed, sees_ends=False) == expected
+
+
 @pytest.mark.parametrize("case", list(cases()))
 @pytest.mark.parametrize("name", ["earliest_finish", "random"])
 def test_the_forms_agree_over_hundreds_of_generated_tasks(case: str, name: str) -> None:

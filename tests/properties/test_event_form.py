@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hybrid_ml_scheduler.cluster import RunColumns, certificate
 from hybrid_ml_scheduler.cluster.interference import Interference, run_events
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
+from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, NOMINAL, Level
 from hybrid_ml_scheduler.execution.runs.calibration import read_calibration
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.physics.interference import Slowdown, slowdown_of
@@ -35,12 +35,12 @@ def known(node: Node, level: Level, *, graph: bool, seed: int, tasks: int = 60) 
     values = {
         "num_tasks": tasks,
         "arrival_rate": 8.0,
-        "noise_sigma": 0.3 if level == LEARNED else 0.0,
+        "noise_sigma": 0.0 if level == EXACT else 0.3,
         "dependency_probability": 0.3 if graph else 0.0,
         "kinds": 3,
     }
     law = preset("mixed").with_values(values)
-    truth = Truth(kind_spread=0.5 if level == LEARNED else 0.0)
+    truth = Truth(kind_spread=0.0 if level == EXACT else 0.5)
     return KnownTasks(batch=generate(law, seed), node=node, truth=truth, seed=seed)
 
 
@@ -50,7 +50,7 @@ def run(name: str, tasks: KnownTasks, slowdowns: tuple[Slowdown, ...], level: Le
 
 @pytest.mark.parametrize("name", [*DECIDING, *HOLDING])
 @pytest.mark.parametrize("slots", [1, 3])
-@pytest.mark.parametrize(("level", "graph"), [(EXACT, True), (LEARNED, True), (LEARNED, False)])
+@pytest.mark.parametrize(("level", "graph"), [(EXACT, True), (LEARNED, True), (LEARNED, False), (NOMINAL, True)])
 def test_with_factors_of_1_the_event_form_is_every_other_form_to_the_last_bit(
     name: str, slots: int, level: Level, graph: bool
 ) -> None:

@@ -92,10 +92,10 @@ class Device:
 
 
 class Reference:
-    """One strategy on one node, run to the end."""
+    """One strategy on one node, run to the end; one that sees no part end keeps a list of what it believes."""
 
-    def __init__(self, batch: TaskBatch, node: Node, strategy: Strategy) -> None:
-        self.node, self.strategy = node, strategy
+    def __init__(self, batch: TaskBatch, node: Node, strategy: Strategy, *, sees_ends: bool = True) -> None:
+        self.node, self.strategy, self.sees_ends = node, strategy, sees_ends
         self.serial = node.co_execution == CoExecution.SERIAL
         self.records = {
             task.task_id: Record(task=task, duration_factor=float(batch.duration_factor[row]))
@@ -103,6 +103,7 @@ class Reference:
         }
         self.devices = [Device() for _ in range(node.num_gpus + node.cpu.slots)]
         self.slots = [0, *range(node.num_gpus + 1, len(self.devices))]
+        self.believed_ends = [0.0] * len(self.devices)
         self.undecided = set(self.records)
         self.decisions = 0
 
@@ -172,6 +173,8 @@ class Reference:
         record = self.records[task_id]
         self.undecided.discard(task_id)
         believed = [device.believed_free_s(now) - now for device in self.devices]
+        if not self.sees_ends:
+            believed = [max(end, now) - now for end in self.believed_ends]
         alone, width = believed[1 : 1 + self.node.num_gpus], record.task.gpus_required
         cpu = min(believed[slot] for slot in self.slots)
         gangs = [formulas.gang(self.node, width, lead, alone) for lead in range(len(alone))]
@@ -201,6 +204,7 @@ class Reference:
         """Queue both parts at the decision; in serial mode the GPU part must let the CPU part go first."""
         record.cpu_s, record.gpu_s = part.cpu_s * record.duration_factor, part.gpu_s * record.duration_factor
         gate = -math.inf
+        self.believe(record, part, now)
         if part.fraction < 1.0:
             record.parts_left, record.cpu_part_done = 1, False
             gate = min(self.devices[slot].believed_free_s(now) for slot in self.slots) + part.cpu_s
@@ -219,6 +223,19 @@ class Reference:
         record.energy_j = formulas.energy_j(self.node, record.cpu_s, record.gpu_s, gpus)
         record.cost_usd = formulas.cost_usd(self.node, record.cpu_s, record.gpu_s, gpus)
 
+    def believe(self, record: Record, part: formulas.Split, now: float) -> None:
+        """Add the believed seconds to what each device is believed to have to do; nothing is taken back later."""
+        ends, cpu_end = self.believed_ends, now
+        if part.fraction < 1.0:
+            slot = min(self.slots, key=lambda one: ends[one])
+            ends[slot] = cpu_end = max(ends[slot], now) + part.cpu_s
+        if part.fraction > 0.0:
+            devices = [1 + one for one in record.gang] if len(record.gang) > 1 else [1 + record.gpu]
+            begin = max(now, *(ends[one] for one in devices))
+            begin = max(begin, cpu_end) if self.serial else begin
+            for one in devices:
+                ends[one] = begin + part.gpu_s
+
     def first_slot(self, now: float) -> int:
         """The slot of the CPU that will be free first; nothing but their queues holds parts on the CPU up."""
 
@@ -231,6 +248,6 @@ class Reference:
         return min(self.slots, key=free_s)
 
 
-def simulate(batch: TaskBatch, node: Node, strategy: Strategy) -> list[Record]:
+def simulate(batch: TaskBatch, node: Node, strategy: Strategy, *, sees_ends: bool = True) -> list[Record]:
     """Run the whole batch on the node; one record a task, in the order of the batch."""
-    return Reference(batch, node, strategy).run()
+    return Reference(batch, node, strategy, sees_ends=sees_ends).run()

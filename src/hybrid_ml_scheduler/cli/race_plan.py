@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.knowledge import checked_level
+from hybrid_ml_scheduler.core.knowledge import checked_backlogs, checked_level
 from hybrid_ml_scheduler.plans.node_plan import node_from_mapping, node_to_mapping
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, load_plan
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
@@ -37,6 +37,7 @@ class Flags:
     plan: Path | None = None
     hardware: Path | None = None
     knowledge: str | None = None
+    nominal_backlogs: str | None = None
     spread: float | None = None
     interference: Path | None = None
 
@@ -54,6 +55,9 @@ def plan_of(flags: Flags, default_race: tuple[str, ...] = DEFAULT_RACE) -> Plan:
         plan = replace(plan, node=replace(plan.node, interference=slowdowns))
     if flags.knowledge is not None:
         plan = replace(plan, knowledge=checked_level("--knowledge", flags.knowledge))
+    if flags.nominal_backlogs is not None:
+        backlogs = checked_backlogs("--nominal-backlogs", flags.nominal_backlogs)
+        plan = replace(plan, nominal_backlogs=backlogs)
     if flags.spread is not None:
         plan = replace(plan, truth=replace(plan.hidden, kind_spread=flags.spread))
     names = flags.schedulers or base.schedulers or default_race

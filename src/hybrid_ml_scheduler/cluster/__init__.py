@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybrid_ml_scheduler.cluster.batch import run_batch, run_held_batch
+from hybrid_ml_scheduler.cluster.batch import run_batch, run_by_estimates, run_held_batch
 from hybrid_ml_scheduler.cluster.bounds import Certificate, capacity, certificate
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.devices import BacklogView
@@ -20,6 +20,7 @@ __all__ = [
     "capacity",
     "certificate",
     "run_batch",
+    "run_by_estimates",
     "run_held_batch",
     "summarize",
 ]

@@ -25,7 +25,7 @@ from hybrid_ml_scheduler.physics.durations import Durations, batch_terms, durati
 from hybrid_ml_scheduler.physics.gangs import has_gangs, kind_counts
 from hybrid_ml_scheduler.physics.node import CoExecution, Node
 
-__all__ = ["check_rule", "children", "rule_terms", "run_batch", "run_held_batch", "written"]
+__all__ = ["check_rule", "children", "rule_terms", "run_batch", "run_by_estimates", "run_held_batch", "written"]
 
 _NO_FLOATS: FloatColumn = np.empty(0)
 _NO_INTS: IntColumn = np.empty(0, dtype=np.int64)
@@ -49,14 +49,23 @@ def run_batch(
     `seconds` and `into` save repeated work over several strategies; `free_s` (one number a device,
     CPU first) lets independent, noise-free tasks be run chunk by chunk and is updated in place.
     """
-    refuse_interference(node)
-    check_rule(rule, len(batch), node.num_gpus)
     seconds = durations(batch, node) if seconds is None else seconds
     columns = RunColumns.empty(batch, node) if into is None else into
-    _run_rule(batch, node, rule, seconds, columns, free_s, truth, model)
-    if rule.fractions is not None and not bool(batch.divisible.all()):
-        columns.rounded[:] = _rounded(batch, rule, columns)
-    return columns
+    return _run_rule(batch, node, rule, seconds, columns, free_s, truth, model)
+
+
+def run_by_estimates(
+    batch: TaskBatch,
+    node: Node,
+    rule: BatchRule,
+    *,
+    seconds: Durations | None = None,
+    truth: FloatColumn | None = None,
+) -> RunColumns:
+    """The same by a rule that sees no part end: its backlogs are believed seconds less the time passed."""
+    seconds = durations(batch, node) if seconds is None else seconds
+    columns = RunColumns.empty(batch, node)
+    return _run_rule(batch, node, rule, seconds, columns, None, truth, None, sees_ends=False)
 
 
 def _run_rule(
@@ -68,13 +77,31 @@ def _run_rule(
     free_s: FloatColumn | None,
     truth: FloatColumn | None,
     model: DurationModel | None,
-) -> None:
-    """Fill in the columns by the form of the kernel that serves."""
+    *,
+    sees_ends: bool = True,
+) -> RunColumns:
+    refuse_interference(node)
+    check_rule(rule, len(batch), node.num_gpus)
     if batch.has_dependencies or batch.is_noisy or truth is not None or model is not None:
         if free_s is not None:
             raise ValueError("free_s needs independent tasks without noise")
-        _run_general(batch, node, rule, seconds, columns, truth, model)
-        return
+        _run_general(batch, node, rule, seconds, columns, truth, model, sees_ends=sees_ends)
+    else:
+        _run_plain(batch, node, rule, seconds, columns, free_s)
+    if rule.fractions is not None and not bool(batch.divisible.all()):
+        columns.rounded[:] = _rounded(batch, rule, columns)
+    return columns
+
+
+def _run_plain(
+    batch: TaskBatch,
+    node: Node,
+    rule: BatchRule,
+    seconds: Durations,
+    columns: RunColumns,
+    free_s: FloatColumn | None,
+) -> None:
+    """Run independent tasks that take what is believed, by the form of the kernel that serves."""
     free = np.zeros(node.num_gpus + node.cpu.slots) if free_s is None else free_s
     if _only_shares(batch, node, rule, seconds) and rule.fractions is not None:
         one_kind, shares, out = seconds.gpu_s.reshape(-1), _constant(rule.fractions), written(columns)
@@ -230,6 +257,8 @@ def _run_general(
     columns: RunColumns,
     truth: FloatColumn | None,
     model: DurationModel | None,
+    *,
+    sees_ends: bool,
 ) -> None:
     ready = columns.ready_s if batch.has_dependencies else np.empty(len(batch))
     parents = np.diff(batch.parent_offsets)
@@ -241,6 +270,7 @@ def _run_general(
         beliefs_of(batch.kind, model),
         _shared(batch, node, seconds, columns),
         batch.is_noisy or truth is not None or model is not None,
+        sees_ends,
         ready,
         written(columns),
     )

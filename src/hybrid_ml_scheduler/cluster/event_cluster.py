@@ -76,10 +76,10 @@ class EventCluster(Cluster):
     __slots__ = ("_ends_s", "_ends_told_s", "_factors", "_left", "_lines", "_numbers", "_parts", "_queues", "_row",
                  "_since", "_slower", "_turn", "num_slots")  # fmt: skip
 
-    def __init__(self, node: Node, estimator: LearnedEstimator | None = None) -> None:
+    def __init__(self, node: Node, estimator: LearnedEstimator | None = None, *, sees_ends: bool = True) -> None:
         if node.co_execution == CoExecution.SERIAL:
             raise PlanError("physics.interference does not go with co_execution = serial.")
-        super().__init__(node, estimator=estimator)
+        super().__init__(node, estimator=estimator, sees_ends=sees_ends)
         self.num_slots = node.cpu.slots
         self._lines = [_Line(60.0) for _ in range(node.num_gpus + 1)]
         for line in self._lines:
@@ -97,6 +97,8 @@ class EventCluster(Cluster):
 
     def view(self, now_s: float) -> BacklogView:
         """The backlogs as they are believed to be at this moment."""
+        if self.books is not None:
+            return super().view(now_s)
         cpu, *gpus = (line.estimated_end_s(now_s) - now_s for line in self._lines)
         if self.num_slots > 1:
             cpu = self._slot_end_s(now_s) - now_s
@@ -153,6 +155,8 @@ class EventCluster(Cluster):
         for line, believed, true in ((0, cpu_part, cpu_s), (gpu + 1, gpu_part, gpu_s)):
             if believed > 0.0:
                 self._queue(line, _Part(task.task_id, self._turn, true, believed, factors), now)
+        if self.books is not None:
+            self.books.enter(now, cpu_part, gpu_part, (gpu,), serial=False)
         return Outcome(
             task_id=task.task_id,
             gpu_fraction=fraction,

@@ -75,12 +75,14 @@ def run_general(
     beliefs: Beliefs | None,
     shared: Shared | None,
     noisy: bool,
+    sees_ends: bool,
     ready: FloatColumn,
     out: Written,
 ) -> None:
     """Run a whole batch from an idle cluster; `ready` is filled with the moment each task may be decided.
 
     With `beliefs` the strategy decides by what it has learned, which is then never quite the truth (so `noisy`).
+    A strategy that does not see parts end decides by its books: when devices would be free by what it believes.
     Without `beliefs` or `shared` nothing of them is compiled: whether they are there is known from their types.
     """
     # Unpacked before the loop: within it, every use of a tuple of arrays would count references to all of them.
@@ -95,6 +97,7 @@ def run_general(
         devices, parts, used = num_gpus + slots, count + width.sum(), 0
         alone, room = np.empty(num_gpus), gpu_memory.copy()
     free, believed, backlog = np.zeros(devices), np.zeros(devices), np.zeros(num_gpus)
+    books, noisy = np.zeros(devices), noisy and sees_ends
     heads, tails, chain, table = empty_queues(devices, parts if noisy else 0)
     doomed, heap, decided = np.zeros(count, np.bool_), np.empty(count, np.int64), 0
     if beliefs is not None:
@@ -117,7 +120,10 @@ def run_general(
         if not doomed[row]:
             # Without noise a device is believed to be free when it is free, and no queue need be walked.
             for device in range(devices):
-                end = estimated_end(device, now, heads, tails, chain, table) if noisy else max(free[device], now)
+                if noisy:
+                    end = estimated_end(device, now, heads, tails, chain, table)
+                else:
+                    end = max(free[device] if sees_ends else books[device], now)
                 believed[device] = end
                 if 0 < device <= num_gpus:
                     backlog[device - 1] = end - now
@@ -174,8 +180,13 @@ def run_general(
             placed = place_shared(
                 now, slot, gpu, others, cpu_true, gpu_true, cpu_factor[row], slower, serial, free
             )  # fmt: skip
+            if not sees_ends:
+                booked = first_slot(num_gpus, books)
+                place_shared(now, booked, gpu, others, cpu_part, gpu_part, 1.0, 1.0, serial, books)
         else:
             placed = place_parts(now, gpu, cpu_true, gpu_true, cpu_factor[row], slower, serial, free)
+            if not sees_ends:
+                place_parts(now, gpu, cpu_part, gpu_part, 1.0, 1.0, serial, books)
         if beliefs is not None and status < FAILED:
             ratios[row, 0] = placed[3] / cpu_true if cpu_true > 0.0 else 0.0
             ratios[row, 1] = placed[4] / gpu_true if gpu_true > 0.0 else 0.0

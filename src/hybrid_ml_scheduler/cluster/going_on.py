@@ -53,8 +53,13 @@ def run_on(
     lessons = None if learned is None else _lessons(learned, batch, _due(finishes, float(batch.arrival_time[-1])))
     columns, queues = RunColumns.empty(batch, cluster.node), _queues(cluster, batch)
     terms, free = batch_terms(batch, cluster.node, seconds), cluster.free_s()
-    run_onward(rule_terms(rule), batch.arrival_time, terms, factors, lessons, queues, free, decided, written(columns))
+    books = None if cluster.books is None else cluster.books.column
+    run_onward(
+        rule_terms(rule), batch.arrival_time, terms, factors, lessons, queues, free, books, decided, written(columns)
+    )
     _extend(cluster, batch, columns, queues)
+    if cluster.books is not None and books is not None:
+        cluster.books.ends_s = books.tolist()
     if learned is not None and lessons is not None:
         for finish_s, turn, lesson in _lessons_left(learned, lessons):
             heappush(finishes, (finish_s, turn, None, None, lesson))

@@ -124,12 +124,14 @@ def run_onward(
     lessons: Lessons | None,
     queues: Queues,
     free: FloatColumn,
+    books: FloatColumn | None,
     decided: int,
     out: Written,
 ) -> None:
     """Decide and place tasks as they arrive; `decided` tasks came before them. Queues, lessons and `free` move on.
 
-    Without `lessons` nothing of them is compiled: whether they are there is known from the type of the argument.
+    With `books` backlogs are what these say: when devices would be free by what is believed. They move on as well.
+    Without `lessons` or `books` nothing of them is compiled: whether they are there is known from their types.
     """
     heads, tails, chain, table = queues
     cpu_factor, gpu_factor = factors
@@ -152,6 +154,11 @@ def run_onward(
         cpu_end = estimated_end(0, now, heads, tails, chain, table)
         for gpu in range(backlog.shape[0]):
             backlog[gpu] = estimated_end(gpu + 1, now, heads, tails, chain, table) - now
+        cpu_backlog = cpu_end - now
+        if books is not None:
+            cpu_backlog = max(0.0, books[0] - now)
+            for gpu in range(backlog.shape[0]):
+                backlog[gpu] = max(0.0, books[gpu + 1] - now)
         nominal = row_terms(tasks, row)
         terms = nominal
         if lessons is not None:
@@ -160,13 +167,15 @@ def run_onward(
             terms = (
                 nominal[0] * factor[0], on_gpu, paged, gpu_kind, nominal[4], nominal[5], nominal[6], serial,
             )  # fmt: skip
-        wanted, gpu = _wanted(rule, row, terms, cpu_end - now, backlog)
+        wanted, gpu = _wanted(rule, row, terms, cpu_backlog, backlog)
         fraction, cpu_part, gpu_part, status = split_on(gpu, wanted, terms)
         cpu_true, gpu_true = cpu_part, gpu_part
         if lessons is not None:
             _, cpu_true, gpu_true, _ = split_on(gpu, wanted, nominal)
         slower = gpu_factor[row, gpu_kind[gpu]]
         placed = place_parts(now, gpu, cpu_true, gpu_true, cpu_factor[row], slower, serial, free)
+        if books is not None:
+            place_parts(now, gpu, cpu_part, gpu_part, 1.0, 1.0, serial, books)
         if lessons is not None and status < FAILED:
             ratios[row, 0] = placed[3] / cpu_true if cpu_true > 0.0 else 0.0
             ratios[row, 1] = placed[4] / gpu_true if gpu_true > 0.0 else 0.0

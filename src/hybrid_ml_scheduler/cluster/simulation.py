@@ -43,23 +43,24 @@ def free_children(outcome: Outcome, precedence: Precedence, ready: list[Ready]) 
         heappush(ready, (freed.ready_s, freed.task.task_id, freed.task, freed.duration_factor, freed.seconds))
 
 
-def _promising_cluster(node: Node, learned: LearnedEstimator | None) -> Cluster:
+def _promising_cluster(node: Node, learned: LearnedEstimator | None, *, sees_ends: bool) -> Cluster:
     """The cluster whose tasks have a known finish as soon as they are placed."""
     refuse_interference(node)
-    return Cluster(node, estimator=learned)
+    return Cluster(node, estimator=learned, sees_ends=sees_ends)
 
 
 class Simulation:
     """Feed tasks with `offer` in order of (arrival time, id), let time pass with `advance`, end with `drain`.
 
-    With a `learned` estimator the strategy believes what tasks have taught that finished on this cluster.
+    With a `learned` estimator the strategy believes what tasks have taught that finished on this cluster. Unless it
+    `sees_ends` its backlogs are as estimated, whatever finishes; one that holds sees devices come free in any case.
     A strategy that trains apart is trained before its decisions unless somebody else does it (`trains`).
     `recall` bounds how many finished tasks are remembered as possible parents (`None`: all; 0: none ever come).
     `most_open` bounds how far a strategy that holds may fall behind: when so many tasks came after the oldest one it
     holds, that one is committed (`None`: no bound).
     """
 
-    _new_cluster: Callable[[Node, LearnedEstimator | None], Cluster] = staticmethod(_promising_cluster)
+    _new_cluster: Callable[..., Cluster] = staticmethod(_promising_cluster)
 
     def __init__(
         self,
@@ -72,9 +73,10 @@ class Simulation:
         recall: int | None = None,
         learned: LearnedEstimator | None = None,
         most_open: int | None = None,
+        sees_ends: bool = True,
     ) -> None:
         self.scheduler = scheduler
-        self.cluster = self._new_cluster(node, learned)
+        self.cluster = self._new_cluster(node, learned, sees_ends=sees_ends or isinstance(scheduler, Holds))
         self.learned = learned
         self.now_s = 0.0
         self._ready: list[Ready] = []

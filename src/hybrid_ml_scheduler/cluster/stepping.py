@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hybrid_ml_scheduler.cluster.books import Books
 from hybrid_ml_scheduler.cluster.columns import RunColumns, gang_of
 from hybrid_ml_scheduler.cluster.devices import BacklogView, Device, QueuedPart
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
@@ -34,11 +35,17 @@ class Cluster:
     """The devices of one strategy, with their queues."""
 
     __slots__ = (
-        "_gpu_kinds", "_has_slots", "_learns", "_serial", "_slots", "_tariff", "_view", "devices", "estimator", "node",
+        "_gpu_kinds", "_has_slots", "_learns", "_serial", "_slots", "_tariff", "_view", "books", "devices", "estimator",
+        "node",
     )  # fmt: skip
 
     def __init__(
-        self, node: Node, *, window_s: float = 60.0, estimator: PhysicsEstimator | LearnedEstimator | None = None
+        self,
+        node: Node,
+        *,
+        window_s: float = 60.0,
+        estimator: PhysicsEstimator | LearnedEstimator | None = None,
+        sees_ends: bool = True,
     ) -> None:
         self.node = node
         self.estimator = PhysicsEstimator(node) if estimator is None else estimator
@@ -54,10 +61,13 @@ class Cluster:
         self._serial = self.estimator.serial
         self._tariff = self.estimator.tariff
         self._view = BacklogView(self.estimator)
+        self.books = None if sees_ends else Books(node.num_gpus, node.cpu.slots)
 
     def view(self, now_s: float) -> BacklogView:
         """The backlogs at this moment; the same object is refreshed and returned each time."""
-        if self.devices[0].is_exact:  # then they all are: noise is met by all of them at once
+        if self.books is not None:
+            gpus = self.books.backlogs_s(now_s)
+        elif self.devices[0].is_exact:  # then they all are: noise is met by all of them at once
             gpus = [free_s - now_s if (free_s := device.free_s) > now_s else 0.0 for device in self.devices]
         else:
             gpus = [device.estimated_end_s(now_s) - now_s for device in self.devices]
@@ -89,9 +99,12 @@ class Cluster:
 
         With a task, they are as that one will see them (`view_for`).
         """
-        _, *gpus = (device.foreseen_end_s(at_s) - at_s for device in self.devices[: self.node.num_gpus + 1])
-        cpu = min(device.foreseen_end_s(at_s) for device in self._slots) - at_s
-        view = BacklogView(self.estimator, at_s, cpu, gpus)
+        if self.books is not None:
+            backlogs = self.books.backlogs_s(at_s)
+        else:
+            backlogs = [device.foreseen_end_s(at_s) - at_s for device in self.devices]
+        gpus, further = backlogs[1 : self.node.num_gpus + 1], backlogs[self.node.num_gpus + 1 :]
+        view = BacklogView(self.estimator, at_s, min(backlogs[0], *further, math.inf), gpus)
         if task is not None:
             self._tell_gang(task, view)
         return view
@@ -129,8 +142,9 @@ class Cluster:
                 for device in fellows.values():
                     device.append(gpu_start, gpu_end, gpu_part, not_before, identity, now)
             gpu_device.append(gpu_start, gpu_end, gpu_part, not_before, identity, now)
-        else:
-            gpu = NO_GPU
+        if self.books is not None:
+            self.books.enter(now, cpu_part, gpu_part, (gpu, *fellows), serial=serial)
+        gpu = gpu if gpu_part > 0.0 else NO_GPU
         execution_s = cpu_s + gpu_s if serial else (cpu_s if cpu_s > gpu_s else gpu_s)
         energy_j, cost_usd = self._tariff.charges(cpu_s, gpu_s, gpu)
         if fellows is not _ALONE:
@@ -152,7 +166,11 @@ class Cluster:
 
     def _gang(self, task: Task, lead: int, now_s: float) -> Mapping[int, Device]:
         """The GPUs that a gang gets besides its leader, by rising id."""
-        backlogs = [device.estimated_end_s(now_s) - now_s for device in self.devices[1 : self.node.num_gpus + 1]]
+        if self.books is not None:
+            backlogs = self.books.backlogs_s(now_s)
+        else:
+            backlogs = [device.estimated_end_s(now_s) - now_s for device in self.devices]
+        backlogs = backlogs[1 : self.node.num_gpus + 1]
         return {gpu: self.devices[gpu + 1] for gpu in self.estimator.gang(task, lead, backlogs)}
 
     def _cpu_end_s(self, now_s: float) -> float:
@@ -199,6 +217,8 @@ class Cluster:
         now_s = float(placed.ready_s[-1])
         for device, own in zip(self.devices, parts, strict=True):
             device.extend(own, now_s)
+        if self.books is not None:  # as long as there was no noise, devices are free when it is believed
+            self.books.ends_s = [device.free_s for device in self.devices]
 
     def failed(
         self, task: Task, now_s: float, fraction: float = 0.0, *, by_parent: bool = False, rounded: bool = False
@@ -258,9 +278,12 @@ class Cluster:
 
     def capture(self, now_s: float) -> Mapping[str, Any]:
         """The whole state as plain values."""
-        return {"devices": [device.capture(now_s) for device in self.devices]}
+        books = None if self.books is None else list(self.books.ends_s)
+        return {"devices": [device.capture(now_s) for device in self.devices], "books": books}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
         for device, saved in zip(self.devices, state["devices"], strict=True):
             device.restore(saved)
+        if self.books is not None:
+            self.books.ends_s = list(state["books"])

@@ -2,6 +2,10 @@
 
 `exact`: the true seconds without the noise. `nominal`: the formula (of a trace, what was known beforehand).
 `learned`: starts as nominal and learns from what this strategy has seen finish.
+
+Backlogs are part of it. Who is told the truth or learns has them corrected by every part that is seen to end. At
+`nominal` they are `estimated`: believed seconds less the time passed, whatever finishes. A plan may ask for those that
+are `seen`.
 """
 
 from __future__ import annotations
@@ -11,11 +15,30 @@ from typing import Literal, get_args
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.text import nearest_hint
 
-__all__ = ["EXACT", "LEARNED", "LEVELS", "NOMINAL", "Level", "at_level", "checked_level", "level_of", "split_level"]
+__all__ = [
+    "BACKLOGS",
+    "ESTIMATED",
+    "EXACT",
+    "LEARNED",
+    "LEVELS",
+    "NOMINAL",
+    "SEEN",
+    "Backlogs",
+    "Level",
+    "at_level",
+    "checked_backlogs",
+    "checked_level",
+    "level_of",
+    "sees_ends",
+    "split_level",
+]
 
 Level = Literal["exact", "nominal", "learned"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 EXACT, NOMINAL, LEARNED = LEVELS
+Backlogs = Literal["estimated", "seen"]
+BACKLOGS: tuple[Backlogs, ...] = get_args(Backlogs)
+ESTIMATED, SEEN = BACKLOGS
 _MARK = "@"
 
 
@@ -24,6 +47,18 @@ def checked_level(where: str, level: object) -> Level:
     if level not in LEVELS:
         raise PlanError(f"{where} = {level!r} is no level of knowledge{nearest_hint(level, LEVELS)}")
     return level
+
+
+def checked_backlogs(where: str, backlogs: object) -> Backlogs:
+    """Return what backlogs are at the level `nominal`, or refuse what is none of the two."""
+    if backlogs not in BACKLOGS:
+        raise PlanError(f"{where} = {backlogs!r} must be estimated or seen.")
+    return backlogs
+
+
+def sees_ends(level: Level, nominal_backlogs: Backlogs) -> bool:
+    """Whether a strategy's backlogs are corrected by the parts that it sees end."""
+    return level != NOMINAL or nominal_backlogs == SEEN
 
 
 def split_level(spec: str) -> tuple[str, Level | None]:

@@ -79,6 +79,7 @@ class Lockstep:
                 summary=entry.summary,
                 name=at_level(scheduler.name, asked),
                 level=level_of(scheduler, asked, course.knowledge),
+                nominal_backlogs=course.nominal_backlogs,
             )
 
     def take_place(self, run_id: int, first_task_id: int) -> None:

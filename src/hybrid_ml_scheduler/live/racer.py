@@ -26,7 +26,7 @@ from hybrid_ml_scheduler.core import (
 )
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.holding import soonest_device
-from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
+from hybrid_ml_scheduler.core.knowledge import ESTIMATED, EXACT, LEARNED, Backlogs, Level, sees_ends
 from hybrid_ml_scheduler.core.text import plain_text
 from hybrid_ml_scheduler.core.validation import MOST_OPEN
 from hybrid_ml_scheduler.live.frames import DeviceLoad
@@ -57,6 +57,7 @@ class Racer:
         summary: str = "",
         name: str | None = None,
         level: Level = EXACT,
+        nominal_backlogs: Backlogs = ESTIMATED,
     ) -> None:
         self.name = scheduler.name if name is None else name
         self.level = level
@@ -79,6 +80,7 @@ class Racer:
             recall=_PARENTS_RECALLED,
             most_open=most_open,
             learned=LearnedEstimator(node) if level == LEARNED else None,
+            sees_ends=sees_ends(level, nominal_backlogs),
         )
         self._tariff = self.simulation.cluster.estimator.tariff
 

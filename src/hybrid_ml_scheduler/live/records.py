@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from hybrid_ml_scheduler.cluster import RunColumns
 from hybrid_ml_scheduler.core import FloatColumn, Outcome, Task, TaskBatch
-from hybrid_ml_scheduler.core.knowledge import EXACT, Level
+from hybrid_ml_scheduler.core.knowledge import ESTIMATED, EXACT, Backlogs, Level
 from hybrid_ml_scheduler.core.validation import MOST_OPEN
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.physics.truth import Truth
@@ -223,5 +223,6 @@ class Course:
     retraining: Retraining = "background"
     most_open: int = MOST_OPEN
     knowledge: Level = EXACT
+    nominal_backlogs: Backlogs = ESTIMATED
     truth: Truth = field(default_factory=Truth)
     trace: Trace | None = None

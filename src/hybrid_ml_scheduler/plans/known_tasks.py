@@ -10,7 +10,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.cluster import capacity
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
-from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
+from hybrid_ml_scheduler.core.knowledge import ESTIMATED, EXACT, LEARNED, Backlogs, Level, sees_ends
 from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
 from hybrid_ml_scheduler.physics.durations import Durations, durations
 from hybrid_ml_scheduler.physics.node import Node
@@ -25,13 +25,15 @@ __all__ = ["KnownTasks", "Told", "known_at_load", "rate_at_load"]
 class Told(NamedTuple):
     """What a strategy is told: tasks as it sees them, their seconds, and (hidden) how many times these they take.
 
-    `factors` is `None` where the seconds are the truth; `learns` where they are the beginning of learning.
+    `factors` is `None` where the seconds are the truth; `learns` where they are the beginning of learning; `sees_ends`
+    where backlogs are corrected by the parts that end.
     """
 
     batch: TaskBatch
     seconds: Durations
     factors: FloatColumn | None
     learns: bool
+    sees_ends: bool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,6 +45,7 @@ class KnownTasks:
     truth: Truth
     seed: int
     forgets: bool = True
+    nominal_backlogs: Backlogs = ESTIMATED
 
     @property
     def is_measured(self) -> bool:
@@ -84,9 +87,15 @@ class KnownTasks:
     def told(self, level: Level) -> Told:
         """What strategies of a level are told."""
         if level == EXACT:
-            return Told(self.batch, self.true, None, False)
+            return Told(self.batch, self.true, None, learns=False, sees_ends=True)
         plain = self.truth.is_the_formula and not self.is_measured
-        return Told(self.seen, self.nominal, None if plain else self.hidden, level == LEARNED)
+        return Told(
+            self.seen,
+            self.nominal,
+            None if plain else self.hidden,
+            learns=level == LEARNED,
+            sees_ends=sees_ends(level, self.nominal_backlogs),
+        )
 
     def estimator(self) -> LearnedEstimator:
         """A fresh estimator that learns the durations of these tasks."""

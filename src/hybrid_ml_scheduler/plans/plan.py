@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError
-from hybrid_ml_scheduler.core.knowledge import EXACT, Level, checked_level
+from hybrid_ml_scheduler.core.knowledge import ESTIMATED, EXACT, Backlogs, Level, checked_backlogs, checked_level
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.core.text import bounded_bytes, nearest_hint
 from hybrid_ml_scheduler.core.validation import MOST_OPEN, MOST_SEED, MOST_SEEDS
@@ -36,7 +36,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "simulation": ("num_gpus", "seed", "seeds", "retrain_interval", "most_open", "hardware"),
     "workload": ("preset", "file", "dialect", "options", "part", *(item.name for item in fields(WorkloadParameters))),
     "truth": TRUTH_KEYS,
-    "knowledge": ("level",),
+    "knowledge": ("level", "nominal_backlogs"),
 }
 _TOML, _YAML = ".toml", (".yaml", ".yml")
 _MOST_BYTES = 16 * 2**20
@@ -105,6 +105,7 @@ class Plan:
     hardware: str | None = None
     truth: Truth | None = None
     knowledge: Level = EXACT
+    nominal_backlogs: Backlogs = ESTIMATED
     schedulers: tuple[str, ...] = ()
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -115,6 +116,7 @@ class Plan:
                 raise PlanError(f"simulation.{name} = {value!r} must be a whole number from {least} to {most}.")
         check_last_seed("simulation.seeds", self.seeds, self.seed)
         checked_level("knowledge.level", self.knowledge)
+        checked_backlogs("knowledge.nominal_backlogs", self.nominal_backlogs)
         if self.workload.is_preset:
             self.workload.parameters()
         doubled = sorted({name for name in self.schedulers if self.schedulers.count(name) > 1})
@@ -148,13 +150,15 @@ class Plan:
         # Left out where nothing is hidden and all is told: so a plan from before there was a truth keeps its digest.
         plain = self.hidden.is_the_formula and usual_truth(self.workload.source).is_the_formula
         hidden = {} if plain else {"truth": self.hidden.to_mapping()}
-        told = {} if self.knowledge == EXACT else {"knowledge": {"level": self.knowledge}}
+        told: dict[str, Any] = {} if self.knowledge == EXACT else {"level": self.knowledge}
+        if self.nominal_backlogs != ESTIMATED:
+            told["nominal_backlogs"] = self.nominal_backlogs
         return {
             "simulation": simulation,
             "workload": self.workload.to_mapping(),
             "physics": node_to_mapping(self.node),
             **hidden,
-            **told,
+            **({"knowledge": told} if told else {}),
             "schedulers": {"race": list(self.schedulers), **{k: dict(v) for k, v in self.options.items()}},
         }
 
@@ -252,6 +256,9 @@ def plan_from_mapping(values: Mapping[str, Any], source: str = "plan") -> Plan:
         workload=_workload(values.get("workload", {}), source),
         truth=truth_from_mapping(values["truth"], source) if "truth" in values else None,
         knowledge=checked_level(f"{source}: knowledge.level", knowledge.get("level", EXACT)),
+        nominal_backlogs=checked_backlogs(
+            f"{source}: knowledge.nominal_backlogs", knowledge.get("nominal_backlogs", ESTIMATED)
+        ),
         schedulers=race,
         options=options,
     )

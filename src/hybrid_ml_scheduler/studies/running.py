@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.cluster import (
     RunColumns,
     Simulation,
     run_batch,
+    run_by_estimates,
     run_held_batch,
 )
 from hybrid_ml_scheduler.cluster.event_simulation import EventSimulation
@@ -117,9 +118,11 @@ def run_known(
     if node.interference:
         with contained(scheduler.name):
             own = (learned or known.estimator()) if told.learns else None
-            events = _event_form(scheduler, told.batch, node, seed, retrain_interval, own)
+            events = _event_form(
+                scheduler, told.batch, node, seed, retrain_interval, own, sees_ends=told.sees_ends
+            )  # fmt: skip
             return _stepped(events, told.batch, told.seconds, progress, told.factors)
-    if told.factors is None and not told.learns:
+    if told.factors is None and told.sees_ends and not told.learns:
         return run_scheduler(
             scheduler,
             told.batch,
@@ -139,15 +142,24 @@ def run_known(
         if ruled is None:
             recall = None if told.batch.has_dependencies else 0
             simulation = Simulation(
-                node, scheduler, seed=seed, retrain_interval=retrain_interval, recall=recall, learned=learned
+                node,
+                scheduler,
+                seed=seed,
+                retrain_interval=retrain_interval,
+                recall=recall,
+                learned=learned,
+                sees_ends=told.sees_ends,
             )
             return _stepped(simulation, told.batch, told.seconds, progress, told.factors)
         if isinstance(scheduler, Prepares):
             estimator = PhysicsEstimator(node) if learned is None else learned
             scheduler.prepare(RaceContext(estimator=estimator, seed=seed, retrain_interval=retrain_interval))
-        model = None if learned is None else learned.model
         rule = ruled.rule(told.batch)
-        columns = run_batch(told.batch, node, rule, seconds=told.seconds, truth=told.factors, model=model)
+        if told.sees_ends:
+            model = None if learned is None else learned.model
+            columns = run_batch(told.batch, node, rule, seconds=told.seconds, truth=told.factors, model=model)
+        else:
+            columns = run_by_estimates(told.batch, node, rule, seconds=told.seconds, truth=told.factors)
     return _done(columns, progress)
 
 
@@ -188,12 +200,20 @@ def _event_form(
     seed: int,
     retrain_interval: int,
     learned: LearnedEstimator | None = None,
+    *,
+    sees_ends: bool = True,
 ) -> Simulation:
     """The form that serves where devices slow each other down, whatever the strategy."""
     recall = None if batch.has_dependencies else 0
     return EventSimulation(
-        node, scheduler, seed=seed, retrain_interval=retrain_interval, recall=recall, learned=learned
-    )  # fmt: skip
+        node,
+        scheduler,
+        seed=seed,
+        retrain_interval=retrain_interval,
+        recall=recall,
+        learned=learned,
+        sees_ends=sees_ends,
+    )
 
 
 def _held_run(

@@ -98,7 +98,13 @@ def trials_of(plan: Plan, strategies: Sequence[Entrant]) -> list[Trial]:
 
 def known_tasks(plan: Plan, seed: int) -> KnownTasks:
     """Make the tasks of one seed, and what is known about them."""
-    return KnownTasks(batch=plan.tasks(seed), node=plan.node, truth=plan.hidden, seed=seed)
+    return KnownTasks(
+        batch=plan.tasks(seed),
+        node=plan.node,
+        truth=plan.hidden,
+        seed=seed,
+        nominal_backlogs=plan.nominal_backlogs,
+    )
 
 
 def run_trial(

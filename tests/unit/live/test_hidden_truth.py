@@ -63,7 +63,8 @@ def test_reasons_tell_what_was_believed_and_from_how_many_runs() -> None:
 
 
 def test_a_drift_is_marked_changes_what_tasks_take_and_survives_a_checkpoint_and_a_replay() -> None:
-    race, steady = new_race(("earliest_finish", "hybrid_ml")), new_race(("earliest_finish", "hybrid_ml"))
+    racers = ("earliest_finish", "earliest_finish@nominal", "hybrid_ml")
+    race, steady = new_race(racers), new_race(racers)
     assert outcomes(race, 150) == outcomes(steady, 150)
     mark = race.drift(Drift(at_task=0, factor=4.0), at=2.0)
     assert mark.message.startswith("Drift: 50% of the kinds of work take 4 times as long")
@@ -71,11 +72,11 @@ def test_a_drift_is_marked_changes_what_tasks_take_and_survives_a_checkpoint_and
     saved = pickle.dumps(race.capture())
     rest = outcomes(race, 150)
     assert rest != outcomes(steady, 150)
-    restored = new_race(("earliest_finish", "hybrid_ml"))
+    restored = new_race(racers)
     restored.restore(pickle.loads(saved))
     assert outcomes(restored, 150) == rest
     again: list[tuple[str, Outcome]] = []
-    replayed = new_race(("earliest_finish", "hybrid_ml"))
+    replayed = new_race(racers)
     replay(replayed, events, race.next_task_id, lambda rows: again.extend(rows.outcomes))
     assert again[-len(rest) :] == rest
 

@@ -11,7 +11,7 @@ import pytest
 from hybrid_ml_scheduler.cluster import RunColumns, Simulation, certificate, run_batch
 from hybrid_ml_scheduler.core import ClusterView, Decision, Scheduler, Task
 from hybrid_ml_scheduler.core.errors import HmsError
-from hybrid_ml_scheduler.core.knowledge import LEVELS, Level
+from hybrid_ml_scheduler.core.knowledge import ESTIMATED, LEVELS, SEEN, Level
 from hybrid_ml_scheduler.learning import DurationModel
 from hybrid_ml_scheduler.physics import CoExecution, Gpu, MemoryRule, Node, durations
 from hybrid_ml_scheduler.physics.truth import Drift, Truth
@@ -125,10 +125,19 @@ def test_a_learning_run_goes_on_to_the_same_bits_from_a_checkpoint() -> None:
 
 
 def test_where_the_formula_is_the_truth_exact_and_nominal_are_the_run_of_old() -> None:
-    tasks = known(truth=Truth())
+    tasks = replace(known(truth=Truth()), nominal_backlogs=SEEN)
     old = run_batch(tasks.batch, tasks.node, create("earliest_finish").rule(tasks.batch))  # type: ignore[attr-defined]
     assert same(run_known(create("earliest_finish"), tasks, "exact"), old)
     assert same(run_known(create("earliest_finish"), tasks, "nominal"), old)
+    booked = run_known(create("earliest_finish"), replace(tasks, nominal_backlogs=ESTIMATED), "nominal")
+    assert not same(booked, old), "the luck of single tasks is not seen in estimated backlogs"
+
+
+def test_a_strategy_that_holds_sees_devices_come_free_at_nominal_too() -> None:
+    tasks = known()
+    for name in ("sjf", "rl_hold"):
+        estimated = run_known(create(name), tasks, "nominal")
+        assert same(estimated, run_known(create(name), replace(tasks, nominal_backlogs=SEEN), "nominal")), name
 
 
 def test_learning_wins_back_nearly_all_that_not_knowing_costs() -> None:

@@ -103,7 +103,9 @@ def _found(
         row_of(batch, task)  # refused before anything is compiled
     say_if_compiling()
     each = len(alternatives_of(batch.task(0)._replace(divisible=True), plan.node))
-    known = KnownTasks(batch=batch, node=plan.node, truth=plan.hidden, seed=seed)
+    known = KnownTasks(
+        batch=batch, node=plan.node, truth=plan.hidden, seed=seed, nominal_backlogs=plan.nominal_backlogs
+    )
     interval = plan.retrain_interval
     changed = RunToChange(make=entrant.make, known=known, level=entrant.level, retrain_interval=interval)
     rows = 1 if task is not None else min(looked_at, len(batch))

@@ -87,6 +87,10 @@ def race(
         str | None,
         typer.Option(metavar="LEVEL", help="What strategies are told of durations: exact, nominal or learned."),
     ] = None,
+    nominal_backlogs: Annotated[
+        str | None,
+        typer.Option(metavar="HOW", help="Backlogs at nominal: estimated (default), or corrected as seen."),
+    ] = None,
     gpus: Annotated[int | None, typer.Option(help="Number of GPUs (default 4).")] = None,
     scheduler: Annotated[
         list[str] | None,
@@ -143,6 +147,7 @@ def race(
             plan=plan,
             hardware=hardware,
             knowledge=knowledge,
+            nominal_backlogs=nominal_backlogs,
             spread=spread,
             interference=interference,
         )

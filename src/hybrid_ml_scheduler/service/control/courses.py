@@ -151,6 +151,7 @@ def course_of(plan: Plan, retraining: Retraining, uploads: UploadFolder) -> Cour
         most_open=plan.most_open,
         retraining=retraining,
         knowledge=plan.knowledge,
+        nominal_backlogs=plan.nominal_backlogs,
         truth=plan.hidden,
     )
 
