@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator, Lesson
 from hybrid_ml_scheduler.core import Outcome, Task
 from hybrid_ml_scheduler.core.errors import HmsError
-from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, LEVELS, Level
+from hybrid_ml_scheduler.core.knowledge import ESTIMATED, EXACT, LEARNED, LEVELS, Backlogs, Level
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.physics.truth import Drift, Truth
@@ -41,6 +41,7 @@ class KnowledgeStudy:
     workload: str = "unknown"
     kind_spread: float = 0.5
     node: Node = field(default_factory=Node)
+    nominal_backlogs: Backlogs = ESTIMATED
 
     def entries(self) -> tuple[tuple[str, Level], ...]:
         """Who races at which level: all at all of them, unless some are named."""
@@ -53,7 +54,8 @@ class KnowledgeStudy:
     def known(self, load: float, seed: int, *drift: Drift, forgets: bool = True) -> KnownTasks:
         """The tasks of one seed at one load of their true capacity."""
         truth = Truth(kind_spread=self.kind_spread, drift=drift)
-        return known_at_load(self.law(), self.node, load, seed, truth=truth, forgets=forgets)
+        known = known_at_load(self.law(), self.node, load, seed, truth=truth, forgets=forgets)
+        return replace(known, nominal_backlogs=self.nominal_backlogs)
 
 
 class KnowledgeCell(NamedTuple):
