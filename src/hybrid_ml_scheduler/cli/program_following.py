@@ -49,7 +49,7 @@ class FollowedExecutor:
         """The run as it begins."""
         devices = self._head["devices"]
         return {
-            "name": f"{self._program}, {self._head['strategy']}"[:120],
+            "name": _printable(f"{self._program}, {self._head['strategy']}"[:120]),
             "tasks": min(max(len(self.records), 1), _ROOM),
             "room": _ROOM,
             "machine": this_machine(devices),
@@ -66,7 +66,7 @@ class FollowedExecutor:
                 TASKS,
                 {
                     "first": begin,
-                    "kind": [one.kind[:120] for one in mine],
+                    "kind": [_printable(one.kind[:120]) for one in mine],
                     "size": [max(one.size, 0.0) for one in mine],
                     "arrival_s": [max(one.submitted_s, 0.0) for one in mine],
                 },
@@ -86,6 +86,10 @@ class FollowedExecutor:
                     ],
                 },
             )
+
+
+def _printable(text: str) -> str:
+    return "".join(one if one.isprintable() else " " for one in text)
 
 
 def read_executors(folder: Path, program: str) -> list[FollowedExecutor]:

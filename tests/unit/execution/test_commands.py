@@ -93,7 +93,8 @@ def test_a_program_of_ones_own_is_run_reported_on_and_stored(
     monkeypatch.setenv("DATABASE_URL", database)
     script = tmp_path / "mine.py"
     script.write_text(
-        "from hybrid_ml_scheduler import HybridExecutor\n"
+        "from hybrid_ml_scheduler.execution import HybridExecutor, task\n"
+        "@task(kind='two\\nlines')\n"  # a word that no database should hold
         "def double(x): return 2 * x\n"
         "if __name__ == '__main__':\n"
         "    with HybridExecutor(1, devices=[], workers='threads') as executor:\n"
