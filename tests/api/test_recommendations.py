@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from hybrid_ml_scheduler.studies.recommending.search import DEFAULT_POLICIES
 from tests.api.conftest import Opener
 
 _DEMAND: dict[str, Any] = {
@@ -43,7 +44,8 @@ async def test_the_cheapest_node_that_keeps_the_promise_is_found_and_kept(applic
         assert record["sentences"][0].startswith(f"Take {cheapest['node']}")
         assert {(one["node"], one["policy"]) for one in record["trials"]} >= {(cheapest["node"], "greedy")}
     async with application() as client:  # a restart finds it again
-        assert (await client.get("/api/recommendations")).json()["recommendations"] == [found]
+        kept = (await client.get("/api/recommendations")).json()
+        assert kept == {"recommendations": [found], "usual_policies": list(DEFAULT_POLICIES)}
         assert (await client.delete(f"/api/recommendations/{number}")).status_code == 200
         assert (await client.get(f"/api/recommendations/{number}")).status_code == 404
 

@@ -433,7 +433,7 @@ export interface paths {
         };
         /**
          * List Recommendations
-         * @description Return the recommendations that are kept, newest first.
+         * @description Return the recommendations that are kept, newest first, and the policies that are usually considered.
          */
         get: operations["list_recommendations_api_recommendations_get"];
         put?: never;
@@ -2815,11 +2815,16 @@ export interface components {
         };
         /**
          * RecommendationList
-         * @description The recommendations that are kept, newest first.
+         * @description The recommendations that are kept, newest first, and what a search considers where nobody chooses.
          */
         RecommendationList: {
             /** Recommendations */
             recommendations: components["schemas"]["Recommendation"][];
+            /**
+             * Usual Policies
+             * @description Policies that are considered where a demand names none.
+             */
+            usual_policies: string[];
         };
         /**
          * RecommendationRecord

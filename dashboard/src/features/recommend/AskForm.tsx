@@ -5,7 +5,7 @@ import { useUploads } from "@/client/uploads";
 import { amountOf } from "@/features/shell/newRun";
 import { NumberField, PickField } from "@/features/widgets/Fields";
 import { spoken } from "@/lib/useStrategy";
-import { countsOf, demandOf, MOST_NODES, MOST_POLICIES, priceOf, USUAL_POLICIES } from "./demand";
+import { countsOf, demandOf, MOST_NODES, MOST_POLICIES, priceOf } from "./demand";
 import { Terms } from "./Terms";
 
 const METRICS: readonly { key: string; label: string }[] = [
@@ -22,11 +22,13 @@ const toggled = (chosen: ReadonlySet<string>, name: string): ReadonlySet<string>
 
 export interface AskFormProps {
   isBusy: boolean;
+  /** What is considered where nobody chooses; empty until the service has said it. */
+  usual: readonly string[];
   onAsked: (id: number) => void;
 }
 
 /** A workload, nodes to choose from, and a promise. */
-export function AskForm({ isBusy, onAsked }: AskFormProps) {
+export function AskForm({ isBusy, usual, onAsked }: AskFormProps) {
   const presets = usePresets();
   const types = useGpuTypes();
   const traces = useUploads().filter((one) => one.use === "trace");
@@ -38,7 +40,8 @@ export function AskForm({ isBusy, onAsked }: AskFormProps) {
   const [counts, setCounts] = useState("1, 2, 4");
   const [picked, setPicked] = useState<ReadonlySet<string>>(USUAL);
   const [prices, setPrices] = useState<Readonly<Record<string, string>>>({});
-  const [policies, setPolicies] = useState<ReadonlySet<string>>(new Set(USUAL_POLICIES));
+  const [chosen, setChosen] = useState<ReadonlySet<string> | null>(null);
+  const policies = chosen ?? new Set(usual);
   // A level of knowledge or a file of somebody's own is no registered policy.
   const cards = useStrategies().filter(({ name, kind }) => !name.includes("@") && kind !== "plugin");
   const number = amountOf(tasks);
@@ -56,7 +59,7 @@ export function AskForm({ isBusy, onAsked }: AskFormProps) {
     gpus === null && "Numbers of GPUs are written as 1, 2, 4.",
     types.length > 0 && known.length === 0 && "Choose at least one type of GPU.",
     own.some((name) => priceOf(prices[name]) === null) && "A price is a number of dollars above 0.",
-    policies.size === 0 && "Choose at least one policy.",
+    chosen?.size === 0 && "Choose at least one policy.",
     policies.size > MOST_POLICIES && `At most ${MOST_POLICIES} policies are compared.`,
     nodes > MOST_NODES && `At most ${MOST_NODES} nodes are compared; these are ${nodes}.`,
   ].filter((one) => one !== false);
@@ -159,7 +162,7 @@ export function AskForm({ isBusy, onAsked }: AskFormProps) {
         onPrice={(type, text) => setPrices({ ...prices, [type]: text })}
         cards={cards}
         policies={policies}
-        onPolicy={(name) => setPolicies(toggled(policies, name))}
+        onPolicy={(name) => setChosen(toggled(policies, name))}
       />
       <p role="status" className="col-span-full min-h-4 text-xs text-warn">
         {problems.join(" ")}

@@ -9,6 +9,7 @@ import { AnswerWidget, TrialsWidget } from "./AnswerWidget";
 import { AskForm } from "./AskForm";
 
 const NONE: readonly Recommendation[] = [];
+const NO_POLICIES: readonly string[] = [];
 
 const titleOf = (one: Recommendation): string =>
   `${one.recommendation_id}. ${one.workload}, ${one.demand.promise} (${one.state}, ${wallDay(one.at)})`;
@@ -58,7 +59,8 @@ function Found({ one }: { one: Recommendation }) {
 
 /** Which node and which policy keep a promise: asked of the model, beside the race. */
 export function RecommendView() {
-  const all = useRecommendations().data?.recommendations ?? NONE;
+  const kept = useRecommendations().data;
+  const all = kept?.recommendations ?? NONE;
   const [params, change] = useView();
   const wanted = Number(params.get("recommendation"));
   const one = all.find((each) => each.recommendation_id === wanted) ?? all[0];
@@ -72,6 +74,7 @@ export function RecommendView() {
       >
         <AskForm
           isBusy={all[0]?.state === "running"}
+          usual={kept?.usual_policies ?? NO_POLICIES}
           onAsked={(id) => change({ recommendation: String(id) })}
         />
         {one && (

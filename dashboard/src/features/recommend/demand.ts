@@ -25,17 +25,6 @@ export interface Picked {
   policies: readonly string[];
 }
 
-/** What is considered where nobody chooses: strategies that need no training. */
-export const USUAL_POLICIES: readonly string[] = [
-  "earliest_finish",
-  "earliest_device",
-  "frugal_finish",
-  "oracle",
-  "greedy",
-  "gpu_only",
-  "round_robin",
-  "cpu_only",
-];
 export const MOST_POLICIES = 16;
 
 /** A price that was typed; null if it is none. */

@@ -29,7 +29,7 @@ _CHANGING: dict[str, Any] = {
 
 @router.get("", responses=problem_responses())
 async def list_recommendations(recommendations: RecommendationsDep) -> RecommendationList:
-    """Return the recommendations that are kept, newest first."""
+    """Return the recommendations that are kept, newest first, and the policies that are usually considered."""
     return await asyncio.to_thread(recommendations.all)
 
 

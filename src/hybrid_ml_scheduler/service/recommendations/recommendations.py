@@ -53,9 +53,10 @@ class Recommendations:
         self._search: asyncio.Task[None] | None = None
 
     def all(self) -> RecommendationList:
-        """Return what is kept, newest first."""
+        """Return what is kept, newest first, and the policies that are considered unless others are chosen."""
         newest_first = sorted(self._numbers(), reverse=True)
-        return RecommendationList(recommendations=[self.get(number) for number in newest_first])
+        found = [self.get(number) for number in newest_first]
+        return RecommendationList(recommendations=found, usual_policies=list(DEFAULT_POLICIES))
 
     def get(self, number: int) -> Recommendation:
         """Return one; one whose search ended with an earlier process says so."""

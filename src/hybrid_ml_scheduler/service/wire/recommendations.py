@@ -119,9 +119,10 @@ class Recommendation(Answer):
 
 
 class RecommendationList(Answer):
-    """The recommendations that are kept, newest first."""
+    """The recommendations that are kept, newest first, and what a search considers where nobody chooses."""
 
     recommendations: list[Recommendation]
+    usual_policies: list[str] = Field(description="Policies that are considered where a demand names none.")
 
 
 class RecommendationRemoved(Answer):
