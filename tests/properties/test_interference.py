@@ -85,7 +85,7 @@ def naive(
                 if slots > 1 and busy_cpu > 1:
                     rate *= 1.0 + (factors.within_factor[code] - 1.0) * (busy_cpu - 1) / (slots - 1)
             else:
-                rate = factors.gpu_factor[code] if busy_cpu else 1.0
+                rate = 1.0 + (factors.gpu_factor[code] - 1.0) * busy_cpu / slots
             part["speed"] = 1.0 / (rate * float(part["seconds"]))
         ends = [now + (1.0 - float(part["done"])) / float(part["speed"]) for part in running]
         moment = min([*ends, ready[coming] if coming < len(ready) else np.inf])

@@ -1,7 +1,7 @@
 """Devices that slow each other down: rates change while a part runs, so finishes are events, not a recurrence.
 
 A part on the CPU is slower by `cpu_factor` while any GPU is busy, and by up to `within_factor` as all slots of the CPU
-become busy; a part on a GPU is slower by `gpu_factor` while any slot of the CPU is busy. Factors belong to the kind of
+become busy; a part on a GPU is slower by up to `gpu_factor` as they do. Factors belong to the kind of
 work. Where all are 1 nothing is ever rescaled, and a finish is start + seconds to the last bit, as in the recurrence.
 """
 
@@ -64,7 +64,7 @@ def refuse_interference(node: Node) -> None:
 def slowdown(on_cpu: bool, cpu: float, gpu: float, within: float, busy_cpu: int, slots: int, busy_gpus: int) -> float:
     """By how much a running part is slower than alone, given how many slots and GPUs are busy (itself included)."""
     if not on_cpu:
-        return gpu if busy_cpu > 0 else 1.0
+        return 1.0 + (gpu - 1.0) * busy_cpu / slots
     found = cpu if busy_gpus > 0 else 1.0
     if slots > 1 and busy_cpu > 1:
         found *= 1.0 + (within - 1.0) * (busy_cpu - 1) / (slots - 1)

@@ -37,7 +37,8 @@ class Calibration:
 
     `alone_s[device][kind][size]` are medians; `cross[device][kind]` is the slowdown while the other class of devices is
     busy, `within[kind]` while all CPU workers are; `residuals[device][kind]` are quantiles of what no factor explains.
-    `rested[device]` is the slowdown of a task that finds its worker at rest, `delay_s` how long that takes to begin.
+    `rested` is the slowdown of a task that finds its worker at rest, by device and by `device:kind`, and `delay_s` how
+    long that takes to begin.
     `drift` is how much the whole machine changes from one stretch of seconds to the next. `validated` says for which
     loads and strategies the model was compared with real runs, and how far it was off.
     """

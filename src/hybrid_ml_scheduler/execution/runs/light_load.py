@@ -111,24 +111,29 @@ def rested_factors(
     within: Mapping[str, Factor],
     slots: int,
 ) -> dict[str, Factor]:
-    """By device: how much slower a task is after its worker's rest than alone, and than what ran beside it explains."""
+    """How much slower a task is after its worker's rest than alone, and than what ran beside it explains.
+
+    By device, and by `device:kind` where enough tasks of the kind came.
+    """
     groups: dict[str, list[float]] = defaultdict(list)
     for task in tasks:
         if task.rested:
             kind = task.record.kind
             expected = alone[task.device, kind, int(task.record.size)]
             if kind in cross.get(task.device, {}):
-                expected *= 1.0 + (cross[task.device][kind].value - 1.0) * min(task.others_busy, 1.0)
+                others = task.others_busy if task.device == CPU else task.others_busy / slots
+                expected *= 1.0 + (cross[task.device][kind].value - 1.0) * min(others, 1.0)
             if task.device == CPU and kind in within and slots > 1:
                 expected *= 1.0 + (within[kind].value - 1.0) * min(task.fellows_busy / (slots - 1), 1.0)
-            groups[task.device].append(math.log(task.record.seconds / expected))
+            for key in (task.device, f"{task.device}:{kind}"):
+                groups[key].append(math.log(task.record.seconds / expected))
     return {
-        device: Factor(
+        key: Factor(
             value=math.exp(statistics.fmean(logs)),
             spread=statistics.stdev(logs) / math.sqrt(len(logs)),
             runs=len(logs),
         )
-        for device, logs in groups.items()
+        for key, logs in groups.items()
         if len(logs) >= _LEAST_RUNS
     }
 

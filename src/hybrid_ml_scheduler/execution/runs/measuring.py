@@ -95,24 +95,30 @@ def _places(state: _Measuring) -> list[tuple[int, str]]:
 def _alone(state: _Measuring, seconds: float, say: Say) -> None:
     """One task at a time, all kinds and sizes in turn and in a new order each time.
 
-    A kind that follows itself finds its data in the caches, as it never does in a stream of many kinds.
+    A kind that follows itself finds its data in the caches, as it never does in a stream of many kinds. And a GPU that
+    rests before every task is up to twice as slow as one that has work: what a worker's rest costs is measured apart,
+    so a worker that serves its place alone gets its tasks one right behind the other.
     """
     executor, rng = state.executor, stream(0, "execution", "alone")
     cases = [
-        (index, device, kind, size)
+        (index, device, [(kind, size) for kind in state.sizes for size in state.sizes[kind]
+                         if device in KINDS[kind].implementations])
         for index, device in _places(state)
-        for kind in state.sizes
-        if device in KINDS[kind].implementations
-        for size in state.sizes[kind]
-    ]
+    ]  # fmt: skip
     first, begun, rounds = executor.next_task_id, executor.now_s(), 0
     order: list[tuple[str, str, int]] = []
     while rounds < _LEAST_ROUNDS or executor.now_s() < begun + seconds:
         say(f"every kind and size alone, round {rounds + 1}", int(executor.now_s() - begun), math.ceil(seconds))
-        for number in rng.permutation(len(cases)).tolist():
-            state.pinned.place, device, kind, size = cases[number]
-            executor.submit(KINDS[kind], size).result()
-            order.append((device, kind, size))
+        for state.pinned.place, device, mine in cases:
+            is_only = device != CPU or state.devices[CPU] == 1
+            futures = []
+            for number in rng.permutation(len(mine)).tolist():
+                futures.append(executor.submit(KINDS[mine[number][0]], mine[number][1]))
+                order.append((device, *mine[number]))
+                if not is_only:
+                    futures[-1].result()
+            for future in futures:
+                future.result()
         rounds += 1
     for record in executor.records():
         if record.task_id >= first:
@@ -202,9 +208,8 @@ def _calibration(state: _Measuring, crowds: dict[str, list[TaskRecord]], light: 
 
 
 def _first_delay_s(state: _Measuring) -> float:
-    """From submission to start where one task runs at a time: for a calibration too short to have a light load."""
-    waits = [one.started_s - one.submitted_s for runs in state.alone_runs.values() for one in runs]
-    return max(statistics.median(waits), 0.0)
+    """The shortest time from submission to start: for a calibration too short to have a light load."""
+    return max(min(one.started_s - one.submitted_s for runs in state.alone_runs.values() for one in runs), 0.0)
 
 
 def _nested(alone: Alone) -> dict[str, dict[str, dict[str, float]]]:

@@ -74,8 +74,8 @@ class _Clock:
         self._case_of_row = np.array([codes[pair] for pair in pairs], dtype=np.int64)
         self._factors = self._drawn_factors()
         self._rested = {
-            device: factor.value * math.exp(0.0 if rng is None else factor.spread * rng.standard_normal())
-            for device, factor in calibration.rested.items()
+            key: factor.value * math.exp(0.0 if rng is None else factor.spread * rng.standard_normal())
+            for key, factor in calibration.rested.items()
         }
         count = len(tasks)
         self._start, self._finish = np.full(count, np.nan), np.full(count, np.nan)
@@ -170,7 +170,8 @@ class _Clock:
         device = self._node[work.place].device
         alone = self._calibration.seconds(device, work.kind, work.size)
         assert alone is not None
-        rested = 1.0 if waited else self._rested.get(device, 1.0)
+        usual = self._rested.get(device, 1.0)
+        rested = 1.0 if waited else self._rested.get(f"{device}:{work.kind}", usual)
         return alone * rested * self._drift * math.exp(self._residual(device, work.kind, work.size))
 
     def _residual(self, device: str, kind: str, size: float) -> float:
