@@ -38,7 +38,7 @@ def test_the_answer_is_the_apis_marked_as_modelled_and_the_same_after_a_reload(
             expect(page.locator("[data-answer='first']")).to_have_text(found["record"]["sentences"][0])
             expect(page.locator("[data-source='modelled']")).to_have_count(2)
             expect(page.locator("svg [data-node]")).to_have_count(6)
-            expect(page.locator("section[aria-label='Policies on nodes'] tbody tr")).to_have_count(
+            expect(page.locator("section[aria-label='Every policy on every node'] tbody tr")).to_have_count(
                 len(found["record"]["trials"])
             )
             page.reload()

@@ -137,7 +137,7 @@ export function AuditDrawer({ taskId, onClose }: AuditDrawerProps) {
       style={{ background: "var(--panel-solid)" }}
     >
       <div className="flex h-full flex-col">
-        <header className="flex items-center gap-3 border-b border-line px-5 py-3">
+        <div className="flex items-center gap-3 border-b border-line px-5 py-3">
           <h2 className="text-lg font-semibold tracking-tight">
             Task <span className="figure">{words.task(taskId)}</span>
           </h2>
@@ -161,7 +161,7 @@ export function AuditDrawer({ taskId, onClose }: AuditDrawerProps) {
           <button type="button" className="icon-press" aria-label="Close" onClick={onClose}>
             <X size={18} aria-hidden="true" />
           </button>
-        </header>
+        </div>
         <div className="min-h-0 flex-1 overflow-auto px-5 py-4">
           <Answer data={answer.data} error={answer.error} empty="">
             {(audit) => <Everyone audit={audit} onPick={(id) => change({ task: id }, true)} />}

@@ -61,7 +61,7 @@ export function MotionWidget({ side }: { side: Side }) {
   });
   return (
     <Widget
-      title={name ? `Node of ${face(name).label}` : "Node"}
+      title={name ? `Node of ${face(name).label}` : `Node on the ${side}`}
       meaning={
         words.isMeasured
           ? `Every device of the machine, the last ${spanS} seconds until the last part had ended: what really ran, and when. Press a part to look at its task.`

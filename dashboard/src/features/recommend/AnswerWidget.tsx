@@ -103,7 +103,7 @@ export function TrialsWidget({ record }: { record: RecommendationRecord }) {
       table={() => tableOf(record)}
       controls={<SourceChip source="modelled" />}
     >
-      <ScrollTable label="Policies on nodes" heads={HEADS} words={3} height="max-h-80">
+      <ScrollTable label="Every policy on every node" heads={HEADS} words={3} height="max-h-80">
         {record.trials.map((one) => (
           <tr
             key={`${one.node} ${one.policy}`}

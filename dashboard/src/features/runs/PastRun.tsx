@@ -35,7 +35,8 @@ function Bar({ run, problem, isReading }: BarProps) {
   return (
     <section
       aria-label="Stored run"
-      className="mb-3 flex flex-wrap items-center gap-x-4 gap-y-2 rounded-xl border border-rl/50 bg-rl/10 px-4 py-2.5 text-sm"
+      className="mb-3 flex flex-wrap items-center gap-x-4 gap-y-2 rounded-xl border border-rl/60 px-4 py-2.5 text-sm"
+      style={{ background: "var(--panel-solid)" }}
       data-stored-run={run}
     >
       <p className="mr-auto">

@@ -80,7 +80,7 @@ export function CostliestWidget({ name }: { name: string }) {
           empty="No decision could have been better"
         >
           {(all) => (
-            <ScrollTable label="Decisions that cost most" heads={HEADS} words={3}>
+            <ScrollTable label="Costliest decisions" heads={HEADS} words={3}>
               {all.tasks.map((one) => (
                 <tr key={one.task_id} data-task={one.task_id}>
                   <td className="text-left">

@@ -47,7 +47,7 @@ export function DevicesWidget({ name }: { name: string }) {
         <Empty title="No cluster yet" />
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-        <section aria-label="Devices and queues" className="h-full overflow-auto" tabIndex={0}>
+        <section aria-label="Load of every device" className="h-full overflow-auto" tabIndex={0}>
           <table className="figure w-full text-right text-xs whitespace-nowrap">
             <thead className="text-muted">
               <tr>
