@@ -49,7 +49,11 @@ function CompareTable({ found, field }: { found: RunComparison; field: (typeof F
   const [first] = found.runs;
   const names = strategiesOf(found.runs);
   const best = (run: RunCard): number =>
-    Math.min(...run.standings.map((one) => one[field.key] ?? Number.POSITIVE_INFINITY));
+    Math.min(
+      ...run.standings.map(
+        (one) => (one.source === "modelled" ? null : one[field.key]) ?? Number.POSITIVE_INFINITY,
+      ),
+    );
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section aria-label="Runs side by side" className="overflow-x-auto" tabIndex={0}>

@@ -98,7 +98,7 @@ function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProp
           onChange={onToggle}
         />
       </td>
-      <th scope="row" className="max-w-72 py-2 text-left font-normal">
+      <th scope="row" className="max-w-72 py-2 text-left font-normal sm:min-w-56">
         <span className="font-semibold">{runTitle(run)}</span>
         {run.is_present && <span className="chip ml-2 text-good">present</span>}
         {run.state === "complete" && (
@@ -112,12 +112,16 @@ function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProp
         </span>
         {run.branch && <span className="block text-muted">{branchWords(run).trim()}</span>}
         {run.note && <span className="block whitespace-pre-line text-muted">{run.note}</span>}
-        {run.measured && <MeasuredNote facts={run.measured} standings={run.standings} />}
+        {run.measured && (
+          <span className="max-sm:hidden">
+            <MeasuredNote facts={run.measured} standings={run.standings} />
+          </span>
+        )}
       </th>
       <td className="py-2 pl-3 text-left whitespace-nowrap max-sm:hidden">{wallDay(run.at)}</td>
-      <td className="py-2 pl-3 text-left max-sm:hidden">{run.workload}</td>
+      <td className="py-2 pl-3 text-left whitespace-nowrap max-sm:hidden">{run.workload}</td>
       <td className="py-2 pl-3 text-right max-sm:hidden">{run.seed}</td>
-      <td className="py-2 pl-3 text-right max-sm:hidden">{gpusText(run)}</td>
+      <td className="py-2 pl-3 text-right whitespace-nowrap max-sm:hidden">{gpusText(run)}</td>
       <td className="py-2 pl-3 text-right max-sm:hidden">{count(run.tasks)}</td>
       <td className="py-2 pl-6 text-left whitespace-nowrap max-sm:hidden">
         {leader ? `${seconds(leader.avg_latency)} by ${face(leader.name).label}` : "–"}
