@@ -65,7 +65,9 @@ function factOf(key: string, value: unknown): Fact {
   if (typeof value === "boolean") return { kind: "fact", key, text: value ? "yes" : "no" };
   if (value === null || value === undefined) return { kind: "fact", key, text: "–" };
   if (typeof value !== "string") return { kind: "fact", key, text: JSON.stringify(value) };
-  return { kind: "fact", key, text: /^(cpu|gpu_\d+)(\+gpu_\d+)?$/.test(value) ? deviceLabel(value) : value };
+  const isPlace = /^(cpu|gpu_\d+)(\+gpu_\d+)?$/.test(value);
+  // The names of ways and rules are identifiers; people read words.
+  return { kind: "fact", key, text: isPlace ? deviceLabel(value) : value.replaceAll("_", " ") };
 }
 
 function curveOf(key: string, rows: Record<string, unknown>[]): Curve | null {
