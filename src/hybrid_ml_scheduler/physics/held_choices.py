@@ -17,9 +17,9 @@ from hybrid_ml_scheduler.physics.formulas import whole_share
 from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE
 
 __all__ = [
+    "choose_split",
     "fastest_s",
     "fastest_seconds",
-    "least_limited_charge",
     "overdue_s",
     "pick_score",
     "plan_split",
@@ -80,7 +80,7 @@ def _has_twin(gpu: int, terms: Terms, backlog: FloatColumn, longest_s: FloatColu
 
 
 @compiled(nogil=True)
-def least_limited_charge(
+def _least_limited_charge(
     terms: Terms, backlog: FloatColumn, grid: FloatColumn, price: float, longest_s: FloatColumn
 ) -> tuple[float, int]:
     """The split with the least completion + price x device-seconds whose parts the devices take; -1 if there is none.
@@ -112,6 +112,20 @@ def least_limited_charge(
 
 
 @compiled(nogil=True)
+def choose_split(
+    terms: Terms, backlog: FloatColumn, grid: FloatColumn, price: float, longest_s: FloatColumn
+) -> tuple[float, int]:
+    """The split with the least charge within the limits, or else of any; what fits no GPU goes to the CPU."""
+    fraction, gpu = _least_limited_charge(terms, backlog, grid, price, longest_s)
+    if gpu < 0:
+        anything = np.full(backlog.shape[0], math.inf)
+        fraction, gpu = _least_limited_charge(terms, backlog, grid, price, anything)
+    if gpu < 0:  # nothing fits any GPU under the failing rule: the CPU always does
+        return 0.0, 0
+    return fraction, gpu
+
+
+@compiled(nogil=True)
 def plan_split(
     terms: Terms,
     backlog: FloatColumn,
@@ -124,12 +138,7 @@ def plan_split(
 
     `backlog` and `idle` (CPU first) move on as if the plan were carried out.
     """
-    fraction, gpu = least_limited_charge(terms, backlog, grid, price, longest_s)
-    if gpu < 0:
-        anything = np.full(backlog.shape[0], math.inf)
-        fraction, gpu = least_limited_charge(terms, backlog, grid, price, anything)
-    if gpu < 0:  # nothing fits any GPU under the failing rule: the CPU always does
-        fraction, gpu = 0.0, 0
+    fraction, gpu = choose_split(terms, backlog, grid, price, longest_s)
     _, cpu_part, gpu_part, _ = split_on(gpu, fraction, terms)
     starts = False
     if cpu_part > 0.0:

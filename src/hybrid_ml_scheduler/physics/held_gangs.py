@@ -16,7 +16,7 @@ from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import Terms
 from hybrid_ml_scheduler.physics.choices import split_on
 from hybrid_ml_scheduler.physics.gangs import gang_backlogs, gang_members
-from hybrid_ml_scheduler.physics.held_choices import least_limited_charge
+from hybrid_ml_scheduler.physics.held_choices import choose_split
 from hybrid_ml_scheduler.physics.placement import Gang
 
 __all__ = ["plan_beside_gangs"]
@@ -40,7 +40,7 @@ def plan_beside_gangs(
     `gap_s` says how long an idle device is free before the gang that reserved it begins (infinite: not reserved).
     """
     devices = backlog.shape[0]
-    free, limits = backlog.copy(), longest_s
+    free = backlog.copy()
     fellows[:] = -1
     if width > 1:
         room = np.empty(devices - 1)
@@ -49,11 +49,7 @@ def plan_beside_gangs(
         for device in range(1, devices):
             if idle[device] and terms[1][terms[3][device - 1]] <= gap_s[device] < math.inf:
                 free[device] = 0.0
-    fraction, gpu = least_limited_charge(terms, free, grid, price, limits)
-    if gpu < 0:
-        fraction, gpu = least_limited_charge(terms, free, grid, price, np.full(devices, math.inf))
-    if gpu < 0:
-        fraction, gpu = 0.0, 0
+    fraction, gpu = choose_split(terms, free, grid, price, longest_s)
     _, cpu_part, gpu_part, _ = split_on(gpu, fraction, terms)
     starts = False
     if cpu_part > 0.0:
