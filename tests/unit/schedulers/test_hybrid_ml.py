@@ -9,7 +9,7 @@ import pytest
 
 from hybrid_ml_scheduler.cluster import Simulation
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
-from hybrid_ml_scheduler.core import Task, stream
+from hybrid_ml_scheduler.core import RaceContext, Task, stream
 from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
 from hybrid_ml_scheduler.learning.time_forest import TIME_FEATURES, TimeForest, fit_time_forest, time_row
 from hybrid_ml_scheduler.physics import Gpu, Node, PhysicsEstimator
@@ -93,6 +93,18 @@ def test_a_checkpoint_goes_on_to_the_same_bits(kind: type[HybridMl]) -> None:
     first = go(begun, range(350))
     resumed.restore(pickle.loads(pickle.dumps(begun.capture())))
     assert first + go(resumed, range(350, 600)) + [outcome.finish_s for outcome in resumed.drain()] == straight
+
+
+def test_the_limits_in_force_survive_a_checkpoint() -> None:
+    context = RaceContext(estimator=PhysicsEstimator(Node()), seed=1)
+    strategy, other = HybridHold(), HybridHold()
+    for one in (strategy, other):
+        one.prepare(context)
+    strategy._history.chosen, strategy._mean_s = 4, 2.0
+    strategy._follow()
+    strategy._mean_s = 3.0  # tasks that started at once came meanwhile
+    other.restore(pickle.loads(pickle.dumps(strategy.capture())))
+    assert other._limits_s.tolist() == strategy._limits_s.tolist()
 
 
 def test_a_state_of_the_classic_forest_is_refused_with_a_sentence() -> None:

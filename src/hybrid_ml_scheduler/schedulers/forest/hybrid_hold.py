@@ -196,6 +196,7 @@ class HybridHold(KeyedHold, HybridMl):
             "held": KeyedHold.capture(self),
             "known": {identity: tuple(one) for identity, one in self._known.items()},
             "history": self._history.capture(),
+            "limits_s": self._limits_s.tolist(),
             "due": (self._due_s.tolist(), self._renewed_at),
         }
 
@@ -210,6 +211,7 @@ class HybridHold(KeyedHold, HybridMl):
         due_s, self._renewed_at = state["due"]
         self._due_s = np.array(due_s)
         self._follow()
+        self._limits_s = as_column(state["limits_s"])  # made of an earlier mean
 
     def _learn(self, held: HeldTasks, cluster: HeldView) -> None:
         """Believe anew what is held as outcomes come in, the more often the fewer are held; review the setting."""
