@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import selectors
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -20,8 +21,10 @@ __all__ = ["Crew"]
 # What lies ahead of a worker is asked back when its task has run this long.
 _FULL_SOCKET_S = 0.001
 PATIENCE_S = 0.05
-# A worker that dies so often before it ever was ready will not be ready the next time either.
+# A worker that dies so often before it ever was ready will not be ready the next time either. One that is killed from
+# outside is not to blame: only very many of those say that nobody wants it to live.
 _FALSE_STARTS = 3
+_KILLED_SHARE = 0.01
 _FAREWELL_S = 5.0
 _LOST = "The worker process on {place} ended while it ran the task ({how})."
 
@@ -40,7 +43,7 @@ class Crew:
         self.workers: list[WorkerProcess] = []
         self._places, self._waiting, self._options = places, waiting, options
         self._selector, self._wake = selector, wake
-        self._false_starts = [0] * len(places)
+        self._false_starts = [0.0] * len(places)
         self._initializer = code_of((options.initializer, options.initargs))[0]
         wanted = sum(place.workers for place in places)
         self._cores = core_sets(usable_core_ids() if options.pin_cores else [], wanted)
@@ -74,7 +77,7 @@ class Crew:
 
     def _settle(self, worker: WorkerProcess, answer: Answer) -> None:
         work, ends = answer.work, self._waiting.ends
-        self._false_starts[worker.place.index] = 0
+        self._false_starts[worker.place.index] = 0.0
         if answer.is_result:
             value = ends.kept(worker, work) if work.options.keep else answer.parcel
             ends.done(work, value, answer.begun, answer.ended, answer.cold)
@@ -141,7 +144,8 @@ class Crew:
         lost = KeptResultLost(f"The worker on {place.name} died with the results it kept.")
         self._waiting.fail_all(worker.own, lost)
         self._waiting.put_back(rest)
-        self._false_starts[place.index] += 0 if worker.is_ready else 1
+        if not worker.is_ready:
+            self._false_starts[place.index] += _KILLED_SHARE if worker.process.returncode == -signal.SIGKILL else 1.0
         if self._false_starts[place.index] >= _FALSE_STARTS:
             self._give_up(place, worker)
         else:
