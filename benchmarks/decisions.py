@@ -185,6 +185,7 @@ def _decider(strategy: HybridHold, estimator: LearnedEstimator, tasks: list[Task
         view = BacklogView(estimator, task.arrival_time, float(busy[0]), busy[1:].tolist())
         view.idle = (busy == 0.0).tolist()
         held = ReadyTasks()
+        held.arrive(task)
         held.hold(HeldTask(task, 1.0, task.arrival_time, None))
         begin = time.perf_counter()
         estimator.seconds(task)

@@ -150,6 +150,17 @@ def test_a_part_that_overruns_is_expected_to_go_on_for_as_long_as_it_has_overrun
     assert due_s.tolist() == [7.0, 21.0, 12.0, 1.0]
 
 
+def test_in_a_graph_tasks_of_about_the_same_size_go_as_they_came() -> None:
+    sizes = (3.0, 2.0, 1.5, 2.5, 0.1)  # of tasks that follow a first one, and all become ready when it ends
+    told = [Task(0, 10.0, 0.5, 1.0, 0.0, cpu_time=1.0, gpu_time=9.0, divisible=False)]
+    told += [
+        Task(1 + row, 10.0, 0.5, 1.0, 0.0, cpu_time=size, gpu_time=900.0, divisible=False, dependencies=(0,))
+        for row, size in enumerate(sizes)
+    ]
+    outcomes = Simulation(Node(), HybridHold(), seed=1).run((task, 1.0) for task in told)
+    assert [outcome.task_id for outcome in sorted(outcomes, key=lambda one: one.finish_s)] == [0, 5, 1, 2, 3, 4]
+
+
 def test_nobody_waits_for_ever_behind_a_task_that_takes_a_thousand_times_what_was_believed() -> None:
     cpu_s = np.full(60, 1.0)
     cpu_s[5] = 5000.0  # on the CPU, where everybody would like to go; a GPU takes four times as long

@@ -5,6 +5,9 @@ may become better. So tasks are committed only where a part of them starts at on
 order is made anew as outcomes come in. Now and then the latest tasks are played again under other settings; one with
 a clear lead takes over. Who waits out of all proportion goes first (`aging`).
 
+In a graph sizes within a factor of four count as one, and who came first goes first among them: the shortest first by
+the second would begin a part of every branch before it ends the first one.
+
 A part that runs longer than was believed is expected to go on for as long as it has overrun: where durations have heavy
 tails, waiting for it as if it would end at any moment is waiting for ever.
 """
@@ -34,6 +37,7 @@ from hybrid_ml_scheduler.schedulers.forest.corrected_choice import (
 )
 from hybrid_ml_scheduler.schedulers.forest.held_history import HELD_WAYS, HeldHistory
 from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl, seconds_words
+from hybrid_ml_scheduler.schedulers.forest.rehearsal import LEAST_WORK_S
 from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
 from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, task_terms
@@ -44,6 +48,7 @@ __all__ = ["HybridHold"]
 
 _DEPTH = 32
 _RENEWED_EVERY = 16  # outcomes between two looks at what is believed of held tasks; more often at the start
+_SAME = math.log(4.0)
 AGING = 100.0  # so many times what tasks take and wait in the mean may one wait before it goes first
 
 
@@ -73,7 +78,7 @@ class HybridHold(KeyedHold, HybridMl):
         self._devices = context.num_gpus + 1
         self._history = HeldHistory()
         self._known: dict[int, Expected] = {}
-        self._due_s, self._renewed_at = np.zeros(self._devices), 0
+        self._due_s, self._renewed_at, self._in_graph = np.zeros(self._devices), 0, False
         self._follow()
 
     def _follow(self) -> None:
@@ -86,7 +91,7 @@ class HybridHold(KeyedHold, HybridMl):
     def key(self, task: Task, size_s: float, terms: TaskTerms) -> float:
         """The seconds that it is believed to take at its fastest."""
         known = self._known.get(task.task_id)
-        return size_s if known is None else known.unit_s
+        return place_of(size_s if known is None else known.unit_s, self._in_graph)
 
     def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HeldRule | None:
         """None: only `dispatch` can tell what was learned by then."""
@@ -94,6 +99,10 @@ class HybridHold(KeyedHold, HybridMl):
 
     def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterable[Commitment]:
         """Commit what starts now, the shortest first."""
+        for task in held.arrived:
+            if task.dependencies and not self._in_graph:
+                self._in_graph = True
+                self._reorder()
         fresh = held.fresh
         if self._queue or len(fresh) != 1 or len(held) != 1 or fresh[0].gpus_required > 1:
             return super().dispatch(held, cluster)
@@ -151,26 +160,24 @@ class HybridHold(KeyedHold, HybridMl):
             self._due_s,
         )
         known = Expected(now_s, believed, seconds, task.divisible, fraction, gpu, 0.0, 0.0, size_s, 0.0)
-        self._enter(known)
+        self._enter(task, known, starts)
         if not starts:
-            self._keep(task, known)
             return ()
-        self._waiting.served(0.0)
         if self.online:
             self._lessons.expect(task, known)
         return (Commitment(task.task_id, Decision(fraction, gpu)),)
 
-    def _enter(self, known: Expected) -> None:
-        """A task has become ready: it counts for what will be played again."""
+    def _enter(self, task: Task, known: Expected, starts: bool) -> None:
+        """A task has become ready: it counts for what will be played again, and is held unless it starts."""
         if self.online:
             self._history.add(known)
         self._seen += 1
         self._mean_s += (known.unit_s - self._mean_s) / min(self._seen, MEAN_OVER)
-
-    def _keep(self, task: Task, known: Expected) -> None:
-        """Hold a task at its place in the order."""
+        if starts:
+            self._waiting.served(0.0)
+            return
         self._known[task.task_id] = known
-        insort(self._queue, (known.unit_s, task.task_id, task), lo=self._waiting.overdue)
+        insort(self._queue, (place_of(known.unit_s, self._in_graph), task.task_id, task), lo=self._waiting.overdue)
         self._waiting.hold(task.task_id, known.now_s)
 
     def observe(self, task: Task, outcome: Outcome) -> None:
@@ -197,7 +204,7 @@ class HybridHold(KeyedHold, HybridMl):
             "known": {identity: tuple(one) for identity, one in self._known.items()},
             "history": self._history.capture(),
             "limits_s": self._limits_s.tolist(),
-            "due": (self._due_s.tolist(), self._renewed_at),
+            "due": (self._due_s.tolist(), self._renewed_at, self._in_graph),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -208,7 +215,7 @@ class HybridHold(KeyedHold, HybridMl):
         KeyedHold.restore(self, state["held"])
         self._known = {identity: Expected(*one) for identity, one in state["known"].items()}
         self._history.restore(state["history"])
-        due_s, self._renewed_at = state["due"]
+        due_s, self._renewed_at, self._in_graph = state["due"]
         self._due_s = np.array(due_s)
         self._follow()
         self._limits_s = as_column(state["limits_s"])  # made of an earlier mean
@@ -216,19 +223,24 @@ class HybridHold(KeyedHold, HybridMl):
     def _learn(self, held: HeldTasks, cluster: HeldView) -> None:
         """Believe anew what is held as outcomes come in, the more often the fewer are held; review the setting."""
         self._limits_s = limits_in_s(self._longest, self._mean_s)
-        if self._slots == 1.0 and self._history.review(self._devices, self._aging):
+        if self._slots == 1.0 and not self._in_graph and self._history.review(self._devices, self._aging):
             self._follow()
         more = self._lessons.seen - self._renewed_at
         if self._queue and more > min(self._renewed_at, max(_RENEWED_EVERY, len(self._queue) // 4)):
             self._renewed_at = self._lessons.seen
             for _, identity, task in self._queue:
                 self._known[identity] = self._thought(task, cluster, self._known[identity].now_s)
-            reorder(self._queue, self._waiting.overdue, lambda task: self._known[task.task_id].unit_s)
+            self._reorder()
+
+    def _reorder(self) -> None:
+        reorder(
+            self._queue,
+            self._waiting.overdue,
+            lambda task: place_of(self._known[task.task_id].unit_s, self._in_graph),
+        )
 
     def _hold(self, task: Task, cluster: HeldView) -> None:
-        known = self._thought(task, cluster, cluster.now_s)
-        self._enter(known)
-        self._keep(task, known)
+        self._enter(task, self._thought(task, cluster, cluster.now_s), starts=False)
 
     def _thought(self, task: Task, cluster: ClusterView, ready_s: float) -> Expected:
         """What the estimator believes of a task, corrected by the forest."""
@@ -260,6 +272,11 @@ class HybridHold(KeyedHold, HybridMl):
 
     def _committed(self, task: Task) -> None:
         self._known.pop(task.task_id, None)
+
+
+def place_of(size_s: float, in_graph: bool) -> float:
+    """Where a task stands in the order: by its seconds; in a graph roughly, so that equals come as they came."""
+    return math.floor(math.log(max(size_s, LEAST_WORK_S)) / _SAME) if in_graph else size_s
 
 
 def expected_backlogs(cluster: ClusterView, idle: Sequence[bool] | BoolColumn, due_s: FloatColumn) -> FloatColumn:

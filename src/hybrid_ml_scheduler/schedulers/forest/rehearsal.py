@@ -18,7 +18,17 @@ from hybrid_ml_scheduler.physics.choices import least_backlog, least_charge, spl
 from hybrid_ml_scheduler.physics.placement import place_parts
 from hybrid_ml_scheduler.schedulers.forest.queue_value import foresight, least_valued
 
-__all__ = ["FUTURE", "LEADER", "UNIT", "WAYS", "fresh_rehearsal", "led_choice", "mean_latencies", "rehearse"]
+__all__ = [
+    "FUTURE",
+    "LEADER",
+    "LEAST_WORK_S",
+    "UNIT",
+    "WAYS",
+    "fresh_rehearsal",
+    "led_choice",
+    "mean_latencies",
+    "rehearse",
+]
 
 WAYS = ("earliest_finish", "frugal_finish", "half_price", "earliest_device", "gpu_only", "queue_value")
 _FINISH, _FRUGAL, _HALF, _DEVICE, _GPU, _VALUE = range(len(WAYS))
