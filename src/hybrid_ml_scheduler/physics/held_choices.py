@@ -69,12 +69,12 @@ def possible_seconds(cpu_s: FloatColumn, gpu_s: FloatColumn, memory_rule: IntCol
 
 
 @compiled(nogil=True, inline="always")
-def _has_twin(gpu: int, terms: Terms, backlog: FloatColumn, longest_s: FloatColumn) -> bool:
-    """Whether a GPU before this one is its like in everything, so that this one need not be tried."""
+def _has_better(gpu: int, terms: Terms, backlog: FloatColumn, longest_s: FloatColumn) -> bool:
+    """Whether a GPU before this one is its like, free no later and takes no less: this one need not be tried."""
     gpu_kind, gpu_memory_mb = terms[3], terms[5]
     for other in range(gpu):
         same = gpu_kind[other] == gpu_kind[gpu] and gpu_memory_mb[other] == gpu_memory_mb[gpu]
-        if same and backlog[other + 1] == backlog[gpu + 1] and longest_s[other + 1] == longest_s[gpu + 1]:
+        if same and backlog[other + 1] <= backlog[gpu + 1] and longest_s[other + 1] >= longest_s[gpu + 1]:
             return True
     return False
 
@@ -91,7 +91,7 @@ def _least_limited_charge(
     is_whole, memory_rule = terms[6] >= WHOLE, terms[6] % WHOLE
     tried = 0  # one bit a GPU
     for gpu in range(num_gpus):
-        if gpu > 62 or not _has_twin(gpu, terms, backlog, longest_s):
+        if gpu > 62 or not _has_better(gpu, terms, backlog, longest_s):
             tried |= 1 << min(gpu, 63)
     best, best_fraction, best_gpu = math.inf, 0.0, -1
     for point in range(grid.shape[0]):

@@ -99,9 +99,11 @@ class HybridHold(KeyedHold, HybridMl):
 
     def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterable[Commitment]:
         """Commit what starts now, the shortest first."""
-        for task in held.arrived:
-            if task.dependencies and not self._in_graph:
-                self._in_graph = True
+        if not self._in_graph:
+            for task in held.arrived:
+                if task.dependencies:
+                    self._in_graph = True
+            if self._in_graph:
                 self._reorder()
         fresh = held.fresh
         if self._queue or len(fresh) != 1 or len(held) != 1 or fresh[0].gpus_required > 1:
