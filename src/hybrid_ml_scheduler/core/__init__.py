@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybrid_ml_scheduler.core.decisions import CPU_ONLY, NO_GPU, Decision, Outcome, Parts, device_name
+from hybrid_ml_scheduler.core.decisions import CPU_ONLY, NO_GPU, Decision, Outcome, Parts, device_name, held_gpus
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.core.learners import ModelFacts, TrainsApart, Verdict, train_if_due
 from hybrid_ml_scheduler.core.protocols import (
@@ -56,6 +56,7 @@ __all__ = [
     "TrainsApart",
     "Verdict",
     "device_name",
+    "held_gpus",
     "parent_rows",
     "stream",
     "train_if_due",

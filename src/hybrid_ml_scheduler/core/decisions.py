@@ -6,8 +6,9 @@ Named tuples rather than frozen dataclasses: one of each is made for every task,
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 __all__ = [
@@ -31,7 +32,9 @@ NO_GPU = -1
 FITTED, NOT_FITTING, FAILED, PARENT_FAILED = 0, 1, 2, 3
 
 
-_MOST_NAMED = 2  # GPUs of a gang besides the first that are named one by one
+_MOST_NAMED = 3  # GPUs of a gang that are named one by one
+_LONGEST_NAME = 32  # what is stored has a bounded length
+_BITS = "gpus "
 
 
 class Decision(NamedTuple):
@@ -114,12 +117,37 @@ outcome_of: Callable[[tuple[Any, ...]], Outcome] = partial(tuple.__new__, Outcom
 
 
 def device_name(gpu: int, gpu_fraction: float, gang: Iterable[int] = ()) -> str:
-    """Return where a task runs in words: `cpu`, `gpu_2`, `cpu+gpu_2`; a gang is `gpu_0+gpu_2` or `gpu_0 and 3 more`."""
+    """Return where a task runs in words: `cpu`, `gpu_2`, `cpu+gpu_2`; a gang is `gpu_0+gpu_2` or `gpu_0-3,6`."""
     if gpu == NO_GPU:
         return "cpu"
     if gang:
-        first, *others = sorted((gpu, *gang))
-        if len(others) > _MOST_NAMED:  # what is stored has a bounded length
-            return f"gpu_{first} and {len(others)} more"
-        return "+".join(f"gpu_{one}" for one in (first, *others))
+        return _gang_name(sorted((gpu, *gang)))
     return f"gpu_{gpu}" if gpu_fraction >= 1.0 else f"cpu+gpu_{gpu}"
+
+
+def _gang_name(gpus: list[int]) -> str:
+    """Name the GPUs of a gang in few characters: one by one, else by ranges, else as the bits of one number."""
+    if len(gpus) <= _MOST_NAMED:
+        return "+".join(f"gpu_{gpu}" for gpu in gpus)
+    ranges: list[list[int]] = []
+    for gpu in gpus:
+        if ranges and ranges[-1][-1] == gpu - 1:
+            ranges[-1].append(gpu)
+        else:
+            ranges.append([gpu])
+    name = "gpu_" + ",".join(str(one[0]) if len(one) == 1 else f"{one[0]}-{one[-1]}" for one in ranges)
+    return name if len(name) <= _LONGEST_NAME else f"{_BITS}{sum(1 << gpu for gpu in gpus):x}"
+
+
+def held_gpus(gpu: int, device: str) -> tuple[int, ...]:
+    """Return the GPUs that a task held, the one that leads first, from that one and the name of its device."""
+    return () if gpu == NO_GPU else (gpu, *(one for one in _named_gpus(device) if one != gpu))
+
+
+@lru_cache(maxsize=1024)
+def _named_gpus(device: str) -> tuple[int, ...]:
+    if device.startswith(_BITS):
+        bits = int(device.removeprefix(_BITS), 16)
+        return tuple(gpu for gpu in range(bits.bit_length()) if bits >> gpu & 1)
+    ranges = re.findall(r"(?:gpu_|,)(\d+)(?:-(\d+))?", device)
+    return tuple(gpu for first, last in ranges for gpu in range(int(first), int(last or first) + 1))

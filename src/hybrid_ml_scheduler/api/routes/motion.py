@@ -75,8 +75,6 @@ async def trace_file(found: DeviceParts) -> AsyncIterator[bytes]:
 def _events(process: int, rows: Sequence[PartRow]) -> Iterator[dict[str, object]]:
     for row in rows:
         facts = {"gpu_fraction": row.gpu_fraction, "latency_s": row.latency, "ready_s": row.ready_time}
-        places = ((0, row.cpu_start, row.cpu_part), (row.gpu_id + 1, row.gpu_start, row.gpu_part))
-        for lane, start, seconds in places:
-            if start is not None and seconds > 0.0:
-                part = Slice(lane=lane, task_id=row.task_id, start_s=start, finish_s=start + seconds)
-                yield slice_event(process, part, facts)
+        for lane, start, seconds in row.places():
+            part = Slice(lane=lane, task_id=row.task_id, start_s=start, finish_s=start + seconds)
+            yield slice_event(process, part, facts)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from hybrid_ml_scheduler.core import held_gpus
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.service.wire.tasks import DeviceInterval, Gantt
 from hybrid_ml_scheduler.storage import ResultRow
@@ -23,8 +23,8 @@ class Reach(NamedTuple):
 
 
 def stored_gang(row: ResultRow) -> tuple[int, ...]:
-    """The GPUs of a task besides its first, as its device's name says; of more than three it names only the first."""
-    return tuple(gpu for gpu in map(int, re.findall(r"gpu_(\d+)", row.device)) if gpu != row.gpu_id)
+    """The GPUs of a task besides the one that leads, as its device's name says."""
+    return held_gpus(row.gpu_id, row.device)[1:]
 
 
 def gantt_around(row: ResultRow, around: Sequence[ResultRow], node: Node, reach: Reach) -> Gantt:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import FloatColumn, IntColumn
+from hybrid_ml_scheduler.core import FloatColumn, IntColumn, held_gpus
 from hybrid_ml_scheduler.service.control.courses import stored_plan
 from hybrid_ml_scheduler.service.wire.motion import NodeMotion, Parts, StrategyMotion
 from hybrid_ml_scheduler.storage import MEASURED, PartRow, PartsAroundNow, QueueRow, RunRecord
@@ -45,13 +45,14 @@ def _strategy(name: str, found: PartsAroundNow, devices: int, times: FloatColumn
     inside = np.flatnonzero((end > times[0]) & (begin < end_s))
     kept = inside[np.argsort(np.abs(begin[inside] - now_s), kind="stable")[:_MOST_PARTS]]
     kept = kept[np.argsort(begin[kept], kind="stable")]
-    waiting_now, free_in_s = _queues([row for row in found.queues if row.scheduler_name == name], devices, now_s)
+    queues = [row for row in found.queues if row.scheduler_name == name]
+    waiting_now, free_in_s = _queues(queues, devices, now_s)
     joined = np.zeros(len(times), dtype=np.int64)
     for row in found.changes:
         if row.scheduler_name == name:
             joined[min(row.step, len(times) - 1)] += row.joined
     # Backwards from now: who became ready since did not wait yet, and who began since still did.
-    waiting = int(waiting_now.sum()) - (joined.sum() - np.cumsum(joined))
+    waiting = sum(row.cpu_waiting + row.gpu_waiting for row in queues) - (joined.sum() - np.cumsum(joined))
     return StrategyMotion(
         scheduler=name,
         parts=Parts(
@@ -73,19 +74,14 @@ def _queues(rows: Sequence[QueueRow], devices: int, now_s: float) -> tuple[IntCo
     for row in rows:
         waiting[0] += row.cpu_waiting
         end_s[0] = max(end_s[0], row.cpu_end or 0.0)
-        if row.gpu_id >= 0:
-            waiting[row.gpu_id + 1] += row.gpu_waiting
-            end_s[row.gpu_id + 1] = max(end_s[row.gpu_id + 1], row.gpu_end or 0.0)
+        for gpu in held_gpus(row.gpu_id, row.device):
+            waiting[gpu + 1] += row.gpu_waiting
+            end_s[gpu + 1] = max(end_s[gpu + 1], row.gpu_end or 0.0)
     return waiting, end_s - now_s
 
 
 def _columns(rows: Sequence[PartRow]) -> tuple[IntColumn, IntColumn, FloatColumn, FloatColumn]:
     """Return the parts of the rows: device, task, begin and end; a device that is not used has none."""
-    parts = [
-        (place, row.task_id, start, start + seconds)
-        for row in rows
-        for place, start, seconds in ((0, row.cpu_start, row.cpu_part), (row.gpu_id + 1, row.gpu_start, row.gpu_part))
-        if start is not None and seconds > 0.0
-    ]
+    parts = [(place, row.task_id, start, start + seconds) for row in rows for place, start, seconds in row.places()]
     table = np.array(parts, dtype=np.float64).reshape(len(parts), 4)
     return table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2], table[:, 3]

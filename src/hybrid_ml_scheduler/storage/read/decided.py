@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
+from hybrid_ml_scheduler.core import held_gpus
 from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, tasks
 from hybrid_ml_scheduler.storage.read.replay import row_columns
@@ -53,16 +54,17 @@ async def devices_free(
     query = (
         sa.select(
             results.gpu_id,
+            results.device,
             sa.func.max(results.cpu_start + results.cpu_part),
             sa.func.max(results.gpu_start + results.gpu_part),
         )
         .where(results.task_id.in_(own), results.scheduler_name == scheduler)
-        .group_by(results.gpu_id)
+        .group_by(results.gpu_id, results.device)
     )
     free_s = [0.0] * (num_gpus + 1)
     async with store.reading() as connection:
-        for gpu, cpu_end, gpu_end in await connection.execute(query):
+        for lead, device, cpu_end, gpu_end in await connection.execute(query):
             free_s[0] = max(free_s[0], cpu_end or 0.0)
-            if gpu >= 0:
+            for gpu in held_gpus(lead, device):
                 free_s[gpu + 1] = max(free_s[gpu + 1], gpu_end or 0.0)
     return free_s

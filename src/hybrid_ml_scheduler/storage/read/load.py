@@ -8,7 +8,7 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from hybrid_ml_scheduler.core import FloatColumn
+from hybrid_ml_scheduler.core import NO_GPU, FloatColumn, held_gpus
 from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, tasks
 from hybrid_ml_scheduler.storage.records import BusyShares
@@ -63,19 +63,24 @@ async def device_load(
 async def _rows(connection: AsyncConnection, scheduler: str, ids: sa.Select[Any], first: int | None) -> list[Any]:
     results = scheduler_results.c
     own = ids if first is None else ids.where(tasks.c.task_id >= first)
-    columns = (results.gpu_id, results.cpu_start, results.cpu_part, results.gpu_start, results.gpu_part)
+    columns = (results.device, results.gpu_id, results.cpu_start, results.cpu_part, results.gpu_start, results.gpu_part)
     query = sa.select(*columns).where(results.scheduler_name == scheduler, results.task_id.in_(own))
     return [tuple(row) for row in await connection.execute(query)]
 
 
 def _parts(rows: list[Any]) -> dict[str, tuple[FloatColumn, FloatColumn]]:
     """Return when the parts on each device began and ended."""
-    table = np.array(rows, dtype=np.float64)
+    table = np.array([row[1:] for row in rows] + _beside_the_lead(rows), dtype=np.float64)
     gpu, cpu_start, cpu_part, gpu_start, gpu_part = table.T
     found = {"cpu": (cpu_start, cpu_part, np.isfinite(cpu_start) & (cpu_part > 0))}
     for number in np.unique(gpu[gpu >= 0]).astype(int).tolist():
         found[f"gpu_{number}"] = (gpu_start, gpu_part, np.isfinite(gpu_start) & (gpu_part > 0) & (gpu == number))
     return {name: (start[own], start[own] + part[own]) for name, (start, part, own) in found.items() if own.any()}
+
+
+def _beside_the_lead(rows: list[Any]) -> list[tuple[float | None, ...]]:
+    """Return the parts of gangs on their further GPUs; there is nothing of the CPU in them."""
+    return [(gpu, None, 0.0, *row[4:]) for row in rows if row[1] != NO_GPU for gpu in held_gpus(row[1], row[0])[1:]]
 
 
 def _busy(begin: FloatColumn, end: FloatColumn, edges: FloatColumn, slots: int) -> FloatColumn:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from hybrid_ml_scheduler.core import held_gpus
 from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, tasks
 from hybrid_ml_scheduler.storage.read.history import end_tasks
@@ -29,6 +30,7 @@ class PartRow(NamedTuple):
     scheduler_name: str
     task_id: int
     gpu_id: int
+    device: str
     gpu_fraction: float
     latency: float
     ready_time: float
@@ -38,12 +40,21 @@ class PartRow(NamedTuple):
     gpu_start: float | None
     gpu_part: float
 
+    def places(self) -> Iterator[tuple[int, float, float]]:
+        """Yield each device that was used (the CPU is 0), when the part on it began, and its seconds."""
+        if self.cpu_start is not None and self.cpu_part > 0.0:
+            yield 0, self.cpu_start, self.cpu_part
+        if self.gpu_start is not None and self.gpu_part > 0.0:
+            for gpu in held_gpus(self.gpu_id, self.device):
+                yield gpu + 1, self.gpu_start, self.gpu_part
+
 
 class QueueRow(NamedTuple):
-    """What a strategy has promised of its CPU, and of one GPU, to tasks that chose this GPU (or none: -1)."""
+    """What a strategy has promised of its CPU, and of GPUs, to tasks that a GPU leads (or none: -1) on one device."""
 
     scheduler_name: str
     gpu_id: int
+    device: str
     cpu_waiting: int
     cpu_end: float | None
     gpu_waiting: int
@@ -188,9 +199,9 @@ def _queues(schedulers: Sequence[str], ends: tuple[int, int], now_s: float) -> s
     ]
     ends_s = [sa.func.max(results.cpu_start + results.cpu_part), sa.func.max(results.gpu_start + results.gpu_part)]
     return (
-        sa.select(results.scheduler_name, results.gpu_id, waiting[0], ends_s[0], waiting[1], ends_s[1])
+        sa.select(results.scheduler_name, results.gpu_id, results.device, waiting[0], ends_s[0], waiting[1], ends_s[1])
         .where(results.task_id.between(*ends), results.scheduler_name.in_(schedulers), results.finish_time > now_s)
-        .group_by(results.scheduler_name, results.gpu_id)
+        .group_by(results.scheduler_name, results.gpu_id, results.device)
     )
 
 
