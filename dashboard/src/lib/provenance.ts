@@ -9,10 +9,12 @@ export function provenance(update: SimulationUpdate | null, version: string | nu
   if (!update || update.status.run_id === null) return `No run yet. ${maker}, ${at}.`;
   const { run_id: run, seed, workload } = update.status;
   const rate = Number(workload.arrival_rate.toPrecision(3));
+  // Tasks of a trace, or of a real run, come when they come.
+  const coming = rate > 0 ? ` at ${rate}/s` : "";
   return [
     `Run ${run}`,
     `seed ${seed ?? "–"}`,
-    `workload ${workload.preset} at ${rate}/s`,
+    `workload ${workload.preset}${coming}`,
     tasksText(update.tasks_processed),
     maker,
     `${at}.`,

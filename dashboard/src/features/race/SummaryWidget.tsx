@@ -116,7 +116,8 @@ function Row({ columns, row, best, face }: RowProps) {
       <th
         scope="row"
         className="sticky left-0 z-10 py-1.5 pr-1 text-left font-medium whitespace-nowrap"
-        style={{ background: "var(--panel-solid)" }}
+        // Its ground would cover the line between the rows.
+        style={{ background: "var(--panel-solid)", boxShadow: "inset 0 1px var(--line)" }}
       >
         <span
           aria-hidden="true"

@@ -135,9 +135,12 @@ function drawInside(sheet: Sheet, element: Element, style: CSSStyleDeclaration):
 
 /** Draw an element and all within it. */
 export function paint(sheet: Sheet, element: Element): void {
-  // What a closed fold holds has a place on the page, too.
-  if ((element as HTMLElement).dataset?.noPicture || !element.checkVisibility()) return;
+  if ((element as HTMLElement).dataset?.noPicture) return;
   const style = getComputedStyle(element);
+  // It has no box of its own and counts as unseen, but what is in it is seen.
+  if (style.display === "contents") drawInside(sheet, element, style);
+  // What a closed fold holds has a place on the page, too.
+  if (!element.checkVisibility()) return;
   const box = sheet.boxOf(element.getBoundingClientRect());
   if (isHidden(style, box)) return;
   const faint = Number.parseFloat(style.opacity) < 1;
