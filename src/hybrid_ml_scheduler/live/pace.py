@@ -8,7 +8,7 @@ from collections import deque
 __all__ = ["TURN_S", "Pace", "Speedometer"]
 
 _BURST = 4
-_AT_FULL_SPEED = 48
+_AT_FULL_SPEED = 64
 _PATIENCE_S = 0.25
 # Commands and viewers wait for as long as one turn takes.
 TURN_S = 0.05

@@ -21,7 +21,7 @@ __all__ = ["Telemetry"]
 
 _DECISION_HELP = (
     "Seconds to place one task (reasons if asked for, deciding, queueing, its outcome), by strategy; "
-    "tasks placed together at full speed, up to 48, each count with their mean."
+    "tasks placed together at full speed, up to 64, each count with their mean."
 )
 
 

@@ -38,7 +38,7 @@ def test_at_full_speed_as_many_are_due_as_a_turn_has_time_for() -> None:
     for _ in range(7):
         taken.append(pace.due(1.0))
         pace.took(taken[-1], taken[-1], 0.0004 * taken[-1])
-    assert taken == [1, 2, 4, 8, 16, 32, 48]
+    assert taken == [1, 2, 4, 8, 16, 32, 64]
     for seconds, expected in ((0.005, 10), (0.07, 1), (0.001, 2)):
         due = pace.due(1.0)
         pace.took(due, due, seconds * due)

@@ -176,7 +176,7 @@ def test_so_does_a_strategy_that_first_holds_tasks_at_the_end_of_a_stretch(tmp_p
 
 def test_the_time_of_tasks_placed_together_counts_for_each_with_their_mean() -> None:
     race = new_race(Node())
-    assert race.advance(_AT_FULL_SPEED) == _AT_FULL_SPEED == 48, "the help of hms_decision_seconds names this number"
+    assert race.advance(_AT_FULL_SPEED) == _AT_FULL_SPEED == 64, "the help of hms_decision_seconds names this number"
     greedy = next(racer for racer in race.racers if racer.name == "greedy")
     place = bisect_left(DECISION_BUCKETS_S, greedy.decision_s / _AT_FULL_SPEED)
     assert [where for where, count in enumerate(greedy.decision_counts) if count] == [place]
