@@ -22,6 +22,8 @@ __all__ = [
     "Outcome",
     "Parts",
     "device_name",
+    "held_gpus",
+    "named_gpus",
     "outcome_of",
     "parts_of",
 ]
@@ -141,11 +143,12 @@ def _gang_name(gpus: list[int]) -> str:
 
 def held_gpus(gpu: int, device: str) -> tuple[int, ...]:
     """Return the GPUs that a task held, the one that leads first, from that one and the name of its device."""
-    return () if gpu == NO_GPU else (gpu, *(one for one in _named_gpus(device) if one != gpu))
+    return () if gpu == NO_GPU else (gpu, *(one for one in named_gpus(device) if one != gpu))
 
 
 @lru_cache(maxsize=1024)
-def _named_gpus(device: str) -> tuple[int, ...]:
+def named_gpus(device: str) -> tuple[int, ...]:
+    """Return the GPUs in the name of a device, by rising id."""
     if device.startswith(_BITS):
         bits = int(device.removeprefix(_BITS), 16)
         return tuple(gpu for gpu in range(bits.bit_length()) if bits >> gpu & 1)

@@ -6,7 +6,8 @@ import pytest
 
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.service.explain.gantt import Reach, gantt_around
-from hybrid_ml_scheduler.storage import ResultRow
+from hybrid_ml_scheduler.storage import RangeTotals, ResultRow
+from hybrid_ml_scheduler.storage.write.summaries import SUMMED
 
 
 def row(task_id: int, ready: float) -> ResultRow:
@@ -63,3 +64,11 @@ def test_a_gang_is_on_the_strip_of_every_gpu_that_it_held() -> None:
     assert {(part.device, part.begin, part.end) for part in found.intervals} == {
         (name, 20.0, 21.0) for name in ("gpu_0", "gpu_1", "gpu_3")
     }
+
+
+def test_a_gang_counts_as_placed_on_gpus_and_keeps_each_of_them_busy() -> None:
+    totals = RangeTotals()
+    for device in ("gpu_0+gpu_2", "gpu_0-3", "cpu+gpu_2", "cpu"):
+        totals.add(device, [1, 0, 0, 5.0, 5.0, *(1.0 for _ in SUMMED)])
+    assert totals.placed == {"gpu": 2, "split": 1, "cpu": 1}
+    assert totals.busy_s == {"cpu": 4.0, "gpu_0": 2.0, "gpu_1": 1.0, "gpu_2": 3.0, "gpu_3": 1.0}

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_ml_scheduler.core import FloatColumn
+from hybrid_ml_scheduler.core.decisions import named_gpus
 from hybrid_ml_scheduler.physics.optimum import bounded_slowdown
 from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import (
@@ -47,20 +48,21 @@ class RangeTotals:
     within_deadline: float | None = None
 
     def add(self, device: str, facts: Sequence[Any]) -> None:
-        """Add the sums of some tasks on one device, or on the CPU and one GPU."""
+        """Add the sums of some tasks on one device, on the CPU and one GPU, or on the GPUs of a gang."""
         results, failed, out_of_memory, last_finish, longest, *sums = facts
         finished = int(results) - int(failed or 0)
         self.finished += finished
         self.failed += int(failed or 0)
         self.out_of_memory += int(out_of_memory or 0)
-        kind = "split" if "+" in device else device.partition("_")[0]
+        gpus = named_gpus(device)
+        kind = "cpu" if not gpus else "split" if device.startswith("cpu+") else "gpu"
         self.placed[kind] = self.placed.get(kind, 0) + finished
         self.last_finish_s = max(self.last_finish_s, last_finish or 0.0)
         if longest is not None:
             self.longest_latency_s = max(self.longest_latency_s or 0.0, longest)
         for name, value in zip(SUMMED, sums, strict=True):
             self.sums[name] += value or 0.0
-        for name, value in (("cpu", sums[-2]), (device.rpartition("+")[2], sums[-1])):
+        for name, value in (("cpu", sums[-2]), *((f"gpu_{gpu}", sums[-1]) for gpu in gpus)):
             if value:
                 self.busy_s[name] = self.busy_s.get(name, 0.0) + value
 
