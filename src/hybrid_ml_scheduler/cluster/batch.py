@@ -181,19 +181,17 @@ def _held_terms(rule: HeldRule, num_gpus: int, count: int) -> HeldTerms:
     grids = np.array([(*stage.grid, *stage.grid[-1:] * (points - len(stage.grid))) for stage in stages])
     limits = np.array([stage.longest or (np.inf,) * (num_gpus + 1) for stage in stages])
     return HeldTerms(
-        order=_constant(rule.order),
-        whole_order=_constant(rule.order if rule.whole_order is None else rule.whole_order),
+        orders=np.array([rule.order, *rule.orders]),
         size_s=rule.size_s,
         first=np.array([stage.first for stage in stages], dtype=np.int64),
         grid=grids,
         price=np.array([stage.price for stage in stages]),
         longest=limits,
-        by_whole=np.array([stage.by_whole for stage in stages]),
-        pull=np.array([(stage.slowest, stage.affinity) for stage in stages]),
+        which=np.array([stage.order for stage in stages], dtype=np.int64),
+        pull=np.array([(stage.slowest, stage.affinity, stage.patience) for stage in stages]),
         depth=max(1, min(rule.depth, count)),
         pick=int(rule.pick),
         aging=rule.aging,
-        patience=rule.patience,
     )
 
 
@@ -209,9 +207,10 @@ def _check_plan(rule: PlanRule, count: int, num_gpus: int) -> None:
 
 def _check_held_rule(rule: HeldRule, count: int, num_gpus: int) -> None:
     """Refuse a holding rule that would lead the compiled code outside its columns."""
-    orders = rule.order if rule.whole_order is None else rule.whole_order
-    if not len(rule.order) == len(rule.size_s) == len(orders) == count:
+    if any(len(column) != count for column in (rule.order, rule.size_s, *rule.orders)):
         raise SchedulerError(f"a holding rule needs one order and one size for each of {count} tasks.")
+    if any(not 0 <= stage.order <= len(rule.orders) for stage in rule.stages):
+        raise SchedulerError("a stage of a holding rule names an order that there is not.")
     for longest in (rule.longest, *(stage.longest for stage in rule.stages)):
         if longest and len(longest) != num_gpus + 1:
             raise SchedulerError(f"a holding rule needs a longest part for each of {num_gpus + 1} devices.")

@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.cluster.ready import pop_ready, release_children
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED, NO_GPU, PARENT_FAILED
 from hybrid_ml_scheduler.core.holding import MEAN_OVER, Pick
-from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics.choices import split_on
 from hybrid_ml_scheduler.physics.held_choices import overdue_s, pick_score, plan_split, pull_key
@@ -33,22 +33,21 @@ _IN_ORDER = int(Pick.IN_ORDER)
 class HeldTerms(NamedTuple):
     """A `HeldRule` as compiled code takes it; the columns after `size_s` have one row a stage.
 
-    A grid that is shorter than others repeats its last share. `pull` has `slowest` and `affinity` of a stage.
+    A grid that is shorter than others repeats its last share. `which` is the row of `orders` that a stage goes by,
+    `pull` has `slowest`, `affinity` and `patience` of a stage.
     """
 
-    order: FloatColumn
-    whole_order: FloatColumn
+    orders: FloatColumn
     size_s: FloatColumn
     first: IntColumn
     grid: FloatColumn
     price: FloatColumn
     longest: FloatColumn
-    by_whole: BoolColumn
+    which: IntColumn
     pull: FloatColumn
     depth: int
     pick: int
     aging: float
-    patience: float
 
 
 @compiled(inline="always")
@@ -88,7 +87,6 @@ def _pulled(
     turn: int,
     idle: npt.NDArray[np.bool_],
     pull: FloatColumn,
-    patience: float,
     arrival: FloatColumn,
     tasks: BatchTerms,
     identity: IntColumn,
@@ -107,7 +105,7 @@ def _pulled(
         for place in range(counts[FRONT] if idle[device] else 0):
             row = front[place]
             terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule[row], serial)
-            key = pull_key(device, terms, pull[0], pull[1], arrival[row], patience)
+            key = pull_key(device, terms, pull[0], pull[1], arrival[row], pull[2])
             if key < best or (key == best < math.inf and identity[row] < identity[front[chosen]]):
                 best, chosen = key, place
                 if place < counts[OVERDUE]:
@@ -133,10 +131,10 @@ def run_held(
     `ready` is filled with the moment each task may be committed.
     """
     # Unpacked before the loop: within it, every use of a tuple of arrays would count references to all of them.
-    given, whole, size_s, stage_first, grids, prices, limits, by_whole, pulls, depth, pick, aging, patience = rule
+    orders, size_s, stage_first, grids, prices, limits, which, pulls, depth, pick, aging = rule
     stage, turn = 0, 0
     grid, price, longest, pull = grids[0].copy(), prices[0], limits[0].copy(), pulls[0].copy()
-    order = whole.copy() if by_whole[0] else given.copy()
+    order = orders[which[0]].copy()
     cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
     identity, arrival, open_parents, child_offsets, child_rows = arrivals
     cpu_factor, gpu_factor = factors
@@ -175,8 +173,8 @@ def run_held(
             price = prices[stage]
             # In place: another array would slow every decision.
             grid[:], longest[:], pull[:] = grids[stage], limits[stage], pulls[stage]
-            if by_whole[stage] != by_whole[stage - 1]:
-                order[:] = whole if by_whole[stage] else given
+            if which[stage] != which[stage - 1]:
+                order[:] = orders[which[stage]]
                 reorder(order, identity, front, behind, counts, gone)
         resting = 0
         for device in range(devices):
@@ -198,7 +196,7 @@ def run_held(
             planned[:] = False
         while resting > 0 and tried < depth:
             if pull[0] > 0.0:
-                place, turn = _pulled(turn, idle, pull, patience, arrival, tasks, identity, front, counts)
+                place, turn = _pulled(turn, idle, pull, arrival, tasks, identity, front, counts)
             elif pick != _IN_ORDER:
                 place = _picked(pick, planned, tasks, backlog, front, counts[FRONT])
             if place < 0 or place >= counts[FRONT]:

@@ -34,6 +34,8 @@ class Lesson(NamedTuple):
 class LearnedEstimator(PhysicsEstimator):
     """The physics, corrected by a duration model that learns when tasks finish."""
 
+    learns = True
+
     def __init__(self, node: Node, kinds: Sequence[str] = (), *, forgets: bool = True) -> None:
         super().__init__(node)
         self.types = device_types(node)

@@ -136,17 +136,19 @@ class Pick(IntEnum):
 class HeldStage:
     """How tasks are planned from the wake on at which `first` tasks have become ready.
 
-    With `by_whole` they go by the rule's `whole_order`. With `slowest` above 0 they do not plan: idle devices take
-    whole tasks, the GPUs by number, then the CPU, each the one that it wants most (`physics.held_choices.pull_key`).
+    They go by the rule's `order`, or by that of its `orders` that `order` counts from 1 on. With `slowest` above 0 they
+    do not plan: idle devices take whole tasks, the GPUs by number, then the CPU, each the one that it wants most
+    (`physics.held_choices.pull_key`, which also takes `affinity` and `patience`).
     """
 
     first: int
     grid: tuple[float, ...]
     price: float
     longest: tuple[float, ...]
-    by_whole: bool = False
+    order: int = 0
     slowest: float = 0.0
     affinity: float = 0.0
+    patience: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -158,9 +160,9 @@ class HeldRule:
     committed if one of its parts starts at once. A device takes no part longer than `longest` (CPU first) times the
     running mean of `size_s`, the tasks' seconds at their fastest; a task that no device would take may go anywhere.
     `pick` says that the next one to plan is not the first in order but that whose best device ends soonest or latest,
-    or that loses most if it gets its second best one. `stages` change that on the way; `whole_order` and `patience` are
-    for stages that ask for them. With `aging`, a task that has been held for so many times the running means of
-    `size_s` and of waiting goes before all others.
+    or that loses most if it gets its second best one. `stages` change that on the way; `orders` are for stages that ask
+    for them. With `aging`, a task that has been held for so many times the running means of `size_s` and of waiting
+    goes before all others.
     """
 
     order: FloatColumn
@@ -172,8 +174,7 @@ class HeldRule:
     pick: Pick = Pick.IN_ORDER
     aging: float = math.inf
     stages: tuple[HeldStage, ...] = ()
-    whole_order: FloatColumn | None = None
-    patience: float = 0.0
+    orders: tuple[FloatColumn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -51,6 +51,10 @@ class Estimator(Protocol):
         """Whether all GPUs are the same in every respect: the least loaded one is then as good as any."""
 
     @property
+    def learns(self) -> bool:
+        """Whether what is believed changes with what is seen: tasks may then take longer or shorter than told."""
+
+    @property
     def power_w(self) -> Sequence[float]:
         """Watts of every device while it is busy, the CPU first."""
 

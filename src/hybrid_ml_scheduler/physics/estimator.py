@@ -58,6 +58,8 @@ class TaskSeconds(NamedTuple):
 class PhysicsEstimator:
     """The estimator over a node's physics; remembers the last task, since several questions follow one another."""
 
+    learns = False
+
     def __init__(self, node: Node) -> None:
         self.node = node
         self.tariff = Tariff(node)

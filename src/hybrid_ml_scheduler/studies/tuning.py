@@ -173,8 +173,7 @@ def _check(batch: TaskBatch) -> None:
 def _history(batch: TaskBatch, node: Node, seconds: Durations, aging: float) -> History:
     terms = PhysicsEstimator(node).batch_terms(batch)
     size_s = fastest_seconds(seconds.cpu_s, seconds.gpu_s, True)
-    order = batch.arrival_time + PATIENCE * size_s
-    return History(batch.arrival_time, order, size_s, terms, aging or math.inf)
+    return History(batch.arrival_time, size_s, terms, aging or math.inf, PATIENCE)
 
 
 class _Stream:

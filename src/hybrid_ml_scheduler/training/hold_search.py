@@ -29,7 +29,7 @@ class Tried:
 
     def __init__(self, history: History, objective: str, rates: FloatColumn, place: Path | None = None) -> None:
         self._history, self._objective, self._rates, self._place = history, objective, rates, place
-        columns = (history.ready_s, history.order, history.tasks.cpu_s, history.tasks.gpu_s, rates)
+        columns = (history.ready_s, history.size_s, history.tasks.cpu_s, history.tasks.gpu_s, rates)
         digest = hashlib.sha256(f"{objective} {history.aging}".encode())
         for column in columns:
             digest.update(np.ascontiguousarray(column).tobytes())

@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.physics.held_choices import possible_seconds
 from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE
 from hybrid_ml_scheduler.plans.loads import at_load
-from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel, expanded, hedged, hold_features
+from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel, expanded, hedged, hold_features, shared_s
 from hybrid_ml_scheduler.schedulers.holding.settings import PLAIN, SETTINGS, History, Setting, replayed_values
 from hybrid_ml_scheduler.training.training_log import TrainingLog
 from hybrid_ml_scheduler.workload import PRESETS, WorkloadParameters, preset
@@ -53,17 +53,31 @@ class HoldBudget:
 
 
 def stream_history(
-    law: WorkloadParameters, node: Node, load: float, seed: int, count: int, error: float = 0.0, whole: bool = False
+    law: WorkloadParameters,
+    node: Node,
+    load: float,
+    seed: int,
+    count: int,
+    error: float = 0.0,
+    whole: bool = False,
+    speed: float = 1.0,
 ) -> History:
-    """A stream as `rl_hold` would remember it; its durations known with a log-normal error, its tasks cut or not."""
+    """A stream as `rl_hold` would remember it; its durations known with a log-normal error, its tasks cut or not.
+
+    With `speed` the GPUs are so many times as fast; arrivals come so much sooner that the load stays the same.
+    """
     loaded = at_load(law, node, load, seed, count)
-    terms = PhysicsEstimator(node).batch_terms(loaded.batch)
+    terms, arrival = PhysicsEstimator(node).batch_terms(loaded.batch), loaded.batch.arrival_time
+    if speed != 1.0:
+        faster = terms._replace(gpu_s=terms.gpu_s / speed)
+        arrival = arrival * (shared_s(faster).sum() / shared_s(terms).sum())
+        terms = faster
     if whole:
         terms = terms._replace(memory_rule=terms.memory_rule % WHOLE + WHOLE)
     if error > 0.0:
         factors = np.exp(error * stream(seed, "hold_training", "error").standard_normal(len(loaded.batch)))
         terms = terms._replace(cpu_s=terms.cpu_s * factors, gpu_s=terms.gpu_s * factors[:, None])
-    return remembered(loaded.batch.arrival_time, terms)
+    return remembered(arrival, terms)
 
 
 def foreign_history(node: Node, load: float, seed: int, count: int, whole: bool) -> History:
@@ -72,7 +86,7 @@ def foreign_history(node: Node, load: float, seed: int, count: int, whole: bool)
     sizes = np.exp(rng.uniform(0.3, 3.0) * rng.standard_normal(count))
     if rng.random() < 0.4:  # a few that take much longer than all others
         sizes = np.where(rng.random(count) < rng.uniform(0.01, 0.1), sizes * math.exp(rng.uniform(2.0, 6.0)), sizes)
-    gains = np.exp(rng.uniform(-0.5, 3.5) + rng.uniform(0.0, 0.8) * rng.standard_normal(count))
+    gains = np.exp(rng.uniform(-0.5, 4.5) + rng.uniform(0.0, 1.5) * rng.standard_normal(count))
     cpu_s, gpu_s = sizes, sizes / gains
     if rng.random() < 0.5:  # the seconds on a GPU are what varies, as where those were measured
         cpu_s, gpu_s = sizes * gains, sizes
@@ -96,14 +110,7 @@ def foreign_history(node: Node, load: float, seed: int, count: int, whole: bool)
 def remembered(arrival: FloatColumn, terms: BatchTerms) -> History:
     """Tasks as `rl_hold` remembers them."""
     cut_s, whole_s = (possible_seconds(terms.cpu_s, terms.gpu_s, terms.memory_rule, cut) for cut in (True, False))
-    return History(
-        arrival,
-        arrival + PATIENCE * cut_s,
-        cut_s,
-        terms,
-        patience=PATIENCE,
-        whole_order=arrival + PATIENCE * whole_s,
-    )
+    return History(arrival, cut_s, terms, patience=PATIENCE, whole_s=whole_s)
 
 
 def train_hold(
@@ -122,13 +129,14 @@ def train_hold(
     features, losses = [], []
     for place in range(budget.workloads):
         law = drawn[int(rng.integers(len(drawn)))]
-        where = node or Node.uniform(int(rng.choice([1, 2, 3, 4, 4, 4, 6, 8])))
+        where = node or Node.uniform(int(rng.choice([1, 1, 2, 3, 4, 4, 4, 6, 8])))
         load, error = float(rng.uniform(0.2, 1.05)), float(rng.choice([0.0, 0.0, 0.3]))
         kind, seed = rng.random(), budget.seed + place
         if kind < _FOREIGN and not laws:
             history = foreign_history(where, load, seed, budget.tasks, bool(rng.random() < 0.7))
         else:
-            history = stream_history(law, where, load, seed, budget.tasks, error, bool(kind > _CUT))
+            speed = 1.0 if rng.random() < 0.6 else math.exp(float(rng.uniform(0.0, 4.0)))
+            history = stream_history(law, where, load, seed, budget.tasks, error, bool(kind > _CUT), speed)
         later = history.rows(budget.tasks // 2, budget.tasks)
         values = replayed_values(later, settings, "latency", np.zeros(where.num_gpus + 1))
         for seen in _seen(budget.tasks):

@@ -26,6 +26,8 @@ NEVER_S = 1e9
 class MeasuredEstimator(PhysicsEstimator):
     """An estimator whose seconds come from a model of durations; one column for each further device."""
 
+    learns = True
+
     def __init__(self, places: Sequence[Place], durations: LearnedDurations) -> None:
         gpus = tuple(Gpu(memory_mb=place.memory_mb) for place in places[1:]) or (Gpu(),)
         super().__init__(Node(cpu=Cpu(slots=places[0].workers), gpus=gpus, memory_rule=MemoryRule.CPU))

@@ -22,7 +22,7 @@ _SETTINGS = (
     Setting(True, 3.0),
     Setting(False, 0.3),
 )
-_PLANS, _NO_WIDTHS = np.zeros(3), np.empty(0, dtype=np.int64)
+_PLANS, _NO_WIDTHS, _AS_BELIEVED = np.zeros(3), np.empty(0, dtype=np.int64), np.empty(0)
 
 
 def best_batch_order(graph: KnownGraph) -> tuple[FloatColumn, Setting]:
@@ -47,6 +47,7 @@ def best_batch_order(graph: KnownGraph) -> tuple[FloatColumn, Setting]:
                 as_column(stage.longest),
                 _PLANS,
                 _NO_WIDTHS,
+                _AS_BELIEVED,
                 np.inf,
                 np.zeros(graph.num_devices),
                 np.inf,

@@ -16,17 +16,30 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.errors import ModelError
 from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.learning.files import json_model
 from hybrid_ml_scheduler.physics.node import WHOLE
 from hybrid_ml_scheduler.schedulers.holding.settings import PLAIN, History, Setting
 
-__all__ = ["EXPANDED", "FEATURES", "HoldModel", "expanded", "hedged", "hold_document", "hold_features", "load_hold"]
+__all__ = [
+    "EXPANDED",
+    "FEATURES",
+    "HoldModel",
+    "expanded",
+    "hedged",
+    "hold_document",
+    "hold_features",
+    "load_hold",
+    "shared_s",
+]
 
 FORMAT = "hybrid-ml-scheduler/rl-hold"
 VERSION = 2
 FEATURES = 9
 _HOPELESS = math.log(3.0)  # what a setting counts at most, and if its replay was given up
 _CAUTION = 2.0
+_KNOWN = 2.5  # so many standard deviations from the centre are known ground
+_ROW_LENGTHS = (len(Setting._fields) - 1, len(Setting._fields))  # files of before had no patience by setting
 EXPANDED = 1 + FEATURES + FEATURES * (FEATURES + 1) // 2
 
 
@@ -41,6 +54,11 @@ class HoldModel:
     patience: float = 0.0
     aging: float = 0.0
     record: Mapping[str, Any] = field(default_factory=dict)
+
+    def trust(self, features: FloatColumn) -> float:
+        """How much the expectation is worth here: 1 among workloads like those it was learned on, less outside."""
+        far = np.maximum(np.abs((features - self.centre) / self.scale) - _KNOWN, 0.0)
+        return 1.0 / (1.0 + float((far * far).sum()))
 
     def prior(self, features: FloatColumn) -> FloatColumn:
         """What to expect of every setting, as `hedged` counts it."""
@@ -65,15 +83,21 @@ def expanded(features: FloatColumn) -> FloatColumn:
     return np.array([1.0, *bounded, *products])
 
 
+def shared_s(tasks: BatchTerms) -> FloatColumn:
+    """Seconds of every task if all devices shared it: what it costs the node."""
+    best = tasks.gpu_s.min(axis=1)
+    seconds: FloatColumn = 1.0 / (1.0 / tasks.cpu_s + len(tasks.gpu_kind) / best)
+    return seconds
+
+
 def hold_features(history: History) -> FloatColumn:
     """All without units: load, spread of sizes, gain from GPUs and its spread, number of GPUs, weight of the tail,
     share of tasks that must not be cut, how crowded it is, how far the CPU is ahead.
     """
     tasks, size_s = history.tasks, history.size_s
     gpus, best = len(tasks.gpu_kind), tasks.gpu_s.min(axis=1)
-    shared = 1.0 / (1.0 / tasks.cpu_s + gpus / best)
     span = max(float(history.ready_s[-1] - history.ready_s[0]), 1e-12)
-    load = float(shared.sum()) / span
+    load = float(shared_s(tasks).sum()) / span
     gains, mean = np.log(tasks.cpu_s / best), float(size_s.mean())
     spread = math.log1p(float(size_s.std()) / mean)
     tail = math.log(max(float(np.quantile(size_s, 0.9)) / mean, 1e-3))
@@ -133,15 +157,16 @@ def _is_number(value: Any) -> bool:
 def _settings(place: Any, rows: Any) -> tuple[Setting, ...]:
     found = []
     for row in rows if isinstance(rows, list) else []:
-        sound = isinstance(row, list) and len(row) == len(Setting._fields) and isinstance(row[0], bool)
+        sound = isinstance(row, list) and len(row) in _ROW_LENGTHS and isinstance(row[0], bool)
         if not sound or not all(value is None or _is_number(value) for value in row[1:]):
             raise ModelError(f"{place} holds a setting that is none: {row!r}.")
         numbers = [math.inf if value is None else float(value) for value in row[1:]]
-        price, *limits, slowest, affinity = numbers
-        odd = not math.isfinite(price + affinity) or min(price, slowest, affinity) < 0.0
-        if odd or min(limits) <= 0.0 or 0.0 < slowest < 1.0:
+        one = Setting(row[0], *numbers)
+        odd = not math.isfinite(one.price + one.affinity + one.patience)
+        odd = odd or min(one.price, one.slowest, one.affinity, one.patience) < 0.0
+        if odd or min(one.low, one.ratio, one.cpu) <= 0.0 or 0.0 < one.slowest < 1.0:
             raise ModelError(f"{place} holds a setting outside its range: {row!r}.")
-        found.append(Setting(row[0], *numbers))
+        found.append(one)
     if not found:
         raise ModelError(f"{place} holds no settings.")
     return tuple(found)

@@ -25,7 +25,7 @@ Start = tuple[int, Decision]
 
 
 def pulled(
-    queue: HeldQueue, waiting: Waiting, stage: HeldStage, patience: float, cluster: HeldView, idle: BoolColumn
+    queue: HeldQueue, waiting: Waiting, stage: HeldStage, cluster: HeldView, idle: BoolColumn
 ) -> Iterator[Start]:
     """Idle devices take whole tasks, the GPUs by number, then the CPU; the overdue first."""
     known: dict[int, Terms] = {}
@@ -36,7 +36,7 @@ def pulled(
             if identity not in known:
                 known[identity] = task_terms(task, cluster)
             terms = known[identity]
-            key = pull_key(device, terms, stage.slowest, stage.affinity, task.arrival_time, patience)
+            key = pull_key(device, terms, stage.slowest, stage.affinity, task.arrival_time, stage.patience)
             if key < math.inf and (key, identity) < best:
                 best, chosen = (key, identity), place
                 if place < waiting.overdue:

@@ -3,8 +3,9 @@
 Weights trained over many workloads, loads and nodes expect from features without units how well each setting will do.
 Now and then the latest tasks are played again under every setting, and the expectation is corrected by what comes of
 it; the more tasks are known, the less the expectation counts. A batch or graph that is known at once is played through
-under several orders before it starts. The last line is a gate: a setting that does worse on the latest tasks than
-shortest first as it stands is not used.
+under several orders before it starts. Where seconds are learned, tasks that have finished are played again with the
+seconds that they really took. The last line is a gate: a setting that does worse on the latest tasks than one of the
+plain rules is not used.
 """
 
 from __future__ import annotations
@@ -12,18 +13,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hybrid_ml_scheduler.core import FloatColumn, RaceContext, Task, TaskBatch
-from hybrid_ml_scheduler.core.decisions import Parts
+from hybrid_ml_scheduler.core.decisions import Outcome, Parts
 from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
 from hybrid_ml_scheduler.core.holding import BatchSeconds, Commitment, HeldRule, HeldStage, HeldTasks, HeldView
 from hybrid_ml_scheduler.core.protocols import ClusterView, Estimator
 from hybrid_ml_scheduler.core.tasks import BoolColumn
 from hybrid_ml_scheduler.core.terms import TaskTerms
 from hybrid_ml_scheduler.core.validation import parent_rows
+from hybrid_ml_scheduler.physics.choices import split_on
 from hybrid_ml_scheduler.physics.held_choices import possible_s, possible_seconds
 from hybrid_ml_scheduler.schedulers.agents.batch_orders import best_batch_order
 from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel, hedged, hold_features, load_hold
@@ -31,11 +34,19 @@ from hybrid_ml_scheduler.schedulers.agents.hold_starts import planned_beside_gan
 from hybrid_ml_scheduler.schedulers.grid import as_batch, as_column
 from hybrid_ml_scheduler.schedulers.holding.keyed import KeyedHold, limits_in_s, reorder
 from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph, known_graph
-from hybrid_ml_scheduler.schedulers.holding.settings import OBJECTIVES, PLAIN, History, replayed_values, stage_of
+from hybrid_ml_scheduler.schedulers.holding.settings import (
+    OBJECTIVES,
+    PLAIN,
+    History,
+    Setting,
+    held_order,
+    replayed_values,
+    stage_of,
+)
 
 __all__ = ["RlHold"]
 
-_VERSION = 2  # of the captured state
+_VERSION = 3  # of the captured state
 _FIRST_REVIEW = 32
 _LONGEST_PAUSE = 2000
 _REMEMBERED = 4000
@@ -43,6 +54,17 @@ _PRIOR_TASKS = 400.0  # the expectation counts as much as what so many tasks say
 _OTHER_PRIOR_TASKS = 50.0  # it was learned for the mean latency, and says less about anything else
 _TRUST = 2.0  # over the root of the tasks replayed: so much worse than a plain rule may be chance
 _BATCH = 16  # so many tasks in the first instant are a batch
+
+
+class _Remembered(NamedTuple):
+    """A task as it was believed to be when it became ready; `slower` is how many times as long it really took."""
+
+    ready_s: float
+    size_s: float
+    whole_s: float
+    terms: TaskTerms
+    width: int
+    slower: float = math.nan
 
 
 class RlHold(KeyedHold):
@@ -81,30 +103,40 @@ class RlHold(KeyedHold):
         super().prepare(context)
         self._estimator, self._devices = context.estimator, context.num_gpus + 1
         self.rates = _rates(context.estimator, self._devices, self._objective)
-        self._history: list[tuple[float, float, float, float, TaskTerms, int]] = []
+        self._history: dict[int, _Remembered] = {}
         self._has_gangs = False
         self._next_review, self._reviews, self._gated = _FIRST_REVIEW, 0, 0
         self._batch_keys: dict[int, float] | None = None
         self._aging = self._stream_aging
         self._setting = 0
-        self._follow(stage_of(self.model.settings[0], self._devices, 0))
+        self._follow(self._stage_of(0))
 
     def key(self, task: Task, size_s: float, terms: TaskTerms) -> float:
         """Its place in a batch; in a stream its seconds, or the moment up to which it lets others pass."""
         if self._batch_keys is not None:
             return self._batch_keys[task.task_id]
-        own_s = _whole_s(terms) if self._stage.by_whole else size_s
-        return task.arrival_time + self._patience * own_s if self._patience else own_s
+        setting = self.model.settings[self._setting]
+        own_s = size_s if setting.splits else _whole_s(terms)
+        return held_order(task.arrival_time, own_s, self._patience, setting.patience)
 
     def keys(self, batch: TaskBatch, size_s: FloatColumn, seconds: BatchSeconds) -> FloatColumn:
-        """The same for a whole stream."""
-        return batch.arrival_time + self._patience * size_s if self._patience else size_s
+        """The same for a whole stream, as long as the first setting is in force."""
+        return held_order(batch.arrival_time, size_s, self._patience, self.model.settings[0].patience)
+
+    def observe(self, task: Task, outcome: Outcome) -> None:
+        """Remember how long a task really took, where what is believed can be wrong."""
+        known = self._history.get(task.task_id)
+        if self._estimator.learns and known is not None and not outcome.failed:
+            _, cpu_s, gpu_s, _ = split_on(max(outcome.gpu, 0), outcome.gpu_fraction, tuple(known.terms))
+            if cpu_s + gpu_s > 0.0:
+                slower = (outcome.cpu_s + outcome.gpu_s) / (cpu_s + gpu_s)
+                self._history[task.task_id] = known._replace(slower=slower)
 
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
         """Also the setting in force, and how often the gate has acted."""
         setting = self.model.settings[self._setting]
         said = {"splits": setting.splits, "price": setting.price, "low": setting.low, "ratio": setting.ratio}
-        said |= {"slowest": setting.slowest, "affinity": setting.affinity}
+        said |= {"slowest": setting.slowest, "affinity": setting.affinity, "patience": setting.patience}
         return {**super().explain(task, cluster), **said, "reviews": self._reviews, "gate_acted": self._gated}
 
     def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HeldRule | None:
@@ -123,21 +155,18 @@ class RlHold(KeyedHold):
             order, setting = best_batch_order(graph)
             one = stage_of(setting, self._devices, 0)
             return HeldRule(order=order, size_s=size_s, grid=one.grid, price=one.price, longest=one.longest)
-        order, whole_order = self.keys(batch, size_s, seconds), self.keys(batch, whole_s, seconds)
         aging, patience = self._stream_aging, self._patience
-        first, *later = self._all_stages(
-            History(batch.arrival_time, order, size_s, terms, aging, patience, whole_order)
-        )
+        stages, orders = self._all_stages(History(batch.arrival_time, size_s, terms, aging, patience, whole_s))
+        first = stages[0]
         return HeldRule(
-            order=order,
+            order=orders[0],
             size_s=size_s,
             grid=first.grid,
             price=first.price,
             longest=first.longest,
             aging=aging,
-            stages=(first, *later),
-            whole_order=whole_order,
-            patience=patience,
+            stages=stages,
+            orders=orders[1:],
         )
 
     def capture(self) -> Mapping[str, Any]:
@@ -145,7 +174,7 @@ class RlHold(KeyedHold):
         return {
             **super().capture(),
             "version": _VERSION,
-            "history": list(self._history),
+            "history": {identity: tuple(known) for identity, known in self._history.items()},
             "has_gangs": self._has_gangs,
             "setting": self._setting,
             "stage": asdict(self._stage),
@@ -158,7 +187,8 @@ class RlHold(KeyedHold):
         if state.get("version") != _VERSION:
             raise SchedulerError("rl_hold: the stored state is of another version.")
         super().restore(state)
-        self._history, self._setting, self._has_gangs = list(state["history"]), state["setting"], state["has_gangs"]
+        self._history = {identity: _Remembered(*known) for identity, known in state["history"].items()}
+        self._setting, self._has_gangs = state["setting"], state["has_gangs"]
         self._follow(HeldStage(**state["stage"]))
         self._next_review, self._reviews, self._gated = state["reviews"]
         self._batch_keys = None if state["batch_keys"] is None else dict(state["batch_keys"])
@@ -173,10 +203,10 @@ class RlHold(KeyedHold):
             order, setting = best_batch_order(graph)
             self._batch_keys = dict(zip(graph.identity.tolist(), order.tolist(), strict=True))
             self._aging = math.inf  # the plan of a batch knows how long everybody waits
-            self._follow(stage_of(setting, self._devices, 0))
+            self._follow(stage_of(setting, self._devices, 0, self._patience))
         elif self._batch_keys is not None:
             self._batch_keys, self._aging = None, self._stream_aging
-            self._follow(stage_of(self.model.settings[self._setting], self._devices, 0))
+            self._follow(self._stage_of(self._setting))
             self._order_anew(cluster)
 
     def _starting(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Commitment]:
@@ -185,7 +215,7 @@ class RlHold(KeyedHold):
             limits_s = limits_in_s(self._longest, self._mean_s)
             starts = planned_beside_gangs(self._queue, self._points, self._price, limits_s, cluster, idle)
         elif self._stage.slowest:
-            starts = pulled(self._queue, self._waiting, self._stage, self._patience, cluster, idle)
+            starts = pulled(self._queue, self._waiting, self._stage, cluster, idle)
         else:
             yield from super()._starting(cluster, idle)
             return
@@ -207,52 +237,64 @@ class RlHold(KeyedHold):
     def _hold(self, task: Task, cluster: HeldView) -> None:
         super()._hold(task, cluster)
         terms = cluster.estimator.terms(task)
-        sizes = (self._size_s(terms), _whole_s(terms))
-        keys = [task.arrival_time + self._patience * size_s if self._patience else size_s for size_s in sizes]
         self._has_gangs = self._has_gangs or task.gpus_required > 1
-        self._history.append((cluster.now_s, keys[0], keys[1], sizes[0], terms, task.gpus_required))
-        del self._history[:-_REMEMBERED]
+        self._history[task.task_id] = _Remembered(
+            cluster.now_s, self._size_s(terms), _whole_s(terms), terms, task.gpus_required
+        )
+        if len(self._history) > 2 * _REMEMBERED:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Remember the latest tasks alone."""
+        too_many = max(0, len(self._history) - _REMEMBERED)
+        self._history = dict(islice(self._history.items(), too_many, None))
 
     def _review(self, held: HeldTasks, cluster: HeldView) -> None:
         if self._batch_keys is not None or self._seen < self._next_review or len(self.model.settings) == 1:
             return
-        ready, order, whole, size_s, terms, width = zip(*self._history, strict=True)
+        self._forget()
+        ready, size_s, whole_s, terms, width, slower = zip(*self._history.values(), strict=True)
         history = History(
             as_column(ready),
-            as_column(order),
             as_column(size_s),
             as_batch(terms),
             self._aging,
             self._patience,
-            as_column(whole),
+            as_column(whole_s),
             np.array(width, dtype=np.int64),
+            _as_seen(as_column(slower)) if self._estimator.learns else None,
         )
-        was_by_whole = self._stage.by_whole
-        self._follow(stage_of(self.model.settings[self._reviewed(history)], self._devices, 0))
-        if self._stage.by_whole != was_by_whole:
+        was = _order_of(self.model.settings[self._setting])
+        chosen = self._reviewed(history)
+        self._follow(self._stage_of(chosen))
+        if _order_of(self.model.settings[chosen]) != was:
             self._order_anew(cluster)
         self._next_review = _review_after(self._seen)
 
-    def _all_stages(self, history: History) -> tuple[HeldStage, ...]:
-        """The settings of a whole stream, reviewed as `dispatch` would."""
-        stages = [stage_of(self.model.settings[0], self._devices, 0)]
-        if len(self.model.settings) == 1:
-            return tuple(stages)
+    def _all_stages(self, history: History) -> tuple[tuple[HeldStage, ...], tuple[FloatColumn, ...]]:
+        """The settings of a whole stream, reviewed as `dispatch` would, and the orders that they go by."""
+        settings, found = self.model.settings, [(0, 0)]
         count, due = len(history.ready_s), _FIRST_REVIEW
-        while due <= count:
+        while due <= count and len(settings) > 1:
             # Tasks of one instant are seen together.
             seen = int(np.searchsorted(history.ready_s, history.ready_s[due - 1], side="right"))
-            chosen = self._reviewed(history.rows(max(0, seen - _REMEMBERED), seen))
-            stages.append(stage_of(self.model.settings[chosen], self._devices, seen))
+            found.append((self._reviewed(history.rows(max(0, seen - _REMEMBERED), seen)), seen))
             due = _review_after(seen)
-        return tuple(stages)
+        orders = {_order_of(settings[chosen]): history.order(settings[chosen]) for chosen, _ in found}
+        places = list(orders)
+        stages = [self._stage_of(chosen, first, places.index(_order_of(settings[chosen]))) for chosen, first in found]
+        return tuple(stages), tuple(orders.values())
+
+    def _stage_of(self, chosen: int, first: int = 0, order: int = 0) -> HeldStage:
+        return stage_of(self.model.settings[chosen], self._devices, first, self._patience, order)
 
     def _reviewed(self, history: History) -> int:
         """The setting with the best replay, corrected by what was learned; the gate has the last word."""
         settings = self.model.settings
         values = replayed_values(history, settings, self._objective, self.rates)
-        prior = self.model.prior(hold_features(history))
-        weight = (_PRIOR_TASKS if self._objective == "latency" else _OTHER_PRIOR_TASKS) / len(history.ready_s)
+        features = hold_features(history)
+        prior, trust = self.model.prior(features), self.model.trust(features)
+        weight = trust * (_PRIOR_TASKS if self._objective == "latency" else _OTHER_PRIOR_TASKS) / len(history.ready_s)
         chosen = int(np.argmin(hedged(values, settings) + weight * prior))
         plain = [place for place, setting in enumerate(settings) if setting in PLAIN]
         best = min(plain, key=lambda place: values[place], default=chosen)
@@ -267,6 +309,18 @@ class RlHold(KeyedHold):
         """Plan by this stage from now on."""
         self._stage, self._grid, self._points = stage, stage.grid, as_column(stage.grid)
         self._price, self._longest = stage.price, stage.longest
+
+
+def _order_of(setting: Setting) -> tuple[bool, float]:
+    """What the order of tasks depends on."""
+    return setting.splits, setting.patience
+
+
+def _as_seen(slower: FloatColumn) -> FloatColumn:
+    """How many times as long as believed every task takes: what has not finished is taken to be like what has."""
+    seen = slower[~np.isnan(slower)]
+    usual = float(np.exp(np.log(np.maximum(seen, 1e-12)).mean())) if len(seen) else 1.0
+    return np.where(np.isnan(slower), usual, slower)
 
 
 def _review_after(seen: int) -> int:

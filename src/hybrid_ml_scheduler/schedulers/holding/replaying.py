@@ -1,6 +1,7 @@
 """Known tasks played again under another setting, compiled: what a strategy that holds asks before it changes its ways.
 
-The cluster starts idle and every task takes as long as estimated; otherwise it is the form of `KeyedHold`.
+The cluster starts idle and every task takes as long as estimated, or as many times as long as was seen; otherwise it
+is the form of `KeyedHold`.
 """
 
 from __future__ import annotations
@@ -95,6 +96,7 @@ def replayed(
     longest: FloatColumn,
     pull: FloatColumn,
     width: IntColumn,
+    slower: FloatColumn,
     aging: float,
     device_s: FloatColumn,
     give_up_s: float,
@@ -102,13 +104,15 @@ def replayed(
     """When each row is finished, its rows in order of (arrival, id); `device_s` adds up the seconds of every device.
 
     `pull` is `slowest`, `affinity` and `patience` (`pull_key`); where the first is 0, tasks plan. `width` is how many
-    GPUs each needs (empty: one). `open_parents` is used up. When all tasks together have waited `give_up_s`, the rest
-    stays undone (NaN).
+    GPUs each needs (empty: one), `slower` how many times its seconds each really takes (empty: once), which is known
+    when it has ended and not before. `open_parents` is used up. When all tasks together have waited `give_up_s`, the
+    rest stays undone (NaN).
     """
-    depth, has_gangs = DEPTH, width.shape[0] > 0
+    depth, has_gangs, is_exact = DEPTH, width.shape[0] > 0, slower.shape[0] == 0
     cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
     count, devices = arrival.shape[0], longest.shape[0]
     free, backlog, idle = np.zeros(devices), np.zeros(devices), np.zeros(devices, np.bool_)
+    expected = free if is_exact else np.zeros(devices)  # when devices are believed to be free
     queue, coming = np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
     ready, finishes, longest_s = arrival.copy(), np.full(count, math.nan), np.empty(devices)
     came, since, started = np.empty(count, np.int64), np.empty(count), np.zeros(count, np.bool_)
@@ -145,7 +149,9 @@ def replayed(
         for device in range(devices):
             idle[device] = free[device] <= now
             resting += idle[device]
-            backlog[device] = max(free[device] - now, 0.0)
+            if idle[device]:
+                expected[device] = free[device]
+            backlog[device] = max(expected[device] - now, 0.0)
             longest_s[device], gap_s[device] = longest[device] * mean, math.inf
         while resting > 0 and oldest < seen and overdue < depth:
             row = came[oldest]
@@ -180,12 +186,18 @@ def replayed(
                 place += 1
                 continue
             _, cpu_part, gpu_part, _ = split_on(gpu, wanted, terms)
+            factor = 1.0 if is_exact else slower[row]
+            if not is_exact:
+                if has_gangs:
+                    place_shared(now, 0, gpu, fellows, cpu_part, gpu_part, 1.0, 1.0, serial, expected)
+                else:
+                    place_parts(now, gpu, cpu_part, gpu_part, 1.0, 1.0, serial, expected)
             if has_gangs:
-                placed = place_shared(now, 0, gpu, fellows, cpu_part, gpu_part, 1.0, 1.0, serial, free)
+                placed = place_shared(now, 0, gpu, fellows, cpu_part, gpu_part, factor, factor, serial, free)
             else:
-                placed = place_parts(now, gpu, cpu_part, gpu_part, 1.0, 1.0, serial, free)
-            device_s[0] += cpu_part
-            device_s[gpu + 1] += gpu_part * (width[row] if has_gangs else 1)
+                placed = place_parts(now, gpu, cpu_part, gpu_part, factor, factor, serial, free)
+            device_s[0] += cpu_part * factor
+            device_s[gpu + 1] += gpu_part * factor * (width[row] if has_gangs else 1)
             finishes[row] = placed[2]
             done += 1
             held -= 1

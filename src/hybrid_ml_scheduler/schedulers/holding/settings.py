@@ -6,7 +6,7 @@ All are without units: limits are multiples of the mean seconds of a task, price
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ __all__ = [
     "SETTINGS",
     "History",
     "Setting",
+    "held_order",
     "nested_limits",
     "replayed_values",
     "stage_of",
@@ -32,6 +33,8 @@ __all__ = [
 
 OBJECTIVES = ("latency", "slowdown", "p99", "energy", "cost")
 _NO_WIDTHS: IntColumn = np.empty(0, dtype=np.int64)
+_AS_BELIEVED: FloatColumn = np.empty(0)
+_Seconds = TypeVar("_Seconds", float, FloatColumn)
 HOPELESS = 2.0  # so many times the waiting of another setting, and a replay is given up
 _SPLITS = split_grid(DEFAULT_STEP)
 
@@ -42,6 +45,7 @@ class Setting(NamedTuple):
     The first GPU takes no part longer than `low` times the mean, each further one `ratio` times as much, the last one
     anything; the CPU nothing longer than `cpu` times the mean. With `slowest` above 0 nothing is planned: idle devices
     take whole tasks by `slowest` and `affinity` (`physics.held_choices.pull_key`), 3 and 0 being the c-mu rule.
+    `patience` is in multiples of what the strategy has: 0 is first come first served.
     """
 
     splits: bool
@@ -51,17 +55,29 @@ class Setting(NamedTuple):
     cpu: float = math.inf
     slowest: float = 0.0
     affinity: float = 0.0
+    patience: float = 1.0
 
 
-def _pull(slowest: float, affinity: float = 0.0) -> Setting:
-    return Setting(False, 0.0, slowest=slowest, affinity=affinity)
+_LONG = 10.0  # times the patience: hardly a bound
 
 
-PLAIN = (Setting(True, 0.0), Setting(False, 0.0), _pull(3.0))
-"""Shortest first as it stands, cut and whole, and the c-mu rule: what every other setting must beat."""
+def _pull(slowest: float, affinity: float = 0.0, patience: float = 1.0) -> Setting:
+    return Setting(False, 0.0, slowest=slowest, affinity=affinity, patience=patience)
+
+
+_SHORTEST = (Setting(True, 0.0), Setting(False, 0.0))
+PLAIN = (
+    *_SHORTEST,
+    _pull(3.0),
+    *(one._replace(patience=_LONG) for one in (*_SHORTEST, _pull(3.0))),
+    *(one._replace(patience=0.0) for one in _SHORTEST),
+    Setting(True, 0.0, 4.0, 1.0, 4.0, patience=0.0),
+)
+"""What every other setting must beat: shortest first cut and whole and the c-mu rule, each with the patience as it is
+and with more; first come first served, cut, whole, and with a GPU for the long ones."""
 
 PLANNED = (
-    *PLAIN[:2],
+    *_SHORTEST,
     Setting(True, 0.3, 8.0, 4.0, 20.0),
     Setting(False, 0.0, 16.0, 2.0, 20.0),
     Setting(True, 0.0, 8.0, 2.0),
@@ -85,6 +101,7 @@ SETTINGS = (
     *PLAIN,
     *PLANNED[2:],
     *(_pull(slowest) for slowest in (1.5, 6.0, math.inf)),
+    *(_pull(slowest, patience=_LONG) for slowest in (1.5, math.inf)),
     *(_pull(slowest, 1.0) for slowest in (3.0, math.inf)),
     _pull(math.inf, 3.0),
     Setting(False, 0.3),
@@ -96,17 +113,18 @@ SETTINGS = (
 class History(NamedTuple):
     """Tasks that are known, in the order in which they became ready, and the aging and patience with which they wait.
 
-    `whole_order` is theirs where no task is cut (`None`: the same), `width` how many GPUs each needs (`None`: one).
+    `whole_s` are their seconds where no task is cut (`None`: the same), `width` how many GPUs each needs (`None`: one),
+    `slower` how many times as long as believed each took (`None`: as believed).
     """
 
     ready_s: FloatColumn
-    order: FloatColumn
     size_s: FloatColumn
     tasks: BatchTerms
     aging: float = math.inf
     patience: float = 0.0
-    whole_order: FloatColumn | None = None
+    whole_s: FloatColumn | None = None
     width: IntColumn | None = None
+    slower: FloatColumn | None = None
 
     @property
     def has_gangs(self) -> bool:
@@ -125,12 +143,24 @@ class History(NamedTuple):
         )
         return self._replace(
             ready_s=self.ready_s[first:last],
-            order=self.order[first:last],
             size_s=self.size_s[first:last],
             tasks=some,
-            whole_order=None if self.whole_order is None else self.whole_order[first:last],
+            whole_s=None if self.whole_s is None else self.whole_s[first:last],
             width=None if self.width is None else self.width[first:last],
+            slower=None if self.slower is None else self.slower[first:last],
         )
+
+    def order(self, setting: Setting) -> FloatColumn:
+        """By which they go under this setting."""
+        own_s = self.size_s if setting.splits or self.whole_s is None else self.whole_s
+        return held_order(self.ready_s, own_s, self.patience, setting.patience)
+
+
+def held_order(arrival_s: _Seconds, own_s: _Seconds, patience: float, multiple: float) -> _Seconds:
+    """The place of tasks in the order: their seconds, or the moment up to which they let others pass."""
+    if multiple == 0.0:
+        return arrival_s
+    return arrival_s + patience * multiple * own_s if patience else own_s
 
 
 def nested_limits(setting: Setting, devices: int) -> tuple[float, ...]:
@@ -139,16 +169,17 @@ def nested_limits(setting: Setting, devices: int) -> tuple[float, ...]:
     return (setting.cpu, *between, math.inf)
 
 
-def stage_of(setting: Setting, devices: int, first: int) -> HeldStage:
-    """A setting as the compiled code takes it."""
+def stage_of(setting: Setting, devices: int, first: int, patience: float = 0.0, order: int = 0) -> HeldStage:
+    """A setting as the compiled code takes it, with the patience of the strategy and the place of its order."""
     return HeldStage(
         first=first,
         grid=_SPLITS if setting.splits else WHOLE,
         price=setting.price,
         longest=nested_limits(setting, devices),
-        by_whole=not setting.splits,
+        order=order,
         slowest=setting.slowest,
         affinity=setting.affinity,
+        patience=patience * setting.patience,
     )
 
 
@@ -183,11 +214,10 @@ def _replay(
     device_s: FloatColumn,
     give_up_s: float,
 ) -> FloatColumn:
-    stage = stage_of(setting, len(device_s), 0)
-    by_whole = stage.by_whole and history.whole_order is not None
+    stage = stage_of(setting, len(device_s), 0, history.patience)
     return replayed(
         history.ready_s,
-        cast("FloatColumn", history.whole_order) if by_whole else history.order,
+        history.order(setting),
         history.size_s,
         history.tasks,
         np.zeros(len(history.ready_s), dtype=np.int64),
@@ -196,8 +226,9 @@ def _replay(
         as_column(stage.grid),
         stage.price,
         as_column(stage.longest),
-        as_column((stage.slowest, stage.affinity, history.patience)),
+        as_column((stage.slowest, stage.affinity, stage.patience)),
         cast("IntColumn", history.width) if history.has_gangs else _NO_WIDTHS,
+        _AS_BELIEVED if history.slower is None else history.slower,
         history.aging,
         device_s,
         give_up_s,
