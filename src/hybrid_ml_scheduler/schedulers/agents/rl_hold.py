@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import FloatColumn, RaceContext, Task, TaskBatch
+from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, RaceContext, Task, TaskBatch
 from hybrid_ml_scheduler.core.decisions import Outcome, Parts
 from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
 from hybrid_ml_scheduler.core.holding import BatchSeconds, Commitment, HeldRule, HeldStage, HeldTasks, HeldView
@@ -50,21 +50,22 @@ _VERSION = 3  # of the captured state
 _FIRST_REVIEW = 32
 _LONGEST_PAUSE = 2000
 _REMEMBERED = 4000
-_PRIOR_TASKS = 400.0  # the expectation counts as much as what so many tasks say
+_PRIOR_TASKS = 100.0  # the expectation counts as much as what so many tasks say
 _OTHER_PRIOR_TASKS = 50.0  # it was learned for the mean latency, and says less about anything else
 _TRUST = 2.0  # over the root of the tasks replayed: so much worse than a plain rule may be chance
 _BATCH = 16  # so many tasks in the first instant are a batch
+_NEWS = 8  # when as many tasks have finished as an eighth of the held ones, these are put in order by what is known now
 
 
 class _Remembered(NamedTuple):
-    """A task as it was believed to be when it became ready; `slower` is how many times as long it really took."""
+    """A task that became ready, as it was believed to be; when it has finished where it ran, the seconds it took."""
 
     ready_s: float
-    size_s: float
-    whole_s: float
+    task: Task
     terms: TaskTerms
-    width: int
-    slower: float = math.nan
+    share: float = 0.0
+    gpu: int = 0
+    took_s: float = math.nan
 
 
 class RlHold(KeyedHold):
@@ -104,6 +105,7 @@ class RlHold(KeyedHold):
         self._estimator, self._devices = context.estimator, context.num_gpus + 1
         self.rates = _rates(context.estimator, self._devices, self._objective)
         self._history: dict[int, _Remembered] = {}
+        self._news = 0  # tasks that have finished since held ones were last put in order
         self._has_gangs = False
         self._next_review, self._reviews, self._gated = _FIRST_REVIEW, 0, 0
         self._batch_keys: dict[int, float] | None = None
@@ -126,11 +128,11 @@ class RlHold(KeyedHold):
     def observe(self, task: Task, outcome: Outcome) -> None:
         """Remember how long a task really took, where what is believed can be wrong."""
         known = self._history.get(task.task_id)
-        if self._estimator.learns and known is not None and not outcome.failed:
-            _, cpu_s, gpu_s, _ = split_on(max(outcome.gpu, 0), outcome.gpu_fraction, tuple(known.terms))
-            if cpu_s + gpu_s > 0.0:
-                slower = (outcome.cpu_s + outcome.gpu_s) / (cpu_s + gpu_s)
-                self._history[task.task_id] = known._replace(slower=slower)
+        if self._checks_seconds and known is not None and not outcome.failed:
+            self._history[task.task_id] = known._replace(
+                share=outcome.gpu_fraction, gpu=max(outcome.gpu, 0), took_s=outcome.cpu_s + outcome.gpu_s
+            )
+            self._news += 1
 
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
         """Also the setting in force, and how often the gate has acted."""
@@ -175,6 +177,7 @@ class RlHold(KeyedHold):
             **super().capture(),
             "version": _VERSION,
             "history": {identity: tuple(known) for identity, known in self._history.items()},
+            "news": self._news,
             "has_gangs": self._has_gangs,
             "setting": self._setting,
             "stage": asdict(self._stage),
@@ -188,7 +191,7 @@ class RlHold(KeyedHold):
             raise SchedulerError("rl_hold: the stored state is of another version.")
         super().restore(state)
         self._history = {identity: _Remembered(*known) for identity, known in state["history"].items()}
-        self._setting, self._has_gangs = state["setting"], state["has_gangs"]
+        self._setting, self._has_gangs, self._news = state["setting"], state["has_gangs"], state["news"]
         self._follow(HeldStage(**state["stage"]))
         self._next_review, self._reviews, self._gated = state["reviews"]
         self._batch_keys = None if state["batch_keys"] is None else dict(state["batch_keys"])
@@ -238,9 +241,7 @@ class RlHold(KeyedHold):
         super()._hold(task, cluster)
         terms = cluster.estimator.terms(task)
         self._has_gangs = self._has_gangs or task.gpus_required > 1
-        self._history[task.task_id] = _Remembered(
-            cluster.now_s, self._size_s(terms), _whole_s(terms), terms, task.gpus_required
-        )
+        self._history[task.task_id] = _Remembered(cluster.now_s, task, terms)
         if len(self._history) > 2 * _REMEMBERED:
             self._forget()
 
@@ -250,26 +251,38 @@ class RlHold(KeyedHold):
         self._history = dict(islice(self._history.items(), too_many, None))
 
     def _review(self, held: HeldTasks, cluster: HeldView) -> None:
-        if self._batch_keys is not None or self._seen < self._next_review or len(self.model.settings) == 1:
+        if self._batch_keys is not None:
             return
-        self._forget()
-        ready, size_s, whole_s, terms, width, slower = zip(*self._history.values(), strict=True)
-        history = History(
-            as_column(ready),
-            as_column(size_s),
-            as_batch(terms),
+        was = _order_of(self.model.settings[self._setting])
+        if self._seen >= self._next_review and len(self.model.settings) > 1:
+            self._forget()
+            self._follow(self._stage_of(self._reviewed(self._known(cluster.estimator))))
+            self._next_review = _review_after(self._seen)
+        believes_else = self._news * _NEWS > len(self._queue)
+        if believes_else or _order_of(self.model.settings[self._setting]) != was:
+            self._order_anew(cluster)
+            self._news = 0
+
+    @property
+    def _checks_seconds(self) -> bool:
+        """Whether it looks at what tasks really took. Beside gangs it does not: replays reserve GPUs by belief."""
+        return self._estimator.learns and not self._has_gangs
+
+    def _known(self, estimator: Estimator) -> History:
+        """The latest tasks; where seconds are learned, as they are believed to be now, with what they really took."""
+        latest, learns = self._history.values(), self._checks_seconds
+        tasks = as_batch([estimator.terms(one.task) if learns else one.terms for one in latest])
+        cut_s, whole_s = (possible_seconds(tasks.cpu_s, tasks.gpu_s, tasks.memory_rule, cut) for cut in (True, False))
+        return History(
+            as_column([one.ready_s for one in latest]),
+            cut_s,
+            tasks,
             self._aging,
             self._patience,
-            as_column(whole_s),
-            np.array(width, dtype=np.int64),
-            _as_seen(as_column(slower)) if self._estimator.learns else None,
+            whole_s,
+            np.array([one.task.gpus_required for one in latest], dtype=np.int64),
+            _slower(list(latest), tasks) if learns else None,
         )
-        was = _order_of(self.model.settings[self._setting])
-        chosen = self._reviewed(history)
-        self._follow(self._stage_of(chosen))
-        if _order_of(self.model.settings[chosen]) != was:
-            self._order_anew(cluster)
-        self._next_review = _review_after(self._seen)
 
     def _all_stages(self, history: History) -> tuple[tuple[HeldStage, ...], tuple[FloatColumn, ...]]:
         """The settings of a whole stream, reviewed as `dispatch` would, and the orders that they go by."""
@@ -292,6 +305,8 @@ class RlHold(KeyedHold):
         """The setting with the best replay, corrected by what was learned; the gate has the last word."""
         settings = self.model.settings
         values = replayed_values(history, settings, self._objective, self.rates)
+        if self._objective == "p99":  # in order of arrival the longest waits look short until a queue has built up
+            values = np.where([setting.patience == 0.0 for setting in settings], math.inf, values)
         features = hold_features(history)
         prior, trust = self.model.prior(features), self.model.trust(features)
         weight = trust * (_PRIOR_TASKS if self._objective == "latency" else _OTHER_PRIOR_TASKS) / len(history.ready_s)
@@ -316,11 +331,15 @@ def _order_of(setting: Setting) -> tuple[bool, float]:
     return setting.splits, setting.patience
 
 
-def _as_seen(slower: FloatColumn) -> FloatColumn:
-    """How many times as long as believed every task takes: what has not finished is taken to be like what has."""
-    seen = slower[~np.isnan(slower)]
-    usual = float(np.exp(np.log(np.maximum(seen, 1e-12)).mean())) if len(seen) else 1.0
-    return np.where(np.isnan(slower), usual, slower)
+def _slower(latest: list[_Remembered], tasks: BatchTerms) -> FloatColumn:
+    """How many times as long as is believed now every task took; one that has not finished counts as believed."""
+    slower = np.ones(len(latest))
+    for row, one in enumerate(latest):
+        if one.took_s > 0.0:
+            terms = (tasks.cpu_s[row], tasks.gpu_s[row], tasks.paged_s[row], *one.terms[3:])
+            _, cpu_s, gpu_s, _ = split_on(one.gpu, one.share, terms)
+            slower[row] = one.took_s / (cpu_s + gpu_s) if cpu_s + gpu_s > 0.0 else 1.0
+    return slower
 
 
 def _review_after(seen: int) -> int:

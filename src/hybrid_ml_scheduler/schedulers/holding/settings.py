@@ -236,10 +236,9 @@ def _replay(
 
 
 def _value(latency_s: FloatColumn, size_s: FloatColumn, objective: str, used: float) -> float:
-    kept, sizes = latency_s[len(latency_s) // 10 :], size_s[len(latency_s) // 10 :]
     if objective == "slowdown":
-        return float(bounded_slowdown(kept, sizes).mean())
+        return float(bounded_slowdown(latency_s, size_s).mean())
     if objective == "p99":
-        return float(np.quantile(kept, 0.99))
-    mean = float(kept.mean())
+        return float(np.quantile(latency_s, 0.99))
+    mean = float(latency_s.mean())
     return mean * used if objective in ("energy", "cost") else mean
