@@ -304,7 +304,7 @@ class RlHold(KeyedHold):
     def _reviewed(self, history: History) -> int:
         """The setting with the best replay, corrected by what was learned; the gate has the last word."""
         settings = self.model.settings
-        values = replayed_values(history, settings, self._objective, self.rates)
+        values = replayed_values(history, settings, self._objective, self.rates, all_count=True)
         if self._objective == "p99":  # in order of arrival the longest waits look short until a queue has built up
             values = np.where([setting.patience == 0.0 for setting in settings], math.inf, values)
         features = hold_features(history)

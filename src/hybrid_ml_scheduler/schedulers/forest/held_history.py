@@ -53,7 +53,7 @@ class HeldHistory:
         self.due = self.seen + min(self.due, _REMEMBERED)
         size_s = as_column([task.unit_s for task in self._latest])
         terms = as_batch([TaskTerms(*task.corrected) for task in self._latest])
-        history = History(as_column([task.now_s for task in self._latest]), size_s, size_s, terms, aging)
+        history = History(as_column([task.now_s for task in self._latest]), size_s, terms, aging)
         found = replayed_values(history, HELD_WAYS, "latency", np.ones(devices))
         self.latency_s = {way: float(value) for way, value in enumerate(found) if value < math.inf}
         best, before = int(np.argmin(found)), self.chosen

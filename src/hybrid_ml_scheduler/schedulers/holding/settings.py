@@ -183,15 +183,20 @@ def stage_of(setting: Setting, devices: int, first: int, patience: float = 0.0, 
     )
 
 
-def replayed_values(history: History, settings: tuple[Setting, ...], objective: str, rates: FloatColumn) -> FloatColumn:
+def replayed_values(
+    history: History, settings: tuple[Setting, ...], objective: str, rates: FloatColumn, *, all_count: bool = False
+) -> FloatColumn:
     """What the objective would have been under every setting; `rates` are watts or dollars a second of the devices.
 
+    The first tenth does not count, unless `all_count`: a cluster that starts idle serves it too well, but a device that
+    takes one of them and is busy for the rest would look free of cost.
     It is infinite where tasks waited more than twice as long as under a setting before it, and where devices would have
     to take gangs, which are planned.
 
     Energy and cost are multiplied with the mean latency, or the cheapest setting would be the slowest.
     """
     count, devices = len(history.ready_s), len(rates)
+    first = 0 if all_count else count // 10
     no_parents, no_children = np.zeros(count + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
     values, give_up_s = np.full(len(settings), math.inf), math.inf
     for place, setting in enumerate(settings):
@@ -202,7 +207,7 @@ def replayed_values(history: History, settings: tuple[Setting, ...], objective: 
         total_s = float(latency_s.sum())
         if not math.isnan(total_s):
             give_up_s = min(give_up_s, HOPELESS * total_s)
-            values[place] = _value(latency_s, history.size_s, objective, float(device_s @ rates))
+            values[place] = _value(latency_s[first:], history.size_s[first:], objective, float(device_s @ rates))
     return values
 
 
