@@ -128,7 +128,7 @@ class RlHold(KeyedHold):
     def observe(self, task: Task, outcome: Outcome) -> None:
         """Remember how long a task really took, where what is believed can be wrong."""
         known = self._history.get(task.task_id)
-        if self._checks_seconds and known is not None and not outcome.failed:
+        if known is not None and not outcome.failed and _checks_seconds(self._estimator, self._has_gangs):
             self._history[task.task_id] = known._replace(
                 share=outcome.gpu_fraction, gpu=max(outcome.gpu, 0), took_s=outcome.cpu_s + outcome.gpu_s
             )
@@ -243,46 +243,22 @@ class RlHold(KeyedHold):
         self._has_gangs = self._has_gangs or task.gpus_required > 1
         self._history[task.task_id] = _Remembered(cluster.now_s, task, terms)
         if len(self._history) > 2 * _REMEMBERED:
-            self._forget()
-
-    def _forget(self) -> None:
-        """Remember the latest tasks alone."""
-        too_many = max(0, len(self._history) - _REMEMBERED)
-        self._history = dict(islice(self._history.items(), too_many, None))
+            self._history = _latest(self._history)
 
     def _review(self, held: HeldTasks, cluster: HeldView) -> None:
         if self._batch_keys is not None:
             return
         was = _order_of(self.model.settings[self._setting])
         if self._seen >= self._next_review and len(self.model.settings) > 1:
-            self._forget()
-            self._follow(self._stage_of(self._reviewed(self._known(cluster.estimator))))
+            self._history = _latest(self._history)
+            checks = _checks_seconds(self._estimator, self._has_gangs)
+            known = _known(list(self._history.values()), cluster.estimator, checks, self._aging, self._patience)
+            self._follow(self._stage_of(self._reviewed(known)))
             self._next_review = _review_after(self._seen)
         believes_else = self._news * _NEWS > len(self._queue)
         if believes_else or _order_of(self.model.settings[self._setting]) != was:
             self._order_anew(cluster)
             self._news = 0
-
-    @property
-    def _checks_seconds(self) -> bool:
-        """Whether it looks at what tasks really took. Beside gangs it does not: replays reserve GPUs by belief."""
-        return self._estimator.learns and not self._has_gangs
-
-    def _known(self, estimator: Estimator) -> History:
-        """The latest tasks; where seconds are learned, as they are believed to be now, with what they really took."""
-        latest, learns = self._history.values(), self._checks_seconds
-        tasks = as_batch([estimator.terms(one.task) if learns else one.terms for one in latest])
-        cut_s, whole_s = (possible_seconds(tasks.cpu_s, tasks.gpu_s, tasks.memory_rule, cut) for cut in (True, False))
-        return History(
-            as_column([one.ready_s for one in latest]),
-            cut_s,
-            tasks,
-            self._aging,
-            self._patience,
-            whole_s,
-            np.array([one.task.gpus_required for one in latest], dtype=np.int64),
-            _slower(list(latest), tasks) if learns else None,
-        )
 
     def _all_stages(self, history: History) -> tuple[tuple[HeldStage, ...], tuple[FloatColumn, ...]]:
         """The settings of a whole stream, reviewed as `dispatch` would, and the orders that they go by."""
@@ -329,6 +305,24 @@ class RlHold(KeyedHold):
 def _order_of(setting: Setting) -> tuple[bool, float]:
     """What the order of tasks depends on."""
     return setting.splits, setting.patience
+
+
+def _latest(history: dict[int, _Remembered]) -> dict[int, _Remembered]:
+    return dict(islice(history.items(), max(0, len(history) - _REMEMBERED), None))
+
+
+def _checks_seconds(estimator: Estimator, has_gangs: bool) -> bool:
+    """Whether it looks at what tasks really took. Beside gangs it does not: replays reserve GPUs by belief."""
+    return estimator.learns and not has_gangs
+
+
+def _known(latest: list[_Remembered], estimator: Estimator, checks: bool, aging: float, patience: float) -> History:
+    """The latest tasks; where seconds are checked, as they are believed to be now, with what they really took."""
+    tasks = as_batch([estimator.terms(one.task) if checks else one.terms for one in latest])
+    cut_s, whole_s = (possible_seconds(tasks.cpu_s, tasks.gpu_s, tasks.memory_rule, cut) for cut in (True, False))
+    ready_s, width = as_column([one.ready_s for one in latest]), [one.task.gpus_required for one in latest]
+    slower = _slower(latest, tasks) if checks else None
+    return History(ready_s, cut_s, tasks, aging, patience, whole_s, np.array(width, dtype=np.int64), slower)
 
 
 def _slower(latest: list[_Remembered], tasks: BatchTerms) -> FloatColumn:
