@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import selectors
 import signal
 import subprocess
@@ -25,6 +26,7 @@ PATIENCE_S = 0.05
 # outside is not to blame: only very many of those say that nobody wants it to live.
 _FALSE_STARTS = 3
 _KILLED_SHARE = 0.01
+_LAST_MOMENT_S = 0.5
 _FAREWELL_S = 5.0
 _LOST = "The worker process on {place} ended while it ran the task ({how})."
 
@@ -71,6 +73,8 @@ class Crew:
         worker.link.flush()
         answers = worker.answers()
         if worker.link.has_ended:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                worker.process.wait(_LAST_MOMENT_S)  # how it ended by itself says whose fault it was
             worker.kill()  # it can never answer again, whatever its process does
         for answer in answers:
             self._settle(worker, answer)
