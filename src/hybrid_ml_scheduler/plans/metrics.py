@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Literal
 
-__all__ = ["CATALOGUE", "LISTS", "METRICS", "TASK_METRICS", "MetricCard", "figure", "figure_with_interval", "fixed"]
+__all__ = [
+    "CATALOGUE",
+    "LISTS",
+    "METRICS",
+    "TASK_METRICS",
+    "MetricCard",
+    "figure",
+    "figure_with_interval",
+    "format_fixed",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +68,7 @@ TASK_METRICS = {str(CATALOGUE[key].task): str(CATALOGUE[key].stored) for key in 
 _ROUNDING = 1e-12
 
 
-def fixed(value: float, places: int) -> str:
+def format_fixed(value: float, places: int) -> str:
     """A number with so many places after the point; adding zero turns the −0 of rounding into 0."""
     return f"{round(value, places) + 0.0:,.{places}f}"
 
@@ -82,7 +91,7 @@ def _digits(value: float, places: int | None = None) -> str:
     if math.isnan(value):
         return "–"
     if places is not None:
-        return fixed(value, places)
+        return format_fixed(value, places)
     if abs(value) < _ROUNDING:
         return "0"
     if not 1e-4 <= abs(value) < 1e9:

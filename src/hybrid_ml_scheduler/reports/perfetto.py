@@ -10,7 +10,7 @@ from typing import IO, NamedTuple
 
 from hybrid_ml_scheduler.cluster import RunColumns
 from hybrid_ml_scheduler.core.tasks import TaskBatch
-from hybrid_ml_scheduler.workload.files import written
+from hybrid_ml_scheduler.workload.files import open_for_writing
 
 __all__ = ["TRACE_BEGIN", "TRACE_END", "Slice", "TraceWriter", "lane_events", "slice_event"]
 
@@ -32,7 +32,7 @@ class TraceWriter:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._context = written(path)
+        self._context = open_for_writing(path)
         self._file: IO[str]
         self._strategies = 0
         self._first = True

@@ -10,7 +10,7 @@ from hybrid_ml_scheduler.plans.metrics import LISTS, METRICS, figure, figure_wit
 from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.reports.report_page import Page
 from hybrid_ml_scheduler.reports.report_parts import annex, cell, pair_table, pairs_explained, plots
-from hybrid_ml_scheduler.reports.words import METHOD, executive_summary, ranked, setting, standing
+from hybrid_ml_scheduler.reports.words import METHOD, executive_summary, ranking, setting, standing
 from hybrid_ml_scheduler.studies.folder import ResultsFolder
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _pairs(page: Page, folder: ResultsFolder) -> None:
     meaning = pairs_explained(comparisons)
     page.text(f"The best strategy of a metric against every other; the difference is best − other. {meaning}")
     for metric in LISTS["pairs"]:
-        names = [str(name) for name in ranked(metric, intervals)["scheduler"]]
+        names = [str(name) for name in ranking(metric, intervals)["scheduler"]]
         if len(names) > 1:
             own = comparisons[comparisons["metric"] == metric]
             pair_table(page, METRICS[metric].head, own, names[0], names[1:])

@@ -7,7 +7,7 @@ from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.reports.report_page import Page
 from hybrid_ml_scheduler.reports.report_parts import annex, cell, pair_table, pairs_explained, plots
 from hybrid_ml_scheduler.reports.shift_words import SHIFT_METHOD, figure_title, shift_setting, shift_summary
-from hybrid_ml_scheduler.reports.words import ranked
+from hybrid_ml_scheduler.reports.words import ranking
 from hybrid_ml_scheduler.studies.folder import ResultsFolder
 from hybrid_ml_scheduler.studies.shift_tables import MEASURES
 
@@ -37,7 +37,7 @@ def _results(page: Page, folder: ResultsFolder) -> None:
     table = means.set_index(["scheduler", "metric"])
     rows = [
         [label_of(str(name)), *(cell(table.loc[(name, metric)]) for metric in MEASURES)]
-        for name in ranked("total_time_s", means)["scheduler"]
+        for name in ranking("total_time_s", means)["scheduler"]
     ]
     page.table([head, *rows])
     least = float(folder.read_table("seeds").drop_duplicates("seed")["best_total_s"].mean())
@@ -61,5 +61,5 @@ def _pairs(page: Page, folder: ResultsFolder) -> None:
     page.text(f"The difference is agent − other. {pairs_explained(pairs)}")
     means = folder.read_table("means")
     for metric, title in (("total_time_s", "Sum of times (s)"), ("last_time_s", "Sum over the last tasks (s)")):
-        others = [str(name) for name in ranked(metric, means)["scheduler"] if name != "rl_agent"]
+        others = [str(name) for name in ranking(metric, means)["scheduler"] if name != "rl_agent"]
         pair_table(page, title, pairs[pairs["metric"] == metric], "rl_agent", others)

@@ -10,7 +10,7 @@ from hybrid_ml_scheduler.reports.report_page import Page
 from hybrid_ml_scheduler.reports.report_parts import annex, plots
 from hybrid_ml_scheduler.reports.sweep_words import SWEEP_METHOD, sweep_setting, sweep_summary
 from hybrid_ml_scheduler.studies.folder import ResultsFolder
-from hybrid_ml_scheduler.studies.sweep_tables import varied
+from hybrid_ml_scheduler.studies.sweep_tables import varied_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +34,7 @@ def sweep_page(folder: ResultsFolder) -> Page:
 
 
 def _leaders(page: Page, leaders: pd.DataFrame) -> None:
-    keys = varied(leaders)
+    keys = varied_parameters(leaders)
     page.heading("Who leads where")
     page.text(
         "The lowest mean at each point with its unadjusted 95 % interval, and which strategies it is not shown to "

@@ -22,7 +22,7 @@ __all__ = [
     "executive_summary",
     "level_words",
     "power_words",
-    "ranked",
+    "ranking",
     "setting",
     "standing",
     "told_standing",
@@ -69,7 +69,7 @@ def executive_summary(run: Mapping[str, Any], read: Callable[[str], pd.DataFrame
     return [sentence for sentence in sentences if sentence]
 
 
-def ranked(metric: str, intervals: pd.DataFrame) -> pd.DataFrame:
+def ranking(metric: str, intervals: pd.DataFrame) -> pd.DataFrame:
     """The strategies' means of one metric, the best first."""
     rows = intervals[(intervals["metric"] == metric) & intervals["mean"].notna()]
     known = METRICS.get(metric)
@@ -93,7 +93,7 @@ class Standing(NamedTuple):
 
 def standing(metric: str, intervals: pd.DataFrame, comparisons: pd.DataFrame) -> Standing | None:
     """Where the leader of a metric stands; None where there is nothing to compare."""
-    rows = ranked(metric, intervals)
+    rows = ranking(metric, intervals)
     pairs = comparisons[comparisons["metric"] == metric]
     if len(rows) < 2 or not len(pairs):
         return None
@@ -112,7 +112,7 @@ def _pair(own: pd.DataFrame, name: str) -> Any:
 
 
 def _leader(metric: str, intervals: pd.DataFrame, comparisons: pd.DataFrame) -> str:
-    rows = ranked(metric, intervals)
+    rows = ranking(metric, intervals)
     if len(rows) < 2:
         return ""
     best, unit = rows.iloc[0], METRICS[metric].unit
@@ -197,7 +197,7 @@ def _gap(row: pd.Series[Any], best: pd.Series[Any], unit: str) -> str:
 
 def _certificate(run: Mapping[str, Any], intervals: pd.DataFrame, metrics: pd.DataFrame) -> str:
     bound = float(metrics.drop_duplicates("seed")["makespan_bound_s"].mean())
-    rows = ranked("makespan_gap", intervals)
+    rows = ranking("makespan_gap", intervals)
     if not len(rows):
         return "Tasks failed in every strategy, so no makespan can be held against the bound."
     best = rows.iloc[0]

@@ -16,7 +16,7 @@ import orjson
 import structlog
 
 from hybrid_ml_scheduler.core.errors import ConfigurationError
-from hybrid_ml_scheduler.storage.connect.store import ended
+from hybrid_ml_scheduler.storage.connect.store import cancel_and_wait
 
 __all__ = ["configure_logs", "get_logger", "going_on"]
 
@@ -104,7 +104,7 @@ async def going_on(*work: Coroutine[object, object, None]) -> AsyncIterator[None
     try:
         yield
     finally:
-        await ended(*tasks)
+        await cancel_and_wait(*tasks)
 
 
 def _looked_at(task: asyncio.Task[None]) -> None:

@@ -19,8 +19,8 @@ __all__ = [
     "StorageError",
     "StoreUnavailableError",
     "is_refusal",
-    "spoken",
-    "translated",
+    "short_reason",
+    "storage_error",
 ]
 
 # Everything that a driver, its pool or its socket may raise.
@@ -74,7 +74,7 @@ def is_refusal(problem: BaseException) -> bool:
     )
 
 
-def spoken(problem: BaseException) -> str:
+def short_reason(problem: BaseException) -> str:
     """Return the innermost reason as one short line that every encoder and every database takes."""
     innermost = list(_links(problem))[-1]
     silent = "no answer in time" if isinstance(innermost, asyncio.TimeoutError) else type(innermost).__name__
@@ -82,9 +82,9 @@ def spoken(problem: BaseException) -> str:
     return text if len(text) <= 200 else text[:197] + "..."
 
 
-def translated(problem: BaseException, name: str) -> StorageError:
+def storage_error(problem: BaseException, name: str) -> StorageError:
     """Return what a caller should see: one sentence naming the store, never its password."""
-    reason = spoken(problem).rstrip(".")
+    reason = short_reason(problem).rstrip(".")
     if is_refusal(problem):
         return StorageError(f"{name} refused: {reason}.")
     return StoreUnavailableError(f"{name} does not answer: {reason}.")

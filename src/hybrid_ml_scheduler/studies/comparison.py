@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.studies.folder import ResultsFolder
 from hybrid_ml_scheduler.studies.folder_files import write_whole
 from hybrid_ml_scheduler.studies.race import Entrant
 from hybrid_ml_scheduler.studies.results import SAME_TASKS
-from hybrid_ml_scheduler.studies.tables import repeated, tables_of, wide_report
+from hybrid_ml_scheduler.studies.tables import seeds_are_alike, tables_of, wide_report
 from hybrid_ml_scheduler.studies.trials import FLOOR, Record, run_trial, trials_of
 
 __all__ = ["Step", "forget_trials", "records_of", "silent", "simulate"]
@@ -85,7 +85,7 @@ def _run_facts(
         plan.digest,
         tasks=len(floor.columns["best_s"]),
         seeds=plan.seeds,
-        assumptions=[*floor.figures["assumptions"], *([SAME_TASKS] if repeated(floors) else [])],
+        assumptions=[*floor.figures["assumptions"], *([SAME_TASKS] if seeds_are_alike(floors) else [])],
         bound=floor.figures["binding"],
         schedulers={entrant.name: entrant.learning for entrant in strategies},
         knowledge={entrant.name: entrant.level for entrant in strategies},

@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.studies.statistics import Comparison, compare_all
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["parameters", "plain_value", "sweep_tables", "varied"]
+__all__ = ["parameters", "plain_value", "sweep_tables", "varied_parameters"]
 
 _BOUNDS = ["makespan_bound_s", "mean_time_bound_s"]
 
@@ -24,7 +24,7 @@ def parameters(table: pd.DataFrame) -> list[str]:
     return [str(column) for column in table.columns if "." in column]
 
 
-def varied(table: pd.DataFrame) -> list[str]:
+def varied_parameters(table: pd.DataFrame) -> list[str]:
     """The parameters with more than one value; of a grid of one point the first."""
     keys = parameters(table)
     return [key for key in keys if table[key].nunique(dropna=False) > 1] or keys[:1]

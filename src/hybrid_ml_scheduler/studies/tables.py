@@ -22,7 +22,7 @@ __all__ = [
     "interval_ends",
     "interval_table",
     "metric_table",
-    "repeated",
+    "seeds_are_alike",
     "tables_of",
     "wide_report",
     "win_shares",
@@ -46,7 +46,7 @@ def tables_of(records: Sequence[Record], order: Sequence[str]) -> dict[str, pd.D
         "metrics": metrics,
         "intervals": interval_table(metrics),
         # Repeats of one observation name no winner.
-        "comparisons": comparisons.iloc[:0] if repeated(floors.values()) else comparisons,
+        "comparisons": comparisons.iloc[:0] if seeds_are_alike(floors.values()) else comparisons,
         "wins": win_table(runs),
         "curves": curve_table(runs, floors),
         "front": _front(floors[first]),
@@ -55,7 +55,7 @@ def tables_of(records: Sequence[Record], order: Sequence[str]) -> dict[str, pd.D
     }
 
 
-def repeated(floors: Collection[Record]) -> bool:
+def seeds_are_alike(floors: Collection[Record]) -> bool:
     """Whether several seeds gave the very same tasks, as a file does that leaves nothing to be drawn."""
     bounds = {(floor.figures["makespan_s"], floor.figures["mean_time_s"]) for floor in floors}
     return len(floors) > 1 and len(bounds) == 1

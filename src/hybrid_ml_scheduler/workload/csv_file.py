@@ -16,7 +16,7 @@ from hybrid_ml_scheduler.core.tasks import IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.text import nearest, nearest_hint
 from hybrid_ml_scheduler.core.validation import validated
 from hybrid_ml_scheduler.workload.columns import batch_of, flat_parents, in_order
-from hybrid_ml_scheduler.workload.files import read_text, written
+from hybrid_ml_scheduler.workload.files import open_for_writing, read_text
 from hybrid_ml_scheduler.workload.table import Table, csv_table
 
 __all__ = ["OPTIONAL_COLUMNS", "REQUIRED_COLUMNS", "batch_from_table", "read_csv", "write_csv"]
@@ -45,7 +45,7 @@ _BLOCK = 65_536
 def write_csv(batch: TaskBatch, path: str | Path) -> None:
     """Write the workload, whole or not at all; columns that say nothing are left out."""
     extra = _telling(batch)
-    with written(Path(path)) as text:
+    with open_for_writing(Path(path)) as text:
         writer = csv.writer(text, lineterminator="\n")
         noted = ["assumptions"] if batch.assumptions else []
         writer.writerow([*REQUIRED_COLUMNS, "dependencies", *extra, *noted])

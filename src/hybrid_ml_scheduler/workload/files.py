@@ -13,7 +13,7 @@ from typing import TextIO
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
 
-__all__ = ["MOST_BYTES", "read_text", "written"]
+__all__ = ["MOST_BYTES", "open_for_writing", "read_text"]
 
 _GZIP_MAGIC = b"\x1f\x8b"
 # Some ten million tasks; what is read grows to several times its size while it is taken apart.
@@ -80,7 +80,7 @@ def _reason(error: OSError | ValueError) -> str:
 
 
 @contextmanager
-def written(path: Path) -> Iterator[TextIO]:
+def open_for_writing(path: Path) -> Iterator[TextIO]:
     """Open a text file that takes its name only when it is complete; `.gz` is packed."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -15,14 +15,21 @@ from hybrid_ml_scheduler.workload.columns import with_named_type
 from hybrid_ml_scheduler.workload.csv_file import batch_from_table
 from hybrid_ml_scheduler.workload.files import read_text
 from hybrid_ml_scheduler.workload.generator import check_seed, generate
-from hybrid_ml_scheduler.workload.mapping import mapped
+from hybrid_ml_scheduler.workload.mapping import map_columns
 from hybrid_ml_scheduler.workload.missing_times import missing_time_notes
 from hybrid_ml_scheduler.workload.own_gaps import complete_table
 from hybrid_ml_scheduler.workload.parameters import WorkloadParameters
 from hybrid_ml_scheduler.workload.parts import WHOLE, Part, parents_within
 from hybrid_ml_scheduler.workload.presets import PRESETS, preset
 from hybrid_ml_scheduler.workload.table import Table, csv_table
-from hybrid_ml_scheduler.workload.traces import DIALECTS, OWN, TraceOptions, completed, detected, dialect_named
+from hybrid_ml_scheduler.workload.traces import (
+    DIALECTS,
+    OWN,
+    TraceOptions,
+    complete_records,
+    detect_dialect,
+    dialect_named,
+)
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.physics import Node
@@ -59,7 +66,7 @@ def load(
         raise PlanError(f"--map renames columns of a CSV, and {where} is read as {dialect}.")
     chosen = None if dialect is None else dialect_named(dialect)
     text = read_text(where)
-    form = chosen or (DIALECTS[OWN] if names else detected(where, text))
+    form = chosen or (DIALECTS[OWN] if names else detect_dialect(where, text))
     wanted = TraceOptions.from_mapping(given)
     if form.read is None:
         for name in given:
@@ -74,12 +81,14 @@ def load(
         batch = _own_batch(table, names, seed, wanted)
         return _own(_beginning(batch, limit, where, part), wanted, rate, node)
     records = form.read(where, text, wanted)
-    return completed(records, str(where), seed=seed, limit=limit, options=wanted, rate=rate, node=node, part=part)
+    return complete_records(
+        records, str(where), seed=seed, limit=limit, options=wanted, rate=rate, node=node, part=part
+    )
 
 
 def _own_batch(table: Table, names: Mapping[str, str], seed: int, options: TraceOptions) -> TaskBatch:
     """The own CSV with foreign names mapped and gaps filled, each with its note."""
-    table, mapped_notes = mapped(table, names)
+    table, mapped_notes = map_columns(table, names)
     table, notes = complete_table(table, seed, options)
     batch = batch_from_table(table)
     return replace(batch, assumptions=(*batch.assumptions, *mapped_notes, *notes))

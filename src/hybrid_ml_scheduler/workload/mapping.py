@@ -11,7 +11,7 @@ from hybrid_ml_scheduler.workload.csv_file import OPTIONAL_COLUMNS, REQUIRED_COL
 from hybrid_ml_scheduler.workload.foreign_cells import EMPTY_WORDS, moments, plain_cells
 from hybrid_ml_scheduler.workload.table import Table
 
-__all__ = ["DURATION", "mapped", "suggested_map"]
+__all__ = ["DURATION", "map_columns", "suggested_map"]
 
 DURATION = "duration"
 _KNOWN = (DURATION, *REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
@@ -63,7 +63,7 @@ def suggested_map(header: Iterable[str]) -> str:
     return " ".join(f"--map {ours}={theirs}" for ours, theirs in found.items() if ours != theirs or ours == DURATION)
 
 
-def mapped(table: Table, names: Mapping[str, str]) -> tuple[Table, list[str]]:
+def map_columns(table: Table, names: Mapping[str, str]) -> tuple[Table, list[str]]:
     """The table with columns under the product's names and numbers in plain form, and what is assumed of them."""
     doubled = [theirs for theirs in names.values() if list(names.values()).count(theirs) > 1]
     if doubled:

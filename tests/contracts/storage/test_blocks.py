@@ -30,7 +30,7 @@ from hybrid_ml_scheduler.storage import (
     verify_replay,
     write_batch,
 )
-from hybrid_ml_scheduler.storage.write.copying import packed
+from hybrid_ml_scheduler.storage.write.copying import binary_rows
 from tests.contracts.storage import samples
 
 
@@ -184,7 +184,7 @@ async def test_rollups_of_blocks_are_those_of_their_rows(store: Store) -> None:
 
 
 def test_packed_rows_are_fields_with_their_lengths_big_end_first() -> None:
-    rows = packed(
+    rows = binary_rows(
         [
             np.array([7, -1]),
             "añ",

@@ -26,7 +26,7 @@ from hybrid_ml_scheduler.storage import (
     upgrade,
     verify_replay,
 )
-from hybrid_ml_scheduler.storage.connect.store import connected
+from hybrid_ml_scheduler.storage.connect.store import connect
 from hybrid_ml_scheduler.storage.write import writer as writing
 from tests import services
 from tests.conftest import administer, alone_in
@@ -198,4 +198,4 @@ async def test_an_unreachable_database_says_how_long_it_tried_and_no_secret() ->
 async def test_an_unknown_database_is_refused_at_once(postgres_url: str) -> None:
     async with within(PATIENCE_S):
         with pytest.raises(StorageError, match="does not exist"):
-            await connected(postgres_url.rsplit("/", 1)[0] + "/nowhere", timeout_s=100 * PATIENCE_S)
+            await connect(postgres_url.rsplit("/", 1)[0] + "/nowhere", timeout_s=100 * PATIENCE_S)

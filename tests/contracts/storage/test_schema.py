@@ -21,7 +21,7 @@ from hybrid_ml_scheduler.storage import (
     task_history,
     upgrade,
 )
-from hybrid_ml_scheduler.storage.connect.store import connected
+from hybrid_ml_scheduler.storage.connect.store import connect
 from hybrid_ml_scheduler.storage.connect.tables import metadata
 from tests.contracts.storage import samples
 
@@ -34,7 +34,7 @@ async def test_an_empty_database_comes_up_to_date_and_a_second_time_changes_noth
 
 
 async def test_check_says_that_an_empty_database_is_behind(empty_url: str) -> None:
-    store = await connected(empty_url, timeout_s=60.0, create=True)
+    store = await connect(empty_url, timeout_s=60.0, create=True)
     await store.close()
     state = await check(empty_url)
     assert state.behind
@@ -43,7 +43,7 @@ async def test_check_says_that_an_empty_database_is_behind(empty_url: str) -> No
 
 
 async def test_opening_a_database_that_is_behind_is_refused_with_the_way_out(empty_url: str) -> None:
-    store = await connected(empty_url, timeout_s=60.0, create=True)
+    store = await connect(empty_url, timeout_s=60.0, create=True)
     await store.close()
     with pytest.raises(StorageError, match="hms db upgrade"):
         await open_store(empty_url)

@@ -13,7 +13,7 @@ from pypdf import PdfReader
 
 from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.cli.output.show import print_race
-from hybrid_ml_scheduler.plans.metrics import fixed
+from hybrid_ml_scheduler.plans.metrics import format_fixed
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
 from hybrid_ml_scheduler.reports.report_page import Page
 from hybrid_ml_scheduler.reports.report_parts import pair_table
@@ -92,7 +92,7 @@ def test_equal_strategies_differ_by_zero_from_either_side(best: str, other: str)
 
 
 def test_a_number_with_places_has_no_sign_once_it_is_rounded_to_zero() -> None:
-    assert [fixed(value, 4) for value in (-1e-6, -0.0, -0.00006, 1234.5)] == [
+    assert [format_fixed(value, 4) for value in (-1e-6, -0.0, -0.00006, 1234.5)] == [
         "0.0000",
         "0.0000",
         "-0.0001",

@@ -9,7 +9,7 @@ import pytest
 
 from hybrid_ml_scheduler.service.logs import going_on
 from hybrid_ml_scheduler.storage.connect import store
-from hybrid_ml_scheduler.storage.connect.store import ended
+from hybrid_ml_scheduler.storage.connect.store import cancel_and_wait
 from tests.waiting import within
 
 PATIENCE_S = 60.0
@@ -48,6 +48,6 @@ async def test_what_has_ended_already_is_not_waited_for() -> None:
 
     task = asyncio.create_task(breaks())
     await asyncio.wait({task})
-    await ended(task)
-    await ended()
+    await cancel_and_wait(task)
+    await cancel_and_wait()
     assert isinstance(task.exception(), ValueError)

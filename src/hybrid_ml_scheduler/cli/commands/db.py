@@ -134,10 +134,10 @@ def _address(database: str | None) -> str:
 def _check_url(url: str) -> None:
     """Refuse a URL that cannot be one, by the flag's name: the URL itself may hold a password."""
     from hybrid_ml_scheduler.core.errors import ConfigurationError
-    from hybrid_ml_scheduler.storage.connect.address import parsed
+    from hybrid_ml_scheduler.storage.connect.address import parse_address
 
     try:
-        parsed(url)
+        parse_address(url)
     except ConfigurationError as error:
         raise ConfigurationError(f"--database: {error}") from None
 

@@ -92,14 +92,14 @@ def _figures(verdicts: Sequence[Verdict]) -> dict[str, Any]:
 
 
 def _table(title: str, verdicts: Sequence[Verdict], plot: Path | None) -> str:
-    from hybrid_ml_scheduler.cli.output.model_output import aligned
+    from hybrid_ml_scheduler.cli.output.model_output import align_columns
     from hybrid_ml_scheduler.training.judging import summary
 
     rows = [["figure", "mean", "95 % interval"]]
     for verdict in verdicts:
         mean, (low, high) = summary(verdict.ratios, verdict.rival)
         rows.append([verdict.label, f"{mean:.4f}", f"[{low:.4f}, {high:.4f}]"])
-    lines = [title, "", aligned(rows), ""]
+    lines = [title, "", align_columns(rows), ""]
     lines.append("Below 1 the model is the better one; nothing can be below the optimum or the bound.")
     return "\n".join([*lines, *([] if plot is None else [f"The plot is {plot}."])])
 

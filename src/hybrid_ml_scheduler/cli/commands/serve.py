@@ -128,13 +128,13 @@ def _keep_memory_flat() -> None:
 def _check(settings: Settings) -> None:
     """Refuse what could not be served before a folder is made for the logs."""
     from hybrid_ml_scheduler.schedulers import find
-    from hybrid_ml_scheduler.storage.connect.address import parsed
+    from hybrid_ml_scheduler.storage.connect.address import parse_address
     from hybrid_ml_scheduler.workload import preset
 
     for spec in settings.schedulers:
         find(spec)
     preset(settings.workload)
-    parsed(settings.database.get_secret_value())
+    parse_address(settings.database.get_secret_value())
 
 
 def _listener(host: str, port: int) -> socket.socket:

@@ -117,7 +117,7 @@ def tuning_result(found: Tuning, workload: str, out: Path, aging: float = 0.0) -
 
 def tuning_table(result: dict[str, Any]) -> str:
     """The values on the later part, best first, and what to do."""
-    from hybrid_ml_scheduler.cli.output.model_output import aligned
+    from hybrid_ml_scheduler.cli.output.model_output import align_columns
 
     unit = {"latency": "mean latency s", "slowdown": "mean slowdown", "p99": "p99 latency s"}[result["objective"]]
     best_first = sorted(result["values"].items(), key=lambda item: item[1])
@@ -126,7 +126,7 @@ def tuning_table(result: dict[str, Any]) -> str:
     lines = [
         f"{result['workload']}: judged on the last {result['judged_tasks']:,} tasks, which nothing was fitted to.",
         "",
-        aligned(rows),
+        align_columns(rows),
         "",
         f"Against {result['best_rule']}: {result['difference']:+.4g} a task [{low:+.4g}, {high:+.4g}].",
     ]

@@ -28,7 +28,7 @@ __all__ = [
     "Output",
     "PlanFile",
     "Plot",
-    "aligned",
+    "align_columns",
     "check_plot",
     "check_writable",
     "learning_inputs",
@@ -82,7 +82,7 @@ def show(result: Mapping[str, Any], table: str, format: Format) -> None:
     typer.echo(json.dumps(result, indent=2, allow_nan=False) if format is Format.JSON else table)
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> str:
+def align_columns(rows: Sequence[Sequence[str]]) -> str:
     """Rows of words in columns: the first to the left, the others to the right."""
     columns = max(len(row) for row in rows)
     full = [[*row, *[""] * (columns - len(row))] for row in rows]

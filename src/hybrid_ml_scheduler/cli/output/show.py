@@ -215,17 +215,19 @@ def _rounded(result: Mapping[str, Any]) -> list[str]:
 
 
 def _cell(metrics: Mapping[str, Any], key: str, unit: str) -> str:
-    from hybrid_ml_scheduler.plans.metrics import fixed
+    from hybrid_ml_scheduler.plans.metrics import format_fixed
 
     value = metrics.get(key)
     if value is None:
         return "–"
     scale = 100.0 if unit == "%" else 1.0
-    text = fixed(value * scale, 2) if unit == "%" else _number(value)
+    text = format_fixed(value * scale, 2) if unit == "%" else _number(value)
     ends = metrics.get(f"{key}_ci")
     if ends and None not in ends:
         if ends[0] == 0.0 < value:  # cut off at zero, so there is no half to tell
-            return f"{text} [0, {fixed(ends[1] * scale, 2)}]" if unit == "%" else f"{text} [0, {_number(ends[1])}]"
+            return (
+                f"{text} [0, {format_fixed(ends[1] * scale, 2)}]" if unit == "%" else f"{text} [0, {_number(ends[1])}]"
+            )
         half = (ends[1] - ends[0]) / 2.0 * scale
         text += f" ±{half:,.0f}" if half >= 100.0 else f" ±{half:.2g}"
     return text

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid_ml_scheduler.cli.output.model_output import LearningInputs, aligned
+from hybrid_ml_scheduler.cli.output.model_output import LearningInputs, align_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,7 @@ def forest_result(trained: ForestTraining) -> dict[str, Any]:
 
 def forest_table(trained: ForestTraining, inputs: LearningInputs, out: Path, plot: Path | None) -> str:
     """The figures of a forest for people, and where everything is."""
-    from hybrid_ml_scheduler.plans.metrics import fixed
+    from hybrid_ml_scheduler.plans.metrics import format_fixed
     from hybrid_ml_scheduler.training.judging import summary
 
     rows = [["samples", "time / optimum", "95 % interval"]]
@@ -49,10 +49,12 @@ def forest_table(trained: ForestTraining, inputs: LearningInputs, out: Path, plo
         f"{trained.model.kind} on {inputs.names[0]}, judged on unseen tasks",
         inputs.separation,
         "",
-        aligned(rows),
+        align_columns(rows),
         "",
         f"mean error of the share: {trained.unseen_error:.4f} ({trained.model.fit_error:.4f} on its own tasks)",
-        aligned([["feature", "error added when shuffled"], *([name, fixed(added, 4)] for name, added in weights)]),
+        align_columns(
+            [["feature", "error added when shuffled"], *([name, format_fixed(added, 4)] for name, added in weights)]
+        ),
         "",
         f"The model is {out}.",
     ]
@@ -84,7 +86,7 @@ def agent_table(result: Mapping[str, Any]) -> str:
         ends = [f"{points[place][1]:.4g}" for place in (0, -1)]
         rows.append([name.replace("_", " "), *ends, f"{len(points)}"])
     budget = ", ".join(f"{name} {value:,}" for name, value in result["budget"].items())
-    lines = [f"{result['strategy']} on {', '.join(result['workloads'])} ({budget})", "", aligned(rows), ""]
+    lines = [f"{result['strategy']} on {', '.join(result['workloads'])} ({budget})", "", align_columns(rows), ""]
     lines += [result["separation"], f"The model is {result['model']}."]
     for what, key in (("plot", "plot"), ("log for TensorBoard", "tensorboard")):
         if result[key] is not None:

@@ -18,13 +18,13 @@ __all__ = [
     "bars",
     "labels",
     "marks",
-    "named",
+    "name_axes",
     "new_figure",
     "one_axes",
-    "ordered",
     "plain_log",
     "strategy_handles",
     "strategy_look",
+    "strategy_order",
 ]
 
 NEUTRAL = "#334155"
@@ -87,7 +87,7 @@ def strategy_handles(names: list[str], *, lines: bool = False) -> list[Line2D]:
     return [Line2D([], [], label=label_of(name), **look) for name, look in zip(names, looks, strict=True)]
 
 
-def named(axes: Axes, *, x: str, y: str, title: str) -> None:
+def name_axes(axes: Axes, *, x: str, y: str, title: str) -> None:
     """Name the axes, and put the legend beside them, where it hides nothing."""
     axes.set_xlabel(x)
     axes.set_ylabel(y)
@@ -100,7 +100,7 @@ def labels(names: list[str]) -> list[str]:
     return [label_of(name) for name in names]
 
 
-def ordered(frame: pd.DataFrame, column: str = "scheduler") -> list[str]:
+def strategy_order(frame: pd.DataFrame, column: str = "scheduler") -> list[str]:
     """The strategies of a table in the order of their first row."""
     return [str(name) for name in frame[column].unique()]
 

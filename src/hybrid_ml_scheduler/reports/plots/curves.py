@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hybrid_ml_scheduler.plans.metrics import figure as shown
 from hybrid_ml_scheduler.plans.palette import label_of, style_of
-from hybrid_ml_scheduler.reports.plots.axes import new_figure, ordered, plain_log
+from hybrid_ml_scheduler.reports.plots.axes import new_figure, plain_log, strategy_order
 from hybrid_ml_scheduler.reports.words import early_and_late
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _MOST_LETTERS = 18
 def learning_curves(read: Read) -> Figure:
     """Mean over seeds of execution time over the best possible, window by window; the band is the seeds' range."""
     curves = read("curves")
-    names = ordered(curves)
+    names = strategy_order(curves)
     means = {name: _by_tasks(curves, name).mean() for name in names}
     across = min(len(names), 4 if len(names) > 6 else 3)
     down = -(-len(names) // across)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybrid_ml_scheduler.plans.palette import label_of, style_of
-from hybrid_ml_scheduler.reports.plots.axes import NEUTRAL, named, one_axes, plain_log
+from hybrid_ml_scheduler.reports.plots.axes import NEUTRAL, name_axes, one_axes, plain_log
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,5 +37,5 @@ def pareto_front(read: Read) -> Figure:
             zorder=3,
         )
     plain_log(axes, "x")
-    named(axes, x="mean execution time (s)", y="mean energy (J per task)", title="Energy against time")
+    name_axes(axes, x="mean execution time (s)", y="mean energy (J per task)", title="Energy against time")
     return figure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybrid_ml_scheduler.plans.palette import label_of
-from hybrid_ml_scheduler.reports.plots.axes import new_figure, ordered
+from hybrid_ml_scheduler.reports.plots.axes import new_figure, strategy_order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,7 @@ _PREFERRED = ("round_robin", "greedy", "hybrid_ml", "rl_agent", "oracle", "earli
 def gantt(read: Read) -> Figure:
     """The first tasks of up to six strategies, one row a device."""
     tasks = read("tasks")
-    names = ordered(tasks)
+    names = strategy_order(tasks)
     preferred = [name for name in _PREFERRED if name in names]
     shown = preferred if len(preferred) >= 3 else names[:6]
     devices = int(tasks["gpu"].max()) + 2

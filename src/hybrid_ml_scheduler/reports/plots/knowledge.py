@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybrid_ml_scheduler.plans.palette import label_of, style_of
-from hybrid_ml_scheduler.reports.plots.axes import named, new_figure, plain_log
+from hybrid_ml_scheduler.reports.plots.axes import name_axes, new_figure, plain_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ def knowledge_prices(read: Read) -> Figure:
     for axes, level in zip(panels, ("nominal", "learned"), strict=True):
         _lines(axes, prices[prices["level"] == level])
         axes.axhline(1.0, color="#475569", lw=1.0, linestyle="--")
-        named(axes, x="load", y="latency ÷ latency when told", title=_TITLES[level])
+        name_axes(axes, x="load", y="latency ÷ latency when told", title=_TITLES[level])
         legend = axes.get_legend()
         if legend is not None:
             legend.remove()

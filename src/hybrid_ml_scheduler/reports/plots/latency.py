@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybrid_ml_scheduler.plans.palette import label_of, style_of
-from hybrid_ml_scheduler.reports.plots.axes import NEUTRAL, labels, marks, named, one_axes, ordered, plain_log
+from hybrid_ml_scheduler.reports.plots.axes import (
+    NEUTRAL,
+    labels,
+    marks,
+    name_axes,
+    one_axes,
+    plain_log,
+    strategy_order,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +31,7 @@ _MOST_STEPS = 1_000
 def _latencies(tasks: pd.DataFrame) -> dict[str, np.ndarray]:
     """Sorted latencies of every strategy, failed tasks left out."""
     found = {}
-    for name in ordered(tasks):
+    for name in strategy_order(tasks):
         column = tasks.loc[tasks["scheduler"] == name, "latency_s"].to_numpy(dtype=float)
         found[name] = np.sort(column[np.isfinite(column)])
     return {name: column for name, column in found.items() if len(column)}
@@ -41,7 +49,7 @@ def latency_cdf(read: Read) -> Figure:
     # The first per cent would take half of a logarithmic axis.
     axes.set_xlim(left=min((float(np.quantile(column, 0.01)) for column in columns.values()), default=None))
     axes.set_ylim(0, 1)
-    named(axes, x="latency (s)", y="share of tasks", title="Latency, cumulative")
+    name_axes(axes, x="latency (s)", y="share of tasks", title="Latency, cumulative")
     return figure
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid_ml_scheduler.reports.plots.axes import labels, one_axes, ordered
+from hybrid_ml_scheduler.reports.plots.axes import labels, one_axes, strategy_order
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +22,7 @@ def win_matrix(read: Read) -> Figure:
     """Share of tasks on which the row has the lower latency, with the reach of its interval."""
     wins = read("wins")
     wins = wins[wins["metric"] == "latency_s"]
-    names = ordered(wins, "row")
+    names = strategy_order(wins, "row")
     shares = np.full((len(names), len(names)), np.nan)
     # Few strategies need little room, the title needs its own.
     figure, axes = one_axes(max(_TITLE, 1.9 + 0.62 * len(names)), 1.5 + 0.4 * len(names))

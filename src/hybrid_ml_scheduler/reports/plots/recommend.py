@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hybrid_ml_scheduler.plans.metrics import METRICS
 from hybrid_ml_scheduler.plans.palette import label_of, style_of
-from hybrid_ml_scheduler.reports.plots.axes import NEUTRAL, named, one_axes, plain_log
+from hybrid_ml_scheduler.reports.plots.axes import NEUTRAL, name_axes, one_axes, plain_log
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,5 +49,5 @@ def price_against_promise(read: Read) -> Figure:
     axes.axhline(float(found["limit"].iloc[0]), color="#dc2626", lw=1.2, ls="--", label="promise")
     if (best["mean"] > 0.0).all():
         plain_log(axes, "y")
-    named(axes, x="price of the node ($ an hour)", y=card.head, title="What a node costs and what it keeps")
+    name_axes(axes, x="price of the node ($ an hour)", y=card.head, title="What a node costs and what it keeps")
     return figure

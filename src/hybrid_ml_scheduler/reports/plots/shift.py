@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.plans.metrics import figure as shown
 from hybrid_ml_scheduler.plans.palette import label_of, style_of
-from hybrid_ml_scheduler.reports.plots.axes import NEUTRAL, bars, named, new_figure, one_axes, ordered
+from hybrid_ml_scheduler.reports.plots.axes import NEUTRAL, bars, name_axes, new_figure, one_axes, strategy_order
 from hybrid_ml_scheduler.studies.shift_tables import BEST
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def shift_adaptation(read: Read) -> Figure:
     """Execution time along the tasks after the shift, with intervals as bands and the best possible as a line."""
     along = read("along")
     figure, axes = one_axes(7.2, 4.4)
-    for name in ordered(along):
+    for name in strategy_order(along):
         rows = along[along["scheduler"] == name]
         if name == BEST:
             axes.plot(rows["tasks"], rows["mean"], color=_BOUND, linestyle="--", lw=1.6, label="best possible")
@@ -37,7 +37,7 @@ def shift_adaptation(read: Read) -> Figure:
         axes.plot(rows["tasks"], rows["mean"], color=style.colour, linestyle=style.dash, lw=1.8, label=label_of(name))
         axes.fill_between(rows["tasks"], rows["low"], rows["high"], color=style.colour, alpha=0.12, linewidth=0)
     axes.set_ylim(bottom=0.0)
-    named(axes, x="tasks since the shift", y="mean execution time (s)", title="Who adapts")
+    name_axes(axes, x="tasks since the shift", y="mean execution time (s)", title="Who adapts")
     return figure
 
 
@@ -45,7 +45,7 @@ def shift_choices(read: Read) -> Figure:
     """The share that each strategy sends to a GPU: the frozen forest stays with what it learned."""
     along = read("along")
     figure, axes = one_axes(7.2, 3.8)
-    for name in ordered(along):
+    for name in strategy_order(along):
         if name != BEST:
             rows, style = along[along["scheduler"] == name], style_of(name)
             axes.plot(
@@ -57,7 +57,7 @@ def shift_choices(read: Read) -> Figure:
                 label=label_of(name),
             )
     axes.set_ylim(0, 100)
-    named(axes, x="tasks since the shift", y="share on a GPU (%)", title="What they choose")
+    name_axes(axes, x="tasks since the shift", y="share on a GPU (%)", title="What they choose")
     return figure
 
 

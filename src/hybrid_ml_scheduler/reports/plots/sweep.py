@@ -14,13 +14,13 @@ from hybrid_ml_scheduler.plans.metrics import METRICS
 from hybrid_ml_scheduler.plans.palette import style_of
 from hybrid_ml_scheduler.reports.plots.axes import (
     new_figure,
-    ordered,
     plain_log,
     strategy_handles,
     strategy_look,
+    strategy_order,
 )
 from hybrid_ml_scheduler.reports.plots.grid import Scale, point_words, scale_of
-from hybrid_ml_scheduler.studies.sweep_tables import varied
+from hybrid_ml_scheduler.studies.sweep_tables import varied_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,17 +62,17 @@ def sweep_lines(read: Read) -> Figure:
         _scale_values(row, metric, own)
     _name(panels, metrics, columns)
     if columns[0].title == _OVER_THE_REST:
-        count = len(varied(intervals))
+        count = len(varied_parameters(intervals))
         some = f" (the first {len(columns)} of {count} parameters)" if count > len(columns) else ""
         figure.suptitle(_OVER_THE_REST + some, fontsize=9.5)
     lines = any(column.scale.is_numeric for column in columns)
-    figure.legend(handles=strategy_handles(ordered(intervals), lines=lines), loc="outside right upper")
+    figure.legend(handles=strategy_handles(strategy_order(intervals), lines=lines), loc="outside right upper")
     return figure
 
 
 def _columns(read: Read, intervals: pd.DataFrame, metrics: Sequence[str]) -> list[_Column]:
     """Facets for the values of the other parameters; too many of those become the mean over them."""
-    keys = varied(intervals)
+    keys = varied_parameters(intervals)
     scales = {key: scale_of(intervals[key]) for key in keys}
     along = max(keys, key=lambda key: (scales[key].is_numeric, len(scales[key].values)))
     others = [key for key in keys if key != along]
@@ -98,7 +98,7 @@ def over_the_rest(sweep: pd.DataFrame, key: str, metrics: Sequence[str]) -> pd.D
     """
     import pandas as pd
 
-    others = [other for other in varied(sweep) if other != key]
+    others = [other for other in varied_parameters(sweep) if other != key]
     rows = []
     for metric in metrics:
         for name, own in sweep[sweep[metric].notna()].groupby("scheduler", sort=False):
@@ -124,7 +124,7 @@ def _panels(metrics: int, columns: int) -> tuple[Figure, list[list[Axes]]]:
 
 
 def _draw(axes: Axes, means: pd.DataFrame, scale: Scale, times: float) -> None:
-    names = ordered(means)
+    names = strategy_order(means)
     for place, name in enumerate(names):
         own, style = means[means["scheduler"] == name], style_of(name)
         x, values = scale.places(own["along"]), own[["mean", "low", "high"]].to_numpy(dtype=float) * times

@@ -9,9 +9,9 @@ import numpy as np
 from hybrid_ml_scheduler.plans.metrics import METRICS
 from hybrid_ml_scheduler.plans.metrics import figure as shown
 from hybrid_ml_scheduler.plans.palette import style_of
-from hybrid_ml_scheduler.reports.plots.axes import new_figure, ordered, strategy_handles, strategy_look
+from hybrid_ml_scheduler.reports.plots.axes import new_figure, strategy_handles, strategy_look, strategy_order
 from hybrid_ml_scheduler.reports.plots.grid import Scale, scale_of, value_words
-from hybrid_ml_scheduler.studies.sweep_tables import varied
+from hybrid_ml_scheduler.studies.sweep_tables import varied_parameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,10 +30,10 @@ _PALE = 0.35
 def sweep_leaders(read: Read) -> Figure:
     """The strategy with the lowest mean at each point of the grid; pale where its lead is not shown."""
     leaders = read("leaders")
-    keys = sorted(varied(leaders), key=lambda key: -leaders[key].nunique(dropna=False))
+    keys = sorted(varied_parameters(leaders), key=lambda key: -leaders[key].nunique(dropna=False))
     across = scale_of(leaders[keys[0]])
     if len(keys) == 1:
-        down = Scale(name="metric", values=tuple(ordered(leaders, "metric")), is_numeric=False)
+        down = Scale(name="metric", values=tuple(strategy_order(leaders, "metric")), is_numeric=False)
         figure = new_figure(9.2, 1.2 + 0.5 * len(down.values))
         _map(figure.add_subplot(), leaders, across, down)
     else:
@@ -47,7 +47,7 @@ def sweep_leaders(read: Read) -> Figure:
             axes.set_title(METRICS[metric].title)
         for spare in panels[len(metrics) :]:
             spare.remove()
-    _legend(figure, ordered(leaders))
+    _legend(figure, strategy_order(leaders))
     return figure
 
 

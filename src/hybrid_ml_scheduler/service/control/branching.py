@@ -33,7 +33,7 @@ from hybrid_ml_scheduler.storage import (
     verify_replay,
 )
 
-__all__ = ["MOST_REBUILT", "Lineage", "branched", "lineage_of", "stored_event"]
+__all__ = ["MOST_REBUILT", "Lineage", "branch_race", "lineage_of", "stored_event"]
 
 MOST_REBUILT = 200_000  # tasks before a branch: at two thousand a second these are a minute or two
 _FOLLOWED = ("shift", "task")  # what the stream and the truth are made of; models and strides are a run's own
@@ -143,7 +143,7 @@ async def _ending(store: Store, run: RunRecord, task_id: int | None) -> tuple[_P
     return _part(run, end), first
 
 
-async def branched(
+async def branch_race(
     store: Store,
     lineage: Lineage,
     course: Course,

@@ -21,7 +21,7 @@ from hybrid_ml_scheduler.service.uploads.folder import KeptUpload, UploadFolder
 from hybrid_ml_scheduler.service.wire.simulation import BranchRequest, SimulationPatch, StartRequest
 from hybrid_ml_scheduler.workload import WorkloadParameters, preset
 
-__all__ = ["RunDefaults", "branch_plan", "course_of", "plan_for", "shifted", "stored_plan"]
+__all__ = ["RunDefaults", "branch_plan", "course_of", "laws_after", "plan_for", "stored_plan"]
 
 # Where strategies are told the exact durations there is nothing about them to learn: unless a plan says otherwise,
 # Hybrid ML shows the classic forest there, as every stored run did before there were levels of knowledge.
@@ -177,7 +177,7 @@ def _options(plan: Plan) -> Mapping[str, Mapping[str, Any]]:
     return {**plan.options, **usual}
 
 
-def shifted(
+def laws_after(
     preset_now: str, laws: WorkloadParameters, patch: SimulationPatch, own: tuple[str, WorkloadParameters]
 ) -> tuple[str, WorkloadParameters]:
     """Return the preset and the laws after a patch; back to the run's `own` workload is back to its own rate."""

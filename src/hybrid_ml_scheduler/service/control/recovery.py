@@ -16,7 +16,7 @@ from hybrid_ml_scheduler.live.records import Course, RaceEvent, Retraining
 from hybrid_ml_scheduler.live.replay import replay
 from hybrid_ml_scheduler.live.sinks import Keeper
 from hybrid_ml_scheduler.plans.plan import Plan
-from hybrid_ml_scheduler.service.control.branching import branched, lineage_of, stored_event
+from hybrid_ml_scheduler.service.control.branching import branch_race, lineage_of, stored_event
 from hybrid_ml_scheduler.service.control.courses import course_of, stored_plan
 from hybrid_ml_scheduler.service.uploads.folder import UploadFolder
 from hybrid_ml_scheduler.storage import (
@@ -83,7 +83,7 @@ async def _begun(store: Store, run: RunRecord, course: Course, checkpoint: Check
     first, left = int(run.controls["first_task_id"]), run.controls.get("branch")
     if checkpoint is None and left is not None:
         lineage = await lineage_of(store, left["run_id"], left["task_id"])
-        return await branched(store, lineage, course, run_id=run.run_id, first_task_id=first)
+        return await branch_race(store, lineage, course, run_id=run.run_id, first_task_id=first)
     return await asyncio.to_thread(_restored, course, run.run_id, first, checkpoint)
 
 

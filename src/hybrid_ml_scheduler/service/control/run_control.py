@@ -17,8 +17,8 @@ from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.service.control.branching import lineage_of
 from hybrid_ml_scheduler.service.control.courses import (
     course_of,
+    laws_after,
     plan_for,
-    shifted,
 )
 from hybrid_ml_scheduler.service.control.keeper import model_row
 from hybrid_ml_scheduler.service.control.run_entry import RunEntry
@@ -203,7 +203,7 @@ class RunControl(RunEntry):
                 raise Conflict("There is no run yet whose workload could be changed; start one first.")
             if race.course.trace is not None and (patch.arrival_rate, patch.workload) != (None, None):
                 raise Conflict("The run follows a trace, whose arrivals are given; a new run can have another load.")
-            laws = shifted(race.preset, race.workload, patch, (race.course.preset, race.course.workload))
+            laws = laws_after(race.preset, race.workload, patch, (race.course.preset, race.course.workload))
             laws = None if laws == (race.preset, race.workload) else laws
 
         drift = None if patch.drift is None else Drift(at_task=0, **patch.drift.model_dump())

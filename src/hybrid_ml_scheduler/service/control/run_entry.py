@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Course
 from hybrid_ml_scheduler.plans.inputs import versions
 from hybrid_ml_scheduler.plans.plan import Plan
-from hybrid_ml_scheduler.service.control.branching import Lineage, branched
+from hybrid_ml_scheduler.service.control.branching import Lineage, branch_race
 from hybrid_ml_scheduler.service.control.courses import RunDefaults, branch_plan, course_of, stored_plan
 from hybrid_ml_scheduler.service.control.run_storing import RunStoring, controls_of
 from hybrid_ml_scheduler.service.uploads.folder import UploadFolder
@@ -111,7 +111,7 @@ class RunEntry(RunStoring):
 
         progress(0)
         try:
-            race = await branched(self._store, lineage, course, run_id=0, first_task_id=first, progress=progress)
+            race = await branch_race(self._store, lineage, course, run_id=0, first_task_id=first, progress=progress)
         finally:
             self._rebuilding = None
         speed = float(left.controls["speed"]) if request.speed is None else request.speed

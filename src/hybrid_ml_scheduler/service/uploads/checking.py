@@ -17,7 +17,7 @@ from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 from hybrid_ml_scheduler.service.problems import Unavailable
 from hybrid_ml_scheduler.service.uploads.reading import read
 
-__all__ = ["PACKED", "checked"]
+__all__ = ["PACKED", "check_upload"]
 
 _READER = "hybrid_ml_scheduler.service.uploads.reading"
 _READ_WITHIN_S = 120.0
@@ -27,7 +27,7 @@ _SMALL_BYTES = 65_536
 PACKED = b"\x1f\x8b"
 
 
-async def checked(folder: Path, data: bytes, order: Mapping[str, Any]) -> dict[str, Any]:
+async def check_upload(folder: Path, data: bytes, order: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was found in the file; what a reader refuses is refused with its sentence."""
     if len(data) > _SMALL_BYTES or data.startswith(PACKED):
         return await _read_apart(folder, order)

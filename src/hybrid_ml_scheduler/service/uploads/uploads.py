@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.live.frames import moment
 from hybrid_ml_scheduler.plans.upload_source import upload_source
 from hybrid_ml_scheduler.service.problems import Conflict, NotFound
-from hybrid_ml_scheduler.service.uploads.checking import PACKED, checked
+from hybrid_ml_scheduler.service.uploads.checking import PACKED, check_upload
 from hybrid_ml_scheduler.service.uploads.folder import KeptUpload, UploadFolder
 from hybrid_ml_scheduler.service.wire.uploads import (
     HardwareFacts,
@@ -82,7 +82,7 @@ class Uploads:
             beside = await asyncio.to_thread(self._beside, new)
             upload_id, draft = await asyncio.to_thread(self.folder.place, new.data, new.name, reading, beside)
             try:
-                facts = await checked(draft, new.data, {"name": new.name, **reading})
+                facts = await check_upload(draft, new.data, {"name": new.name, **reading})
                 kept = KeptUpload(
                     upload_id=upload_id,
                     name=new.name,

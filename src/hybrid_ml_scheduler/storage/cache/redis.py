@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from hybrid_ml_scheduler.core.errors import ConfigurationError
 from hybrid_ml_scheduler.storage.cache.contract import CacheHealth, Count, Subscription
 from hybrid_ml_scheduler.storage.cache.local import LocalCache
-from hybrid_ml_scheduler.storage.connect.store import ended
+from hybrid_ml_scheduler.storage.connect.store import cancel_and_wait
 
 __all__ = ["RedisCache"]
 
@@ -119,7 +119,7 @@ class RedisCache:
                     await asyncio.wait_for(listening.wait(), _TIMEOUT_S)
                 yield subscription
             finally:
-                await ended(task)
+                await cancel_and_wait(task)
 
     async def _listen(self, channel: str, subscription: Subscription, listening: asyncio.Event) -> None:
         """Pass messages on; after an outage subscribe again."""
@@ -164,7 +164,7 @@ class RedisCache:
     async def close(self) -> None:
         """Give back every connection."""
         if self._lookout is not None:
-            await ended(self._lookout)
+            await cancel_and_wait(self._lookout)
         await self._redis.aclose()
 
     async def _either(

@@ -9,7 +9,7 @@ from sqlalchemy.engine import URL
 
 from hybrid_ml_scheduler.core.errors import ConfigurationError
 
-__all__ = ["DRIVERS", "parsed", "shown"]
+__all__ = ["DRIVERS", "parse_address", "public_name"]
 
 _SQLITE = "sqlite+aiosqlite"
 _POSTGRESQL = "postgresql+asyncpg"
@@ -26,7 +26,7 @@ DRIVERS = {
 _FORMS = "sqlite:///file.db or postgresql://user:password@host:5432/database"
 
 
-def parsed(url: str) -> URL:
+def parse_address(url: str) -> URL:
     """Return the address with its async driver, or refuse it in one sentence that holds no secret."""
     try:
         address = sa.make_url(url)
@@ -58,7 +58,7 @@ def _checked_server(address: URL) -> URL:
     return address
 
 
-def shown(address: URL) -> str:
+def public_name(address: URL) -> str:
     """Return the store's name for messages and health: kind and place, no user, no password."""
     if address.drivername.startswith("sqlite"):
         return f"SQLite {address.database}"

@@ -19,11 +19,11 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from hybrid_ml_scheduler.storage.connect.address import parsed, shown
+from hybrid_ml_scheduler.storage.connect.address import parse_address, public_name
 from hybrid_ml_scheduler.storage.connect.schema import upgrade
-from hybrid_ml_scheduler.storage.connect.store import Store, connected, ended, require_file
+from hybrid_ml_scheduler.storage.connect.store import Store, cancel_and_wait, connect, require_file
 from hybrid_ml_scheduler.storage.connect.tables import totals
-from hybrid_ml_scheduler.storage.errors import DRIVER_ERRORS, StorageError, translated
+from hybrid_ml_scheduler.storage.errors import DRIVER_ERRORS, StorageError, storage_error
 
 __all__ = ["identity", "ownership"]
 
@@ -43,11 +43,11 @@ async def ownership(url: str, *, timeout_s: float = 5.0, patience_s: float | Non
     While there is another owner, it is tried for `patience_s` before it is refused with a sentence: what was killed
     needs a moment to be gone, and a server another one to notice.
     """
-    address, mark = parsed(url), uuid.uuid4().hex
+    address, mark = parse_address(url), uuid.uuid4().hex
     if address.drivername.startswith("sqlite"):
         require_file(address, create=True)
         wait_s = _FILE_PATIENCE_S if patience_s is None else patience_s
-        lock = _locked_file(Path(str(address.database)), shown(address), wait_s)
+        lock = _locked_file(Path(str(address.database)), public_name(address), wait_s)
     else:
         wait_s = _SERVER_PATIENCE_S if patience_s is None else patience_s
         lock = _locked_session(url, mark, timeout_s, wait_s)
@@ -59,7 +59,7 @@ async def ownership(url: str, *, timeout_s: float = 5.0, patience_s: float | Non
 
 async def _sign(url: str, mark: str, timeout_s: float) -> None:
     """Write the mark; this waits for what an earlier owner had begun, so that its rows are seen from here on."""
-    store = await connected(url, timeout_s=timeout_s)
+    store = await connect(url, timeout_s=timeout_s)
     try:
         async with store.writing() as connection:
             await connection.execute(sa.update(totals).values(owner=mark))
@@ -113,7 +113,7 @@ def _take_file(descriptor: int, name: str) -> bool:
 
 @contextlib.asynccontextmanager
 async def _locked_session(url: str, mark: str, timeout_s: float, patience_s: float) -> AsyncIterator[None]:
-    store = await connected(url, timeout_s=timeout_s)
+    store = await connect(url, timeout_s=timeout_s)
     session = _Session(store, mark)
     try:
         await _patiently(session.take, store.name, patience_s)
@@ -121,7 +121,7 @@ async def _locked_session(url: str, mark: str, timeout_s: float, patience_s: flo
         try:
             yield
         finally:
-            await ended(watch)
+            await cancel_and_wait(watch)
     finally:
         await session.drop()
         await store.close()
@@ -144,7 +144,7 @@ class _Session:
             self._holds = bool(taken.scalar_one())
         except DRIVER_ERRORS as problem:
             await self.drop()
-            raise translated(problem, self._store.name) from problem
+            raise storage_error(problem, self._store.name) from problem
         return self._holds
 
     async def watch(self) -> None:

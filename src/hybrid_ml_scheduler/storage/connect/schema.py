@@ -11,7 +11,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from hybrid_ml_scheduler.storage.connect.store import Store, connected
+from hybrid_ml_scheduler.storage.connect.store import Store, connect
 from hybrid_ml_scheduler.storage.errors import StorageError
 
 __all__ = ["SchemaState", "check", "require_current", "upgrade"]
@@ -49,7 +49,7 @@ class SchemaState:
 
 async def upgrade(url: str, *, timeout_s: float = 5.0) -> SchemaState:
     """Bring a database to this version's schema, creating a SQLite file where there is none; harmless when repeated."""
-    store = await connected(url, timeout_s=timeout_s, command_timeout_s=_STEP_TIMEOUT_S, create=True)
+    store = await connect(url, timeout_s=timeout_s, command_timeout_s=_STEP_TIMEOUT_S, create=True)
     try:
         state = await _state(store)
         if not state.known:
@@ -64,7 +64,7 @@ async def upgrade(url: str, *, timeout_s: float = 5.0) -> SchemaState:
 
 async def check(url: str, *, timeout_s: float = 5.0) -> SchemaState:
     """Say whether a database is up to date, without changing it."""
-    store = await connected(url, timeout_s=timeout_s)
+    store = await connect(url, timeout_s=timeout_s)
     try:
         return await _state(store)
     finally:

@@ -14,19 +14,19 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from hybrid_ml_scheduler.storage.connect.address import parsed, shown
+from hybrid_ml_scheduler.storage.connect.address import parse_address, public_name
 from hybrid_ml_scheduler.storage.errors import (
     DRIVER_ERRORS,
     NotOwnerError,
     StorageError,
     StoreUnavailableError,
     is_refusal,
-    spoken,
-    translated,
+    short_reason,
+    storage_error,
 )
 from hybrid_ml_scheduler.storage.records import StoreHealth
 
-__all__ = ["Store", "connected", "ended", "open_store", "ping", "require_file"]
+__all__ = ["Store", "cancel_and_wait", "connect", "open_store", "ping", "require_file"]
 
 _CONNECT_TIMEOUT_S = 2.0
 _COMMAND_TIMEOUT_S = 10.0
@@ -65,7 +65,7 @@ class Store:
             async with self.engine.connect() as connection:
                 yield connection
         except DRIVER_ERRORS as problem:
-            raise translated(problem, self.name) from problem
+            raise storage_error(problem, self.name) from problem
 
     @contextlib.asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
@@ -80,7 +80,7 @@ class Store:
                     await self._require_mark(connection)
                     yield connection
         except DRIVER_ERRORS as problem:
-            raise translated(problem, self.name) from problem
+            raise storage_error(problem, self.name) from problem
 
     async def _require_mark(self, connection: AsyncConnection) -> None:
         """Hold the mark until the end of the transaction: whoever signs next waits for it and sees what it has written.
@@ -113,7 +113,7 @@ async def open_store(
     """
     from hybrid_ml_scheduler.storage.connect.schema import require_current
 
-    store = await connected(url, timeout_s=timeout_s, command_timeout_s=command_timeout_s)
+    store = await connect(url, timeout_s=timeout_s, command_timeout_s=command_timeout_s)
     try:
         await require_current(store)
     except StorageError:
@@ -122,14 +122,14 @@ async def open_store(
     return replace(store, owner=owner, files=files)
 
 
-async def connected(
+async def connect(
     url: str, *, timeout_s: float, command_timeout_s: float = _COMMAND_TIMEOUT_S, create: bool = False
 ) -> Store:
     """Open a database whatever its schema; a missing SQLite file is an error unless `create`."""
-    address = parsed(url)
+    address = parse_address(url)
     if address.drivername.startswith("sqlite"):
         require_file(address, create)
-    store = Store(engine=_engine(address, command_timeout_s), name=shown(address))
+    store = Store(engine=_engine(address, command_timeout_s), name=public_name(address))
     try:
         await _await_answer(store, timeout_s)
     except StorageError:
@@ -162,9 +162,9 @@ def require_file(address: URL, create: bool) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
-            raise StorageError(f"The folder of {shown(address)} cannot be made: {problem.strerror}.") from problem
+            raise StorageError(f"The folder of {public_name(address)} cannot be made: {problem.strerror}.") from problem
     elif not path.is_file():
-        raise StorageError(f"{shown(address)} does not exist; run 'hms db upgrade' to create it.")
+        raise StorageError(f"{public_name(address)} does not exist; run 'hms db upgrade' to create it.")
 
 
 def _engine(address: URL, command_timeout_s: float) -> AsyncEngine:
@@ -206,11 +206,11 @@ async def _await_answer(store: Store, timeout_s: float) -> None:
             return
         except DRIVER_ERRORS as problem:
             if is_refusal(problem):
-                raise StorageError(f"{store.name} refused: {spoken(problem).rstrip('.')}.") from problem
+                raise StorageError(f"{store.name} refused: {short_reason(problem).rstrip('.')}.") from problem
             tried_s = time.monotonic() - begin_s
             if tried_s + pause_s > timeout_s:
                 raise StoreUnavailableError(
-                    f"{store.name} is unreachable; tried for {tried_s:.1f} s ({spoken(problem).rstrip('.')})."
+                    f"{store.name} is unreachable; tried for {tried_s:.1f} s ({short_reason(problem).rstrip('.')})."
                 ) from problem
         await asyncio.sleep(pause_s)
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
@@ -219,7 +219,7 @@ async def _await_answer(store: Store, timeout_s: float) -> None:
 _ASK_AGAIN_S = 0.5
 
 
-async def ended(*tasks: asyncio.Task[Any]) -> None:
+async def cancel_and_wait(*tasks: asyncio.Task[Any]) -> None:
     """Cancel tasks and wait until they have ended; what they raise is for others to look at.
 
     They are asked again: up to Python 3.11 `asyncio.wait_for`, which drivers use too, forgets a cancellation that comes

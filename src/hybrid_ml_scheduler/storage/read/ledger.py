@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import runs, scheduler_results, stretches, tasks, totals
 from hybrid_ml_scheduler.storage.errors import StorageError
 from hybrid_ml_scheduler.storage.read.ledger_marks import read_mark, word_of
-from hybrid_ml_scheduler.storage.read.ledger_reach import Reach, filtered, within
+from hybrid_ml_scheduler.storage.read.ledger_reach import Reach, restrict_to_reach, within
 from hybrid_ml_scheduler.storage.read.ledger_search import LedgerSearch, found_rows
 from hybrid_ml_scheduler.storage.records import LedgerPage, LedgerQuery, LedgerRow
 
@@ -98,7 +98,7 @@ async def _total(connection: AsyncConnection, reach: Reach) -> tuple[int, int | 
     """Return how many rows match, and the first and last task among them: whole stretches by their counts."""
     columns = stretches.c
     edges = (sa.func.min(columns.first_task), sa.func.max(columns.last_task))
-    whole = filtered(sa.select(sa.func.coalesce(sa.func.sum(columns.results), 0), *edges), reach)
+    whole = restrict_to_reach(sa.select(sa.func.coalesce(sa.func.sum(columns.results), 0), *edges), reach)
     whole = whole.where(columns.first_task >= reach.first, columns.last_task <= reach.last)
     count, first, last = (await connection.execute(whole)).one()
     for part in await _cut(connection, reach):
@@ -116,7 +116,7 @@ async def _cut(connection: AsyncConnection, reach: Reach) -> list[sa.Select[Any]
     ends = sa.and_(columns.last_task > reach.last, columns.first_task <= reach.last)
     entries = (columns.run_id, columns.stretch, columns.scheduler_name)
     edges = (columns.first_task, columns.last_task)
-    query = filtered(sa.select(*entries, *edges), reach).where(sa.or_(begins, ends))
+    query = restrict_to_reach(sa.select(*entries, *edges), reach).where(sa.or_(begins, ends))
     cut: dict[tuple[int, int], list[Any]] = {}
     for entry in await connection.execute(query):
         cut.setdefault((entry.run_id, entry.stretch), []).append(entry)

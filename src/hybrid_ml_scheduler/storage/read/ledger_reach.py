@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, run_summaries, scheduler_results, stretches
 from hybrid_ml_scheduler.storage.records import LedgerQuery
 
-__all__ = ["Reach", "filtered", "within"]
+__all__ = ["Reach", "restrict_to_reach", "within"]
 
 _NO_END = 2**63 - 1
 
@@ -39,7 +39,7 @@ class Reach:
         )
 
 
-def filtered(query: sa.Select[Any], reach: Reach) -> sa.Select[Any]:
+def restrict_to_reach(query: sa.Select[Any], reach: Reach) -> sa.Select[Any]:
     """Restrict a query over the stretches to those that match."""
     if reach.run_id is not None:
         query = query.where(stretches.c.run_id == reach.run_id)

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hybrid_ml_scheduler.plans.metrics import TASK_METRICS
 from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, scheduler_results, stretches, tasks
 from hybrid_ml_scheduler.storage.read.ledger_marks import LedgerMark
-from hybrid_ml_scheduler.storage.read.ledger_reach import Reach, filtered, within
+from hybrid_ml_scheduler.storage.read.ledger_reach import Reach, restrict_to_reach, within
 
 __all__ = ["LedgerSearch", "RowKey", "found_rows"]
 
@@ -116,7 +116,9 @@ async def _names(connection: AsyncConnection, reach: Reach, sort: str) -> list[s
     if sort == "device" and reach.device is not None:
         return [reach.device]
     if sort == "scheduler_name":
-        return list((await connection.execute(filtered(sa.select(stretches.c[sort]), reach).distinct())).scalars())
+        return list(
+            (await connection.execute(restrict_to_reach(sa.select(stretches.c[sort]), reach).distinct())).scalars()
+        )
     own = sa.select(stretches.c.device).where(stretches.c.device != ANY_DEVICE)
     for column, value in ((stretches.c.run_id, reach.run_id), (stretches.c.scheduler_name, reach.scheduler)):
         own = own if value is None else own.where(column == value)
@@ -192,7 +194,7 @@ def _stretch_query(phase: _Phase) -> sa.Select[Any]:
     high = sa.func.max(columns[f"high_{phase.column}"]) if by_strategy else last
     best = high if phase.descending else low
     name = columns.scheduler_name if by_strategy else sa.null()
-    query = filtered(sa.select(name, first, last, best), reach)
+    query = restrict_to_reach(sa.select(name, first, last, best), reach)
     query = query.where(columns.last_task >= reach.first, columns.first_task <= reach.last)
     keys = (columns.run_id, columns.stretch, *((columns.scheduler_name,) if by_strategy else ()))
     query = query.group_by(*keys).having(best.is_not(None))

@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.storage.errors import ReplayError
 from hybrid_ml_scheduler.storage.rows import ResultRow, TaskRow, TrainingRow
 from hybrid_ml_scheduler.storage.write.batches import RowBatch
 
-__all__ = ["AnyRow", "Comparison", "compared", "known_tasks", "row_columns", "verify_replay"]
+__all__ = ["AnyRow", "Comparison", "compare_rows", "known_tasks", "row_columns", "verify_replay"]
 
 _IDS_PER_QUERY = 500
 _SHOWN_DIFFERENCES = 20
@@ -38,14 +38,14 @@ async def verify_replay(store: Store, batch: RowBatch) -> None:
     parts = ((tasks, batch.tasks), (scheduler_results, batch.results), (training_data, batch.training))
     async with store.reading() as connection:
         for table, rows in parts:
-            found = await compared(connection, table, rows)
+            found = await compare_rows(connection, table, rows)
             if found.missing:
                 raise ReplayError(f"{store.name} lacks {len(found.missing)} rows of {table.name} that are expected.")
             if found.differences:
                 raise ReplayError(found.differences[0])
 
 
-async def compared(connection: AsyncConnection, table: sa.Table, rows: Sequence[AnyRow]) -> Comparison:
+async def compare_rows(connection: AsyncConnection, table: sa.Table, rows: Sequence[AnyRow]) -> Comparison:
     """Hold rows against the table; floats are compared to the last bit."""
     if not rows:
         return Comparison(missing=())

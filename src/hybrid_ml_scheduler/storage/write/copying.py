@@ -21,7 +21,7 @@ from hybrid_ml_scheduler.core import device_name
 from hybrid_ml_scheduler.storage.rows import CheckpointRow, ResultRow, TaskRow, TrainingRow
 from hybrid_ml_scheduler.storage.write.blocks import FACTS, NUMBERS, ResultColumns, TaskBlock
 
-__all__ = ["copy_checkpoint", "copy_results", "copy_tasks", "copy_training", "packed"]
+__all__ = ["binary_rows", "copy_checkpoint", "copy_results", "copy_tasks", "copy_training"]
 
 _HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _END = b"\xff\xff"
@@ -34,19 +34,19 @@ Field = npt.NDArray[Any] | str | None
 
 async def copy_tasks(connection: AsyncConnection, table: sa.Table, blocks: Sequence[TaskBlock]) -> None:
     """Copy the tasks of the blocks; the transaction must have begun already."""
-    pieces = (packed(fields) for block in blocks for fields in _task_fields(block))
+    pieces = (binary_rows(fields) for block in blocks for fields in _task_fields(block))
     await _copy(connection, table, TaskRow._fields, pieces)
 
 
 async def copy_training(connection: AsyncConnection, table: sa.Table, blocks: Sequence[TaskBlock]) -> None:
     """Copy the labels of the blocks."""
-    await _copy(connection, table, TrainingRow._fields, (packed(_training_fields(block)) for block in blocks))
+    await _copy(connection, table, TrainingRow._fields, (binary_rows(_training_fields(block)) for block in blocks))
 
 
 async def copy_results(connection: AsyncConnection, table: sa.Table, blocks: Sequence[TaskBlock]) -> None:
     """Copy the results of the blocks."""
     pieces = (
-        packed(fields)
+        binary_rows(fields)
         for block in blocks
         for name, columns in block.results.items()
         for fields in _result_fields(block, name, columns)
@@ -81,7 +81,7 @@ async def _stream(pieces: Iterable[bytes]) -> AsyncIterator[bytes]:
     yield _END
 
 
-def packed(fields: Sequence[Field]) -> bytes:
+def binary_rows(fields: Sequence[Field]) -> bytes:
     """Return rows in the binary form; at least one field must be a column."""
     template, places = _template(tuple(map(_kind, fields)))
     columns = [field for field in fields if isinstance(field, np.ndarray)]

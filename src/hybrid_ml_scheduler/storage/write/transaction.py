@@ -25,7 +25,7 @@ from hybrid_ml_scheduler.storage.connect.tables import (
     totals,
     training_data,
 )
-from hybrid_ml_scheduler.storage.read.replay import AnyRow, Comparison, compared, known_tasks
+from hybrid_ml_scheduler.storage.read.replay import AnyRow, Comparison, compare_rows, known_tasks
 from hybrid_ml_scheduler.storage.records import WriteReport
 from hybrid_ml_scheduler.storage.rows import CheckpointRow, ResultRow
 from hybrid_ml_scheduler.storage.write.batches import RowBatch
@@ -105,7 +105,7 @@ async def _insert_new(
     if not old:
         comparison = Comparison(missing=rows)
     else:
-        found: Comparison = await compared(connection, table, old)
+        found: Comparison = await compare_rows(connection, table, old)
         new: list[Any] = [row for row in rows if row.task_id >= first_new]
         comparison = Comparison(missing=[*found.missing, *new], repeated=found.repeated, differences=found.differences)
     await insert_many(connection, table, comparison.missing)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hybrid_ml_scheduler.storage.connect.store import Store, open_store, ping
-from hybrid_ml_scheduler.storage.errors import StorageError, StoreUnavailableError, spoken
+from hybrid_ml_scheduler.storage.errors import StorageError, StoreUnavailableError, short_reason
 from hybrid_ml_scheduler.storage.records import WriteReport, WriterHealth
 from hybrid_ml_scheduler.storage.write.backlog import Backlog
 from hybrid_ml_scheduler.storage.write.batches import RowBatch
@@ -114,7 +114,7 @@ class StoreWriter:
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - see below
             # A row may hold what no driver foresees; were the thread just gone, nobody would hear that nothing is kept.
             _log.exception("storing was halted")
-            self._fail(f"Storing was halted by {type(error).__name__}: {spoken(error).rstrip('.')}.")
+            self._fail(f"Storing was halted by {type(error).__name__}: {short_reason(error).rstrip('.')}.")
         finally:
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()

@@ -17,7 +17,7 @@ from hybrid_ml_scheduler.workload.traces import azure_llm, gavel, openb, openb_r
 from hybrid_ml_scheduler.workload.traces.options import TraceOptions
 from hybrid_ml_scheduler.workload.traces.records import Records
 
-__all__ = ["DIALECTS", "OWN", "Dialect", "detected", "dialect_named"]
+__all__ = ["DIALECTS", "OWN", "Dialect", "detect_dialect", "dialect_named"]
 
 Read = Callable[[Path, str, TraceOptions], Records]
 
@@ -88,7 +88,7 @@ def dialect_named(name: str) -> Dialect:
     return DIALECTS[name]
 
 
-def detected(path: Path, text: str) -> Dialect:
+def detect_dialect(path: Path, text: str) -> Dialect:
     """Recognise the dialect from the beginning of the text."""
     begin = text.lstrip()
     if begin[0] in "{[":

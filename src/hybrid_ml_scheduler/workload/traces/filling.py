@@ -24,14 +24,14 @@ from hybrid_ml_scheduler.workload.without_zeros import parents_inherited, zero_s
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.physics import Node
 
-__all__ = ["completed", "size_for_times"]
+__all__ = ["complete_records", "size_for_times"]
 
 _REFERENCE_SIZE = 1000.0
 _SIZE = "size is what makes the default physics give the CPU time."
 Filled = tuple[FloatColumn, list[Assumption]]
 
 
-def completed(
+def complete_records(
     records: Records,
     source: str,
     *,
