@@ -89,7 +89,9 @@ def race(
     ] = None,
     nominal_backlogs: Annotated[
         str | None,
-        typer.Option(metavar="HOW", help="Backlogs at nominal: estimated (default), or corrected as seen."),
+        typer.Option(
+            metavar="HOW", help="Backlogs at nominal: `estimated` (default), or `seen` (set right as parts end)."
+        ),
     ] = None,
     gpus: Annotated[int | None, typer.Option(help="Number of GPUs (default 4).")] = None,
     scheduler: Annotated[
