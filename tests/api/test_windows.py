@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import time
 from pathlib import Path
@@ -10,17 +9,28 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sqlalchemy as sa
 
-from hybrid_ml_scheduler.storage import open_store
 from tests.api.service import PATIENCE_S, LiveService
+from tests.api.stored_truth import (
+    NUM_GPUS,
+    ask_beside,
+    busy_s,
+    compare_card,
+    compare_change,
+    compare_clusters,
+    compare_decisions,
+    compare_latest_tasks,
+    compare_log,
+    compare_waiting,
+    parts_of,
+    read_rows,
+)
 from tests.conftest import alone_in
 
-NUM_GPUS = 4
 COLUMNS = (
     "task_id, scheduler_name, actual_time, latency, wait, energy_consumption, execution_cost, cpu_part, gpu_part,"
     " finish_time, gpu_fraction, gpu_id, failed, out_of_memory, optimal_time, arrival_time, tasks.size,"
-    " tasks.compute_intensity, tasks.memory_required, device, cpu_start, gpu_start, optimal_gpu_fraction"
+    " tasks.compute_intensity, tasks.memory_required, device, cpu_start, gpu_start, optimal_gpu_fraction, ready_time"
 )
 STORED = {"time": "actual_time", "latency": "latency", "energy": "energy_consumption", "cost": "execution_cost"}
 MEANS = {
@@ -35,20 +45,11 @@ MEANS = {
 
 def stored(url: str, run_id: int) -> list[dict[str, Any]]:
     """Every row of a run, one for each task and strategy."""
-
-    async def read() -> list[dict[str, Any]]:
-        store = await open_store(url)
-        try:
-            async with store.reading() as connection:
-                query = sa.text(
-                    f"SELECT {COLUMNS} FROM scheduler_results JOIN tasks USING (task_id)"
-                    " JOIN training_data USING (task_id) WHERE tasks.run_id = :run"
-                )
-                return [dict(row) for row in (await connection.execute(query, {"run": run_id})).mappings()]
-        finally:
-            await store.close()
-
-    return asyncio.run(read())
+    query = (
+        f"SELECT {COLUMNS} FROM scheduler_results JOIN tasks USING (task_id)"
+        " JOIN training_data USING (task_id) WHERE tasks.run_id = :run"
+    )
+    return read_rows(url, query, run=run_id)
 
 
 def eventful(live: LiveService, url: str, database: str, enough: int = 2600) -> Any:
@@ -176,17 +177,8 @@ def compare_trend(found: dict[str, Any], rows: list[dict[str, Any]]) -> None:
 def compare_devices(node: dict[str, Any], load: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     """The Gantt of the node and the load over time against the parts of the rows."""
     (motion,) = node["strategies"]
-    own = [row for row in rows if row["scheduler_name"] == motion["scheduler"] and not row["failed"]]
     assert node["now_s"] == load["edges_s"][-1] == max(row["arrival_time"] for row in rows)
-    parts = [
-        (place, row["task_id"], start, start + part)
-        for row in own
-        for place, start, part in (
-            (0, row["cpu_start"], row["cpu_part"]),
-            (row["gpu_id"] + 1, row["gpu_start"], row["gpu_part"]),
-        )
-        if start is not None and part > 0.0
-    ]
+    parts = parts_of(rows, motion["scheduler"])
     seen = {part for part in parts if part[3] > node["begin_s"] and part[2] < node["end_s"]}
     assert motion["left_out"] == 0
     columns = motion["parts"]
@@ -197,8 +189,7 @@ def compare_devices(node: dict[str, Any], load: dict[str, Any], rows: list[dict[
     for device, shares in load["busy"].items():
         place = 0 if device == "cpu" else int(device[-1]) + 1
         for low, high, share in zip(load["edges_s"], load["edges_s"][1:], shares, strict=False):
-            busy = sum(max(0.0, min(end, high) - max(begin, low)) for at, _, begin, end in parts if at == place)
-            assert share == pytest.approx(busy / (high - low), abs=1e-6), (device, low)
+            assert share == pytest.approx(busy_s(parts, place, low, high) / (high - low), abs=1e-6), (device, low)
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
@@ -222,7 +213,8 @@ def test_after_two_runs_a_shift_a_pause_and_a_crash_every_window_equals_a_query_
         load = live.get("/api/history/load", scheduler="greedy")
         ledger = live.get("/api/history/ledger", run_id=status["run_id"], scheduler="random", sort="latency", limit=20)
         cards = live.get("/api/runs")["runs"]
-        moment = live.get(f"/api/runs/{status['run_id']}/snapshot", task_id=boundary + 300)["update"]
+        replayed = live.get(f"/api/runs/{status['run_id']}/snapshot", task_id=boundary + 300)
+        beside = ask_beside(live, status)
     finally:
         live.close()
     rows = stored(url, status["run_id"])
@@ -239,22 +231,30 @@ def test_after_two_runs_a_shift_a_pause_and_a_crash_every_window_equals_a_query_
         assert (found["covers"], found["first_task_id"]) == (name, first[name])
         compare_statistics(found, Rows(rows, first[name]))
     compare_trend(trend, rows)
+    compare_trend(beside["recent"], [row for row in rows if row["task_id"] > last - 1000])
     compare_devices(node, load, rows)
+    compare_waiting(node, rows)
+    compare_clusters(beside["told"]["update"]["clusters"], rows, node["now_s"])
+    compare_latest_tasks(beside["told"]["recent_tasks"], rows, last)
+    notices = read_rows(url, "SELECT * FROM notifications WHERE run_id = :run", run=status["run_id"])
+    compare_log(beside["told"], beside["events"], notices, rows)
+    compare_decisions(ledger, beside["audit"], rows)
+    compare_change(beside["change"], rows)
     others = [row for row in rows if row["scheduler_name"] == "random"]
     assert ledger["total"] == len(others)
     slowest = sorted((row["latency"] for row in others if not row["failed"]), reverse=True)[:20]
     assert [row["latency"] for row in ledger["rows"]] == slowest
-    by_run = {card["run_id"]: card for card in cards}
-    assert len(by_run) == 2
-    for run_id, card in by_run.items():
-        whole = Rows(stored(url, run_id), 0)
-        assert card["tasks"] == len(whole.tasks)
-        worst = {one["name"]: one["longest_latency"] for one in card["standings"]}
-        assert worst == {name: np.nanmax(whole.column(name, "latency")) for name in whole.names}
-        latencies = {one["name"]: one["avg_latency"] for one in card["standings"]}
-        assert latencies == pytest.approx({name: np.nanmean(whole.column(name, "latency")) for name in whole.names})
+    of_runs = {card["run_id"]: stored(url, card["run_id"]) for card in cards}
+    assert len(of_runs) == 2
+    for card in (*cards, *beside["runs"]):
+        compare_card(card, of_runs[card["run_id"]])
+    collected = trend["collection"]
+    assert collected["tasks"] == collected["training_records"] == sum(card["tasks"] for card in cards)
+    assert (collected["results"], collected["runs"]) == (sum(map(len, of_runs.values())), 2)
     # A moment of the past, as a replay shows it: only the tasks up to then count.
-    assert trend["collection"]["tasks"] == sum(card["tasks"] for card in cards)
+    moment, until = replayed["update"], [row for row in rows if row["task_id"] <= boundary + 300]
+    compare_clusters(moment["clusters"], until, moment["simulated_time_s"])
+    compare_latest_tasks(replayed["recent_tasks"], until, boundary + 300)
     for name in ("shift", "latest"):
         window = moment["windows"][name]
         begin = {"shift": boundary, "latest": boundary + 300 - 999}[name]

@@ -6,13 +6,15 @@ That the API's are those of the stored rows is held by tests/api/test_windows.py
 from __future__ import annotations
 
 import re
+import sqlite3
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.api.service import LiveService
+from tests.api.service import PATIENCE_S, LiveService
 from tests.api.test_windows import eventful
 from tests.e2e.browser import Tab, eventually, home, tab_beside
 from tests.e2e.test_learning import exported
@@ -23,6 +25,13 @@ STRATEGIES = "round_robin,greedy,hybrid_ml,earliest_finish,oracle"
 METRICS = {"time": "avg_time", "latency": "avg_latency", "energy": "avg_energy", "cost": "avg_cost"}
 WORDS = {"time": "execution time", "latency": "latency", "energy": "energy", "cost": "cost"}
 WINDOWS = ("run", "shift", "latest")
+COLLECTED = {
+    "Tasks": "tasks",
+    "Results": "results",
+    "Oracle labels": "training_records",
+    "Runs": "runs",
+    "Retrainings": "model_versions",
+}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +40,11 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
     live = LiveService(tmp_path_factory.mktemp("lived"), {"HMS_SCHEDULERS": STRATEGIES})
     live.start()
     try:
-        eventful(live, "", "sqlite", enough=1500)
+        tasks = eventful(live, "", "sqlite", enough=1500)["tasks_processed"]
+        deadline_s = time.monotonic() + PATIENCE_S
+        while snapshot(live)["update"]["bound"]["tasks"] != tasks:  # it and every gap to it are renewed now and then
+            assert time.monotonic() < deadline_s, "the bound was not renewed"
+            time.sleep(0.1)
         yield live
     finally:
         live.close()
@@ -80,6 +93,119 @@ def compare_lines(shown: list[dict[str, str]], points: list[dict[str, Any]], fie
         assert [float(row[name]) for name in names] == pytest.approx([point[field][name] for name in names])
 
 
+def compare_statistics(page: Page, stats: dict[str, Any]) -> None:
+    """Every bar of the histogram, every cell of the heat map and of the correlations."""
+    bars = page.get_by_role("img", name=f"Histogram of {stats['tasks']:,} task sizes").locator("rect title")
+    expect(bars).to_have_count(len(stats["sizes"]["counts"]))
+    said = [re.search(r": ([\d,]+) tasks?$", text) for text in bars.all_text_contents()]
+    assert [int(one[1].replace(",", "")) for one in said if one] == stats["sizes"]["counts"]
+    filled = [cell for cell in stats["heat_map"]["cells"] if cell["tasks"] > 0]
+    expect(page.locator("td[data-place]")).to_have_count(len(filled))
+    titles = page.locator("td[data-place]").evaluate_all("(all) => all.map((cell) => cell.title)")
+    for text, cell in zip(titles, sorted(filled, key=lambda c: (-c["intensity_low"], c["size_low"])), strict=True):
+        told = re.search(r": (\w+) for most of ([\d,]+) tasks?, mean GPU share (\d+) %$", text)
+        assert told is not None, text
+        assert (told[1], int(told[2].replace(",", ""))) == (cell["best_device"], cell["tasks"])
+        assert int(told[3]) == pytest.approx(100 * cell["optimal_gpu_fraction"], abs=0.501)
+    table = page.get_by_role("region", name=re.compile("Correlations of")).locator("tbody tr")
+    expect(table).to_have_count(len(stats["correlations"]["values"]))
+    for line, values in zip(table.all(), stats["correlations"]["values"], strict=True):
+        for text, value in zip(line.locator("td").all_inner_texts(), values, strict=True):
+            assert text == "·" if value is None else abs(float(text.replace("−", "-")) - value) <= 0.0501
+
+
+def compare_strategy(page: Page, live: LiveService, update: dict[str, Any], row: dict[str, Any]) -> None:
+    """The load of the devices, their table, the latest decision and the five means of the strategy that is seen."""
+    name = row["name"]
+    load, cluster = live.get("/api/history/load", scheduler=name, span_s=60), update["clusters"][name]
+    shown = eventually(
+        page, lambda: exported(page, "Cluster load"), lambda found: len(found) == len(load["edges_s"]) - 1
+    )
+    for device, shares in load["busy"].items():
+        assert [float(line[device]) if line[device] else None for line in shown] == shares, device
+    columns = ("utilization", "run_utilization", "queue_length", "backlog_s")
+    for device, line in zip(load["busy"], exported(page, "Devices and queues"), strict=True):
+        assert line.pop("device") == device
+        assert [float(text) for text in line.values()] == [cluster[device][column] for column in columns]
+        seen = page.locator(f"tr[data-device='{device}'] td").all_inner_texts()
+        wanted = [cluster[device][column] for column in columns]
+        assert [number(text) for text in seen] == pytest.approx(wanted, rel=0.006, abs=0.0051), device
+    (said,), audit = exported(page, "Decision audit"), update["audit"][name]
+    assert (int(said["task_id"]), said["device"], said["reason_text"]) == (
+        audit["task_id"],
+        audit["device"],
+        audit["reason_text"],
+    )
+    (means,) = exported(page, "Efficiency")
+    assert {key: float(means[key]) for key in METRICS} == {key: row[field] for key, field in METRICS.items()}
+
+
+def compare_ledger(page: Page, ledger: dict[str, Any]) -> None:
+    """Every column of the page of the ledger, as it is taken along and as it is read."""
+    rows = eventually(page, lambda: exported(page, "Ledger"), lambda found: len(found) == len(ledger["rows"]))
+    seen = page.locator("section[aria-label='Ledger rows'] tbody tr")
+    for i, (row, truth) in enumerate(zip(rows, ledger["rows"], strict=True)):
+        for column, text in row.items():
+            value = truth[column]
+            assert text == value if isinstance(value, str) else float(text or "nan") == value, (i, column)
+    texts = {key: seen.locator(f"td[data-column='{key}']").all_inner_texts() for key in ("time", "latency", "energy")}
+    for column, told in texts.items():
+        truths = [row[column] for row in ledger["rows"]]
+        assert [number(text) for text in told] == pytest.approx(truths, rel=0.006, abs=1e-9), column
+
+
+def compare_models(page: Page, live: LiveService, models: dict[str, Any], last: int) -> None:
+    """The retrainings and their errors: on the screen, from the service, and as they are stored."""
+    figures = ("task_id", "samples", "present_error", "held_out_error", "duration_s")
+    for line, one in zip(exported(page, "Retraining history"), models["models"], strict=True):
+        assert [float(line[key]) if line[key] else None for key in figures] == [one[key] for key in figures]
+    judged = sorted((m for m in models["models"] if m["held_out_error"] is not None), key=lambda m: int(m["task_id"]))
+    judged = [one for one in judged if one["task_id"] <= last]
+    errors = eventually(page, lambda: exported(page, "Error after"), lambda found: len(found) == len(judged))
+    for line, one in zip(errors, judged, strict=True):
+        new, before = line[one["scheduler"]], line[f"{one['scheduler']} before"]
+        assert int(line["task_id"]) == one["task_id"]
+        assert [float(text) if text else None for text in (new, before)] == [
+            one["held_out_error"],
+            one["present_error"],
+        ]
+    query = (
+        "SELECT version, boundary, samples, held_out_error, present_error, outcome FROM model_versions WHERE run_id = ?"
+    )
+    with sqlite3.connect(live.folder / "data" / "hybrid_scheduler.db") as connection:
+        rows = {row[0]: row for row in connection.execute(query, (live.status()["run_id"],))}
+    connection.close()
+    assert (len(rows), models["total"] > 0) == (models["total"], True)
+    keys = ("version", "task_id", "samples", "held_out_error", "present_error", "outcome")
+    for one in models["models"]:
+        assert tuple(one[key] for key in keys) == rows[one["version"]]
+
+
+def compare_scatter_and_log(page: Page, live: LiveService) -> None:
+    """The dots of the scatter and the lines of the log are those of the socket."""
+    tasks = snapshot(live)["recent_tasks"]
+    page.mouse.move(0, 0)  # a dot below the mouse would be told of instead
+    expect(page.get_by_text(f"Latest {len(tasks)} tasks; purple")).to_be_visible()
+    dots = [tuple(map(float, row.values())) for row in exported(page, "Workload")]
+    assert dots == [(task["id"], task["size"], task["intensity"], task["memory"]) for task in tasks]
+    lines, _ = eventually(
+        page,
+        lambda: ([tuple(row.values()) for row in exported(page, "Live log")], told_lines(live)),
+        lambda both: len(both[0]) > 0 and sorted(both[0]) == sorted(both[1]),
+    )
+    seen = page.get_by_role("region", name="Log lines").locator("li > span").all_text_contents()
+    assert seen == [line[2] for line in lines]
+
+
+def told_lines(live: LiveService) -> list[tuple[str, ...]]:
+    """What the socket tells a viewer who comes now: the notices, and the lines that do not repeat them."""
+    told = snapshot(live)
+    notices = told["notifications"][-60:]
+    spoken = {one["message"] for one in notices}
+    wanted = [*notices, *(line for line in told["log"] if line["message"] not in spoken)]
+    return [(one["at"], one["level"], one["message"]) for one in wanted]
+
+
 @pytest.mark.parametrize("window", WINDOWS)
 def test_the_race_shows_every_figure_of_a_window(looker: Tab, lived: LiveService, window: str) -> None:
     rows, stats = standings(lived, window), statistics(lived, window)
@@ -88,7 +214,7 @@ def test_the_race_shows_every_figure_of_a_window(looker: Tab, lived: LiveService
         truth = {name: row[field] for name, row in rows.items()}
         await_bars(page, truth)
         if metric not in METRICS:
-            compare_table(page, standings(lived, window))
+            compare_table(page, rows)
             continue
         matrix = stats["win_loss"][metric]
         lines = page.get_by_role("region", name=f"Win/loss by {WORDS[metric]}").locator("tbody tr")
@@ -105,11 +231,7 @@ def test_tasks_node_history_runs_and_strategies_show_the_services_figures(looker
     for window in WINDOWS:
         stats = statistics(lived, window, scheduler="greedy")
         page = looker.open(f"/tasks?window={window}&of=greedy")
-        expect(page.get_by_role("img", name=f"Histogram of {stats['tasks']:,} task sizes")).to_be_visible()
-        expect(page.locator("td[data-place]")).to_have_count(sum(c["tasks"] > 0 for c in stats["heat_map"]["cells"]))
-        line = page.get_by_role("region", name=re.compile("Correlations of")).locator("tbody tr").first
-        for text, value in zip(line.locator("td").all_inner_texts(), stats["correlations"]["values"][0], strict=True):
-            assert text == "·" if value is None else abs(float(text.replace("−", "-")) - value) <= 0.0501
+        compare_statistics(page, stats)
         page = looker.open(f"/strategies/greedy?window={window}")
         row = standings(lived, window)["greedy"]
         assert number(looker.figure("efficiency")) == pytest.approx(row["efficiency"], abs=6e-4)
@@ -119,26 +241,38 @@ def test_tasks_node_history_runs_and_strategies_show_the_services_figures(looker
         shown = {line["measure"]: line["ratio_to_oracle"] for line in exported(page, "Against the oracle")}
         for measure, field in (("Latency", "avg_latency"), ("Makespan", "makespan")):
             assert float(shown[measure]) == pytest.approx(row[field] / oracle[field]), (window, measure)
-    total = lived.get("/api/history/ledger", run_id=status["run_id"], scheduler="greedy")["total"]
+    compare_strategy(page, lived, update, standings(lived, WINDOWS[-1])["greedy"])
+    ledger = lived.get("/api/history/ledger", run_id=status["run_id"], scheduler="greedy", sort="latency", limit=50)
     page = looker.open("/tasks?by=greedy&sort=latency")
-    expect(page.locator("[data-ledger-total]")).to_have_attribute("data-ledger-total", str(total))
+    expect(page.locator("[data-ledger-total]")).to_have_attribute("data-ledger-total", str(ledger["total"]))
+    compare_ledger(page, ledger)
     page = looker.open("/node?window=latest")
     for name, row in standings(lived, "latest").items():
         figures = page.locator(f"[data-load='{name}'] .figure .font-semibold")
         expect(figures).to_have_count(2)
         loads = [number(text) for text in figures.all_inner_texts()]
         assert loads == pytest.approx([row["cpu_load"], row["gpu_load"]], rel=0.006)
+        longest_s = max(one["backlog_s"] for one in update["clusters"][name].values() if isinstance(one, dict))
+        promised = page.locator(f"[data-load='{name}']").inner_text().partition("free in ")[2]
+        assert number(promised) == pytest.approx(longest_s, rel=0.006, abs=1e-9)
     page = looker.open("/history")
     stored = lived.get("/api/history/trend")["collection"]
-    for label, key in (("Tasks", "tasks"), ("Results", "results"), ("Oracle labels", "training_records")):
+    for label, key in COLLECTED.items():
         expect(page.locator(f"[data-collected='{label}']")).to_have_text(f"{stored[key]:,}")
     stretches = lived.get("/api/history/trend", points=160)
     whole = [one for one in stretches["points"] if one["tasks"] * 2 >= stretches["tasks_per_point"]]
     compare_lines(exported(page, "Long-term trend"), whole, "avg_latency")
     models = lived.get("/api/models", run_id=status["run_id"], limit=100)
     expect(page.locator("[data-version]")).to_have_count(len(models["models"]))
-    page = looker.open("/runs")
-    for card in lived.get("/api/runs")["runs"]:
+    compare_models(page, lived, models, status["last_task_id"])
+    cards = lived.get("/api/runs")["runs"]
+    page = looker.open(f"/runs?compare={','.join(str(card['run_id']) for card in cards)}")
+    for name in status["schedulers"]:
+        cells = page.get_by_role("region", name="Runs side by side").locator(f"tr[data-strategy='{name}'] td")
+        expect(cells).to_have_count(len(cards))
+        means = [one["avg_latency"] for card in cards for one in card["standings"] if one["name"] == name]
+        assert [number(text) for text in cells.all_inner_texts()] == pytest.approx(means, rel=0.006)
+    for card in cards:
         line = page.locator(f"[data-run='{card['run_id']}']")
         expect(line).to_contain_text(f"{card['tasks']:,}")
         least = min(one["avg_latency"] for one in card["standings"])
@@ -148,6 +282,7 @@ def test_tasks_node_history_runs_and_strategies_show_the_services_figures(looker
     recent = lived.get("/api/history/trend", points=60, latest=1000)["points"]
     shown_lines = eventually(page, lambda: exported(page, "Recent form"), lambda found: len(found) >= len(recent))
     compare_lines(shown_lines, recent, "avg_latency")
+    compare_scatter_and_log(page, lived)
 
 
 def test_the_devices_and_queues_of_two_strategies_are_drawn_from_the_services_parts(

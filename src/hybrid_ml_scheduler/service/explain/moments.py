@@ -21,7 +21,7 @@ from hybrid_ml_scheduler.live.frames import (
 from hybrid_ml_scheduler.live.windows import LATEST, WindowName, loads
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.service.control.courses import stored_plan
-from hybrid_ml_scheduler.service.explain.motion import node_motion
+from hybrid_ml_scheduler.service.explain.motion import node_motion, promised
 from hybrid_ml_scheduler.service.measured_runs import MODELLED_SUFFIX, facts_of
 from hybrid_ml_scheduler.service.problems import NotFound
 from hybrid_ml_scheduler.service.views.live import load_view
@@ -29,7 +29,7 @@ from hybrid_ml_scheduler.service.views.stored import result_view, stored_shift
 from hybrid_ml_scheduler.service.wire.live import LatestTask, SimulationUpdate, Snapshot
 from hybrid_ml_scheduler.service.wire.motion import NodeMotion, StrategyMotion
 from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus, WorkloadState
-from hybrid_ml_scheduler.storage import MEASURED, ModelRow, RangeTotals, RunRecord, Store, TaskRow
+from hybrid_ml_scheduler.storage import MEASURED, ModelRow, PartsAroundNow, RangeTotals, RunRecord, Store, TaskRow
 
 __all__ = ["snapshot_at"]
 
@@ -224,29 +224,29 @@ async def _loads(store: Store, at: _Moment, names: Sequence[str]) -> dict[str, M
     )
     motion = node_motion(at.run, found, names, _RECENT_S)
     totals, _ = await storage.range_totals(store, run_id, at.first, last.task_id)
+    return {one.scheduler: _devices(at, one, motion, found, totals[one.scheduler]) for one in motion.strategies}
+
+
+def _devices(
+    at: _Moment, one: StrategyMotion, motion: NodeMotion, found: PartsAroundNow, total: RangeTotals
+) -> Mapping[str, DeviceLoad]:
+    """How busy one strategy's devices were; what is promised to them has not made them busy yet."""
     cpu_slots = at.plan.node.cpu.slots
-
-    def passed_s(name: str) -> float:
-        end_s = totals[name].last_finish_s if at.is_measured else last.arrival_time
-        return max(end_s - at.begin_s, 1e-9)
-
-    return {
-        one.scheduler: {
-            device: DeviceLoad(
-                utilization=share,
-                run_utilization=min(
-                    1.0,
-                    totals[one.scheduler].busy_s.get(device, 0.0)
-                    / passed_s(one.scheduler)
-                    / (1 if place else cpu_slots),
-                ),
-                queue_length=one.waiting_now[place] + (1 if one.free_in_s[place] > 0.0 else 0),
-                backlog_s=max(0.0, one.free_in_s[place]),
-            )
-            for place, (device, share) in enumerate(zip(motion.devices, _shares(one, motion, cpu_slots), strict=True))
-        }
-        for one in motion.strategies
-    }
+    end_s = total.last_finish_s if at.is_measured else at.last.arrival_time
+    passed_s = max(end_s - at.begin_s, 1e-9)
+    own = [row for row in found.queues if row.scheduler_name == one.scheduler]
+    running, ahead_s = promised(own, len(motion.devices))
+    shares = _shares(one, motion, cpu_slots)
+    loads: dict[str, DeviceLoad] = {}
+    for place, device in enumerate(motion.devices):
+        worked_s = max(0.0, total.busy_s.get(device, 0.0) - float(ahead_s[place])) / (1 if place else cpu_slots)
+        loads[device] = DeviceLoad(
+            utilization=shares[place],
+            run_utilization=min(1.0, worked_s / passed_s),
+            queue_length=one.waiting_now[place] + int(running[place]),
+            backlog_s=max(0.0, one.free_in_s[place]),
+        )
+    return loads
 
 
 def _shares(one: StrategyMotion, motion: NodeMotion, cpu_slots: int) -> list[float]:

@@ -11,7 +11,7 @@ from hybrid_ml_scheduler.service.control.courses import stored_plan
 from hybrid_ml_scheduler.service.wire.motion import NodeMotion, Parts, StrategyMotion
 from hybrid_ml_scheduler.storage import MEASURED, PartRow, PartsAroundNow, QueueRow, RunRecord
 
-__all__ = ["STEPS", "node_motion"]
+__all__ = ["STEPS", "node_motion", "promised"]
 
 STEPS = 60
 _MOST_PARTS = 3000
@@ -78,6 +78,18 @@ def _queues(rows: Sequence[QueueRow], devices: int, now_s: float) -> tuple[IntCo
             waiting[gpu + 1] += row.gpu_waiting
             end_s[gpu + 1] = max(end_s[gpu + 1], row.gpu_end or 0.0)
     return waiting, end_s - now_s
+
+
+def promised(rows: Sequence[QueueRow], devices: int) -> tuple[IntColumn, FloatColumn]:
+    """Return for each device how many parts run on it now, and how many seconds of work are still ahead of it."""
+    running, ahead_s = np.zeros(devices, dtype=np.int64), np.zeros(devices)
+    for row in rows:
+        running[0] += row.cpu_running
+        ahead_s[0] += row.cpu_ahead_s
+        for gpu in held_gpus(row.gpu_id, row.device):
+            running[gpu + 1] += row.gpu_running
+            ahead_s[gpu + 1] += row.gpu_ahead_s
+    return running, ahead_s
 
 
 def _columns(rows: Sequence[PartRow]) -> tuple[IntColumn, IntColumn, FloatColumn, FloatColumn]:

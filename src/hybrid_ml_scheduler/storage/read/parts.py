@@ -50,14 +50,21 @@ class PartRow(NamedTuple):
 
 
 class QueueRow(NamedTuple):
-    """What a strategy has promised of its CPU, and of GPUs, to tasks that a GPU leads (or none: -1) on one device."""
+    """What a strategy has promised of its CPU, and of GPUs, to tasks that a GPU leads (or none: -1) on one device.
+
+    Of each: parts that wait, parts that run, seconds of work from now on, and when the last part ends.
+    """
 
     scheduler_name: str
     gpu_id: int
     device: str
     cpu_waiting: int
+    cpu_running: int
+    cpu_ahead_s: float
     cpu_end: float | None
     gpu_waiting: int
+    gpu_running: int
+    gpu_ahead_s: float
     gpu_end: float | None
 
 
@@ -193,16 +200,23 @@ async def _reach(
 
 def _queues(schedulers: Sequence[str], ends: tuple[int, int], now_s: float) -> sa.Select[Any]:
     results = scheduler_results.c
-    waiting = [
-        sa.func.coalesce(sa.func.sum(sa.case((start > now_s, 1), else_=0)), 0)
-        for start in (results.cpu_start, results.gpu_start)
-    ]
-    ends_s = [sa.func.max(results.cpu_start + results.cpu_part), sa.func.max(results.gpu_start + results.gpu_part)]
+    own = (results.scheduler_name, results.gpu_id, results.device)
+    on_cpu = _promised(results.cpu_start, results.cpu_part, now_s)
+    on_gpu = _promised(results.gpu_start, results.gpu_part, now_s)
     return (
-        sa.select(results.scheduler_name, results.gpu_id, results.device, waiting[0], ends_s[0], waiting[1], ends_s[1])
+        sa.select(*own, *on_cpu, *on_gpu)
         .where(results.task_id.between(*ends), results.scheduler_name.in_(schedulers), results.finish_time > now_s)
-        .group_by(results.scheduler_name, results.gpu_id, results.device)
+        .group_by(*own)
     )
+
+
+def _promised(start: sa.Column[Any], part: sa.Column[Any], now_s: float) -> list[sa.ColumnElement[Any]]:
+    """How many parts wait, how many run, their seconds from now on, and when the last of them ends."""
+    end = start + part
+    runs = sa.and_(start <= now_s, end > now_s)
+    from_now_on = sa.case((start > now_s, part), (runs, end - now_s), else_=0.0)
+    sums = (sa.case((start > now_s, 1), else_=0), sa.case((runs, 1), else_=0), from_now_on)
+    return [*(sa.func.coalesce(sa.func.sum(one), 0) for one in sums), sa.func.max(end)]
 
 
 async def parts_in_order(
