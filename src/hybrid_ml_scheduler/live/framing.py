@@ -41,14 +41,16 @@ class Framer:
     def __init__(self, race: Race) -> None:
         self._race = race
         self._gaps: dict[str, tuple[float | None, float | None]] = {}
-        self._proven_at = -math.inf
+        self._proven_at, self._proven_up_to = -math.inf, -1
         # A race that was taken up again brings its latest tasks along: they have not been shown yet.
         self._shown_up_to = race.recent[0].task_id if race.recent else race.next_task_id
 
     def frame(self, status: Status, at: float) -> Frame:
         """Return the race as it is now."""
         race = self._race
-        if at - self._proven_at >= _PROOF_EVERY_S:
+        # A race that stands is looked at for long: its gaps are those of its last task, not of a moment before.
+        is_behind = self._proven_up_to != race.next_task_id and status.state != "running"
+        if is_behind or at - self._proven_at >= _PROOF_EVERY_S:
             self._prove(at)
         racers = race.racers
         return Frame(
@@ -76,7 +78,7 @@ class Framer:
 
     def _prove(self, at: float) -> None:
         """Renew the bound and, at the same moment, every gap to it: figures of different moments do not compare."""
-        self._proven_at = at
+        self._proven_at, self._proven_up_to = at, self._race.next_task_id
         bound, run = self._race.proof.renew(), self._race.windows.spans()[0]
         for racer in self._race.racers:
             whole = racer.tally.over(run)

@@ -45,6 +45,7 @@ BAD: dict[str, tuple[str, ...]] = {
     "--check": ("gredy", "missing.py:Mine", "missing.py", "empty_folder", ""),
     "--dialect": ("phily", ""),
     "--knowledge": ("lernd", ""),
+    "--nominal-backlogs": ("sean", ""),
     "--url": ("nonsense", "ftp://x", ""),
     "--service": ("nonsense", "ftp://x", ""),
     "--map": ("x", "=y", "bogus=size", ""),
