@@ -86,12 +86,11 @@ def compare(shown: dict[str, Any], rows: list[dict[str, Any]], length_s: float) 
     assert shown["oom_count"] == sum(bool(row["out_of_memory"]) for row in rows)
     for name, column in MEANS.items():
         assert shown[name] == pytest.approx(np.mean([row[column] for row in done]), rel=1e-9, abs=1e-12), name
-    exact = len(rows) <= 1000
-    p95 = np.percentile([row["latency"] for row in done], 95)
-    assert shown["p95_latency"] == pytest.approx(p95, rel=1e-9 if exact else 0.01)
-    worst = [np.percentile([row["latency"] for row in done], 99.9), max(row["latency"] for row in done)]
-    shown_worst = [shown["p99_9_latency"], shown["longest_latency"]]
-    assert shown_worst == pytest.approx(worst, rel=1e-9 if exact else 0.01)
+    # Beyond a thousand tasks the number of that rank is told within half a per cent, and nothing between two of them.
+    exact, latencies = len(rows) <= 1000, [row["latency"] for row in done]
+    ranked = np.percentile(latencies, [95, 99.9, 100], method="linear" if exact else "lower")
+    tail = [shown["p95_latency"], shown["p99_9_latency"], shown["longest_latency"]]
+    assert tail == pytest.approx(ranked, rel=1e-9 if exact else 0.0051)
     slowdowns = [row["latency"] / max(row["optimal_time"], 0.01) for row in done]
     assert shown["avg_slowdown"] == pytest.approx(np.mean(slowdowns), rel=1e-9)
     assert shown["longest_slowdown"] == pytest.approx(max(slowdowns), rel=1e-9)
