@@ -129,6 +129,18 @@ def test_a_run_that_is_not_there_is_told_and_the_way_back_leads_to_the_race(look
     looker.complaints.clear()  # the browser itself writes down that an address was not found
 
 
+def test_a_moment_that_a_run_never_had_is_said_and_nothing_waits_for_it(looker: Tab, kept: LiveService) -> None:
+    run = int(str(past(kept)[0]["run_id"]))
+    page = looker.page
+    page.goto(f"{kept.url}/?run={run}&at=99999999")
+    expect(page.locator(f"[data-stored-run='{run}']")).to_contain_text("99999999")
+    expect(page.locator("main .skeleton, main [aria-busy='true'], main section[data-widget]")).to_have_count(0)
+    slider = page.get_by_role("slider", name="Moment of the run")
+    slider.press("Home")
+    expect(page.locator("[data-racer]").first).to_be_visible()
+    looker.complaints.clear()  # the browser itself writes down that an address was not found
+
+
 def test_a_phone_shows_the_runs_in_one_column(browser: Browser, kept: LiveService) -> None:
     with tab(browser, kept.url, **PHONE) as opened:
         page = opened.open("/runs")

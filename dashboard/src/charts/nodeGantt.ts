@@ -37,6 +37,44 @@ export function sceneOf(view: Stretch, devices: number, size: Size): Scene {
   return { x, secondAt, end_s: view[1], ticks: x.ticks, rowHeight, yOf };
 }
 
+/** Which lane of its device each part lies in, and how many lanes each device has. */
+export interface Lanes {
+  lane: readonly number[];
+  lanes: readonly number[];
+}
+
+/** Two clocks' readings of one moment may differ by this much: parts that touch share a lane. */
+const TOUCH_S = 1e-6;
+const laid = new WeakMap<StrategyMotion["parts"], Lanes>();
+
+/** Parts that run side by side on one device (a CPU of several workers or slots) lie below each other. */
+export function lanesOf(parts: StrategyMotion["parts"]): Lanes {
+  const known = laid.get(parts);
+  if (known) return known;
+  const { device, begin_s, end_s } = parts;
+  const order = device.map((_, i) => i).sort((a, b) => (begin_s[a] ?? 0) - (begin_s[b] ?? 0));
+  const lane = device.map(() => 0);
+  const free: number[][] = [];
+  for (const i of order) {
+    const place = device[i] ?? 0;
+    free[place] ??= [];
+    const ends = free[place];
+    const found = ends.findIndex((end) => end <= (begin_s[i] ?? 0) + TOUCH_S);
+    const at = found === -1 ? ends.length : found;
+    ends[at] = end_s[i] ?? 0;
+    lane[i] = at;
+  }
+  const made = { lane, lanes: Array.from(free, (ends) => Math.max(1, ends?.length ?? 0)) };
+  laid.set(parts, made);
+  return made;
+}
+
+/** Where a part lies within the height of its row. */
+function bandOf(scene: Scene, lanes: Lanes, place: number, part: number): { top: number; height: number } {
+  const height = Math.max(4, scene.rowHeight - 6) / (lanes.lanes[place] ?? 1);
+  return { top: scene.yOf(place) + 3 + (lanes.lane[part] ?? 0) * height, height };
+}
+
 /** The place of the part under a point, if there is one. */
 export function partUnder(
   scene: Scene,
@@ -45,9 +83,14 @@ export function partUnder(
 ): number | null {
   const { device, begin_s, end_s } = strategy.parts;
   const row = Math.floor((point.y - HEAD) / scene.rowHeight);
+  const lanes = lanesOf(strategy.parts);
+  const count = lanes.lanes[row] ?? 1;
+  const height = Math.max(4, scene.rowHeight - 6) / count;
+  const lane = Math.min(count - 1, Math.max(0, Math.floor((point.y - scene.yOf(row) - 3) / height)));
   const found = device.findIndex(
     (place, i) =>
       place === row &&
+      lanes.lane[i] === lane &&
       scene.x(begin_s[i] ?? 0) - 1 <= point.x &&
       point.x <= Math.max(scene.x(end_s[i] ?? 0), scene.x(begin_s[i] ?? 0) + 2),
   );
@@ -77,7 +120,7 @@ function drawParts(
   theme: Theme,
 ): void {
   const { device, task_id, begin_s, end_s } = strategy.parts;
-  const height = Math.max(4, scene.rowHeight - 6);
+  const lanes = lanesOf(strategy.parts);
   for (let i = 0; i < device.length; i += 1) {
     const place = device[i] ?? 0;
     const [begin, end] = [begin_s[i] ?? 0, end_s[i] ?? 0];
@@ -85,7 +128,10 @@ function drawParts(
     if (scene.x(end) < GUTTER || left > size.width) continue;
     const width = Math.max(1, scene.x(end) - left - 0.5);
     const colour = deviceColour(place, theme);
-    const top = scene.yOf(place) + 3;
+    const band = bandOf(scene, lanes, place, i);
+    const top = band.top;
+    // Neighbouring lanes are kept apart by a line of the ground, where there is room for one.
+    const height = band.height > 3 ? band.height - ((lanes.lanes[place] ?? 1) > 1 ? 1 : 0) : band.height;
     const waits = begin > motion.now_s;
     // Neighbours differ a little, so that one long block can be told from many short ones.
     const odd = (task_id[i] ?? 0) % 2 === 1;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { motionWords, partUnder, sceneOf, viewOf } from "@/charts/nodeGantt";
+import { lanesOf, motionWords, partUnder, sceneOf, viewOf } from "@/charts/nodeGantt";
 import type { Comparison, NodeMotion, StrategyMotion } from "@/client/types";
 import { burdenOf, heaviest } from "@/features/node/load";
 import { pairOf } from "@/features/node/pair";
@@ -39,6 +39,18 @@ describe("the node in motion", () => {
     expect(partUnder(scene, STRATEGY, { x: scene.x(9.5), y: onGpu })).toBe(1);
     expect(partUnder(scene, STRATEGY, { x: scene.x(11.5), y: onGpu })).toBe(2);
     expect(partUnder(scene, STRATEGY, { x: scene.x(11.5), y: onCpu })).toBeNull();
+  });
+
+  it("lays parts that run side by side on one device below each other, and finds each of them", () => {
+    const parts = { device: [0, 0, 0, 1], task_id: [1, 2, 3, 4], begin_s: [0, 1, 4, 0], end_s: [4, 3, 6, 9] };
+    expect(lanesOf(parts)).toEqual({ lane: [0, 1, 0, 0], lanes: [2, 1] });
+    const scene = sceneOf(viewOf(MOTION, null), 2, SIZE);
+    const at = (share: number) => scene.yOf(0) + 3 + share * (scene.rowHeight - 6);
+    const strategy = { ...STRATEGY, parts };
+    expect(partUnder(scene, strategy, { x: scene.x(2), y: at(0.25) })).toBe(0);
+    expect(partUnder(scene, strategy, { x: scene.x(2), y: at(0.75) })).toBe(1);
+    expect(partUnder(scene, strategy, { x: scene.x(5), y: at(0.75) })).toBeNull();
+    expect(partUnder(scene, strategy, { x: scene.x(5), y: at(0.25) })).toBe(2);
   });
 
   it("shows a zoom that is counted from now, and knows the second under the pointer", () => {

@@ -59,7 +59,9 @@ def test_the_table_is_found_beside_the_stream_packed_or_not(tmp_path: Path) -> N
         ("[1]", "jobs by type of GPU"),
         ('{"k80": {"(\'LM\', 1)": {"null": "fast"}}}', "k80 has no throughput of"),
         ('{"k80": {"LM": {"null": 1.0}}}', "k80 has no throughput of 'LM' alone"),
-        ('{"k80": {}}', "has no throughput of any of its jobs"),
+        ('{"k80": {"(\'GAN\', 1)": {"null": 1.0}}}', "has no throughput of any of its jobs"),
+        ('{"k80": {}}', "this table of throughputs is empty"),
+        ("{}", "this table of throughputs is empty"),
     ],
 )
 def test_a_bad_table_gets_one_sentence(table: str, sentence: str, tmp_path: Path) -> None:

@@ -67,7 +67,10 @@ function Bar({ run, problem, isReading }: BarProps) {
 
 /** Everything below shows a stored run. */
 export function PastRun({ run, children }: PastRunProps) {
-  const answer = useSnapshot(run, useMoment());
+  const at = useMoment();
+  const answer = useSnapshot(run, at);
+  // There is nothing to show of a moment that the run never had: widgets would wait for it for ever.
+  const isWrongMoment = at !== null && answer.isError;
   const isThere = !useRun(run).isError;
   const snapshot = answer.data;
   const store = useMemo(
@@ -85,7 +88,7 @@ export function PastRun({ run, children }: PastRunProps) {
         problem={answer.error?.message ?? null}
         isReading={answer.isPlaceholderData || answer.isFetching}
       />
-      {isThere && children}
+      {isThere && !isWrongMoment && children}
     </ShownRun>
   );
 }

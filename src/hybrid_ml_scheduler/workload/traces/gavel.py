@@ -114,7 +114,10 @@ def throughputs(path: Path) -> Throughputs:
         raise WorkloadError(f"{path}: this is not valid JSON ({error}).") from None
     if not isinstance(found, Mapping) or not all(isinstance(jobs, Mapping) for jobs in found.values()):
         raise WorkloadError(f"{path}: a table of throughputs has jobs by type of GPU.")
-    return {name: _of_type(path, name, jobs) for name, jobs in found.items() if not name.endswith(_SPREAD)}
+    known = {name: _of_type(path, name, jobs) for name, jobs in found.items() if not name.endswith(_SPREAD)}
+    if not any(known.values()):
+        raise WorkloadError(f"{path}: this table of throughputs is empty: it names no job on any type of GPU.")
+    return known
 
 
 def _of_type(path: Path, name: str, jobs: Mapping[str, Any]) -> dict[tuple[str, int], float]:
