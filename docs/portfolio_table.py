@@ -73,7 +73,7 @@ def measured(cell: Cell) -> dict[str, Any]:
     for seed in range(cell.seeds):
         known = known_tasks(cell, seed)
         arrival = known.batch.arrival_time
-        exact = known.told(LEVELS[0])
+        exact = known.facts_for(LEVELS[0])
         bound = certificate(exact.batch, known.node, exact.seconds)
         floors.append(bound.mean_latency_s if cell.load else bound.makespan_s)
         for name, column in values.items():

@@ -6,7 +6,7 @@ import math
 
 from hypothesis import strategies as st
 
-from hybrid_ml_scheduler.core import TaskBatch, validated
+from hybrid_ml_scheduler.core import TaskBatch, validate_batch
 from hybrid_ml_scheduler.physics import CoExecution, CostModel, Cpu, Gpu, MemoryRule, Node, SpeedupLaw
 
 # A few values come up again and again, so that arrivals, durations and backlogs tie on purpose. No share is so small
@@ -102,7 +102,7 @@ def batches(
         gpus_required=columns[9],
         dependencies=[parents[place] for place in order],
     )
-    return validated(batch)
+    return validate_batch(batch)
 
 
 def _parents(draw: st.DrawFn, earlier: list[int]) -> tuple[int, ...]:

@@ -25,7 +25,7 @@ from hybrid_ml_scheduler.physics.durations import Durations, batch_terms, durati
 from hybrid_ml_scheduler.physics.gangs import has_gangs, kind_counts
 from hybrid_ml_scheduler.physics.node import CoExecution, Node
 
-__all__ = ["check_rule", "children", "rule_terms", "run_batch", "run_by_estimates", "run_held_batch", "written"]
+__all__ = ["check_rule", "children", "output_columns", "rule_terms", "run_batch", "run_by_estimates", "run_held_batch"]
 
 _NO_FLOATS: FloatColumn = np.empty(0)
 _NO_INTS: IntColumn = np.empty(0, dtype=np.int64)
@@ -104,7 +104,7 @@ def _run_plain(
     """Run independent tasks that take what is believed, by the form of the kernel that serves."""
     free = np.zeros(node.num_gpus + node.cpu.slots) if free_s is None else free_s
     if _only_shares(batch, node, rule, seconds) and rule.fractions is not None:
-        one_kind, shares, out = seconds.gpu_s.reshape(-1), _constant(rule.fractions), written(columns)
+        one_kind, shares, out = seconds.gpu_s.reshape(-1), _constant(rule.fractions), output_columns(columns)
         if node.cpu.slots == 1 and bool(batch.divisible.all()):
             run_shares(shares, batch.arrival_time, seconds.cpu_s, one_kind, free, out)
             return
@@ -115,7 +115,7 @@ def _run_plain(
     else:
         terms = batch_terms(batch, node, seconds)
         shared = _shared(batch, node, seconds, columns)
-        run_independent(rule_terms(rule), batch.arrival_time, terms, shared, free, written(columns))
+        run_independent(rule_terms(rule), batch.arrival_time, terms, shared, free, output_columns(columns))
 
 
 def _rounded(batch: TaskBatch, rule: BatchRule, columns: RunColumns) -> BoolColumn:
@@ -158,7 +158,7 @@ def run_held_batch(
     columns = RunColumns.empty(batch, node) if into is None else into
     ready = columns.ready_s if batch.has_dependencies else np.empty(len(batch))
     arrivals = Arrivals(batch.task_id, batch.arrival_time, np.diff(batch.parent_offsets), *children(batch))
-    factors, tasks, out = _factors(batch, seconds, truth), batch_terms(batch, node, seconds), written(columns)
+    factors, tasks, out = _factors(batch, seconds, truth), batch_terms(batch, node, seconds), output_columns(columns)
     if isinstance(rule, PlanRule):
         _check_plan(rule, len(batch), node.num_gpus)
         done = run_planned(rule.fractions, rule.gpus, np.argsort(rule.turns), arrivals, tasks, factors, ready, out)
@@ -271,7 +271,7 @@ def _run_general(
         batch.is_noisy or truth is not None or model is not None,
         sees_ends,
         ready,
-        written(columns),
+        output_columns(columns),
     )
 
 
@@ -314,6 +314,6 @@ def rule_terms(rule: BatchRule) -> RuleTerms:
     )
 
 
-def written(columns: RunColumns) -> Written:
+def output_columns(columns: RunColumns) -> Written:
     """The columns that compiled code fills in."""
     return Written._make(getattr(columns, name) for name in Written._fields)

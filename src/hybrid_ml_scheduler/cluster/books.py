@@ -10,13 +10,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from hybrid_ml_scheduler.core.compiled import uncompiled
+from hybrid_ml_scheduler.core.compiled import python_function
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.physics import placement
 
 __all__ = ["Books"]
 
-_place = uncompiled(placement.place)
+_place = python_function(placement.place)
 
 
 class Books:

@@ -76,7 +76,7 @@ class RunColumns:
         return columns
 
     @classmethod
-    def joined(cls, parts: Sequence[RunColumns]) -> RunColumns:
+    def join(cls, parts: Sequence[RunColumns]) -> RunColumns:
         """Return what one strategy did with several batches, one after the other."""
         if len(parts) == 1:
             return parts[0]

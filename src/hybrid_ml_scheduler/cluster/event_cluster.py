@@ -145,7 +145,7 @@ class EventCluster(Cluster):
         fraction, cpu_part, gpu_part, out_of_memory, failed = self.estimator.parts(task, decision.gpu_fraction, gpu)
         now, rounded = view.now_s, not task.divisible and 0.0 < decision.gpu_fraction < 1.0
         if failed:
-            return self.failed(task, now, fraction, rounded=rounded)
+            return self.failed_outcome(task, now, fraction, rounded=rounded)
         cpu_true, gpu_true = cpu_part, gpu_part
         if self._learns:
             _, cpu_true, gpu_true, _, _ = self.estimator.true_parts(task, decision.gpu_fraction, gpu)
@@ -176,7 +176,7 @@ class EventCluster(Cluster):
             rounded=rounded,
         )
 
-    def settled(self, outcome: Outcome, parts: list[EndedPart]) -> Outcome:
+    def settled_outcome(self, outcome: Outcome, parts: list[EndedPart]) -> Outcome:
         """What came of a task whose parts have all ended."""
         on = {part.on_cpu: part for part in parts}
         cpu, gpu = on.get(True), on.get(False)

@@ -95,7 +95,7 @@ class EventSimulation(Simulation):
         if opened.open_parts:
             return
         del self._open[part.task_id]
-        outcome = self.cluster.settled(opened.outcome, opened.ended)._replace(finish_s=now_s)
+        outcome = self.cluster.settled_outcome(opened.outcome, opened.ended)._replace(finish_s=now_s)
         self._done.append(outcome)
         if self.learned is not None and opened.lesson is not None:
             self.learned.learn(_as_it_was(opened.lesson, opened.outcome, outcome))

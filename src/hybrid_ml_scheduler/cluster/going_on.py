@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from hybrid_ml_scheduler.cluster.batch import check_rule, rule_terms, written
+from hybrid_ml_scheduler.cluster.batch import check_rule, output_columns, rule_terms
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.devices import QueuedPart
 from hybrid_ml_scheduler.cluster.general import Factors
@@ -55,7 +55,16 @@ def run_on(
     terms, free = batch_terms(batch, cluster.node, seconds), cluster.free_s()
     books = None if cluster.books is None else cluster.books.column
     run_onward(
-        rule_terms(rule), batch.arrival_time, terms, factors, lessons, queues, free, books, decided, written(columns)
+        rule_terms(rule),
+        batch.arrival_time,
+        terms,
+        factors,
+        lessons,
+        queues,
+        free,
+        books,
+        decided,
+        output_columns(columns),
     )
     _extend(cluster, batch, columns, queues)
     if cluster.books is not None and books is not None:

@@ -111,7 +111,7 @@ class Precedence:
             while len(self._finish_s) > self.recall and self._forget(now_s):
                 pass
 
-    def placed(self, outcome: Outcome) -> Iterator[WaitingTask]:
+    def note_placed(self, outcome: Outcome) -> Iterator[WaitingTask]:
         """Note when a task will finish; yields the tasks that are thereby ready at a known time."""
         self._doomed.discard(outcome.task_id)
         self._undecided.discard(outcome.task_id)

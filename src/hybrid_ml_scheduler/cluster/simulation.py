@@ -39,7 +39,7 @@ Ready = tuple[float, int, Task, TruthFactor, TaskSeconds | None]
 
 def free_children(outcome: Outcome, precedence: Precedence, ready: list[Ready]) -> None:
     """Queue the tasks that waited for this one alone."""
-    for freed in precedence.placed(outcome):
+    for freed in precedence.note_placed(outcome):
         heappush(ready, (freed.ready_s, freed.task.task_id, freed.task, freed.duration_factor, freed.seconds))
 
 
@@ -220,7 +220,7 @@ class Simulation:
         if seconds is not None:
             cluster.estimator.remember(task, seconds)
         if self._precedence.active and self._precedence.is_doomed(task.task_id):
-            return self._placed(task, cluster.failed(task, ready_s, by_parent=True))
+            return self._placed(task, cluster.failed_outcome(task, ready_s, by_parent=True))
         view = cluster.view(ready_s) if task.gpus_required == 1 else cluster.view_for(task, ready_s)
         if self._trains:
             train_if_due(self.scheduler)
@@ -242,7 +242,7 @@ class Simulation:
         ready_s, _, task, duration_factor, seconds = heappop(self._ready)
         self.now_s = ready_s
         if self._precedence.active and self._precedence.is_doomed(task.task_id):
-            return [self._placed(task, self.cluster.failed(task, ready_s, by_parent=True))]
+            return [self._placed(task, self.cluster.failed_outcome(task, ready_s, by_parent=True))]
         self._held.hold(HeldTask(task, duration_factor, ready_s, seconds))
         return []
 

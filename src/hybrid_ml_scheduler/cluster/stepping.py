@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.cluster.books import Books
 from hybrid_ml_scheduler.cluster.columns import RunColumns, gang_of
 from hybrid_ml_scheduler.cluster.devices import BacklogView, Device, QueuedPart
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
-from hybrid_ml_scheduler.core.compiled import uncompiled
+from hybrid_ml_scheduler.core.compiled import python_function
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome, outcome_of
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task
@@ -27,7 +27,7 @@ __all__ = ["Cluster"]
 _NAN = math.nan
 _free_s: Callable[[Device], float] = attrgetter("free_s")
 # The very same function, uncompiled: for one task, crossing into compiled code costs more than its few operations.
-_place = uncompiled(placement.place)
+_place = python_function(placement.place)
 _ALONE: Mapping[int, Device] = {}  # a part that has no fellows on other GPUs
 
 
@@ -116,7 +116,7 @@ class Cluster:
         now, identity = view.now_s, task.task_id
         rounded = not task.divisible and 0.0 < decision.gpu_fraction < 1.0
         if failed:
-            return self.failed(task, now, fraction, rounded=rounded)
+            return self.failed_outcome(task, now, fraction, rounded=rounded)
         cpu_factor, gpu_factor = (1.0, 1.0) if factor == 1.0 else self._met_factors(factor, gpu, now)
         cpu_device, gpu_device, serial = self.devices[0], self.devices[gpu + 1], self._serial
         if self._has_slots:
@@ -220,7 +220,7 @@ class Cluster:
         if self.books is not None:  # as long as there was no noise, devices are free when it is believed
             self.books.ends_s = [device.free_s for device in self.devices]
 
-    def failed(
+    def failed_outcome(
         self, task: Task, now_s: float, fraction: float = 0.0, *, by_parent: bool = False, rounded: bool = False
     ) -> Outcome:
         """The outcome of a task that cannot run."""

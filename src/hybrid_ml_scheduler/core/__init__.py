@@ -24,7 +24,7 @@ from hybrid_ml_scheduler.core.protocols import (
 from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task, TaskBatch
 from hybrid_ml_scheduler.core.terms import BatchTerms, TaskTerms, Terms
-from hybrid_ml_scheduler.core.validation import parent_rows, validated
+from hybrid_ml_scheduler.core.validation import parent_rows, validate_batch
 
 __all__ = [
     "CPU_ONLY",
@@ -60,7 +60,7 @@ __all__ = [
     "parent_rows",
     "stream",
     "train_if_due",
-    "validated",
+    "validate_batch",
     "with_foresight",
     "with_rule",
 ]

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-__all__ = ["MADE_FROM", "compiled", "is_kept", "sources_digest", "uncompiled"]
+__all__ = ["MADE_FROM", "compiled", "is_kept", "python_function", "sources_digest"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -52,7 +52,7 @@ def _cache_of(function: Callable[..., Any]) -> Any:
     return _cache_class(sources_digest(_PACKAGE, room))(function)
 
 
-def uncompiled(function: Function) -> Function:
+def python_function(function: Function) -> Function:
     """The Python function that a compiled one was made from."""
     return cast("Function", getattr(function, "py_func", function))
 

@@ -271,7 +271,7 @@ class TaskBatch:
             **{name: getattr(self, name)[start:stop] for name in _BY_ROW},
         )
 
-    def chosen(self, rows: IntColumn) -> TaskBatch:
+    def select(self, rows: IntColumn) -> TaskBatch:
         """Return these rows in this order (parents keep their ids); a parent may be left behind."""
         lengths = np.diff(self.parent_offsets)[rows]
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)

@@ -10,10 +10,10 @@ import errno
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["bounded_bytes", "counted", "nearest", "nearest_hint", "plain_text"]
+__all__ = ["amount", "bounded_bytes", "nearest", "nearest_hint", "plain_text"]
 
 
-def counted(number: int, noun: str, nouns: str | None = None) -> str:
+def amount(number: int, noun: str, nouns: str | None = None) -> str:
     """A number with its noun, as people write it: `1 task`, `2,000 tasks`, `3 strategies`."""
     return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 

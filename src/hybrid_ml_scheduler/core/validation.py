@@ -19,7 +19,7 @@ __all__ = [
     "MOST_SEEDS",
     "MOST_SLOTS",
     "parent_rows",
-    "validated",
+    "validate_batch",
 ]
 
 # Sizes, megabytes and seconds: far beyond any machine, and so that no formula overflows or ends at zero.
@@ -70,7 +70,7 @@ _RULES: tuple[tuple[str, str, Callable[[FloatColumn], Mask]], ...] = (
 )
 
 
-def validated(batch: TaskBatch, source: str = "workload") -> TaskBatch:
+def validate_batch(batch: TaskBatch, source: str = "workload") -> TaskBatch:
     """Return the batch itself, or refuse it with one sentence naming the task at fault."""
     if len(batch) == 0:
         raise WorkloadError(f"{source}: there is no task in it.")

@@ -47,7 +47,7 @@ class Backend:
         filled = torch.from_numpy(np.resize(block, count)).reshape(shape)
         return filled.to(self.kind)
 
-    def queued(self, call: Call, before: Callable[[], object] | None = None) -> Run:
+    def queued_burst(self, call: Call, before: Callable[[], object] | None = None) -> Run:
         """Time a burst that keeps the device busy: its own seconds, without waiting for the host."""
         return self.awaited_burst(call, before)
 
@@ -88,7 +88,7 @@ class Cuda(Backend):
     def __init__(self) -> None:
         super().__init__("cuda")
 
-    def queued(self, call: Call, before: Callable[[], object] | None = None) -> Run:
+    def queued_burst(self, call: Call, before: Callable[[], object] | None = None) -> Run:
         """Record a burst once for each length, then time its replays on the device's own clock."""
         import torch
 

@@ -29,7 +29,7 @@ def matmul(
 
     def run_at(size: int) -> Run:
         call = product(backend, size)
-        return backend.alone(call) if alone else backend.queued(call)
+        return backend.alone(call) if alone else backend.queued_burst(call)
 
     points = sweep(f"{backend.kind} {label}", effort.sizes, 3.0, run_at, effort, tick)
     method = "wall clock, each call launched and awaited" if alone else backend.method
@@ -54,7 +54,7 @@ def stream_add(backend: Backend, effort: Effort, tick: Tick) -> Series:
             at = turn % len(a)
             return torch.add(a[at], b[at], alpha=3.0, out=c[at])
 
-        return backend.queued(call, empty_caches)
+        return backend.queued_burst(call, empty_caches)
 
     points = sweep(f"{backend.kind} streaming", effort.sizes, 2.0, run_at, effort, tick)
     return Series(unit="s", axis="size", method=f"{backend.method}, caches emptied before", points=points)

@@ -8,7 +8,7 @@ from hybrid_ml_scheduler.learning.features import FEATURES, Scaler, feature_matr
 from hybrid_ml_scheduler.learning.files import load_agent, load_forest, save_agent, save_forest
 from hybrid_ml_scheduler.learning.forest import ForestModel, fit_forest
 from hybrid_ml_scheduler.learning.replay import Replay, Transition, Transitions
-from hybrid_ml_scheduler.learning.trees import FlatForest, flattened
+from hybrid_ml_scheduler.learning.trees import FlatForest, flatten_forest
 
 __all__ = [
     "FEATURES",
@@ -26,7 +26,7 @@ __all__ = [
     "feature_matrix",
     "feature_row",
     "fit_forest",
-    "flattened",
+    "flatten_forest",
     "load_agent",
     "load_forest",
     "save_agent",

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_ml_scheduler.learning.features import FEATURES, FeatureMatrix, Scaler
-from hybrid_ml_scheduler.learning.growing import grown
-from hybrid_ml_scheduler.learning.trees import FlatForest, flattened
+from hybrid_ml_scheduler.learning.growing import grow_trees
+from hybrid_ml_scheduler.learning.trees import FlatForest, flatten_forest
 
 __all__ = ["NUM_TREES", "Engine", "ForestKind", "ForestModel", "bootstrap", "fit_forest"]
 
@@ -115,9 +115,9 @@ def fit_forest(
     scaler = Scaler.fit(features)
     rows = scaler.transform(features)
     if engine == "compiled" and kind == "random_forest":
-        forest = grown(rows, fractions, bootstrap(rng, num_trees, len(rows)), least_leaf)
+        forest = grow_trees(rows, fractions, bootstrap(rng, num_trees, len(rows)), least_leaf)
     else:
-        forest = flattened(_scikit_learn(kind, rows, fractions, rng, num_trees, least_leaf))
+        forest = flatten_forest(_scikit_learn(kind, rows, fractions, rng, num_trees, least_leaf))
     some = slice(None, None, ERROR_STRIDE)
     error = float(np.abs(forest.predict(rows[some]) - fractions[some]).mean())
     return ForestModel(forest=forest, scaler=scaler, kind=kind, samples=len(rows), fit_error=error)

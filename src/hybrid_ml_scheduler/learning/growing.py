@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.learning.trees import FlatForest
 
-__all__ = ["grown"]
+__all__ = ["grow_trees"]
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
@@ -161,7 +161,7 @@ def _grow(
     return used
 
 
-def grown(rows: Singles, target: Floats, counts: Counts, least_leaf: int = 1) -> FlatForest:
+def grow_trees(rows: Singles, target: Floats, counts: Counts, least_leaf: int = 1) -> FlatForest:
     """Grow one tree for each row of `counts` (how often a tree drew each training row)."""
     columns = np.ascontiguousarray(rows.T)
     sorted_rows = np.argsort(columns, axis=1, kind="stable").astype(np.int32)

@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.learning.features import FEATURES, LEAST_MEMORY_MB, feature_row
 from hybrid_ml_scheduler.learning.forest import NUM_TREES, bootstrap
-from hybrid_ml_scheduler.learning.growing import grown
+from hybrid_ml_scheduler.learning.growing import grow_trees
 from hybrid_ml_scheduler.learning.trees import FlatForest, Steps, mean_and_spread
 
 __all__ = ["TIME_FEATURES", "TimeForest", "WalkedForest", "correct", "fit_time_forest", "time_row", "walkable"]
@@ -103,7 +103,7 @@ def fit_time_forest(rows: FloatColumn, logs: FloatColumn, rng: np.random.Generat
     count, logs = len(rows), logs - logs.mean()
     kept = max(2, count - int(HELD_OUT * count))
     single = rows.astype(np.float32)
-    forest = grown(single[:kept], logs[:kept], bootstrap(rng, NUM_TREES, kept), LEAST_LEAF)
+    forest = grow_trees(single[:kept], logs[:kept], bootstrap(rng, NUM_TREES, kept), LEAST_LEAF)
     later, told = logs[kept:], forest.predict(single[kept:])
     errors = [float(np.mean((later - share * told) ** 2)) if len(later) else 0.0 for share in SHARES]
     best = errors.index(min(errors))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.compiled import compiled
 
-__all__ = ["FlatForest", "Steps", "flattened", "mean_and_spread"]
+__all__ = ["FlatForest", "Steps", "flatten_forest", "mean_and_spread"]
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
@@ -196,7 +196,7 @@ def _sibling_order(left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) ->
     return order
 
 
-def flattened(model: Any) -> FlatForest:
+def flatten_forest(model: Any) -> FlatForest:
     """Flatten a fitted scikit-learn forest of regression trees."""
     roots, features, thresholds, lefts, values = [], [], [], [], []
     offset = 0

@@ -135,7 +135,7 @@ class Arena(RunState, CommandLoop):
 
         A race that stands still keeps its models: asked twice, it must answer the same twice.
         """
-        done = self._worker.finished() if self.state == "running" else None
+        done = self._worker.take_finished() if self.state == "running" else None
         if done is not None:
             job, result = done
             race.learners.pending = None

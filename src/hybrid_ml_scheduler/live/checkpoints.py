@@ -11,7 +11,7 @@ from typing import Any
 from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.core.errors import StorageError
 
-__all__ = ["CHECKPOINT_EVERY_TASKS", "packed", "unpacked"]
+__all__ = ["CHECKPOINT_EVERY_TASKS", "pack_state", "unpack_state"]
 
 CHECKPOINT_EVERY_TASKS = 10_000
 
@@ -21,7 +21,7 @@ _HEAD_BYTES = len(_MAGIC) + _DIGEST_BYTES
 _STEP_BYTES = 2**18
 
 
-def packed(state: Mapping[str, Any]) -> bytearray:
+def pack_state(state: Mapping[str, Any]) -> bytearray:
     """Return the state as bytes: the lengths of its pieces, its structure, and the arrays as they lie in memory.
 
     It may be many megabytes, which are moved a little at a time: others want the interpreter's lock, too.
@@ -51,8 +51,8 @@ def _steps(pieces: Sequence[memoryview]) -> Iterator[memoryview]:
             yield piece[begin : begin + _STEP_BYTES]
 
 
-def unpacked(blob: bytes | bytearray) -> Mapping[str, Any]:
-    """Return the state again; bytes that were not written by `packed` of this version are refused."""
+def unpack_state(blob: bytes | bytearray) -> Mapping[str, Any]:
+    """Return the state again; bytes that were not written by `pack_state` of this version are refused."""
     if blob.startswith(b"HMS") and not blob.startswith(_MAGIC):
         raise StorageError("The stored checkpoint is of another version of this program; start a new run.")
     body = memoryview(blob)[_HEAD_BYTES:]

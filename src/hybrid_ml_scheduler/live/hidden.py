@@ -25,7 +25,7 @@ class TrueTask(NamedTuple):
     duration_factor: float
     factors: TruthFactor
 
-    def told(self, level: Level) -> tuple[TruthFactor, TaskSeconds]:
+    def facts_for(self, level: Level) -> tuple[TruthFactor, TaskSeconds]:
         """What a racer of this level meets: a factor, and the seconds that it multiplies."""
         return (self.duration_factor, self.true) if level == EXACT else (self.factors, self.nominal)
 
@@ -52,7 +52,7 @@ class HiddenTruth:
         factors = (cpu * duration_factor, *(factor * duration_factor for factor in gpus))
         return TrueTask(nominal, true, duration_factor, factors)
 
-    def measured(self, task: Task, nominal: TaskSeconds, own: TaskSeconds, duration_factor: float) -> TrueTask:
+    def of_measured(self, task: Task, nominal: TaskSeconds, own: TaskSeconds, duration_factor: float) -> TrueTask:
         """The truth about a task with seconds of its own, of which something else was known before it ran."""
         drifted = self.of(task, own, duration_factor)
         true = drifted.true
@@ -75,7 +75,7 @@ class HiddenTruth:
     def drift(self, drift: Drift, kinds: Sequence[str]) -> tuple[str, ...]:
         """Let some factors change for the tasks to come; returns the kinds that changed."""
         self.hides = True
-        return self._factors.drifted(drift, kinds)
+        return self._factors.apply_drift(drift, kinds)
 
     def capture(self) -> Mapping[str, Any]:
         """What has drifted, and whether anything is hidden."""

@@ -128,7 +128,7 @@ class Lockstep:
             task, seen, duration_factor = self.stream.next_task()
         else:
             drawn, duration_factor = self.stream.next_task_and_factor()
-            task = self._numbering.renumbered(drawn)
+            task = self._numbering.renumber(drawn)
         self._enter(task, duration_factor, until_s=task.arrival_time, explain=explain, seen=seen)
         self.rows.activations += self.learners.after_task(self.next_task_id)
         if self.is_complete:
@@ -146,7 +146,7 @@ class Lockstep:
             self.step()
             return 1
         drawn = cast("TaskStream", self.stream).next_stretch(most)  # a trace is taken step by step
-        stretch = Stretch.of(self._numbering.renumbered_stretch(drawn), self._estimator, self.hidden)
+        stretch = Stretch.of(self._numbering.renumber_stretch(drawn), self._estimator, self.hidden)
         runs, problem = self._met(stretch)
         if problem is not None:
             whole = min(map(len, runs.values()))
@@ -222,7 +222,7 @@ class Lockstep:
         met = [
             racer.step(
                 task if seen is None or racer.level == EXACT else seen,
-                *truth.told(racer.level),
+                *truth.facts_for(racer.level),
                 until_s=until_s,
                 explain=explain,
             )
@@ -245,7 +245,7 @@ class Lockstep:
         own = self._estimator.seconds(task)
         if seen is task:
             return self.hidden.of(task, own, duration_factor)
-        return self.hidden.measured(task, self._estimator.seconds(seen), own, duration_factor)
+        return self.hidden.of_measured(task, self._estimator.seconds(seen), own, duration_factor)
 
     def _own(self, task: Task) -> Task:
         """A task of a run that branched off, as it is kept: parents from before are tasks of the run that was left."""

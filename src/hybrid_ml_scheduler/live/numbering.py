@@ -38,14 +38,14 @@ class Numbering:
         # Older than what is remembered: the offset before the first remembered insertion.
         return stream_id + (self._offset[0] - 1 if self._offset else 0)
 
-    def renumbered(self, task: Task) -> Task:
+    def renumber(self, task: Task) -> Task:
         """Return the stream's task with its id (and its parents' ids) in the race."""
         if not self._from:
             return task
         parents = tuple(self.race_id(parent) for parent in task.dependencies)
         return task._replace(task_id=self.race_id(task.task_id), dependencies=parents)
 
-    def renumbered_stretch(self, batch: TaskBatch) -> TaskBatch:
+    def renumber_stretch(self, batch: TaskBatch) -> TaskBatch:
         """Return the stream's next independent tasks with their ids in the race: all come after every insertion."""
         return replace(batch, task_id=batch.task_id + self._offset[-1]) if self._from else batch
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.cluster import certificate
 from hybrid_ml_scheduler.core import Task, TaskBatch
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.live.frames import Bound
 from hybrid_ml_scheduler.physics import Node, best_execution_s, durations
 
@@ -62,7 +62,7 @@ class Proof:
                 tasks=self._tasks,
                 first_task_id=int(batch.task_id[0]),
                 last_task_id=int(batch.task_id[-1]),
-                scope=f"No schedule can finish the run's {counted(self._tasks, 'task')} sooner: proven from its latest "
+                scope=f"No schedule can finish the run's {amount(self._tasks, 'task')} sooner: proven from its latest "
                 f"{len(batch):,} ({proven.binding} argument). The sum of execution times is over all tasks.",
             )
         return self._state

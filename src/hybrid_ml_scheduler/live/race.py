@@ -12,7 +12,7 @@ from typing import Any
 
 from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.live.frames import Shift
 from hybrid_ml_scheduler.live.learners import TrainedModel, TrainingJob
 from hybrid_ml_scheduler.live.lockstep import Lockstep
@@ -75,7 +75,7 @@ class Race(Lockstep):
         if task.gpus_required > self.course.node.num_gpus:
             raise PlanError(
                 f"gpus_required = {task.gpus_required}: the node of the race has "
-                f"{counted(self.course.node.num_gpus, 'GPU')}."
+                f"{amount(self.course.node.num_gpus, 'GPU')}."
             )
         if task.divisible and task.gpus_required != 1:
             needs = "several GPUs at once" if task.gpus_required else "no GPU"

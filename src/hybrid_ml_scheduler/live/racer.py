@@ -107,7 +107,7 @@ class Racer:
 
         Where the strategy breaks, the rows end before the task that broke it, and the error says why.
         """
-        begin, told, self.stepped = time.perf_counter(), stretch.told(self.level), None
+        begin, told, self.stepped = time.perf_counter(), stretch.facts_for(self.level), None
         try:
             with self._blamed(stretch.words):
                 columns = self.simulation.run_stretch(stretch.batch, told.durations, told.factors)
@@ -120,7 +120,7 @@ class Racer:
 
     def _run_one_by_one(self, stretch: Stretch) -> tuple[RunColumns, HmsError | None]:
         outcomes: list[Outcome] = []
-        met, problem, told = 0, None, stretch.told(self.level)
+        met, problem, told = 0, None, stretch.facts_for(self.level)
         try:
             for task, factor, seconds in zip(stretch.tasks, told.steps, told.seconds, strict=True):
                 outcomes += self.step(task, factor, seconds, until_s=task.arrival_time, explain=False)
@@ -187,7 +187,7 @@ class Racer:
 
     def preview(self, task: Task) -> tuple[Decision, Mapping[str, Any]]:
         """Return the decision for a task as if it arrived, with reasons; the strategy is left as it was."""
-        reasons = self.explained(task)
+        reasons = self.explanation(task)
         cluster = self.simulation.cluster
         view = cluster.foreseen_view(max(task.arrival_time, self.simulation.now_s), task)
         with self._blamed(f"task {task.task_id}"):
@@ -212,7 +212,7 @@ class Racer:
         finally:
             self.scheduler.restore(memory)
 
-    def explained(self, task: Task) -> Mapping[str, Any]:
+    def explanation(self, task: Task) -> Mapping[str, Any]:
         """Return what the strategy says about a task today; empty if it gives no reasons."""
         if not isinstance(self.scheduler, Explains):
             return {}

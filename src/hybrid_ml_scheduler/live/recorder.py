@@ -6,7 +6,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from hybrid_ml_scheduler.core.errors import StorageError
-from hybrid_ml_scheduler.live.checkpoints import CHECKPOINT_EVERY_TASKS, packed
+from hybrid_ml_scheduler.live.checkpoints import CHECKPOINT_EVERY_TASKS, pack_state
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Activation, Checkpoint
 from hybrid_ml_scheduler.live.sinks import Keeper, StoreState
@@ -125,7 +125,7 @@ class Recorder:
         A checkpoint may come after rows of later tasks: going back a little further gives the same rows again.
         """
         begin_s, boundary, state = time.monotonic(), race.next_task_id, race.capture()
-        self._packing = self._packer.submit(lambda: Checkpoint(boundary=boundary, blob=packed(state), at=at))
+        self._packing = self._packer.submit(lambda: Checkpoint(boundary=boundary, blob=pack_state(state), at=at))
         self._checkpoint_s, self._checkpoint_task = time.monotonic(), boundary
         self._checkpoint_rest_s = max(_CHECKPOINT_EVERY_S, _CHECKPOINT_REST * (self._checkpoint_s - begin_s))
 

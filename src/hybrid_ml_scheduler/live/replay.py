@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 
 from hybrid_ml_scheduler.core.errors import StorageError
-from hybrid_ml_scheduler.live.checkpoints import CHECKPOINT_EVERY_TASKS, packed
+from hybrid_ml_scheduler.live.checkpoints import CHECKPOINT_EVERY_TASKS, pack_state
 from hybrid_ml_scheduler.live.learners import TrainingJob
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Checkpoint, RaceEvent, Rows
@@ -96,7 +96,7 @@ def _rows_and_state(race: Race, jobs: _Jobs) -> Rows:
     """Take the rows with a checkpoint; of the models asked for, only the newest can still be in training."""
     race.learners.pending = next(reversed(jobs.values()), None)
     rows = race.take_rows()
-    rows.checkpoint = Checkpoint(boundary=race.next_task_id, blob=packed(race.capture()), at=time.time())
+    rows.checkpoint = Checkpoint(boundary=race.next_task_id, blob=pack_state(race.capture()), at=time.time())
     return rows
 
 

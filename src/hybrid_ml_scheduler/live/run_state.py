@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from hybrid_ml_scheduler.core import HmsError, Task
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.knowledge import EXACT
-from hybrid_ml_scheduler.core.text import counted, plain_text
+from hybrid_ml_scheduler.core.text import amount, plain_text
 from hybrid_ml_scheduler.live.frames import RaceState, Status, TraceFacts, idle_frame
 from hybrid_ml_scheduler.live.framing import Framer
 from hybrid_ml_scheduler.live.pace import Pace, Speedometer
@@ -97,7 +97,7 @@ class RunState:
     def complete(self, race: Race) -> None:
         """End the run of a trace whose last task has been placed (in the arena's thread)."""
         if race.course.trace is not None:
-            tasks = counted(len(race.course.trace.batch), "task")
+            tasks = amount(len(race.course.trace.batch), "task")
             message = f"The run is complete: all {tasks} of {race.preset} have been placed, and no other will come."
             self.tell("success", message, key="complete", event="run_complete")
         self.change_state("complete")

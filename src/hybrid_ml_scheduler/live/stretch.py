@@ -69,7 +69,7 @@ class Stretch:
             formula=replace(formula, factors=factors, steps=list(map(tuple, both.tolist()))),
         )
 
-    def told(self, level: Level) -> Told:
+    def facts_for(self, level: Level) -> Told:
         """What a strategy of this level is told."""
         return self.exact if level == EXACT else self.formula
 

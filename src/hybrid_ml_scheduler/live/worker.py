@@ -53,7 +53,7 @@ class TrainingWorker:
         self._thread = threading.Thread(target=_train, args=(job, self._future), name="training", daemon=True)
         self._thread.start()
 
-    def finished(self) -> tuple[TrainingJob, TrainedModel | BaseException] | None:
+    def take_finished(self) -> tuple[TrainingJob, TrainedModel | BaseException] | None:
         """Return a finished job with its model (or what went wrong), if there is one."""
         if self._job is None or self._future is None or not self._future.done():
             return None

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hybrid_ml_scheduler.core.compiled import uncompiled
+from hybrid_ml_scheduler.core.compiled import python_function
 from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NO_GPU, Parts, parts_of
 from hybrid_ml_scheduler.core.tasks import FloatColumn, Task, TaskBatch
 from hybrid_ml_scheduler.core.terms import BatchTerms, TaskTerms
@@ -24,8 +24,8 @@ __all__ = ["PhysicsEstimator", "TaskSeconds", "TruthFactor", "is_plain", "is_who
 TruthFactor = float | tuple[float, ...]
 
 # The very same functions, uncompiled: for one task, crossing into compiled code costs more than their few operations.
-_resolve = uncompiled(formulas.resolve)
-_whole_share = uncompiled(formulas.whole_share)
+_resolve = python_function(formulas.resolve)
+_whole_share = python_function(formulas.whole_share)
 _NO_PAGED = np.empty(0)
 
 

@@ -112,7 +112,7 @@ class HiddenFactors:
                 factor *= changes.get(kind, 1.0)
         return factor
 
-    def drifted(self, drift: Drift, kinds: Sequence[str]) -> tuple[str, ...]:
+    def apply_drift(self, drift: Drift, kinds: Sequence[str]) -> tuple[str, ...]:
         """Let a drift happen; returns the kinds that changed (a share of those given, chosen by the seed)."""
         number = len(self._drifts)
         draws = {kind: stream(self._seed, "truth", "drift", number, kind).random(2).tolist() for kind in kinds}
@@ -135,7 +135,7 @@ class HiddenFactors:
             factors[begin:end] = table[batch.kind[begin:end]]
             begin = max(begin, end)
             if drift is not None:
-                self.drifted(drift, known)
+                self.apply_drift(drift, known)
         factors[~(np.isnan(batch.cpu_time) & np.isnan(batch.gpu_time))] = 1.0
         return factors
 

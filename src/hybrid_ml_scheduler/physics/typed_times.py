@@ -11,7 +11,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.physics.gpu_types import GpuType, gpu_type, seconds_ratio
 from hybrid_ml_scheduler.physics.node import Gpu, Node
 
@@ -78,7 +78,7 @@ def _check_types_are_named(batch: TaskBatch) -> None:
     lost = np.flatnonzero(~np.isnan(batch.gpu_times).all(axis=1) & np.isnan(batch.gpu_time))
     if len(lost):
         raise PlanError(
-            f"The GPU times of {counted(len(lost), 'task')} are by type ({', '.join(batch.gpu_types)}), and the node's "
+            f"The GPU times of {amount(len(lost), 'task')} are by type ({', '.join(batch.gpu_types)}), and the node's "
             f"GPUs have none: name it, for example --gpu-type {batch.gpu_types[0]}."
         )
 

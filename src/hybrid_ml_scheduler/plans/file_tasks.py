@@ -68,7 +68,7 @@ def from_zero(batch: TaskBatch, factor: float = 1.0) -> TaskBatch:
     """The batch with its first task at 0 and all gaps times a factor, still in order of arrival and id."""
     times = (batch.arrival_time - batch.arrival_time[0]) * factor
     times.flags.writeable = False
-    return replace(batch, arrival_time=times).chosen(np.lexsort((batch.task_id, times)))
+    return replace(batch, arrival_time=times).select(np.lexsort((batch.task_id, times)))
 
 
 TaskSource = WorkloadParameters | FileTasks

@@ -84,7 +84,7 @@ class KnownTasks:
         """The fastest possible execution of each task: the best split on free devices, its noise included."""
         return best_execution_s(self.batch, self.node, self.true) * self.batch.duration_factor
 
-    def told(self, level: Level) -> Told:
+    def facts_for(self, level: Level) -> Told:
         """What strategies of a level are told."""
         if level == EXACT:
             return Told(self.batch, self.true, None, learns=False, sees_ends=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid_ml_scheduler.core import IntColumn, TaskBatch
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.physics.gpu_types import REFERENCE_TYPE, gpu_type
 from hybrid_ml_scheduler.physics.node import Gpu, Node
 from hybrid_ml_scheduler.physics.typed_times import TimeSource, typed_times
@@ -26,7 +26,7 @@ def _told(gpu: Gpu, batch: TaskBatch, node: Node, source: IntColumn) -> str:
     words = _words(gpu, batch, node)
     counts = [(words[one], int(np.count_nonzero(source == one))) for one in TimeSource]
     parts = [f"{count:,} {text}" for text, count in counts if count]
-    return f"GPU seconds on {gpu.type} ({counted(len(batch), 'task')}): {'; '.join(parts)}."
+    return f"GPU seconds on {gpu.type} ({amount(len(batch), 'task')}): {'; '.join(parts)}."
 
 
 def _words(gpu: Gpu, batch: TaskBatch, node: Node) -> dict[TimeSource, str]:

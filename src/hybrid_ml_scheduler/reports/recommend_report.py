@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.plans.metrics import METRICS, figure_with_interval
 from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.reports.report_page import Page
@@ -19,7 +19,7 @@ def recommend_page(folder: ResultsFolder) -> Page:
     found = folder.read_json("recommendation.json")
     workload = found["workload"]
     source = workload.get("preset", workload.get("file"))
-    subtitle = f"{found['promise']['text']}; {counted(found['tasks'], 'task')} of {source}; modelled, not measured."
+    subtitle = f"{found['promise']['text']}; {amount(found['tasks'], 'task')} of {source}; modelled, not measured."
     page = Page(title="Recommendation", subtitle=subtitle)
     page.heading("Answer")
     page.bullets(found["sentences"])

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.plans.metrics import figure, figure_with_interval
 from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.reports.plots import CAPTIONS, plots_for
@@ -69,7 +69,7 @@ def _answer(pair: Any) -> str:
     if pair["winner"] == EQUAL:
         return "equal within 1 %"
     if pair["winner"] in (NOT_DECIDED, "tie"):
-        return f"not decided by {counted(int(pair['count']), 'seed')}" if "count" in pair else "not decided"
+        return f"not decided by {amount(int(pair['count']), 'seed')}" if "count" in pair else "not decided"
     return label_of(pair["winner"])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.plans.metrics import figure, figure_with_interval
 from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.reports.words import standing, told_standing
@@ -42,9 +42,9 @@ def shift_setting(run: Mapping[str, Any]) -> str:
     """What was run, in a sentence."""
     shift, seeds = run["plan"]["shift"], run["seeds"]
     return (
-        f"From {shift['before']} to {shift['after']}: {counted(run['tasks'], 'task')} after the shift on 1 CPU + "
-        f"{counted(run['plan']['simulation']['num_gpus'], 'GPU')}, "
-        f"{counted(len(run['schedulers']), 'strategy', 'strategies')}, "
+        f"From {shift['before']} to {shift['after']}: {amount(run['tasks'], 'task')} after the shift on 1 CPU + "
+        f"{amount(run['plan']['simulation']['num_gpus'], 'GPU')}, "
+        f"{amount(len(run['schedulers']), 'strategy', 'strategies')}, "
         f"{'one seed' if seeds == 1 else f'{seeds} seeds'}."
     )
 

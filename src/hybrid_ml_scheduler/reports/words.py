@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.plans.intervals import DEFAULT_LEVEL
 from hybrid_ml_scheduler.plans.metrics import LISTS, METRICS, figure, figure_with_interval
 from hybrid_ml_scheduler.plans.palette import label_of
@@ -46,8 +46,8 @@ def setting(run: Mapping[str, Any]) -> str:
     source = f"of the preset {workload['preset']}" if "preset" in workload else f"from {workload['file']}"
     seeds = "one seed" if run["seeds"] == 1 else f"{run['seeds']} seeds"
     return (
-        f"{counted(run['tasks'], 'task')} {source} on 1 CPU + {counted(run['plan']['simulation']['num_gpus'], 'GPU')}, "
-        f"{counted(len(run['schedulers']), 'strategy', 'strategies')}, {seeds}."
+        f"{amount(run['tasks'], 'task')} {source} on 1 CPU + {amount(run['plan']['simulation']['num_gpus'], 'GPU')}, "
+        f"{amount(len(run['schedulers']), 'strategy', 'strategies')}, {seeds}."
     )
 
 
@@ -134,7 +134,7 @@ def told_standing(found: Standing, unit: str, most_names: int = _MOST_NAMES) -> 
     if found.equals:
         said.append(f"Its equals within 1 % are {_names(found.equals, most_names)}.")
     if undecided:
-        seeds = counted(int(found.open["count"]), "seed")
+        seeds = amount(int(found.open["count"]), "seed")
         power = power_words(*_power(found.open), lambda value: _with_unit(figure(value), unit))
         nearest = label_of(_other(found.open, found.best["scheduler"]))
         of_whom = f"; for {nearest}, the nearest, " if len(undecided) > 1 else ": "

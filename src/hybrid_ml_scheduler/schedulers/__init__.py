@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from hybrid_ml_scheduler.schedulers.conformance import check_scheduler
-from hybrid_ml_scheduler.schedulers.own_code import contained, printing_apart, strategy_errors, strategy_errors_at
+from hybrid_ml_scheduler.schedulers.own_code import contain, printing_apart, strategy_errors, strategy_errors_at
 from hybrid_ml_scheduler.schedulers.registry import (
     DEFAULT_RACE,
     SchedulerEntry,
+    absolute_spec,
     available,
     create,
     find,
-    located,
     options_for,
 )
 
 __all__ = [
     "DEFAULT_RACE",
     "SchedulerEntry",
+    "absolute_spec",
     "available",
     "check_scheduler",
-    "contained",
+    "contain",
     "create",
     "find",
-    "located",
     "options_for",
     "printing_apart",
     "strategy_errors",

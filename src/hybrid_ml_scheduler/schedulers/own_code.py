@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hybrid_ml_scheduler.core.errors import HmsError, SchedulerError
 
-__all__ = ["contained", "printing_apart", "strategy_errors", "strategy_errors_at"]
+__all__ = ["contain", "printing_apart", "strategy_errors", "strategy_errors_at"]
 
 
 def strategy_errors_at(spec: str, what: str, *expected: type[Exception]) -> AbstractContextManager[None]:
@@ -34,7 +34,7 @@ def strategy_errors(sentence: str, *expected: type[Exception]) -> Iterator[None]
 
 
 @contextmanager
-def contained(name: str) -> Iterator[None]:
+def contain(name: str) -> Iterator[None]:
     """Run a strategy in a command: what it prints is no part of the results, and it cannot end the command."""
     with printing_apart():
         try:

@@ -32,10 +32,10 @@ __all__ = [
     "DEFAULT_RACE",
     "ENTRY_POINT_GROUP",
     "SchedulerEntry",
+    "absolute_spec",
     "available",
     "create",
     "find",
-    "located",
     "options_for",
 ]
 
@@ -182,7 +182,7 @@ def _find(spec: str) -> SchedulerEntry:
     raise SchedulerError(f"There is no strategy called {spec!r}{nearest_hint(spec, entries)}")
 
 
-def located(spec: str) -> str:
+def absolute_spec(spec: str) -> str:
     """Return a strategy's name as it is, and a file with its whole path, so that it is found from any folder."""
     bare, level = split_level(spec)
     if is_tuned_file(bare):

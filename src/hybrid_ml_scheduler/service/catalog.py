@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hybrid_ml_scheduler.core import Explains, Learns
 from hybrid_ml_scheduler.core.knowledge import EXACT, Level, split_level
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.plans.palette import style_of
 from hybrid_ml_scheduler.schedulers import SchedulerEntry
@@ -27,7 +27,7 @@ from hybrid_ml_scheduler.service.wire.catalog import About, Component, Health, P
 from hybrid_ml_scheduler.storage import Cache, Store, StoreWriter
 from hybrid_ml_scheduler.workload import PRESETS
 
-__all__ = ["LiveCatalog", "leveled", "preset_cards"]
+__all__ = ["LiveCatalog", "label_at_level", "preset_cards"]
 
 
 def preset_cards() -> list[Preset]:
@@ -45,7 +45,7 @@ def preset_cards() -> list[Preset]:
     ]
 
 
-def leveled(label: str, name: str, level: Level, of_run: Level) -> str:
+def label_at_level(label: str, name: str, level: Level, of_run: Level) -> str:
     """A racer's label with what it is told, unless all are told the exact durations or its name says it already."""
     return label if level == of_run == EXACT or split_level(name)[1] else f"{label} ({level})"
 
@@ -83,10 +83,10 @@ class LiveCatalog:
         cards = [self._card(entry, in_race=True) for entry in racing.values()]
         return cards + [self._card(entry, in_race=False) for entry in others]
 
-    def chosen(self, asked: Sequence[str]) -> list[str]:
+    def plan_names(self, asked: Sequence[str]) -> list[str]:
         """Return the strategies a client asked for as a plan names them; files that nobody here named are refused."""
         self._learn()
-        return self._choices.chosen(asked)
+        return self._choices.plan_names(asked)
 
     def _learn(self) -> None:
         self._choices.learn((*self._control.named, *self._control.plan.schedulers))
@@ -99,7 +99,7 @@ class LiveCatalog:
             name=entry.name,
             label=entry.label
             if racer is None
-            else leveled(entry.label, racer.name, racer.level, self._control.plan.knowledge),
+            else label_at_level(entry.label, racer.name, racer.level, self._control.plan.knowledge),
             color=style_of(entry.name).colour,
             kind=entry.kind,
             description=entry.summary,
@@ -126,14 +126,14 @@ class LiveCatalog:
         found = await store_sign(self._store)
         writer, latency_ms = self._writer.health(), milliseconds(found.latency_s)
         if not found.ok:
-            detail = f"{found.sentence} Waiting for it: {counted(writer.backlog_rows, 'row')}."
+            detail = f"{found.sentence} Waiting for it: {amount(writer.backlog_rows, 'row')}."
             return Component(status="down", latency_ms=latency_ms, detail=detail)
         if writer.differences:
             return Component(status="degraded", latency_ms=latency_ms, detail=writer.differences[0])
         if writer.state == "ok":
             return Component(status="ok", latency_ms=latency_ms, detail=found.sentence)
         if writer.state == "down":
-            detail = f"{found.sentence} Storing: {writer.last_error} Waiting: {counted(writer.backlog_rows, 'row')}."
+            detail = f"{found.sentence} Storing: {writer.last_error} Waiting: {amount(writer.backlog_rows, 'row')}."
         else:  # a writer that has ended is a fault, too, as long as somebody can ask
             detail = f"{found.sentence} Nothing more is stored: {writer.last_error or 'the writer has ended.'}"
         return Component(status="degraded", latency_ms=latency_ms, detail=detail)
@@ -148,7 +148,7 @@ class LiveCatalog:
         status, problem, latency_ms = self._arena.status(), self._arena.problem, milliseconds(latency_s)
         if problem is not None:
             return Component(status="degraded", latency_ms=latency_ms, detail=problem)
-        detail = f"{status.state}, {counted(status.tasks_processed, 'task')} in this run."
+        detail = f"{status.state}, {amount(status.tasks_processed, 'task')} in this run."
         if status.storage == "waiting":
             return Component(status="degraded", latency_ms=latency_ms, detail=f"{detail} The store slows the race.")
         return Component(status="ok", latency_ms=latency_ms, detail=detail)

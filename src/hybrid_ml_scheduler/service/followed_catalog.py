@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.service.catalog import preset_cards
 from hybrid_ml_scheduler.service.checkup import cache_component, milliseconds, store_sign, taken_together
 from hybrid_ml_scheduler.service.telemetry import Telemetry
@@ -31,7 +31,7 @@ class FollowedCatalog:
         """List the strategies of the service that runs the race."""
         return list(self._mirror.cards)
 
-    def chosen(self, asked: Sequence[str]) -> list[str]:
+    def plan_names(self, asked: Sequence[str]) -> list[str]:
         """Return what was asked for: whoever could begin a race with it is elsewhere."""
         return list(asked)
 
@@ -65,7 +65,7 @@ class FollowedCatalog:
         status = self._mirror.update(DEFAULT_FOCUS).status
         if status.problem is not None:
             return Component(status="degraded", latency_ms=silent_ms, detail=status.problem)
-        detail = f"Followed: {status.state}, {counted(status.tasks_processed, 'task')} in this run."
+        detail = f"Followed: {status.state}, {amount(status.tasks_processed, 'task')} in this run."
         return Component(status="ok", latency_ms=silent_ms, detail=detail)
 
     async def metrics(self) -> bytes:

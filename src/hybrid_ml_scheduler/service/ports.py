@@ -161,7 +161,7 @@ class Catalog(Protocol):
     def strategies(self) -> list[StrategyCard]:
         """List every registered strategy."""
 
-    def chosen(self, asked: Sequence[str]) -> list[str]:
+    def plan_names(self, asked: Sequence[str]) -> list[str]:
         """Return the strategies a client asked for as a plan names them."""
 
     def presets(self) -> list[Preset]:

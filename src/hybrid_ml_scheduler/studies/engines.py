@@ -61,12 +61,12 @@ class LocalEngine:
         pending = list(range(len(jobs)))
         while pending:
             shift = _Shift(function, jobs, min(self.workers, len(pending)))
-            yield from shift.done(pending, suspects)
+            yield from shift.ended_jobs(pending, suspects)
             pending = shift.left
         for index in suspects:
             alone = _Shift(function, jobs, 1)
             lost: list[int] = []
-            yield from alone.done([index], lost)
+            yield from alone.ended_jobs([index], lost)
             if lost:
                 yield index, Failure(reason="its process died (killed, or out of memory).")
 
@@ -80,7 +80,7 @@ class _Shift(Generic[Job, Result]):
         self._workers = workers
         self.left: list[int] = []
 
-    def done(self, pending: Sequence[int], suspects: list[int]) -> Iterator[tuple[int, Result | Failure]]:
+    def ended_jobs(self, pending: Sequence[int], suspects: list[int]) -> Iterator[tuple[int, Result | Failure]]:
         """Yield what ends; if the pool breaks, running jobs become suspects and the rest is `left`."""
         before = set(multiprocessing.active_children())
         pool = ProcessPoolExecutor(self._workers, mp_context=_context(), initializer=_prepare_worker)

@@ -108,7 +108,7 @@ class RunLog:
         if path is not None and path.is_file():
             self._values = dict(_read(path))
 
-    def known(self, key: str) -> float | None:
+    def value_of(self, key: str) -> float | None:
         """The value of a run, if it was made."""
         return self._values.get(key)
 

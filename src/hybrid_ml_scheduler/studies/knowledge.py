@@ -51,7 +51,7 @@ class KnowledgeStudy:
         """The laws of the tasks."""
         return preset(self.workload).with_values({"num_tasks": self.tasks})
 
-    def known(self, load: float, seed: int, *drift: Drift, forgets: bool = True) -> KnownTasks:
+    def known_tasks(self, load: float, seed: int, *drift: Drift, forgets: bool = True) -> KnownTasks:
         """The tasks of one seed at one load of their true capacity."""
         truth = Truth(kind_spread=self.kind_spread, drift=drift)
         known = known_at_load(self.law(), self.node, load, seed, truth=truth, forgets=forgets)
@@ -117,7 +117,7 @@ def _latencies(known: KnownTasks, name: str, level: Level, watched: _Watched | N
 
 def knowledge_cell(study: KnowledgeStudy, load: float, seed: int) -> list[KnowledgeCell]:
     """All strategies at all levels on the tasks of one seed at one load."""
-    known, found = study.known(load, seed), []
+    known, found = study.known_tasks(load, seed), []
     counted = slice(int(WARM_UP * study.tasks), None)
     fastest_s = float(known.fastest_s[counted].mean())
     for name, level in study.entries():
@@ -131,8 +131,8 @@ def knowledge_cell(study: KnowledgeStudy, load: float, seed: int) -> list[Knowle
 def drift_cell(study: KnowledgeStudy, load: float, seed: int) -> DriftCell:
     """How soon it is learned that half of the kinds' GPU factors were doubled or halved in mid-run."""
     at = study.tasks // 2
-    known = study.known(load, seed, Drift(at_task=at))
-    stubborn = study.known(load, seed, Drift(at_task=at), forgets=False)
+    known = study.known_tasks(load, seed, Drift(at_task=at))
+    stubborn = study.known_tasks(load, seed, Drift(at_task=at), forgets=False)
     watched = _Watched(known)
     learned, exact = _latencies(known, "hybrid_ml", LEARNED, watched), _latencies(known, "hybrid_ml", EXACT)
     without = _latencies(stubborn, "hybrid_ml", LEARNED)

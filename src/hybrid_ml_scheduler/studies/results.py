@@ -31,7 +31,7 @@ def race_mapping(
     """
     schedulers = {}
     for entrant in strategies:
-        metrics = averaged([race.metrics(entrant.name) for race in races])
+        metrics = average_row([race.metrics(entrant.name) for race in races])
         schedulers[entrant.name] = {**metrics, "learning": entrant.learning, "knowledge": entrant.level}
     level = DEFAULT_LEVEL if look is None else look.level
     comparisons = [
@@ -43,7 +43,7 @@ def race_mapping(
     bounds = [{name: getattr(race.bound, name) for name in proven} for race in races]
     return {
         "schedulers": schedulers,
-        "lower_bound": {**averaged(bounds), "argument": races[0].bound.binding},
+        "lower_bound": {**average_row(bounds), "argument": races[0].bound.binding},
         "plan": {**plan.to_mapping(), "digest": plan.digest},
         "seed": plan.seed,
         "seeds": len(races),
@@ -79,14 +79,14 @@ def _comparison(one: Comparison) -> dict[str, Any]:
     }
 
 
-def averaged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def average_row(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """One row as it is; several as means with `<metric>_ci` beside each."""
     if len(rows) == 1:
         return {key: _plain(value) for key, value in rows[0].items()}
     found: dict[str, Any] = {}
     for key, value in rows[0].items():
         if isinstance(value, Mapping):
-            inner = averaged([row[key] for row in rows])
+            inner = average_row([row[key] for row in rows])
             found[key] = {name: number for name, number in inner.items() if not name.endswith("_ci")}
             found[f"{key}_ci"] = {
                 name.removesuffix("_ci"): ends for name, ends in inner.items() if name.endswith("_ci")

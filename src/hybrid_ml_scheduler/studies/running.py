@@ -30,7 +30,7 @@ from hybrid_ml_scheduler.plans.interference_plan import slowdown_note
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.plans.time_notes import time_notes
-from hybrid_ml_scheduler.schedulers import contained, create, options_for, printing_apart
+from hybrid_ml_scheduler.schedulers import contain, create, options_for, printing_apart
 
 __all__ = [
     "Entrant",
@@ -114,9 +114,9 @@ def run_known(
 
     At the level `learned` it learns with a fresh estimator, or with the one handed in.
     """
-    told, node, seed = known.told(level), known.node, known.seed
+    told, node, seed = known.facts_for(level), known.node, known.seed
     if node.interference:
-        with contained(scheduler.name):
+        with contain(scheduler.name):
             own = (learned or known.estimator()) if told.learns else None
             events = _event_form(
                 scheduler, told.batch, node, seed, retrain_interval, own, sees_ends=told.sees_ends
@@ -133,7 +133,7 @@ def run_known(
             progress=progress,
         )
     learned = (learned or known.estimator()) if told.learns else None
-    with contained(scheduler.name):
+    with contain(scheduler.name):
         ruled = with_rule(scheduler)
         if ruled is None and learned is None:
             columns = _held_run(scheduler, told.batch, node, seed, told.seconds, told.factors)
@@ -175,7 +175,7 @@ def run_scheduler(
 ) -> RunColumns:
     """Run one strategy over a batch: compiled if it has a rule, otherwise step by step."""
     seconds = durations(batch, node) if seconds is None else seconds
-    with contained(scheduler.name):
+    with contain(scheduler.name):
         if node.interference:
             return _stepped(_event_form(scheduler, batch, node, seed, retrain_interval), batch, seconds, progress)
         ruled = with_rule(scheduler)

@@ -176,7 +176,7 @@ def _compared(runs: Runs, row: int, progress: Progress | None) -> WhatIf:
         if progress is not None:
             progress(1)
         if (share, gpu) != taken:
-            found.append(_effect(base, runs.changed(row, decision), row, share, gpu))
+            found.append(_effect(base, runs.run_with(row, decision), row, share, gpu))
     return WhatIf(
         task_id=int(runs.batch.task_id[row]),
         gpu_fraction=taken[0],
@@ -207,7 +207,7 @@ class Runs:
     def __init__(self, run: RunToChange) -> None:
         self.batch, self.node = run.known.batch, run.known.node
         self._run = run
-        self._seconds = run.known.told(run.level).seconds
+        self._seconds = run.known.facts_for(run.level).seconds
         self._rule = _compiled_rule(run)
         if self._rule is None:
             if run.free_s is not None:
@@ -231,7 +231,7 @@ class Runs:
         """Every alternative for one task."""
         return _compared(self, row_of(self.batch, task_id), None)
 
-    def changed(self, row: int, decision: Decision) -> RunColumns:
+    def run_with(self, row: int, decision: Decision) -> RunColumns:
         """The whole run with this decision for this row."""
         if self._rule is None:
             return changed_run(self._run, int(self.batch.task_id[row]), decision)
@@ -246,7 +246,7 @@ class Runs:
             self._piece(slice(row, row + 1), own, free, sliced=False),
             self._piece(slice(row + 1, len(self.batch)), self._rule, free),
         ]
-        return RunColumns.joined([piece for piece in pieces if piece is not None])
+        return RunColumns.join([piece for piece in pieces if piece is not None])
 
     def _free_s(self) -> FloatColumn:
         free_s = self._run.free_s

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hybrid_ml_scheduler.core import FloatColumn
 from hybrid_ml_scheduler.core.errors import ModelError
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.learning.files import load_agent, load_forest
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.file_tasks import TaskSource
@@ -144,7 +144,7 @@ def _agent_weights(model: str, node: Node) -> judging.FrozenAgent:
     inputs, actions = cluster_inputs(node.num_gpus), node.num_gpus + 1
     expected = (inputs + 1) * judging.HIDDEN + (judging.HIDDEN + 1) * (judging.HIDDEN + actions + 1)
     if weights is None or weights.shape != (expected,) or weights.dtype != np.float32:
-        raise ModelError(f"{model} holds no weights for a node of {counted(node.num_gpus, 'GPU')}.")
+        raise ModelError(f"{model} holds no weights for a node of {amount(node.num_gpus, 'GPU')}.")
     return judging.FrozenAgent(weights, training_profile)
 
 

@@ -37,7 +37,7 @@ def in_order(batch: TaskBatch) -> TaskBatch:
     order = np.lexsort((batch.task_id, batch.arrival_time))
     if np.array_equal(order, np.arange(len(batch))):
         return batch
-    return batch.chosen(order)
+    return batch.select(order)
 
 
 def with_named_type(batch: TaskBatch, name: str, node: Node | None) -> TaskBatch:

@@ -14,7 +14,7 @@ import numpy as np
 from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.tasks import IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.text import nearest, nearest_hint
-from hybrid_ml_scheduler.core.validation import validated
+from hybrid_ml_scheduler.core.validation import validate_batch
 from hybrid_ml_scheduler.workload.columns import batch_of, flat_parents, in_order
 from hybrid_ml_scheduler.workload.files import open_for_writing, read_text
 from hybrid_ml_scheduler.workload.table import Table, csv_table
@@ -136,7 +136,7 @@ def batch_from_table(table: Table) -> TaskBatch:
         parent_offsets=offsets,
         parent_ids=parents,
     )
-    return validated(in_order(batch), str(table.path))
+    return validate_batch(in_order(batch), str(table.path))
 
 
 def _optional(table: Table, name: str, missing: float) -> np.ndarray | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
-from hybrid_ml_scheduler.core.text import counted, nearest_hint
+from hybrid_ml_scheduler.core.text import amount, nearest_hint
 from hybrid_ml_scheduler.workload.csv_file import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, TYPED_TIME
 from hybrid_ml_scheduler.workload.foreign_cells import EMPTY_WORDS, moments, plain_cells
 from hybrid_ml_scheduler.workload.table import Table
@@ -142,7 +142,7 @@ def _without_open_jobs(table: Table, names: Mapping[str, str]) -> tuple[Table, l
         raise WorkloadError(f"{table.path}: no row has a duration.")
     shown = ", ".join(str(line) for line in sorted(set(table.lines) - {table.lines[row] for row in kept})[:5])
     note = (
-        f"no_duration: {missing:,} of {counted(len(table), 'row')} without a duration left out "
+        f"no_duration: {missing:,} of {amount(len(table), 'row')} without a duration left out "
         f"(line {shown}{', ...' if missing > 5 else ''})."
     )
     columns = {name: [cells[row] for row in kept] for name, cells in table.columns.items()}
@@ -168,7 +168,7 @@ def _durations(table: Table) -> tuple[Table, list[str]]:
         notes = ["duration_as_cpu_time: a duration is taken as seconds on the node's CPU."]
     else:
         columns["gpus_required"] = [cell.strip() or "0" for cell in gpus]
-        here, there = counted(sum(on_gpu), "task"), counted(len(on_gpu) - sum(on_gpu), "task")
+        here, there = amount(sum(on_gpu), "task"), amount(len(on_gpu) - sum(on_gpu), "task")
         notes = [
             "duration_as_gpu_time: a duration is taken as seconds on the GPUs that a task holds "
             f"({here}), else as seconds on the CPU ({there})."

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 
 __all__ = ["known_beforehand", "nominal_sentence"]
 
@@ -44,7 +44,7 @@ def nominal_sentence(batch: TaskBatch) -> str:
     if requested == len(batch):
         return "nominal_seconds: what is known of a task before it runs is the time that its user requested."
     kinds = len(np.unique(batch.kind))
-    mean = f"the mean of earlier tasks of its kind ({counted(kinds, 'kind')}), else of all earlier tasks"
+    mean = f"the mean of earlier tasks of its kind ({amount(kinds, 'kind')}), else of all earlier tasks"
     first = "the first task of all has only its own time"
     if requested:
         return (

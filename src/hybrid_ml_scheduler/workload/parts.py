@@ -10,7 +10,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
 from hybrid_ml_scheduler.core.tasks import IntColumn
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 
 __all__ = ["WHOLE", "Part", "parents_within"]
 
@@ -63,7 +63,7 @@ def parents_within(
     lost = np.flatnonzero(~inside & ~before)
     if len(lost):
         raise WorkloadError(
-            f"{source}: the limit of {counted(len(kept), 'task')} leaves out task {parent_ids[lost[0]]}, "
+            f"{source}: the limit of {amount(len(kept), 'task')} leaves out task {parent_ids[lost[0]]}, "
             "on which a kept one depends."
         )
     counts = np.concatenate(([0], np.cumsum(inside)))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.core.validation import LEAST_AMOUNT, MOST_AMOUNT
 
 __all__ = ["Table", "csv_table", "delimiter_of", "make_table"]
@@ -188,7 +188,7 @@ def make_table(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]],
         raise WorkloadError(f"{path}: there is no task in it, only a header.")
     for line, row in zip(lines, rows, strict=True):
         if len(row) != len(header):
-            raise WorkloadError(f"{path}, line {line}: {counted(len(row), 'column')} where {len(header)} are expected.")
+            raise WorkloadError(f"{path}, line {line}: {amount(len(row), 'column')} where {len(header)} are expected.")
     # One flat list and strides: a zip over many thousand rows would hold an iterator for each.
     flat = list(chain.from_iterable(rows))
     columns = {name: flat[place :: len(header)] for place, name in enumerate(header)}

@@ -94,7 +94,7 @@ async def test_a_block_is_read_back_as_its_rows_to_the_last_bit(store: Store) ->
 async def test_blocks_and_loose_rows_of_one_batch_go_together(store: Store) -> None:
     run_id = await samples.new_run(store)
     single, together, later = loose(run_id, 0, 3), loose(run_id, 3, 30), loose(run_id, 33, 30)
-    batch = RowBatch.merged([single, RowBatch(blocks=[block_of(together)]), RowBatch(blocks=[block_of(later)])])
+    batch = RowBatch.merge([single, RowBatch(blocks=[block_of(together)]), RowBatch(blocks=[block_of(later)])])
     assert len(batch) == 63 * 8
     assert len(batch.blocks) == 1, "blocks of one run with the same strategies become one"
     assert (await write_batch(store, batch)).inserted == 63 * 8
@@ -107,7 +107,7 @@ async def test_blocks_of_other_runs_and_strategies_stay_apart(store: Store) -> N
     first, second = await samples.new_run(store), await samples.new_run(store)
     parts = [loose(first, 0, 5), loose(second, 5, 5), samples.batch(second, 10, 4, schedulers=("greedy",))]
     parts[2] = replace(parts[2], tasks=[samples.plain(row) for row in parts[2].tasks])
-    merged = RowBatch.merged([RowBatch(blocks=[block_of(part)]) for part in parts])
+    merged = RowBatch.merge([RowBatch(blocks=[block_of(part)]) for part in parts])
     assert len(merged.blocks) == 3
     await write_batch(store, merged)
     assert await results_between(store, 0, 13) == ordered([row for part in parts for row in part.results])

@@ -161,7 +161,7 @@ async def test_merged_batches_keep_every_row_and_the_newest_checkpoint(store: St
         replace(samples.batch(run_id, 10 * place, 10), checkpoint=samples.checkpoint(run_id, 10 * place))
         for place in range(3)
     ]
-    merged = RowBatch.merged(parts)
+    merged = RowBatch.merge(parts)
     assert len(merged) == sum(map(len, parts)) - 2
     await write_batch(store, merged)
     assert (await integrity(store)).whole

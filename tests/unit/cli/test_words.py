@@ -12,7 +12,7 @@ import pytest
 from hybrid_ml_scheduler import __version__
 from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.core import RaceContext
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers.agents.rl_agent import RlAgent
 
@@ -21,8 +21,8 @@ ONE_TASK = "task_id,size,compute_intensity,memory_required,arrival_time\n0,800,0
 
 
 def test_a_noun_follows_its_number() -> None:
-    assert [counted(number, "task") for number in (0, 1, 2000)] == ["0 tasks", "1 task", "2,000 tasks"]
-    assert counted(3, "strategy", "strategies") == "3 strategies"
+    assert [amount(number, "task") for number in (0, 1, 2000)] == ["0 tasks", "1 task", "2,000 tasks"]
+    assert amount(3, "strategy", "strategies") == "3 strategies"
 
 
 def test_one_task_is_not_called_tasks(

@@ -60,7 +60,7 @@ def test_a_row_a_part_and_a_choice_of_rows_say_the_same_as_the_whole() -> None:
     batch = TaskBatch.from_tasks(TASKS)
     assert [batch.task(row) for row in range(3)] == TASKS
     assert list(batch.take(slice(1, 3))) == TASKS[1:]
-    assert list(batch.chosen(np.array([2, 0]))) == [TASKS[2], TASKS[0]]
+    assert list(batch.select(np.array([2, 0]))) == [TASKS[2], TASKS[0]]
 
 
 def test_a_task_survives_being_written_as_json() -> None:

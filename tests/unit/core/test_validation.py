@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_ml_scheduler.core import TaskBatch, errors, validated
+from hybrid_ml_scheduler.core import TaskBatch, errors, validate_batch
 from hybrid_ml_scheduler.core.errors import HmsError, WorkloadError
 
 
@@ -24,7 +24,7 @@ def batch(dependencies: list[list[int]] | None = None, **columns: Any) -> TaskBa
 
 def refusal(bad: TaskBatch) -> str:
     with pytest.raises(WorkloadError) as caught:
-        validated(bad, "jobs.csv")
+        validate_batch(bad, "jobs.csv")
     sentence = str(caught.value)
     assert sentence.startswith("jobs.csv: ")
     assert sentence.endswith(".")
@@ -34,7 +34,7 @@ def refusal(bad: TaskBatch) -> str:
 
 def test_a_good_batch_comes_back_itself() -> None:
     good = batch([[], [10], [10, 11]])
-    assert validated(good) is good
+    assert validate_batch(good) is good
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_task_out_of_order_is_named(ids: list[int], arrivals: list[float]) -> 
 
 
 def test_ids_need_not_rise_with_time() -> None:
-    validated(batch(task_id=[12, 13, 3]))
+    validate_batch(batch(task_id=[12, 13, 3]))
 
 
 def test_an_unknown_parent_is_named_with_its_child() -> None:
@@ -115,7 +115,7 @@ def test_a_long_cycle_is_cut_short() -> None:
 
 
 def test_a_parent_may_be_named_twice_and_may_arrive_later() -> None:
-    validated(batch([[12, 12], [], []]))
+    validate_batch(batch([[12, 12], [], []]))
 
 
 def test_a_long_chain_is_checked_without_recursion() -> None:
@@ -127,7 +127,7 @@ def test_a_long_chain_is_checked_without_recursion() -> None:
         arrival_time=[0.0] * count,
         dependencies=[[row - 1] if row else [] for row in range(count)],
     )
-    validated(chain)
+    validate_batch(chain)
 
 
 def test_every_error_a_user_can_cause_is_one_family() -> None:
@@ -139,7 +139,7 @@ def test_every_error_a_user_can_cause_is_one_family() -> None:
 def test_a_gang_that_is_called_divisible_is_refused() -> None:
     sentence = refusal(batch(gpus_required=[1, 2, 1]))
     assert "task 11 needs 2 GPUs at once and is called divisible" in sentence
-    assert validated(batch(gpus_required=[1, 2, 1], divisible=[True, False, True]))
+    assert validate_batch(batch(gpus_required=[1, 2, 1], divisible=[True, False, True]))
 
 
 @pytest.mark.parametrize("kind", ["two\nlines", "k" * 201])

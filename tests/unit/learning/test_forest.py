@@ -10,8 +10,8 @@ from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from hybrid_ml_scheduler.core import stream
-from hybrid_ml_scheduler.learning import feature_matrix, feature_row, fit_forest, flattened
-from hybrid_ml_scheduler.learning.growing import grown
+from hybrid_ml_scheduler.learning import feature_matrix, feature_row, fit_forest, flatten_forest
+from hybrid_ml_scheduler.learning.growing import grow_trees
 
 
 @settings(max_examples=25, deadline=None)
@@ -34,7 +34,7 @@ def test_the_compiled_forest_answers_as_scikit_learn_to_the_last_bit(
     model = kind(n_estimators=trees, max_depth=depth, random_state=seed % 1000, n_jobs=1)
     model.fit(features, rng.random(rows))
     asked = np.vstack([features, rng.standard_normal((20, 5))]).astype(np.float32)
-    assert np.array_equal(flattened(model).predict(asked), model.predict(asked))
+    assert np.array_equal(flatten_forest(model).predict(asked), model.predict(asked))
 
 
 @settings(max_examples=25, deadline=None)
@@ -46,7 +46,7 @@ def test_a_grown_tree_splits_as_scikit_learn_does(seed: int, rows: int, least_le
     target = rng.random(rows)
     counts = rng.integers(0, 4, rows).astype(np.int16)
     counts[0] += 1
-    mine = grown(features, target, counts[None, :], least_leaf)
+    mine = grow_trees(features, target, counts[None, :], least_leaf)
     drawn = np.repeat(np.arange(rows), counts)
     theirs = DecisionTreeRegressor(min_samples_leaf=least_leaf, random_state=0).fit(features[drawn], target[drawn])
     asked = np.linspace(-3, 3, 101, dtype=np.float32)[:, None]
@@ -96,7 +96,7 @@ def test_the_spread_is_that_of_the_trees() -> None:
     features, shares = _labelled(1, 200)
     rows = features.astype(np.float32)
     model = RandomForestRegressor(n_estimators=17, random_state=1).fit(rows, shares)
-    flat = flattened(model)
+    flat = flatten_forest(model)
     zero, one = np.zeros(5), np.ones(5)
     answers = [tree.predict(rows[:1])[0] for tree in model.estimators_]
     _, spread = flat.predict_raw(features[0], zero, one, np.empty(5, dtype=np.float32))

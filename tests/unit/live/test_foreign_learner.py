@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid_ml_scheduler.live.checkpoints import packed, unpacked
+from hybrid_ml_scheduler.live.checkpoints import pack_state, unpack_state
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Activation, Retraining, Rows
 from hybrid_ml_scheduler.live.replay import replay
@@ -60,7 +60,7 @@ def test_the_model_that_was_trained_decides() -> None:
     shares = [outcome.gpu_fraction for _, outcome in rows.outcomes]
     assert shares[:20] == [0.5] * 20
     assert shares[20] != 0.5
-    assert race.racers[0].explained(race.recent[-1])["gpu_fraction"] == shares[20]
+    assert race.racers[0].explanation(race.recent[-1])["gpu_fraction"] == shares[20]
 
 
 def test_a_restored_race_goes_on_with_its_model_and_its_training() -> None:
@@ -69,7 +69,7 @@ def test_a_restored_race_goes_on_with_its_model_and_its_training() -> None:
         race.step()
     race.learners.request(race.next_task_id)
     race.take_rows()
-    again.restore(unpacked(packed(race.capture())))
+    again.restore(unpack_state(pack_state(race.capture())))
     jobs = [one.learners.pending for one in (race, again)]
     for one, job in zip((race, again), jobs, strict=True):
         assert job is not None

@@ -11,7 +11,7 @@ import pytest
 from hybrid_ml_scheduler.cluster import Simulation
 from hybrid_ml_scheduler.core import Verdict
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.live.checkpoints import packed, unpacked
+from hybrid_ml_scheduler.live.checkpoints import pack_state, unpack_state
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Retraining, Rows, activation_words
 from hybrid_ml_scheduler.live.replay import replay
@@ -78,7 +78,7 @@ def test_a_replay_and_a_restored_race_refuse_and_call_back_the_same() -> None:
     race, again, restored, rows = new_race(), new_race(), new_race(), Rows(run_id=1)
     kept = lived(race, 25)
     race.call_back("guarded", at=2.0)
-    restored.restore(unpacked(packed(race.capture())))
+    restored.restore(unpack_state(pack_state(race.capture())))
     kept.events += race.rows.events
     more = lived(race, 40)
     replay(again, [*kept.events, *more.events[1:]], race.next_task_id, lambda some: rows.outcomes.extend(some.outcomes))

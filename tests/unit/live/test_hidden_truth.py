@@ -58,7 +58,7 @@ def test_racers_are_named_by_the_level_they_were_asked_for_and_meet_the_same_tru
 def test_reasons_tell_what_was_believed_and_from_how_many_runs() -> None:
     race = new_race(("earliest_finish",))
     outcomes(race, 200)
-    said = race.racers[0].explained(race.recent[-1])
+    said = race.racers[0].explanation(race.recent[-1])
     assert "of this kind on the CPU" in said["belief"]["cpu"]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from hybrid_ml_scheduler.core import ClusterView, Decision, Task
 from hybrid_ml_scheduler.core.errors import SchedulerError
-from hybrid_ml_scheduler.live.checkpoints import packed, unpacked
+from hybrid_ml_scheduler.live.checkpoints import pack_state, unpack_state
 from hybrid_ml_scheduler.live.learners import Learners
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.racer import Racer
@@ -43,7 +43,7 @@ def test_an_agent_that_learns_twice_a_task_still_does_after_a_restart() -> None:
     for _ in range(120):
         race.step()
     again = race_of_the_agent(2.0)
-    again.restore(unpacked(packed(race.capture())))
+    again.restore(unpack_state(pack_state(race.capture())))
     assert agent(again).options.updates_per_task == 2.0
     before = agent(again).dqn.updates
     for one in (race, again):
@@ -141,7 +141,7 @@ def test_a_training_that_failed_is_not_begun_again_at_once() -> None:
     race.racers[0].scheduler.fit = lambda data: 1 / 0  # type: ignore[attr-defined]
     worker.begin(race.learners.job("a", 0))
     worker.close()
-    done = worker.finished()
+    done = worker.take_finished()
     assert done is not None
     assert isinstance(done[1], SchedulerError)
     assert not worker.may_begin(time.monotonic() + 1.0)

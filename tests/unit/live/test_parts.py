@@ -68,11 +68,11 @@ def test_numbering_moves_ids_and_parents_along() -> None:
     task = Task(
         task_id=9, size=1.0, compute_intensity=0.0, memory_required=0.0, arrival_time=0.0, dependencies=(4, 5, 8)
     )
-    moved = numbering.renumbered(task)
+    moved = numbering.renumber(task)
     assert (moved.task_id, moved.dependencies) == (12, (4, 7, 10))
     again = Numbering()
     again.restore(numbering.capture())
-    assert again.renumbered(task) == moved
+    assert again.renumber(task) == moved
 
 
 async def test_a_viewer_that_does_not_look_misses_updates_and_holds_nobody_up() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from hybrid_ml_scheduler.core import Task
 from hybrid_ml_scheduler.core.errors import PlanError, StorageError
-from hybrid_ml_scheduler.live.checkpoints import packed, unpacked
+from hybrid_ml_scheduler.live.checkpoints import pack_state, unpack_state
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Course, RaceEvent, Retraining, Rows
 from hybrid_ml_scheduler.live.replay import replay
@@ -43,7 +43,7 @@ class Lived:
 
     def __init__(self, steps: int) -> None:
         self.race = new_race("background")
-        self.checkpoints = [packed(self.race.capture())]
+        self.checkpoints = [pack_state(self.race.capture())]
         self.events: list[RaceEvent] = []
         self.task_ids: list[int] = []
         self.outcomes: dict[tuple[str, int], str] = {}
@@ -63,7 +63,7 @@ class Lived:
             self.race.step(explain=rng.random() < 0.05)
             if step % 60 == 59:
                 self.take(self.race.take_rows())
-                self.checkpoints.append(packed(self.race.capture()))
+                self.checkpoints.append(pack_state(self.race.capture()))
         self.take(self.race.take_rows())
 
     def take(self, rows: Rows) -> None:
@@ -85,7 +85,7 @@ def test_the_race_met_every_kind_of_event(lived: Lived) -> None:
 @pytest.mark.parametrize("place", range(5))
 def test_a_replay_from_any_checkpoint_gives_the_very_same_outcomes(lived: Lived, place: int) -> None:
     race = new_race("background")
-    race.restore(unpacked(lived.checkpoints[place]))
+    race.restore(unpack_state(lived.checkpoints[place]))
     begin, again = race.next_task_id, Rows(run_id=1)
     replay(race, lived.events, lived.race.next_task_id, lambda rows: again.outcomes.extend(rows.outcomes))
     assert race.next_task_id == lived.race.next_task_id > begin
@@ -96,10 +96,10 @@ def test_a_replay_from_any_checkpoint_gives_the_very_same_outcomes(lived: Lived,
 
 def test_a_replayed_race_goes_on_like_the_one_that_was_never_interrupted(lived: Lived) -> None:
     race = new_race("background")
-    race.restore(unpacked(lived.checkpoints[-1]))
+    race.restore(unpack_state(lived.checkpoints[-1]))
     replay(race, lived.events, lived.race.next_task_id, lambda rows: None)
     other = new_race("background")
-    other.restore(unpacked(packed(lived.race.capture())))
+    other.restore(unpack_state(pack_state(lived.race.capture())))
     for one in (race, other):
         for _ in range(30):
             one.step()
@@ -114,7 +114,7 @@ def test_a_replay_keeps_checkpoints_from_which_another_replay_gives_the_same_aga
     assert [one.boundary for one in checkpoints] == [*range(FIRST + 40, until, 40), until]
     for checkpoint in checkpoints:
         again, outcomes = new_race("background"), Rows(run_id=1).outcomes
-        again.restore(unpacked(checkpoint.blob))
+        again.restore(unpack_state(checkpoint.blob))
         replay(again, lived.events, until, lambda rows, into=outcomes: into.extend(rows.outcomes))  # type: ignore[misc]
         assert again.next_task_id == until
         assert all(lived.outcomes[name, one.task_id] == repr(one) for name, one in outcomes)
@@ -122,7 +122,7 @@ def test_a_replay_keeps_checkpoints_from_which_another_replay_gives_the_same_aga
 
 def test_a_replay_of_nothing_keeps_nothing(lived: Lived) -> None:
     race = new_race("background")
-    race.restore(unpacked(packed(lived.race.capture())))
+    race.restore(unpack_state(pack_state(lived.race.capture())))
     kept: list[Rows] = []
     replay(race, lived.events, lived.race.next_task_id, kept.append)
     assert kept == []
@@ -135,7 +135,7 @@ def test_with_synchronous_retraining_a_restored_race_equals_an_uninterrupted_one
     for _ in range(97):
         first.step()
     rest = new_race("synchronous")
-    rest.restore(unpacked(packed(first.capture())))
+    rest.restore(unpack_state(pack_state(first.capture())))
     for _ in range(133):
         rest.step()
     expected = whole.take_rows()
@@ -174,15 +174,15 @@ def test_a_foreign_task_in_the_future_is_decided_when_its_time_comes() -> None:
 
 
 def test_a_damaged_checkpoint_is_refused() -> None:
-    blob = bytearray(packed({"a": 1}))
+    blob = bytearray(pack_state({"a": 1}))
     blob[-1] ^= 1
     with pytest.raises(StorageError, match="damaged"):
-        unpacked(bytes(blob))
+        unpack_state(bytes(blob))
 
 
 def test_a_checkpoint_of_another_form_is_refused_as_such() -> None:
     with pytest.raises(StorageError, match="another version"):
-        unpacked(b"HMS1" + packed({"a": 1})[4:])
+        unpack_state(b"HMS1" + pack_state({"a": 1})[4:])
 
 
 @pytest.mark.parametrize("waits", [0, 1, 3])
@@ -213,7 +213,7 @@ def test_a_training_that_came_to_nothing_is_not_taken_up_again() -> None:
         race.step()
     failed = race.learners.request(race.next_task_id)
     assert failed is not None
-    blob, events = packed(race.capture()), len(race.take_rows().events)
+    blob, events = pack_state(race.capture()), len(race.take_rows().events)
     assert events == 0
     race.learners.pending = None
     for _ in range(60):
@@ -224,7 +224,7 @@ def test_a_training_that_came_to_nothing_is_not_taken_up_again() -> None:
     race.activate(later, later.run(), at=1.0)
     race.step()
     again = new_race("background")
-    again.restore(unpacked(blob))
+    again.restore(unpack_state(blob))
     assert again.learners.pending is not None
     replay(again, race.take_rows().events, race.next_task_id, lambda rows: None)
     assert again.learners.pending is None
@@ -265,7 +265,7 @@ def test_a_race_of_every_strategy_that_holds_goes_on_from_its_checkpoint_as_if_n
     for _ in range(40):
         whole.step()
     again = Race(replace(course("background", *HOLDING), workload=rush), run_id=1, first_task_id=FIRST)
-    again.restore(unpacked(packed(whole.capture())))
+    again.restore(unpack_state(pack_state(whole.capture())))
     holding = {racer.name for racer in again.racers if len(racer.simulation._held) > 0}
     # A plan commits what is ready and next on its devices, and the classic Hybrid ML decides at once;
     # all others have more ready tasks than devices by now.

@@ -7,7 +7,7 @@ import pytest
 
 from hybrid_ml_scheduler.core import TaskBatch
 from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
-from hybrid_ml_scheduler.live.checkpoints import packed, unpacked
+from hybrid_ml_scheduler.live.checkpoints import pack_state, unpack_state
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Course, Rows, Trace
 from hybrid_ml_scheduler.live.replay import replay
@@ -80,7 +80,7 @@ def test_a_race_that_is_brought_back_in_its_middle_ends_with_the_same_rows() -> 
         race.step()
     before = race.take_rows()
     back = _race()
-    back.restore(unpacked(bytes(packed(race.capture()))))
+    back.restore(unpack_state(bytes(pack_state(race.capture()))))
     kept: list[Rows] = []
     replay(back, [], 100 + _TASKS, kept.append)
     assert back.is_complete

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.core import Outcome, Task
-from hybrid_ml_scheduler.live.checkpoints import packed, unpacked
+from hybrid_ml_scheduler.live.checkpoints import pack_state, unpack_state
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Course
 from hybrid_ml_scheduler.live.sketch import BUCKETS, bucket_of, packed_counts, percentile_of, unpacked_counts
@@ -102,7 +102,7 @@ def test_a_run_brought_back_from_a_checkpoint_counts_on_as_if_nothing_had_happen
     whole, first, second = new_race(), new_race(), new_race()
     lived(whole)
     lived(first)
-    second.restore(unpacked(bytes(packed(first.capture()))))
+    second.restore(unpack_state(bytes(pack_state(first.capture()))))
     for race in (whole, second):
         go(race, 700)
         race.shift("light", preset("light"), at=0.0)

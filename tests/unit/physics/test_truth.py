@@ -62,7 +62,7 @@ def test_measured_times_are_the_truth_themselves() -> None:
 def test_a_captured_truth_goes_on_with_its_drifts() -> None:
     first = HiddenFactors(Truth(kind_spread=0.5), 1, TYPES)
     kinds = [f"kind-{number}" for number in range(1, 13)]
-    changed = first.drifted(Drift(at_task=0), kinds)
+    changed = first.apply_drift(Drift(at_task=0), kinds)
     second = HiddenFactors(Truth(kind_spread=0.5), 1, TYPES)
     second.restore(first.capture())
     assert len(changed) == 6

@@ -73,7 +73,7 @@ def test_it_serves_nodes_of_other_sizes_and_devices() -> None:
 @pytest.mark.parametrize("kind", [HybridHold, HybridMl])
 def test_a_checkpoint_goes_on_to_the_same_bits(kind: type[HybridMl]) -> None:
     tasks = unknown(tasks=600, load=1.1)
-    told = tasks.told("learned")
+    told = tasks.facts_for("learned")
     assert told.factors is not None
     duration_factors = (told.factors * told.batch.duration_factor[:, None]).tolist()
 
@@ -177,7 +177,7 @@ def test_the_reasons_of_a_held_task_tell_who_goes_first_and_leave_nothing_behind
     tasks = unknown(tasks=500)
     strategy = HybridHold()
     simulation = Simulation(tasks.node, strategy, seed=1, recall=0, learned=tasks.estimator())
-    simulation.run((task, 1.0) for task in tasks.told("learned").batch)
+    simulation.run((task, 1.0) for task in tasks.facts_for("learned").batch)
     task = Task(9999, 500.0, 0.5, 20.0, simulation.now_s, kind="kind-1")
     before = pickle.dumps(strategy.capture())
     reasons = strategy.explain(task, simulation.cluster.view(simulation.now_s))
@@ -210,7 +210,7 @@ def test_a_forest_that_finds_nothing_is_grown_ever_more_seldom() -> None:
 
 def test_reasons_tell_whose_way_is_followed_and_what_is_believed() -> None:
     tasks = unknown(tasks=500)
-    strategy, told = HybridMl(), tasks.told("learned")
+    strategy, told = HybridMl(), tasks.facts_for("learned")
     simulation = Simulation(tasks.node, strategy, seed=1, recall=0, learned=tasks.estimator())
     simulation.run((task, 1.0) for task in told.batch)
     task = Task(9999, 500.0, 0.5, 20.0, simulation.now_s, kind="kind-1")

@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.loads import at_load
 from hybrid_ml_scheduler.schedulers import create, find
 from hybrid_ml_scheduler.schedulers.holding.settings import Setting
-from hybrid_ml_scheduler.schedulers.registry import located
+from hybrid_ml_scheduler.schedulers.registry import absolute_spec
 from hybrid_ml_scheduler.schedulers.tuned import TunedRule, load_tuned, save_tuned
 from hybrid_ml_scheduler.service.control.strategy_choices import StrategyChoices
 from hybrid_ml_scheduler.studies.race import run_scheduler
@@ -61,10 +61,10 @@ def test_it_runs_real_tasks(tuned: str) -> None:
 
 
 def test_a_client_of_the_service_may_ask_for_it_only_if_it_was_named_at_the_start(tuned: str, tmp_path: Path) -> None:
-    choices = StrategyChoices([located(tuned)])
-    assert choices.chosen(["mine", tuned, "sjf"]) == [located(tuned), located(tuned), "sjf"]
+    choices = StrategyChoices([absolute_spec(tuned)])
+    assert choices.plan_names(["mine", tuned, "sjf"]) == [absolute_spec(tuned), absolute_spec(tuned), "sjf"]
     with pytest.raises(SchedulerError, match="was not named when the service started"):
-        choices.chosen([str(tmp_path / "other.json")])
+        choices.plan_names([str(tmp_path / "other.json")])
 
 
 @pytest.mark.parametrize(

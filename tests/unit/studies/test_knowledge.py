@@ -100,7 +100,7 @@ def test_a_naive_walk_through_every_queue_gives_the_same_latencies_to_the_last_b
 
 def test_a_learning_run_goes_on_to_the_same_bits_from_a_checkpoint() -> None:
     tasks = known(graph=0.0)
-    told = tasks.told("learned")
+    told = tasks.facts_for("learned")
     assert told.factors is not None
     duration_factors = (told.factors * told.batch.duration_factor[:, None]).tolist()
 

@@ -52,7 +52,7 @@ def test_a_changed_run_equals_one_in_which_the_decision_was_really_taken(name: s
     assert runs.is_compiled
     for decision in alternatives_of(batch.task(row), NODE)[::3]:
         stepped = changed_run(run, int(batch.task_id[row]), decision)
-        assert same(runs.changed(row, decision), stepped)
+        assert same(runs.run_with(row, decision), stepped)
 
 
 TYPED = Node(
@@ -82,14 +82,14 @@ def test_every_kind_of_task_can_be_changed_to_the_last_byte(
     assert runs.is_compiled
     for row in range(20, 20 + len(width)):
         for decision in alternatives_of(batch.task(row), node)[:4]:
-            assert same(runs.changed(row, decision), changed_run(run, int(batch.task_id[row]), decision))
+            assert same(runs.run_with(row, decision), changed_run(run, int(batch.task_id[row]), decision))
 
 
 def test_the_decision_that_was_taken_changes_nothing() -> None:
     batch = tasks()
     runs = Runs(to_change("earliest_finish", batch, NODE, 0))
     taken = Decision(gpu_fraction=float(runs.base.gpu_fraction[5]), gpu=max(0, int(runs.base.gpu[5])))
-    assert same(runs.changed(5, taken), runs.base)
+    assert same(runs.run_with(5, taken), runs.base)
 
 
 def test_a_bad_decision_is_regretted_by_the_task_and_by_those_behind_it() -> None:
@@ -125,7 +125,7 @@ def test_a_strategy_that_holds_goes_on_around_the_prescribed_task(name: str) -> 
     row = int(np.argmax(runs.base.latency_s))
     found = what_if(run, int(batch.task_id[row]))
     assert len(found.alternatives) >= 8
-    other = runs.changed(row, Decision(gpu_fraction=1.0, gpu=1))
+    other = runs.run_with(row, Decision(gpu_fraction=1.0, gpu=1))
     assert (other.gpu[row], other.gpu_fraction[row]) == (1, 1.0)
     assert np.isfinite(other.finish_s).all()
 
@@ -137,7 +137,7 @@ def test_a_strategy_that_is_not_told_the_truth_is_stepped_with_its_own_belief(le
     runs = Runs(run)
     assert not runs.is_compiled
     taken = Decision(gpu_fraction=float(runs.base.gpu_fraction[5]), gpu=max(0, int(runs.base.gpu[5])))
-    assert same(runs.changed(5, taken), runs.base)
+    assert same(runs.run_with(5, taken), runs.base)
 
 
 def test_the_costliest_decisions_come_first() -> None:

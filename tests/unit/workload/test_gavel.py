@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hybrid_ml_scheduler.core import HmsError, validated
+from hybrid_ml_scheduler.core import HmsError, validate_batch
 from hybrid_ml_scheduler.physics import Node, durations
 from hybrid_ml_scheduler.plans.node_plan import node_from_mapping
 from hybrid_ml_scheduler.workload import load
@@ -91,7 +91,7 @@ def test_the_table_alone_is_no_workload() -> None:
 
 @pytest.mark.parametrize("path", [STREAM, *gavel_streams()], ids=lambda path: path.name)
 def test_every_stream_is_read_with_its_measured_times(path: Path) -> None:
-    batch = validated(load(path, options=TABLE if path == STREAM else {}, node=EIGHT), str(path))
+    batch = validate_batch(load(path, options=TABLE if path == STREAM else {}, node=EIGHT), str(path))
     assert batch.gpu_types == (("k80", "v100") if path == STREAM else ("k80", "p100", "v100"))
     assert set(batch.gpus_required.tolist()) <= {1, 2, 4, 8}
     assert np.isfinite(batch.gpu_times).any(axis=1).all()

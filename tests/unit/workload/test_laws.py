@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hybrid_ml_scheduler.core import validated
+from hybrid_ml_scheduler.core import validate_batch
 from hybrid_ml_scheduler.workload import PRESETS, WorkloadParameters, generate
 from tests.unit.workload.comparing import COLUMNS
 
@@ -97,7 +97,7 @@ def test_without_noise_every_factor_is_exactly_one() -> None:
 
 
 def test_parents_are_one_to_three_distinct_tasks_among_the_previous_fifty() -> None:
-    batch = validated(generate(made(dependency_probability=0.4), 10))
+    batch = validate_batch(generate(made(dependency_probability=0.4), 10))
     number = np.diff(batch.parent_offsets)
     back = np.repeat(batch.task_id, number) - batch.parent_ids
     assert back.min() >= 1

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from hybrid_ml_scheduler.core import HmsError, validated
+from hybrid_ml_scheduler.core import HmsError, validate_batch
 from hybrid_ml_scheduler.workload import DEFAULT_PRESET, PRESETS, WorkloadParameters, generate, preset
 
 TABLE = {
@@ -38,7 +38,7 @@ def test_the_presets_are_those_of_the_specification() -> None:
 @pytest.mark.parametrize("name", sorted(TABLE))
 def test_every_preset_makes_a_valid_workload_inside_its_ranges(name: str) -> None:
     law = preset(name)
-    batch = validated(generate(law, 0))
+    batch = validate_batch(generate(law, 0))
     assert len(batch) == law.num_tasks
     for column, (low, high) in (
         (batch.size, law.size_range),

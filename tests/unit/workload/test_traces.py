@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hybrid_ml_scheduler.core import HmsError, TaskBatch, validated
+from hybrid_ml_scheduler.core import HmsError, TaskBatch, validate_batch
 from hybrid_ml_scheduler.physics import Gpu, Node, durations
 from hybrid_ml_scheduler.workload import DIALECTS, describe, load, resolve
 from tests.unit.workload.comparing import DATA, fingerprint, real_files
@@ -32,7 +32,7 @@ def named(batch: TaskBatch) -> set[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_trace_becomes_a_valid_workload_with_a_time_and_stated_assumptions(path: Path) -> None:
-    batch = validated(load(path, seed=1), str(path))
+    batch = validate_batch(load(path, seed=1), str(path))
     missing_cpu, missing_gpu = np.isnan(batch.cpu_time), np.isnan(batch.gpu_time)
     assert not (missing_cpu & missing_gpu).any()
     assert ("guessed_cpu_time" in named(batch)) == missing_cpu.any()

@@ -121,7 +121,7 @@ async def branch(
     """
     wanted = request or BranchRequest()
     if wanted.schedulers is not None:
-        wanted = wanted.model_copy(update={"schedulers": catalog.chosen(wanted.schedulers)})
+        wanted = wanted.model_copy(update={"schedulers": catalog.plan_names(wanted.schedulers)})
     return await race.branch(run_id, wanted)
 
 

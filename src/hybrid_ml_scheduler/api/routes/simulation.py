@@ -34,7 +34,7 @@ async def start(
     """Start the race, or continue it after a stop; `new_run` begins a new one. Repeating it changes nothing."""
     wanted = request or StartRequest()
     if wanted.schedulers is not None:
-        wanted = wanted.model_copy(update={"schedulers": catalog.chosen(wanted.schedulers)})
+        wanted = wanted.model_copy(update={"schedulers": catalog.plan_names(wanted.schedulers)})
     return await race.start(wanted)
 
 

@@ -44,7 +44,7 @@ _Short = Annotated[str, Query(min_length=1, max_length=64)]
 @router.get("", responses=problem_responses(503))
 async def list_uploads(uploads: UploadsDep) -> UploadList:
     """Return the files that are kept, newest first, each with what was read from it."""
-    return await uploads.kept()
+    return await uploads.listing()
 
 
 @router.post("", status_code=201, openapi_extra=_FILE, **_CHANGING)

@@ -103,11 +103,11 @@ def _sentence(what: str, asked: Attack, found: Found) -> str:
 
 
 def _print(asked: Attack, found: AttackResult, out: Path | None) -> None:
-    from hybrid_ml_scheduler.core.text import counted
+    from hybrid_ml_scheduler.core.text import amount
     from hybrid_ml_scheduler.plans.metrics import figure
 
-    gpus = counted(asked.node.num_gpus, "GPU")
-    typer.echo(f"Tried {counted(found.looked_at, 'case')} of {asked.strategy} on 1 CPU + {gpus}.")
+    gpus = amount(asked.node.num_gpus, "GPU")
+    typer.echo(f"Tried {amount(found.looked_at, 'case')} of {asked.strategy} on 1 CPU + {gpus}.")
     typer.echo(_sentence("Usually (preset mixed)", asked, found.usual))
     typer.echo(_sentence("The worst workload", asked, found.worst))
     for name, value in found.worst.case.laws.items():

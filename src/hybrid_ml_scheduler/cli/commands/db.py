@@ -89,9 +89,9 @@ def export(
     if format is Format.JSON:
         print_json({"path": str(path), "table": table, "rows": rows})
     else:
-        from hybrid_ml_scheduler.core.text import counted
+        from hybrid_ml_scheduler.core.text import amount
 
-        typer.echo(f"{counted(rows, 'row')} of {table} written to {path}.")
+        typer.echo(f"{amount(rows, 'row')} of {table} written to {path}.")
 
 
 def _check_export(path: Path, table: str, file_format: FileFormat | None) -> None:
@@ -177,9 +177,9 @@ def _say(state: SchemaState, found: Integrity | None, format: Format, database: 
     typer.echo(sentence)
     if found is not None:
         verdict = "the history is whole" if found.whole else "the history is broken"
-        from hybrid_ml_scheduler.core.text import counted
+        from hybrid_ml_scheduler.core.text import amount
 
-        typer.echo(f"{counted(found.tasks, 'task')}, {counted(found.results, 'result')}: {verdict}.")
+        typer.echo(f"{amount(found.tasks, 'task')}, {amount(found.results, 'result')}: {verdict}.")
         if found.undecided:
             typer.echo(f"  not decided: {found.undecided:,} (they arrive after their run's clock or wait for a parent)")
         for name, culprits in asdict(found).items():

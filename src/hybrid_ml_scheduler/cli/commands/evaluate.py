@@ -61,7 +61,7 @@ def evaluate(
 
     check_plot(plot)
     strategy = strategy_of(model)
-    from hybrid_ml_scheduler.core.text import counted
+    from hybrid_ml_scheduler.core.text import amount
     from hybrid_ml_scheduler.training.verdicts import Judgement, judge_model
 
     inputs = learning_inputs([] if workload is None else [workload], gpus, hardware, plan)
@@ -75,7 +75,7 @@ def evaluate(
     )
     with stages() as tell:
         verdicts = judge_model(model, task, lambda done, total: tell(f"judging {model}", done, total))
-    title = f"{model} on {name}: {counted(seeds, 'unseen seed')} of {counted(tasks, 'task')}, frozen"
+    title = f"{model} on {name}: {amount(seeds, 'unseen seed')} of {amount(tasks, 'task')}, frozen"
     write_plot("model_judged", {"verdicts": _frame(verdicts, strategy, title)}, plot)
     result: dict[str, Any] = {"model": model, "plot": None if plot is None else str(plot), "strategy": strategy}
     result |= {"workload": name, "seeds": seeds, "tasks": tasks, "separation": inputs.separation, **_figures(verdicts)}

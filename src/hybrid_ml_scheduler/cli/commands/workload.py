@@ -65,7 +65,7 @@ def generate(
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Draw tasks from a preset and write them as CSV."""
-    from hybrid_ml_scheduler.core.text import counted
+    from hybrid_ml_scheduler.core.text import amount
     from hybrid_ml_scheduler.workload import generate as generate_batch
     from hybrid_ml_scheduler.workload import preset, write_csv
 
@@ -75,7 +75,7 @@ def generate(
         values["arrival_rate"] = rate
     parameters = preset(workload).with_values(values)
     check_place("--out", out)
-    with _working(f"Drawing {counted(tasks, 'task')} and writing {out}"):
+    with _working(f"Drawing {amount(tasks, 'task')} and writing {out}"):
         batch = generate_batch(parameters, seed)
         write_csv(batch, out)
     _say_written(batch, out, output)
@@ -168,8 +168,8 @@ def _say_written(batch: TaskBatch, out: Path, output: Format) -> None:
     if output is Format.JSON:
         _print_json({"file": str(out), "tasks": len(batch), "assumptions": list(batch.assumptions)})
         return
-    from hybrid_ml_scheduler.core.text import counted
+    from hybrid_ml_scheduler.core.text import amount
 
-    typer.echo(f"{counted(len(batch), 'task')} written to {out}.")
+    typer.echo(f"{amount(len(batch), 'task')} written to {out}.")
     for assumption in batch.assumptions:
         typer.echo(f"  assumed  {assumption}")

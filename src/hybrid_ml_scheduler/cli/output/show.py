@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,8 +45,8 @@ def print_race(result: Mapping[str, Any]) -> None:
     plan, bound = result["plan"], result["lower_bound"]
     workload, gpus = plan["workload"], plan["simulation"]["num_gpus"]
     title = (
-        f"{counted(result['tasks'], 'task')} of {workload.get('preset', workload.get('file'))} on 1 CPU + "
-        f"{counted(gpus, 'GPU')}, seed {result['seed']}"
+        f"{amount(result['tasks'], 'task')} of {workload.get('preset', workload.get('file'))} on 1 CPU + "
+        f"{amount(gpus, 'GPU')}, seed {result['seed']}"
     )
     if result["seeds"] > 1:
         title += f" and the next {result['seeds'] - 1}, mean ± half of the 95 % interval"
@@ -137,7 +137,7 @@ def _tied(result: Mapping[str, Any], leader: str, ties: Mapping[str, Mapping[str
         equal = sum(pair["is_decided"] for pair in ties.values())
         return [
             f"latency: {len(ties)} strategies are not shown to differ from {leader}: {equal} equal it within 1 %, "
-            f"{len(ties) - equal} are not decided by {counted(result['seeds'], 'seed')} (--format json names them)."
+            f"{len(ties) - equal} are not decided by {amount(result['seeds'], 'seed')} (--format json names them)."
         ]
     return [_tie_words(result["seeds"], leader, other, pair) for other, pair in ties.items()]
 
@@ -147,7 +147,7 @@ def _tie_words(seeds: int, leader: str, other: str, pair: Mapping[str, Any]) -> 
         return f"latency: {leader} and {other} are equal within 1 %."
     from hybrid_ml_scheduler.reports.words import power_words
 
-    said = f"latency: {leader} against {other} is not decided by {counted(seeds, 'seed')}"
+    said = f"latency: {leader} against {other} is not decided by {amount(seeds, 'seed')}"
     seen = (pair["would_have_shown"], pair["difference"], pair["seeds_suggested"])
     power = power_words(*seen, lambda value: f"{_number(value)} s")
     return f"{said}; {power}." if power else f"{said}."
@@ -155,9 +155,7 @@ def _tie_words(seeds: int, leader: str, other: str, pair: Mapping[str, Any]) -> 
 
 def _undecided(result: Mapping[str, Any]) -> list[str]:
     pending = result.get("undecided_pairs", 0)
-    return (
-        [f"latency: {counted(pending, 'pair')} undecided after {counted(result['seeds'], 'seed')}."] if pending else []
-    )
+    return [f"latency: {amount(pending, 'pair')} undecided after {amount(result['seeds'], 'seed')}."] if pending else []
 
 
 def _explain(console: Console, result: Mapping[str, Any]) -> None:
@@ -195,9 +193,9 @@ def _memory(result: Mapping[str, Any]) -> list[str]:
     fate = {"cpu": "ran on the CPU instead", "fail": "failed", "page": "were paged"}[rule]
     counts = {name: metrics.get("oom_count") or 0 for name, metrics in result["schedulers"].items()}
     return [
-        f"memory: {counted(round(count), 'task')} of {name} did not fit the GPU it was given and {fate}."
+        f"memory: {amount(round(count), 'task')} of {name} did not fit the GPU it was given and {fate}."
         if round(count) == 1
-        else f"memory: {counted(round(count), 'task')} of {name} did not fit the GPU they were given and {fate}."
+        else f"memory: {amount(round(count), 'task')} of {name} did not fit the GPU they were given and {fate}."
         for name, count in counts.items()
         if count
     ]
@@ -207,7 +205,7 @@ def _rounded(result: Mapping[str, Any]) -> list[str]:
     """Whose shares of tasks that must not be cut went to the nearer whole device."""
     counts = {name: metrics.get("rounded_count") or 0 for name, metrics in result["schedulers"].items()}
     return [
-        f"whole: {name} wanted to cut {counted(round(count), 'task')} that must not be cut; "
+        f"whole: {name} wanted to cut {amount(round(count), 'task')} that must not be cut; "
         f"{'it' if round(count) == 1 else 'each'} ran on the nearer whole device."
         for name, count in counts.items()
         if round(count)

@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 
 from hybrid_ml_scheduler.cli.output.show import page
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.plans.metrics import figure
 
 __all__ = ["print_costliest", "print_task"]
@@ -52,7 +52,7 @@ def print_costliest(result: Mapping[str, Any]) -> None:
     console.print(table)
     console.print(
         f"Cost: by how much the best alternative would have shortened the summed latency of all tasks. The "
-        f"{counted(result['looked_at'], 'task')} with the longest latency "
+        f"{amount(result['looked_at'], 'task')} with the longest latency "
         f"{'was' if result['looked_at'] == 1 else 'were'} looked at.",
         highlight=False,
     )

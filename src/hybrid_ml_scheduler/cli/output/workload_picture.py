@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
@@ -68,7 +68,7 @@ def bars(column: FloatColumn, bins: int = _BINS) -> tuple[str, bool]:
 
 
 def _columns(batch: TaskBatch, columns: Mapping[str, Mapping[str, float]]) -> Table:
-    table = Table(title=counted(len(batch), "task"), title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table(title=amount(len(batch), "task"), title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("column", no_wrap=True)
     table.add_column("smallest to largest", no_wrap=True)
     table.add_column("axis", no_wrap=True, style="dim")
@@ -103,8 +103,8 @@ def bars_over_time(times: FloatColumn) -> str:
 def _graph(graph: Mapping[str, int]) -> Text:
     text = Text().append("graph     ", style="bold")
     return text.append(
-        f"{counted(graph['edges'], 'edge')}, {counted(graph['tasks_with_parents'], 'task')} with parents\n"
-        f"          at most {counted(graph['most_parents'], 'parent')}, "
+        f"{amount(graph['edges'], 'edge')}, {amount(graph['tasks_with_parents'], 'task')} with parents\n"
+        f"          at most {amount(graph['most_parents'], 'parent')}, "
         f"depth {graph['depth']:,}, width {graph['width']:,}"
     )
 

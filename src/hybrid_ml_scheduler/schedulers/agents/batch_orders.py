@@ -9,7 +9,7 @@ from hybrid_ml_scheduler.physics.held_choices import possible_seconds
 from hybrid_ml_scheduler.schedulers.grid import as_column
 from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph, graph_children
 from hybrid_ml_scheduler.schedulers.holding.rank_hold import upward_ranks
-from hybrid_ml_scheduler.schedulers.holding.replaying import replayed
+from hybrid_ml_scheduler.schedulers.holding.replaying import replay_tasks
 from hybrid_ml_scheduler.schedulers.holding.settings import Setting, stage_of
 
 __all__ = ["best_batch_order"]
@@ -34,7 +34,7 @@ def best_batch_order(graph: KnownGraph) -> tuple[FloatColumn, Setting]:
     for key in _orders(graph, size_s):
         for setting in _SETTINGS:
             stage = stage_of(setting, graph.num_devices, 0)
-            finishes = replayed(
+            finishes = replay_tasks(
                 np.zeros(count),
                 key,
                 size_s,

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from hybrid_ml_scheduler.core import CPU_ONLY, ClusterView, Decision, FloatColumn, Outcome, RaceContext, Task, stream
 from hybrid_ml_scheduler.core.errors import ModelError, PlanError, SchedulerError
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.learning.dqn import DoubleDqn, DqnSettings
 from hybrid_ml_scheduler.learning.files import load_agent, save_agent
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import fresh_arrival_stats, is_arrival_stats
@@ -263,5 +263,5 @@ class RlAgent:
 def _other_shape(stored: tuple[int, ...], wanted: tuple[int, ...]) -> str:
     """Why stored weights do not fit: the network has an answer for each GPU and one for the CPU."""
     if stored[-1] != wanted[-1]:
-        return f"The agent was trained for {counted(int(stored[-1]) - 1, 'GPU')}, and this node has {wanted[-1] - 1}."
+        return f"The agent was trained for {amount(int(stored[-1]) - 1, 'GPU')}, and this node has {wanted[-1] - 1}."
     return f"The stored agent is of another version: its network has the layers {stored}, this one's {wanted}."

@@ -154,7 +154,7 @@ class HybridMl:
     def observe(self, task: Task, outcome: Outcome) -> None:
         """Learn from a finished task how far what was believed of it was off, and rehearse what can be by now."""
         if self.online:
-            expected = self._lessons.expected(task)
+            expected = self._lessons.expectation(task)
             if expected is not None:
                 self._ahead_s[0] -= expected.cpu_ahead_s
                 self._ahead_s[1 + expected.gpu] -= expected.gpu_ahead_s

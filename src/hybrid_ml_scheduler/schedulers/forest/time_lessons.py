@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hybrid_ml_scheduler.core import FloatColumn, Outcome, Task
-from hybrid_ml_scheduler.core.compiled import uncompiled
+from hybrid_ml_scheduler.core.compiled import python_function
 from hybrid_ml_scheduler.core.terms import Terms
 from hybrid_ml_scheduler.learning.time_forest import TIME_FEATURES, time_row
 from hybrid_ml_scheduler.schedulers.forest.corrected_choice import with_seconds
@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.schedulers.forest.corrected_choice import with_seconds
 __all__ = ["Expected", "TimeData", "TimeLessons"]
 
 MOST_OPEN = 1000
-_with_seconds = uncompiled(with_seconds)
+_with_seconds = python_function(with_seconds)
 
 
 class Expected(NamedTuple):
@@ -83,7 +83,7 @@ class TimeLessons:
         self._kinds.setdefault(task.kind, len(self._kinds))
         self._open[task.task_id] = expected
 
-    def expected(self, task: Task) -> Expected | None:
+    def expectation(self, task: Task) -> Expected | None:
         """What a task was decided with, if it has not been rehearsed yet."""
         return self._open.get(task.task_id)
 

@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.physics.held_choices import overdue_s, plan_split, pull
 from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
 from hybrid_ml_scheduler.physics.placement import place_parts, place_shared
 
-__all__ = ["DEPTH", "replayed"]
+__all__ = ["DEPTH", "replay_tasks"]
 
 DEPTH = 64  # so many held tasks a wake looks at
 
@@ -83,7 +83,7 @@ def _pulled(
 
 
 @compiled(nogil=True)
-def replayed(
+def replay_tasks(
     arrival: FloatColumn,
     order: FloatColumn,
     size_s: FloatColumn,

@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.core.holding import HeldStage
 from hybrid_ml_scheduler.physics.optimum import bounded_slowdown
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid
 from hybrid_ml_scheduler.schedulers.holding.keyed import WHOLE
-from hybrid_ml_scheduler.schedulers.holding.replaying import replayed
+from hybrid_ml_scheduler.schedulers.holding.replaying import replay_tasks
 
 __all__ = [
     "HOPELESS",
@@ -220,7 +220,7 @@ def _replay(
     give_up_s: float,
 ) -> FloatColumn:
     stage = stage_of(setting, len(device_s), 0, history.patience)
-    return replayed(
+    return replay_tasks(
         history.ready_s,
         history.order(setting),
         history.size_s,

@@ -48,7 +48,7 @@ class _Part:
     end: int
     place: int
 
-    def moved(self, event: RaceEvent, origin: int) -> RaceEvent:
+    def move_event(self, event: RaceEvent, origin: int) -> RaceEvent:
         """The event where it happens in a race whose stream begins with the task `origin`."""
         by = origin + self.place - self.first
         facts = dict(event.payload)
@@ -91,14 +91,14 @@ class Lineage:
                 is_before = event.boundary < part.end or (event.kind not in _FOLLOWED and event.boundary == part.end)
                 own = event.payload.get("scheduler") if event.kind in ("model", "recall") else None
                 if is_before and (own is None or told.get(own, len(self.parts)) <= number):
-                    found.append(part.moved(event, origin))
+                    found.append(part.move_event(event, origin))
         return [replace(event, sequence=number) for number, event in enumerate(found)]
 
     def to_come(self, origin: int) -> list[RaceEvent]:
         """The shifts and tasks from outside that the run which is left met from the branch on."""
         part = self.left
         later = [one for one in self.events[-1] if one.kind in _FOLLOWED and one.boundary >= part.end]
-        return [part.moved(event, origin) for event in later]
+        return [part.move_event(event, origin) for event in later]
 
 
 async def lineage_of(store: Store, run_id: int, task_id: int | None) -> Lineage:

@@ -16,7 +16,7 @@ from hybrid_ml_scheduler.plans.known_tasks import rate_at_load
 from hybrid_ml_scheduler.plans.node_plan import node_from_mapping, node_to_mapping
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, plan_from_mapping
 from hybrid_ml_scheduler.plans.upload_source import found_plan, source_name, upload_source
-from hybrid_ml_scheduler.schedulers import find, located
+from hybrid_ml_scheduler.schedulers import absolute_spec, find
 from hybrid_ml_scheduler.service.uploads.folder import KeptUpload, UploadFolder
 from hybrid_ml_scheduler.service.wire.simulation import BranchRequest, SimulationPatch, StartRequest
 from hybrid_ml_scheduler.workload import WorkloadParameters, preset
@@ -98,8 +98,8 @@ def _asked(plan: Plan, request: StartRequest, workload: WorkloadChoice, uploads:
         knowledge=request.knowledge,
         hardware=hardware,
         node=node,
-        schedulers=tuple(map(located, schedulers)),  # the run is continued from whatever folder
-        options={located(spec): values for spec, values in plan.options.items()},
+        schedulers=tuple(map(absolute_spec, schedulers)),  # the run is continued from whatever folder
+        options={absolute_spec(spec): values for spec, values in plan.options.items()},
     )
 
 

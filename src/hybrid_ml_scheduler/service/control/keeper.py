@@ -97,9 +97,7 @@ def _block(run: int, stretches: Sequence[RacedStretch]) -> TaskBlock:
         run_id=run,
         task_id=np.concatenate([batch.task_id for batch in batches]),
         facts=np.array([facts[name] for name in FACTS]),
-        results={
-            name: _results(RunColumns.joined([one.runs[name] for one in stretches])) for name in stretches[0].runs
-        },
+        results={name: _results(RunColumns.join([one.runs[name] for one in stretches])) for name in stretches[0].runs},
         kind=[batch.kind_names[code] for batch in batches for code in batch.kind.tolist()],
     )
 

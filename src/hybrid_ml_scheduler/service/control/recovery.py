@@ -9,7 +9,7 @@ from typing import cast
 
 from hybrid_ml_scheduler.core import HmsError
 from hybrid_ml_scheduler.core.errors import InternalError
-from hybrid_ml_scheduler.live.checkpoints import unpacked
+from hybrid_ml_scheduler.live.checkpoints import unpack_state
 from hybrid_ml_scheduler.live.frames import RaceState
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Course, RaceEvent, Retraining
@@ -90,7 +90,7 @@ async def _begun(store: Store, run: RunRecord, course: Course, checkpoint: Check
 def _restored(course: Course, run_id: int, first_task_id: int, checkpoint: CheckpointRow | None) -> Race:
     race = Race(course, run_id=run_id, first_task_id=first_task_id)
     if checkpoint is not None:
-        race.restore(unpacked(checkpoint.blob))
+        race.restore(unpack_state(checkpoint.blob))
     return race
 
 

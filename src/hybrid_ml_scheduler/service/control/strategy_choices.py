@@ -39,7 +39,7 @@ class StrategyChoices:
         """Return every strategy that may be asked for."""
         return self._registered | self.entries(self._named)
 
-    def chosen(self, asked: Sequence[str]) -> list[str]:
+    def plan_names(self, asked: Sequence[str]) -> list[str]:
         """Return the strategies that a client asked for, by name or file and at any level, as a plan names them."""
         return [at_level(self._spec(bare), level) for bare, level in map(split_level, asked)]
 

@@ -144,7 +144,7 @@ def _reasons_today(arena: Arena, task: Task, recalled: Mapping[str, Any]) -> dic
 def _reason_today(racer: Racer, task: Task) -> Mapping[str, Any]:
     """A strategy that fails over its own reasons does not keep what is stored from being read."""
     try:
-        return racer.explained(task)
+        return racer.explanation(task)
     except SchedulerError as error:
         return {"reason": str(error)}
 

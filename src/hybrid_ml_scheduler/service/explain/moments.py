@@ -21,7 +21,7 @@ from hybrid_ml_scheduler.live.frames import (
 from hybrid_ml_scheduler.live.windows import LATEST, WindowName, loads
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.service.control.courses import stored_plan
-from hybrid_ml_scheduler.service.explain.motion import node_motion, promised
+from hybrid_ml_scheduler.service.explain.motion import node_motion, promised_work
 from hybrid_ml_scheduler.service.measured_runs import MODELLED_SUFFIX, facts_of
 from hybrid_ml_scheduler.service.problems import NotFound
 from hybrid_ml_scheduler.service.views.live import load_view
@@ -235,7 +235,7 @@ def _devices(
     end_s = total.last_finish_s if at.is_measured else at.last.arrival_time
     passed_s = max(end_s - at.begin_s, 1e-9)
     own = [row for row in found.queues if row.scheduler_name == one.scheduler]
-    running, ahead_s = promised(own, len(motion.devices))
+    running, ahead_s = promised_work(own, len(motion.devices))
     shares = _shares(one, motion, cpu_slots)
     loads: dict[str, DeviceLoad] = {}
     for place, device in enumerate(motion.devices):

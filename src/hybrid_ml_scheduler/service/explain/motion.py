@@ -11,7 +11,7 @@ from hybrid_ml_scheduler.service.control.courses import stored_plan
 from hybrid_ml_scheduler.service.wire.motion import NodeMotion, Parts, StrategyMotion
 from hybrid_ml_scheduler.storage import MEASURED, PartRow, PartsAroundNow, QueueRow, RunRecord
 
-__all__ = ["STEPS", "node_motion", "promised"]
+__all__ = ["STEPS", "node_motion", "promised_work"]
 
 STEPS = 60
 _MOST_PARTS = 3000
@@ -80,7 +80,7 @@ def _queues(rows: Sequence[QueueRow], devices: int, now_s: float) -> tuple[IntCo
     return waiting, end_s - now_s
 
 
-def promised(rows: Sequence[QueueRow], devices: int) -> tuple[IntColumn, FloatColumn]:
+def promised_work(rows: Sequence[QueueRow], devices: int) -> tuple[IntColumn, FloatColumn]:
     """Return for each device how many parts run on it now, and how many seconds of work are still ahead of it."""
     running, ahead_s = np.zeros(devices, dtype=np.int64), np.zeros(devices)
     for row in rows:

@@ -64,7 +64,7 @@ class _Recorded:
     rows: list[DecidedTask]
     free_s: list[float]
 
-    def answered(self, later: Literal["anew", "kept"], **facts: Any) -> dict[str, Any]:
+    def answer_fields(self, later: Literal["anew", "kept"], **facts: Any) -> dict[str, Any]:
         """The fields that every answer has."""
         first, last = self.rows[0].task.task_id, self.rows[-1].task.task_id
         text = (_ANEW if later == "anew" else _KEPT).format(first=first, last=last, name=self.scheduler)
@@ -83,7 +83,7 @@ async def what_if_of(store: Store, run: RunRecord, scheduler: str, task_id: int)
     def answered() -> WhatIfAnswer:
         run_again, later = _changeable(recorded)
         found = WhatIfTask(**run_again.what_if(task_id).to_mapping())
-        return WhatIfAnswer(**recorded.answered(later, task=found))
+        return WhatIfAnswer(**recorded.answer_fields(later, task=found))
 
     return await _in_thread(answered)
 
@@ -97,7 +97,7 @@ async def costliest_of(store: Store, run: RunRecord, scheduler: str, count: int,
     def answered() -> Costliest:
         run_again, later = _changeable(recorded)
         found = [WhatIfTask(**one.to_mapping()) for one in run_again.costliest(count, looked_at)]
-        return Costliest(**recorded.answered(later, looked_at=min(looked_at, len(recorded.rows)), tasks=found))
+        return Costliest(**recorded.answer_fields(later, looked_at=min(looked_at, len(recorded.rows)), tasks=found))
 
     return await _in_thread(answered)
 

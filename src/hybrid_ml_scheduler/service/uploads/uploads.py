@@ -58,7 +58,7 @@ class Uploads:
         self._is_followed = is_followed
         self._one_at_a_time = asyncio.Lock()
 
-    async def kept(self) -> UploadList:
+    async def listing(self) -> UploadList:
         """Return what is kept, newest first."""
         kept, runs = await asyncio.to_thread(self.folder.all), await self._runs()
         return UploadList(

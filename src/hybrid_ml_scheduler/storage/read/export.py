@@ -130,11 +130,11 @@ class _Parquet:
         columns = list(zip(*rows, strict=True))
         arrays = [self._arrow.array(c, type=field.type) for c, field in zip(columns, self._schema, strict=True)]
         self._writer.write_batch(self._arrow.record_batch(arrays, schema=self._schema))
-        return self._sink.drained()
+        return self._sink.drain()
 
     def finish(self) -> bytes:
         self._writer.close()
-        return self._sink.drained()
+        return self._sink.drain()
 
 
 class _Sink(io.RawIOBase):
@@ -157,7 +157,7 @@ class _Sink(io.RawIOBase):
         self._place += len(part)
         return len(part)
 
-    def drained(self) -> bytes:
+    def drain(self) -> bytes:
         whole = b"".join(self._parts)
         self._parts.clear()
         return whole

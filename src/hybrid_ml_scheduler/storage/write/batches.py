@@ -42,7 +42,7 @@ class RowBatch:
         return whole + sum(map(len, parts)) + (self.checkpoint is not None)
 
     @classmethod
-    def merged(cls, batches: Sequence[RowBatch]) -> RowBatch:
+    def merge(cls, batches: Sequence[RowBatch]) -> RowBatch:
         """Return one batch that holds all of them in order; the newest checkpoint wins."""
         if len(batches) == 1:
             return batches[0]
@@ -55,7 +55,7 @@ class RowBatch:
             notifications=[row for batch in batches for row in batch.notifications],
             events=[row for batch in batches for row in batch.events],
             checkpoint=checkpoints[-1] if checkpoints else None,
-            blocks=TaskBlock.joined([block for batch in batches for block in batch.blocks]),
+            blocks=TaskBlock.join([block for batch in batches for block in batch.blocks]),
         )
 
     def spelled_out(self) -> RowBatch:

@@ -57,7 +57,7 @@ class ResultColumns:
         return list(map(ResultRow, *(known[name] for name in ResultRow._fields)))
 
     @classmethod
-    def joined(cls, parts: Sequence[ResultColumns]) -> ResultColumns:
+    def join(cls, parts: Sequence[ResultColumns]) -> ResultColumns:
         """Return the results of several blocks, one after the other."""
         return cls(
             gpu_id=np.concatenate([part.gpu_id for part in parts]),
@@ -110,7 +110,7 @@ class TaskBlock:
         return [row for name, columns in self.results.items() for row in columns.rows(ids, name)]
 
     @classmethod
-    def joined(cls, blocks: Sequence[TaskBlock]) -> list[TaskBlock]:
+    def join(cls, blocks: Sequence[TaskBlock]) -> list[TaskBlock]:
         """Return the same rows in as few blocks as there are runs and sets of strategies."""
         alike: dict[tuple[int, tuple[str, ...]], list[TaskBlock]] = {}
         for block in blocks:
@@ -125,7 +125,7 @@ def _one(run_id: int, names: Sequence[str], blocks: Sequence[TaskBlock]) -> Task
         run_id=run_id,
         task_id=np.concatenate([block.task_id for block in blocks]),
         facts=np.concatenate([block.facts for block in blocks], axis=1),
-        results={name: ResultColumns.joined([block.results[name] for block in blocks]) for name in names},
+        results={name: ResultColumns.join([block.results[name] for block in blocks]) for name in names},
         kind=[kind for block in blocks for kind in block.kinds()],
     )
 

@@ -70,7 +70,7 @@ def _of_block(block: TaskBlock) -> _Part:
     """All strategies together: a look at each alone would take the race's time."""
     facts = block.facts[[FACTS.index(name) for name in _OF_TASK]]
     lines, count = [NUMBERS.index(name) for name in _OF_RESULT], len(block.results)
-    results = ResultColumns.joined(list(block.results.values()))
+    results = ResultColumns.join(list(block.results.values()))
     devices, device = _devices(results)
     return _Part(
         run_id=block.run_id,

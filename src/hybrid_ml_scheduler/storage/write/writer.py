@@ -137,7 +137,7 @@ class StoreWriter:
 
     def _store(self, loop: asyncio.AbstractEventLoop, link: _Link, batches: Sequence[RowBatch]) -> None:
         """Try until it is stored or the writer must end; anything but an absent database is raised."""
-        batch, pause_s = RowBatch.merged(batches), _FIRST_PAUSE_S
+        batch, pause_s = RowBatch.merge(batches), _FIRST_PAUSE_S
         while not self._stopping.is_set():
             begin_s = self._waiting_since_s = time.monotonic()
             try:

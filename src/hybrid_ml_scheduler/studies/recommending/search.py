@@ -221,7 +221,7 @@ def _run(runs: _Runs, pairs: Mapping[int, Sequence[str]], values: dict[tuple[int
     for place, names in pairs.items():
         node, seconds = runs.question.nodes[place].node, None
         for name in names:
-            value = runs.log.known(runs.key(place, name))
+            value = runs.log.value_of(runs.key(place, name))
             if value is None:
                 seconds = runs.seconds(node) if seconds is None else seconds
                 columns = run_scheduler(create(name), runs.batch, node, seed=runs.seed, seconds=seconds)

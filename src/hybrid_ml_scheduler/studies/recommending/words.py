@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hybrid_ml_scheduler.core.text import counted
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.plans.metrics import METRICS, figure
 from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.studies.recommending.search import Answer, Question, Trial
@@ -21,7 +21,7 @@ def answer_sentences(question: Question, answer: Answer) -> list[str]:
         none = "the one node does not keep" if count == 1 else f"none of the {count} nodes keeps"
         return [
             f"Nothing is recommended: {none} the promise {promise.text} with any of "
-            f"{counted(len(question.policies), 'policy', 'policies')}. The nearest is {near.node} with "
+            f"{amount(len(question.policies), 'policy', 'policies')}. The nearest is {near.node} with "
             f"{label_of(near.policy)}: {_value(question, answer, near)}."
         ]
     best = answer.best
@@ -30,7 +30,7 @@ def answer_sentences(question: Question, answer: Answer) -> list[str]:
         f"promise {promise.text}: {_value(question, answer, best)}."
     ]
     if answer.cheaper is None:
-        said.append(f"It is the cheapest of {counted(len(question.nodes), 'node')}.")
+        said.append(f"It is the cheapest of {amount(len(question.nodes), 'node')}.")
     else:
         said.append(_cheaper_words(question, answer, answer.cheaper))
     return [*said, *_hanging(answer)]

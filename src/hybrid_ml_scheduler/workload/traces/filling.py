@@ -10,8 +10,8 @@ import numpy as np
 from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn, TaskBatch
-from hybrid_ml_scheduler.core.text import counted
-from hybrid_ml_scheduler.core.validation import validated
+from hybrid_ml_scheduler.core.text import amount
+from hybrid_ml_scheduler.core.validation import validate_batch
 from hybrid_ml_scheduler.workload import draws
 from hybrid_ml_scheduler.workload.arrival_times import ArrivalChoice, with_arrivals
 from hybrid_ml_scheduler.workload.columns import batch_of, flat_parents, with_named_type
@@ -52,12 +52,12 @@ def complete_records(
     )
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what overflows is refused by name below
         fitting = without_wide_gangs(_without_zeros(records, source), source, node)
-        batch = validated(_batch(_first(fitting, source, limit, part), seed, options), source)
+        batch = validate_batch(_batch(_first(fitting, source, limit, part), seed, options), source)
         if options.gpu_type is not None:
             batch = with_named_type(batch, options.gpu_type, node)
         found, text = with_arrivals(batch, choice, node)
         notes = [] if text is None else [str(Assumption(name="arrival_scale", text=text))]
-        return validated(replace(found, assumptions=(*found.assumptions, *notes)), source)
+        return validate_batch(replace(found, assumptions=(*found.assumptions, *notes)), source)
 
 
 def _batch(kept: Records, seed: int, options: TraceOptions) -> TaskBatch:
@@ -142,7 +142,7 @@ def without_wide_gangs(records: Records, source: str, node: Node | None) -> Reco
         raise WorkloadError(f"{source}: tasks that wait for each other need more GPUs than the {most} of the node.")
     wide = records.gpus_required[records.gpus_required > most]
     text = (
-        f"{len(wide):,} of {len(records):,} tasks need more than the node's {counted(most, 'GPU')} at once "
+        f"{len(wide):,} of {len(records):,} tasks need more than the node's {amount(most, 'GPU')} at once "
         f"(up to {wide.max()}) and are left out; a node with more GPUs takes more of them."
     )
     offsets = np.zeros(len(kept) + 1, dtype=np.int64)
