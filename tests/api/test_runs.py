@@ -85,6 +85,24 @@ def test_a_new_run_may_have_a_node_of_another_size(runs: LiveService) -> None:
     assert runs.status()["run_id"] == status["run_id"]
 
 
+def test_a_new_run_may_promise_a_latency_and_every_moment_says_who_kept_it(runs: LiveService) -> None:
+    body = {"new_run": True, "schedulers": ["greedy", "oracle"], "slo_s": 0.5, "speed": 0}
+    run_id = runs.post("/api/simulation/start", body)["run_id"]
+    runs.wait(lambda status: status["tasks_processed"] >= 400)
+    runs.held("stop")
+    live = runs.get(f"/api/runs/{run_id}/snapshot")["update"]
+    page = runs.get("/api/history/ledger", run_id=run_id, scheduler="greedy", limit=200, sort="task_id", order="asc")
+    rows = page["rows"]
+    at = runs.get(f"/api/runs/{run_id}/snapshot", task_id=rows[-1]["task_id"])["update"]
+    kept = sum(row["latency"] <= 0.5 for row in rows) / len(rows)
+    shares = {row["name"]: row["within_deadline"] for row in at["comparison"]}
+    assert 0.0 < kept < 1.0
+    assert shares["greedy"] == pytest.approx(kept, rel=1e-12)
+    assert all(0.0 < row["within_deadline"] < 1.0 for row in live["comparison"])
+    late = runs.client.post("/api/simulation/start", json={"slo_s": 1.0})
+    assert late.status_code == 409
+
+
 def test_a_name_and_a_note_are_kept_and_wrong_ones_refused(runs: LiveService) -> None:
     run_id = runs.get("/api/runs")["runs"][-1]["run_id"]
     answer = runs.client.patch(f"/api/runs/{run_id}", json={"name": " Baseline ", "note": "first\nsecond"})

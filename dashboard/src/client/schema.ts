@@ -3347,6 +3347,11 @@ export interface components {
              * @description Only with `new_run`.
              */
             seed?: number | null;
+            /**
+             * Slo S
+             * @description Seconds after its arrival by which a task of the new run is promised to be done, where it has no deadline of its own; 0: nothing is promised. Only with `new_run`.
+             */
+            slo_s?: number | null;
             /** Speed */
             speed?: number | null;
             /**

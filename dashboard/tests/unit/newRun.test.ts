@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { amountOf, columnsOf, gpusOf, rateOf, requestOf, seedOf, type Wish } from "@/features/shell/newRun";
+import {
+  amountOf,
+  columnsOf,
+  gpusOf,
+  promiseOf,
+  rateOf,
+  requestOf,
+  seedOf,
+  type Wish,
+} from "@/features/shell/newRun";
 import { STRATEGIES } from "../fixtures";
 
 const cards = STRATEGIES.map((card, i) => ({ ...card, in_race: i < 3 }));
@@ -37,6 +46,12 @@ describe("a new run", () => {
     expect(["0", "65", "1.5", "x", ""].map(gpusOf)).toEqual(Array(5).fill(null));
     expect(["6", "0.5", "1e3"].map(rateOf)).toEqual([6, 0.5, 1000]);
     expect(["0", "-1", "x", ""].map(rateOf)).toEqual(Array(4).fill(null));
+  });
+
+  it("promises a latency, or takes a promise back", () => {
+    expect(requestOf({ ...wish, promise: 2 })).toEqual({ new_run: true, slo_s: 2 });
+    expect(requestOf({ ...wish, promise: 0 })).toEqual({ new_run: true, slo_s: 0 });
+    expect(["0", "0.5", "-1", "x", ""].map(promiseOf)).toEqual([0, 0.5, null, null, null]);
   });
 
   it("takes another seed, if it is one", () => {

@@ -28,6 +28,7 @@ class Flags:
     rate: float | None = None
     dependencies: float | None = None
     noise: float | None = None
+    slo: float | None = None
     gpus: int | None = None
     schedulers: tuple[str, ...] = ()
     dialect: str | None = None
@@ -95,6 +96,7 @@ def _workload(base: WorkloadChoice, flags: Flags) -> WorkloadChoice:
         "arrival_rate": flags.rate,
         "dependency_probability": flags.dependencies,
         "noise_sigma": flags.noise,
+        "slo_s": flags.slo,
     }
     values.update({key: value for key, value in given.items() if value is not None})
     return replace(

@@ -18,6 +18,7 @@ _FLAG_OF_KEY = {
     "workload.dependency_probability": "--dependencies",
     "workload.noise_sigma": "--noise",
     "workload.deadline_slack": "--deadline",
+    "workload.slo_s": "--slo",
     "truth.kind_spread": "--spread",
     "simulation.num_gpus": "--gpus",
     "simulation.seeds": "--seeds",

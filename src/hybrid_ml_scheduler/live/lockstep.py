@@ -205,7 +205,8 @@ class Lockstep:
         """Whether every strategy would decide the next tasks as they arrive, with nothing to be done in between."""
         if isinstance(self.stream, TraceStream):
             return False
-        is_special = self.workload.dependency_probability or self.workload.deadline_slack
+        laws = self.workload
+        is_special = laws.dependency_probability or laws.deadline_slack or laws.slo_s
         is_driven = is_special or self.learners.is_synchronous
         return not is_driven and all(racer.simulation.is_clear for racer in self.racers)
 

@@ -77,6 +77,8 @@ def _tail(page: Page, folder: ResultsFolder) -> None:
     intervals = folder.read_table("intervals")
     known = [metric for metric in LISTS["report_tail"] if (intervals["metric"] == metric).any()]
     if known == list(LISTS["report_tail"]):
+        due = intervals[(intervals["metric"] == "within_deadline") & intervals["mean"].notna()]
+        known += ["within_deadline"] if len(due) else []
         page.heading("The tail")
         page.text(f"{METRICS['mean_slowdown'].meaning} Mean over seeds and its unadjusted 95 % interval.")
         _metric_table(page, intervals, known)

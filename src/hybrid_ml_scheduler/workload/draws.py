@@ -137,9 +137,9 @@ def factors(rng: Streams, law: WorkloadParameters, count: int) -> FloatColumn:
 
 
 def deadlines(rng: Streams, law: WorkloadParameters, size: FloatColumn, intensity: FloatColumn) -> FloatColumn | None:
-    """Seconds after its arrival by which each task should be done; none where the law names no slack."""
+    """Seconds after its arrival by which each task should be done; none where the law names no slack and no promise."""
     if law.deadline_slack == 0.0:
-        return None
+        return np.full(len(size), law.slo_s) if law.slo_s else None
     ratio = size / 1000.0
     reference_s = ratio * np.sqrt(ratio) / (intensity + 0.5)
     return law.deadline_slack * reference_s * (0.5 + rng["deadline"].random(len(size)))

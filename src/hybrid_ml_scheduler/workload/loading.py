@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.workload import draws
@@ -38,7 +40,7 @@ __all__ = ["load", "resolve"]
 
 _OWN_OPTIONS = ("arrival_scale", "target_load", "gpus", "gpu_type", "memory_low_mb", "memory_high_mb", "divisible")
 _MAP = "map"
-_FILE_VALUES = ("arrival_rate", "noise_sigma")
+_FILE_VALUES = ("arrival_rate", "noise_sigma", "slo_s")
 
 
 def load(
@@ -139,7 +141,8 @@ def resolve(
     """Return the tasks of a preset or of a file, whichever the name means.
 
     `values` replace parameters of a preset (`arrival_rate`, `noise_sigma`, ...); of these a file takes only
-    `arrival_rate` and `noise_sigma`. `num_tasks` is how many tasks a preset makes, or how many of a file's are kept.
+    `arrival_rate`, `noise_sigma` and `slo_s`. `num_tasks` is how many tasks a preset makes, or how many of a file's
+    are kept.
     """
     name = str(name_or_path)
     given = dict(values or {})
@@ -160,7 +163,19 @@ def resolve(
     batch = load(
         path, dialect=dialect, seed=seed, limit=num_tasks, options=options, rate=rate, node=node, part=part or WHOLE
     )
-    return _with_noise(batch, seed, given.get("noise_sigma", 0.0))
+    promised = _with_promise(batch, given.get("slo_s", 0.0))
+    return _with_noise(promised, seed, given.get("noise_sigma", 0.0))
+
+
+def _with_promise(batch: TaskBatch, slo_s: float) -> TaskBatch:
+    """Tasks that came without a deadline are due so many seconds after their arrival; 0 leaves them free."""
+    law = WorkloadParameters(slo_s=slo_s)
+    if not law.slo_s:
+        return batch
+    deadline = np.where(np.isnan(batch.deadline), law.slo_s, batch.deadline)
+    deadline.flags.writeable = False
+    note = f"slo: a task without a deadline of its own is due {slo_s:g} s after its arrival."
+    return replace(batch, deadline=deadline, assumptions=(*batch.assumptions, note))
 
 
 def _with_noise(batch: TaskBatch, seed: int, sigma: float) -> TaskBatch:

@@ -29,6 +29,7 @@ class WorkloadParameters:
     among the `parent_window` tasks before it. `noise_sigma` is the spread of the hidden duration factor.
     `kinds` sorts of work have Zipf popularity and a mean intensity each; 0 leaves the kind of tasks open.
     With `deadline_slack` a task is due after 0.5 to 1.5 times so many times its seconds on the reference CPU; 0: never.
+    `slo_s` is the promise to every other task: it is due so many seconds after its arrival; 0: nothing is promised.
     """
 
     size_law: str = "pareto"
@@ -46,6 +47,7 @@ class WorkloadParameters:
     noise_sigma: float = 0.0
     kinds: int = 0
     deadline_slack: float = 0.0
+    slo_s: float = 0.0
 
     def __post_init__(self) -> None:
         for name, laws in _LAWS.items():
@@ -56,6 +58,7 @@ class WorkloadParameters:
         _check_number("dependency_probability", self.dependency_probability, most=1.0)
         _check_number("noise_sigma", self.noise_sigma, most=5.0)
         _check_number("deadline_slack", self.deadline_slack, most=1e6)
+        _check_number("slo_s", self.slo_s, most=1e12)
         for name, (fewest, most) in _COUNTS.items():
             _check_count(name, getattr(self, name), fewest, most)
         if self.max_parents > self.parent_window:
@@ -74,10 +77,9 @@ class WorkloadParameters:
     def to_mapping(self) -> dict[str, Any]:
         """Return the parameters as plain values, ready for a plan or JSON; kinds and deadlines only where there are."""
         values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        if self.kinds == 0:  # so a plan from before there were kinds keeps its digest
-            del values["kinds"]
-        if self.deadline_slack == 0.0:
-            del values["deadline_slack"]
+        for name in ("kinds", "deadline_slack", "slo_s"):  # so a plan from before there were any keeps its digest
+            if not values[name]:
+                del values[name]
         return values
 
 

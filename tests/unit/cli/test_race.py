@@ -108,6 +108,18 @@ def test_a_csv_workload_races_like_the_preset_it_came_from(hms: Any, tmp_path: P
     assert from_file["schedulers"] == from_preset
 
 
+def test_a_promised_latency_gives_the_share_of_tasks_that_kept_it(hms: Any, tmp_path: Path) -> None:
+    plan = tmp_path / "promise.toml"
+    plan.write_text("[workload]\nslo_s = 1.0\nnum_tasks = 200\n")
+    by_file = hms("race", "--plan", str(plan))["schedulers"]
+    by_flag = hms("race", "--tasks", "200", "--slo", "1")["schedulers"]
+    shares = {name: row["within_deadline"] for name, row in by_flag.items()}
+    assert shares == {name: row["within_deadline"] for name, row in by_file.items()}
+    assert 0.0 < min(shares.values()) < max(shares.values()) <= 1.0
+    for name, row in by_flag.items():
+        assert (shares[name] >= 0.95) == (row["p95_latency_s"] <= 1.0), name
+
+
 def test_a_plan_file_says_everything_and_flags_override_it(hms: Any, tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(

@@ -9,6 +9,7 @@ import {
   forgetNewRun,
   gpusOf,
   MOST_GPUS,
+  promiseOf,
   rateOf,
   requestOf,
   seedOf,
@@ -75,11 +76,13 @@ export function NewRunDialog() {
   const gpus = useTyped(shown(status?.num_gpus || null), gpusOf);
   const usual = presets.find((one) => one.name === source)?.arrival_rate;
   const rate = useTyped(shown(source === null ? status?.workload.arrival_rate : usual), rateOf);
+  const promise = useTyped("", promiseOf);
   const stretched = by === "" ? null : amountOf(amount);
   const problems = [
     cards.length > 0 && chosen.size === 0 && "Choose at least one strategy.",
     seed.isWrong && "A seed is a whole number.",
     gpus.isWrong && `A node has 1 to ${MOST_GPUS} GPUs.`,
+    promise.isWrong && "A promise is a number of seconds, or 0 for none.",
     trace === undefined && rate.isWrong && "A load is a number of tasks per second above 0.",
     trace !== undefined && by !== "" && stretched === null && "Arrivals are stretched by a number above 0.",
   ].filter((one) => one !== false);
@@ -97,6 +100,7 @@ export function NewRunDialog() {
       requestOf({
         ...wish,
         gpus: gpus.wished,
+        promise: promise.wished,
         preset: isTrace ? null : named || null,
         rate: isTrace ? null : rate.wished,
         upload: isTrace ? trace.upload_id : null,
@@ -194,6 +198,13 @@ export function NewRunDialog() {
           isWrong={seed.isWrong}
           title="The same seed draws the same tasks"
           onChange={seed.set}
+        />
+        <NumberField
+          label="Promised latency, seconds"
+          value={promise.text}
+          isWrong={promise.isWrong}
+          title="The table then says which share of the tasks kept it. Empty: as in the present run; 0: nothing is promised. A task with a deadline of its own keeps that."
+          onChange={promise.set}
         />
       </div>
       {trace && <TraceFacts card={trace} onRemoved={() => setSource(presets[0]?.name ?? null)} />}

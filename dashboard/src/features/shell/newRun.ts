@@ -29,6 +29,12 @@ export function rateOf(text: string): number | null {
   return text.trim() !== "" && Number.isFinite(value) && value >= 1e-4 && value <= 1e6 ? value : null;
 }
 
+/** The seconds after its arrival by which a task is promised to be done; null if no number was typed. */
+export function promiseOf(text: string): number | null {
+  const value = Number(text);
+  return text.trim() !== "" && Number.isFinite(value) && value >= 0 && value <= 1e12 ? value : null;
+}
+
 /** The seed that was typed; null if it is none. */
 export function seedOf(text: string): number | null {
   const value = Number(text);
@@ -44,6 +50,7 @@ export interface Wish {
   wishedSeed: number | null;
   /** The size of the node and the workload, where they were chosen; null leaves them as they are. */
   gpus?: number | null;
+  promise?: number | null;
   preset?: string | null;
   rate?: number | null;
   /** What strategies are told about durations, and the type of all GPUs; null leaves them as they are. */
@@ -83,6 +90,7 @@ export function requestOf(wish: Wish): Partial<StartRequest> {
     ...(same ? {} : { schedulers: names }),
     ...(wish.wishedSeed === null || wish.wishedSeed === wish.seed ? {} : { seed: wish.wishedSeed }),
     ...(wish.gpus == null ? {} : { num_gpus: wish.gpus }),
+    ...(wish.promise == null ? {} : { slo_s: wish.promise }),
     ...(wish.preset == null ? {} : { workload: wish.preset }),
     ...(wish.rate == null ? {} : { arrival_rate: wish.rate }),
     ...(wish.knowledge == null ? {} : { knowledge: wish.knowledge }),

@@ -82,6 +82,10 @@ def race(
         float | None, typer.Option(metavar="P", help="Probability that a task waits for earlier ones.")
     ] = None,
     noise: Annotated[float | None, typer.Option(help="Spread of the hidden duration factor (sigma).")] = None,
+    slo: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Tasks are promised to be done S seconds after their arrival; who keeps it?"),
+    ] = None,
     spread: Annotated[float | None, typer.Option(help="How much kinds differ from the formula (unknown: 0.5).")] = None,
     knowledge: Annotated[
         str | None,
@@ -140,6 +144,7 @@ def race(
             rate=rate,
             dependencies=dependencies,
             noise=noise,
+            slo=slo,
             gpus=gpus,
             schedulers=tuple(scheduler or ()),
             dialect=dialect,

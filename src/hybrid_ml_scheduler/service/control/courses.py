@@ -52,6 +52,9 @@ def plan_for(plan: Plan, request: StartRequest, uploads: UploadFolder) -> Plan:
     if request.workload is not None:
         preset(request.workload)
         workload = WorkloadChoice(source=request.workload)
+    slo_s = plan.workload.values.get("slo_s") if request.slo_s is None else request.slo_s
+    if slo_s is not None:
+        workload = replace(workload, values={**workload.values, "slo_s": slo_s})
     return _loaded(_asked(plan, request, _arriving(workload, request), uploads))
 
 
@@ -184,8 +187,9 @@ def laws_after(
     if patch.workload == own[0]:
         preset_now, laws = own
     elif patch.workload is not None:
-        kept = {"kinds": laws.kinds, "noise_sigma": laws.noise_sigma}  # what is hidden of tasks stays hidden
-        preset_now, laws = patch.workload, preset(patch.workload).with_values(kept if laws.kinds else {})
+        hidden = {"kinds": laws.kinds, "noise_sigma": laws.noise_sigma}  # what is hidden of tasks stays hidden
+        kept = {"slo_s": laws.slo_s, **(hidden if laws.kinds else {})}  # and what is promised, promised
+        preset_now, laws = patch.workload, preset(patch.workload).with_values(kept)
     if patch.arrival_rate is not None:
         laws = laws.with_values({"arrival_rate": patch.arrival_rate})
     return preset_now, laws

@@ -48,6 +48,7 @@ _OF_A_NEW_RUN = (
     "schedulers",
     "num_gpus",
     "gpu_type",
+    "slo_s",
     "knowledge",
     "upload",
     "target_load",

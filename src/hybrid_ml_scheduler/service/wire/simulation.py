@@ -40,6 +40,11 @@ class StartRequest(Demand):
     workload: Preset | None = None
     arrival_rate: ArrivalRate | None = None
     speed: Speed | None = None
+    slo_s: Annotated[float, Field(ge=0.0, le=1e12)] | None = Field(
+        default=None,
+        description="Seconds after its arrival by which a task of the new run is promised to be done, where it has no "
+        "deadline of its own; 0: nothing is promised. Only with `new_run`.",
+    )
     schedulers: Annotated[list[StrategyChoice], Field(min_length=1, max_length=64)] | None = Field(
         default=None, description="The strategies of the new run, as `/api/strategies` names them; only with `new_run`."
     )
