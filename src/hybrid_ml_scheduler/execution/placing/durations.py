@@ -65,6 +65,12 @@ class LearnedDurations:
         cell.size, cell.uses = size, 0
         return Estimate(cell.seconds, cell.runs)
 
+    def is_unmeasured(self, kind: str, device: str) -> bool:
+        """Whether a kind was never measured on a device but for warm-ups, and none of its tasks is under way there."""
+        cell = self._cells.get((kind, device))
+        warm_ups = 0 if cell is None else cell.cold
+        return (cell is None or not cell.runs) and self.trials.times_placed(kind, device) <= warm_ups
+
     def observe(self, kind: str, device: str, size: float, seconds: float, cold: bool = False) -> bool:
         """Learn from one measured time; False if it was passed over."""
         cell = self._cells.get((kind, device))

@@ -104,10 +104,19 @@ class Placer:
             if place.device in available
         }
 
-    def is_worth_a_try(self, work: Work, place: int) -> bool:
-        """Whether a device never had a task of this kind, or is due for another one."""
-        trials, device = self._durations.trials, self._places[place].device
-        return not trials.was_placed(work.kind, device) or trials.due(work.kind, device, work.size) is not None
+    def hoped_s(self, work: Work) -> tuple[dict[int, float], frozenset[int]]:
+        """What is believed or hoped of a task on every place that can run it, and the places where it is to be tried.
+
+        These have yet to be measured with this kind, or are believed to be slower and due for another try. A device
+        that is believed to be faster needs no try: it gets its tasks in the order of what they gain there.
+        """
+        seconds = self.believed_s(work, hopeful=True)
+        due, durations = self._estimator.trials, self._durations
+        return seconds, frozenset(
+            place
+            for place in seconds
+            if (device := self._places[place].device) in due or durations.is_unmeasured(work.kind, device)
+        )
 
     def place(self, work: Work, now_s: float, waiting_s: Sequence[float] | None = None) -> Placement | None:
         """Decide; a task that can run in one place only is not asked about. None is "not yet".

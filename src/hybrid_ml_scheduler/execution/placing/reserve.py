@@ -174,12 +174,12 @@ class _Group:
             self.uses -= 1
             return self
         self.uses, first = _USES, self.queue[0]
-        hoped = placer.believed_s(first, hopeful=True)
+        hoped, to_try = placer.hoped_s(first)
         self.gains = {}
         for place, seconds in hoped.items():
             gain = min(other_s for other, other_s in hoped.items() if other != place) / seconds
             # Otherwise kinds that gain more would keep it from ever being tried.
-            self.gains[place] = math.inf if gain > 1.0 and placer.is_worth_a_try(first, place) else gain
+            self.gains[place] = math.inf if gain > 1.0 and place in to_try else gain
         believed = placer.believed_s(first)
         fastest = min(believed.values())
         sharing = [place for place, seconds in believed.items() if seconds <= fastest]

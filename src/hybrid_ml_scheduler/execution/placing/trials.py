@@ -32,10 +32,10 @@ class Trial(NamedTuple):
 class _Account:
     """One kind on one device: what had been spent elsewhere when it last ran, and how often it was tried since."""
 
-    __slots__ = ("low_s", "mark_s", "tries")
+    __slots__ = ("low_s", "mark_s", "placed", "tries")
 
     def __init__(self, mark_s: float) -> None:
-        self.mark_s, self.tries, self.low_s = mark_s, 0, 0.0
+        self.mark_s, self.placed, self.tries, self.low_s = mark_s, 0, 0, 0.0
 
 
 class Trials:
@@ -57,9 +57,10 @@ class Trials:
             return None
         return Trial(device, believed.seconds, believed.low_s, believed.runs, spent_s)
 
-    def was_placed(self, kind: str, device: str) -> bool:
-        """Whether a task of the kind ever went to the device."""
-        return (kind, device) in self._accounts
+    def times_placed(self, kind: str, device: str) -> int:
+        """How many tasks of the kind went to the device."""
+        account = self._accounts.get((kind, device))
+        return 0 if account is None else account.placed
 
     def placed(self, kind: str, device: str, trial: Trial | None) -> None:
         """A task of the kind goes to the device, as a try or because it is the best place."""
@@ -68,6 +69,7 @@ class Trials:
             if len(self._accounts) >= _MOST_REMEMBERED:
                 return  # kinds without end are no kinds
             account = self._accounts[kind, device] = _Account(0.0)
+        account.placed += 1
         account.mark_s = self._spent_s.get(kind, 0.0)
         if trial is not None:
             account.tries += 1
