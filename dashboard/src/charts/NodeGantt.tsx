@@ -7,6 +7,7 @@ import type { Theme } from "@/lib/theme";
 import type { Size } from "@/lib/useSize";
 import { deviceLabel } from "@/live/devices";
 import { Canvas, type Point } from "./Canvas";
+import { gangsOf, gangWords } from "./gangs";
 import { drawNode, motionWords, partUnder, sceneOf, viewOf } from "./nodeGantt";
 import { ZoomBar } from "./ZoomBar";
 
@@ -29,7 +30,8 @@ function wordsOf(motion: NodeMotion, strategy: StrategyMotion, near: number | nu
   if (near === null || task_id[near] === undefined)
     return words.isMeasured ? "" : motionWords(motion, strategy);
   const [begin, end] = [begin_s[near] ?? 0, end_s[near] ?? 0];
-  const where = deviceLabel(motion.devices[device[near] ?? 0] ?? "");
+  const gang = gangsOf(strategy.parts).find((one) => one.parts.includes(near));
+  const where = gang ? gangWords(gang.devices) : deviceLabel(motion.devices[device[near] ?? 0] ?? "");
   return `Task ${words.task(task_id[near])} on ${where}: ${seconds(end - begin)} from second ${digits(begin, 4)}`;
 }
 

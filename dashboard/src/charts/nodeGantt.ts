@@ -8,6 +8,7 @@ import { inks, type Theme } from "@/lib/theme";
 import type { Size } from "@/lib/useSize";
 import { deviceLabel } from "@/live/devices";
 import { linearScale } from "./axes";
+import { type Gang, gangsOf, runsOf } from "./gangs";
 
 export const GUTTER = 50;
 const FOOT = 18;
@@ -146,6 +147,45 @@ function drawParts(
   }
 }
 
+/** A gang narrower than this is a line anyway. */
+const LEAST_GANG_PX = 4;
+
+/** A task on several GPUs has one outline: neighbours share a frame, and lines join what lies apart. */
+function drawGang(pen: Pen, strategy: StrategyMotion, gang: Gang, scene: Scene, size: Size): void {
+  const first = gang.parts[0] ?? 0;
+  const left = Math.max(GUTTER, scene.x(strategy.parts.begin_s[first] ?? 0)) + 0.5;
+  const right = Math.min(size.width + 2, scene.x(strategy.parts.end_s[first] ?? 0)) - 1;
+  if (right - left < LEAST_GANG_PX) return;
+  const inner = Math.max(4, scene.rowHeight - 6);
+  const frames = runsOf(gang.devices).map(
+    ([low, high]) => [scene.yOf(low) + 3, scene.yOf(high) + 3 + inner] as const,
+  );
+  frames.forEach(([top, bottom], i) => {
+    pen.strokeRect(left, top + 0.5, right - left, bottom - top - 1);
+    const below = frames[i + 1]?.[0];
+    if (below === undefined) return;
+    pen.beginPath();
+    for (const x of [left, right]) {
+      pen.moveTo(x, bottom);
+      pen.lineTo(x, below);
+    }
+    pen.stroke();
+  });
+  const text = `${gang.devices.length} GPUs`;
+  if (inner < 12 || pen.measureText(text).width + 10 > right - left) return;
+  pen.fillText(text, left + 5, (frames[0]?.[0] ?? 0) + inner / 2 + 4);
+}
+
+function drawGangs(pen: Pen, strategy: StrategyMotion, scene: Scene, size: Size, theme: Theme): void {
+  const ink = inks(theme);
+  pen.strokeStyle = ink.ink;
+  pen.lineWidth = 1.25;
+  pen.font = "600 11px 'Inter Variable', sans-serif";
+  pen.textAlign = "left";
+  pen.fillStyle = ink.ink;
+  for (const gang of gangsOf(strategy.parts)) drawGang(pen, strategy, gang, scene, size);
+}
+
 /** A queue that goes on beyond the right edge says by how much: nobody should think that it ends there. */
 function drawOverflow(
   pen: Pen,
@@ -252,6 +292,7 @@ export function drawNode(pen: Pen, drawing: NodeDrawing, size: Size, theme: Them
   });
   drawFrame(pen, motion, scene, size, theme);
   drawParts(pen, motion, strategy, scene, size, theme);
+  drawGangs(pen, strategy, scene, size, theme);
   if (!hasEnded) {
     drawOverflow(pen, motion, strategy, scene, size, theme);
     drawNow(pen, motion, scene, size, theme);

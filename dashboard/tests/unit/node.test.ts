@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { gangsOf, gangWords, runsOf } from "@/charts/gangs";
 import { lanesOf, motionWords, partUnder, sceneOf, viewOf } from "@/charts/nodeGantt";
 import type { Comparison, NodeMotion, StrategyMotion } from "@/client/types";
 import { burdenOf, heaviest } from "@/features/node/load";
@@ -51,6 +52,23 @@ describe("the node in motion", () => {
     expect(partUnder(scene, strategy, { x: scene.x(2), y: at(0.75) })).toBe(1);
     expect(partUnder(scene, strategy, { x: scene.x(5), y: at(0.75) })).toBeNull();
     expect(partUnder(scene, strategy, { x: scene.x(5), y: at(0.25) })).toBe(2);
+  });
+
+  it("knows a task that holds several GPUs at once as one gang, and names its GPUs", () => {
+    const parts = {
+      device: [4, 1, 2, 0, 3, 1, 2],
+      task_id: [5, 5, 5, 6, 6, 7, 7],
+      begin_s: [1, 1, 1, 1, 1, 4, 6],
+      end_s: [3, 3, 3, 2, 2, 5, 7],
+    };
+    // Task 6 is a split of the CPU and one GPU, and task 7 was tried again on another GPU: neither is a gang.
+    expect(gangsOf(parts)).toEqual([{ taskId: 5, parts: [1, 2, 0], devices: [1, 2, 4] }]);
+    expect(gangWords([1, 2, 4])).toBe("GPUs 0–1, 3 together");
+    expect(runsOf([1, 2, 3, 5, 7, 8])).toEqual([
+      [1, 3],
+      [5, 5],
+      [7, 8],
+    ]);
   });
 
   it("shows a zoom that is counted from now, and knows the second under the pointer", () => {
