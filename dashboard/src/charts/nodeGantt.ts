@@ -122,13 +122,17 @@ function drawParts(
 ): void {
   const { device, task_id, begin_s, end_s } = strategy.parts;
   const lanes = lanesOf(strategy.parts);
+  // All GPUs of a gang have the colour of its first one.
+  const leader = new Map(
+    gangsOf(strategy.parts).flatMap((gang) => gang.parts.map((part) => [part, gang.devices[0]] as const)),
+  );
   for (let i = 0; i < device.length; i += 1) {
     const place = device[i] ?? 0;
     const [begin, end] = [begin_s[i] ?? 0, end_s[i] ?? 0];
     const left = Math.max(GUTTER, scene.x(begin));
     if (scene.x(end) < GUTTER || left > size.width) continue;
     const width = Math.max(1, scene.x(end) - left - 0.5);
-    const colour = deviceColour(place, theme);
+    const colour = deviceColour(leader.get(i) ?? place, theme);
     const band = bandOf(scene, lanes, place, i);
     const top = band.top;
     // Neighbouring lanes are kept apart by a line of the ground, where there is room for one.
@@ -150,7 +154,7 @@ function drawParts(
 /** A gang narrower than this is a line anyway. */
 const LEAST_GANG_PX = 4;
 
-/** A task on several GPUs has one outline: neighbours share a frame, and lines join what lies apart. */
+/** A task on several GPUs is one thing: neighbours share a frame, and a line joins what lies apart. */
 function drawGang(pen: Pen, strategy: StrategyMotion, gang: Gang, scene: Scene, size: Size): void {
   const first = gang.parts[0] ?? 0;
   const left = Math.max(GUTTER, scene.x(strategy.parts.begin_s[first] ?? 0)) + 0.5;
@@ -164,11 +168,10 @@ function drawGang(pen: Pen, strategy: StrategyMotion, gang: Gang, scene: Scene, 
     pen.strokeRect(left, top + 0.5, right - left, bottom - top - 1);
     const below = frames[i + 1]?.[0];
     if (below === undefined) return;
+    const middle = (left + right) / 2;
     pen.beginPath();
-    for (const x of [left, right]) {
-      pen.moveTo(x, bottom);
-      pen.lineTo(x, below);
-    }
+    pen.moveTo(middle, bottom);
+    pen.lineTo(middle, below);
     pen.stroke();
   });
   const text = `${gang.devices.length} GPUs`;
@@ -178,8 +181,8 @@ function drawGang(pen: Pen, strategy: StrategyMotion, gang: Gang, scene: Scene, 
 
 function drawGangs(pen: Pen, strategy: StrategyMotion, scene: Scene, size: Size, theme: Theme): void {
   const ink = inks(theme);
-  pen.strokeStyle = ink.ink;
-  pen.lineWidth = 1.25;
+  pen.strokeStyle = faded(ink.ink, 0.65);
+  pen.lineWidth = 1;
   pen.font = "600 11px 'Inter Variable', sans-serif";
   pen.textAlign = "left";
   pen.fillStyle = ink.ink;

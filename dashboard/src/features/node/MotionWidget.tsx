@@ -80,7 +80,9 @@ export function MotionWidget({ side }: { side: Side }) {
       }
       foot={motion && strategy ? footOf(motion, strategy, words) : undefined}
     >
-      {!name ? (
+      {names && side === "right" && names[0] === names[1] ? (
+        <Empty title="One strategy alone">It is on the left; there is nobody to put beside it.</Empty>
+      ) : !name ? (
         <Empty title="No race yet">The devices move when it begins.</Empty>
       ) : (
         <Answer data={strategy} error={answer.error} empty="No task yet">

@@ -33,6 +33,13 @@ const WIDGETS: readonly WidgetSpec[] = [
   },
 ];
 
+function introOf(isMeasured: boolean, isAlone: boolean): string {
+  if (isAlone) return "The devices of the one strategy of this run, and its queues.";
+  return isMeasured
+    ? "The same tasks on the same machine, once with each of two strategies."
+    : "The same tasks at the same moments, on two nodes of the same devices.";
+}
+
 /** The node in motion: two strategies' devices and queues side by side. */
 export function NodeView() {
   const [, change] = useView();
@@ -49,9 +56,7 @@ export function NodeView() {
       <title>Node · Hybrid ML Scheduler</title>
       <div className="mb-3 flex flex-wrap items-center gap-2 px-1">
         <p className="mr-auto max-w-3xl text-sm text-muted">
-          {isMeasured
-            ? "The same tasks on the same machine, once with each of two strategies."
-            : "The same tasks at the same moments, on two nodes of the same devices."}
+          {introOf(isMeasured, names !== null && names[0] === names[1])}
         </p>
         <Choice
           label="Simulated seconds around now"

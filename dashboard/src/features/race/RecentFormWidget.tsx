@@ -7,6 +7,7 @@ import { WhenSeen } from "@/features/widgets/WhenSeen";
 import { Widget } from "@/features/widgets/Widget";
 import { count, seconds, tasksText } from "@/lib/format";
 import { TERMS } from "@/lib/glossary";
+import { useRunWords } from "@/lib/runWords";
 import { useTheme } from "@/lib/theme";
 import { useView } from "@/lib/url";
 import { useHidden } from "@/lib/useHidden";
@@ -35,6 +36,7 @@ export function RecentFormWidget() {
   const theme = useTheme((s) => s.theme);
   const racers = useRacers();
   const face = useFaces();
+  const { isMeasured } = useRunWords();
   const [params, change] = useView();
   const kind = params.get("live") === "time" ? "time" : "latency";
   const scale = params.get("lscale") === "linear" ? "linear" : "log";
@@ -88,7 +90,7 @@ export function RecentFormWidget() {
       foot={
         trend && isAtOnce(trend)
           ? undefined
-          : `Each point: the mean of ${tasksText(trend?.tasks_per_point)}. The axis is simulated time; where nothing arrived, there is a gap. Amber lines are workload shifts.`
+          : `Each point: the mean of ${tasksText(trend?.tasks_per_point)}. The axis is ${isMeasured ? "" : "simulated "}time; where nothing arrived, there is a gap.${isMeasured ? "" : " Amber lines are workload shifts."}`
       }
     >
       <Answer

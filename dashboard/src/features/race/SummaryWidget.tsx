@@ -29,7 +29,7 @@ const COLUMNS: readonly Column[] = listed("live_table").map((metric) => ({
   meaning: metric.meaning,
   of: (row) => figureOf(metric, row),
   text: formatOf(metric),
-  race: metric.better === "lower" && metric.unit !== "tasks",
+  race: (metric.better === "lower" && metric.unit !== "tasks") || metric.key === DEADLINE,
   descends: metric.better === "higher",
 }));
 
@@ -40,12 +40,12 @@ function columnsOf(rows: readonly Comparison[]): readonly Column[] {
 
 function bests(rows: readonly Comparison[]): Record<string, number> {
   return Object.fromEntries(
-    COLUMNS.filter((c) => c.race).map((column) => [
-      column.key,
-      Math.min(
-        ...rows.map((row) => (isModelled(row.name) ? null : column.of(row)) ?? Number.POSITIVE_INFINITY),
-      ),
-    ]),
+    COLUMNS.filter((c) => c.race).map((column) => {
+      const sign = column.descends ? -1 : 1;
+      const values = rows.filter((row) => !isModelled(row.name)).map(column.of);
+      const known = values.filter((value) => value !== null).map((value) => sign * value);
+      return [column.key, sign * Math.min(...known)];
+    }),
   );
 }
 

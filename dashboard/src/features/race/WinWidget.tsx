@@ -9,7 +9,7 @@ import { WindowChoice } from "@/features/widgets/WindowChoice";
 import { percent } from "@/lib/format";
 import { isTaskMetric, metricCard, TASK_METRICS } from "@/lib/metrics";
 import { useView } from "@/lib/url";
-import { useFaces } from "@/lib/useStrategy";
+import { useFaces, useRacers } from "@/lib/useStrategy";
 import { bestFirst } from "./wins";
 
 const OPTIONS = TASK_METRICS.map((key) => ({ key, label: metricCard(key).short }));
@@ -20,6 +20,7 @@ export function WinWidget() {
   const { window, scheduler } = useStatsScope();
   const answer = useStats(window, scheduler);
   const face = useFaces();
+  const isAlone = useRacers().length === 1;
   const wish = params.get("wins");
   const metric = isTaskMetric(wish) ? wish : "latency";
   const matrix = answer.data?.win_loss[metric];
@@ -45,7 +46,12 @@ export function WinWidget() {
       meaning={`In per cent of ${scopeWords(answer.data, matrix?.tasks)}: how often the row's value was lower than the column's. Equal values count for nobody, so two cells facing each other need not sum to 100. The order is by how much more a strategy wins than it loses.`}
       foot={`Per cent of ${scopeWords(answer.data, matrix?.tasks)} where the row beats the column. Green: the row wins; equal values count for nobody.`}
     >
-      <Answer data={matrix} error={answer.error} isEmpty={(m) => m.tasks === 0} empty="No finished tasks yet">
+      <Answer
+        data={matrix}
+        error={answer.error}
+        isEmpty={(m) => m.tasks === 0}
+        empty={isAlone ? "One strategy alone has nobody to beat" : "No finished tasks yet"}
+      >
         {(found) => {
           const m = bestFirst(found);
           return (

@@ -18,6 +18,9 @@ function machineWords({ cpu, cores, gpu, ...more }: Readonly<Record<string, stri
   return known.filter((one) => one).join(", ");
 }
 
+/** Why no energy is known. */
+const metersWords = (meters: string): string => (meters.startsWith("not read") ? `energy ${meters}` : meters);
+
 /** The machine of a real run, what no placement could have beaten there, its meters and its alarms. */
 export function MeasuredNote({ facts, standings }: MeasuredNoteProps) {
   const face = useFaces();
@@ -30,7 +33,9 @@ export function MeasuredNote({ facts, standings }: MeasuredNoteProps) {
   const lines = [
     machineWords(facts.machine),
     facts.bound_s === null ? "" : `No placement could have ended before ${seconds(facts.bound_s)}.`,
-    energy.length > 0 ? `Energy of the whole machine: ${energy.join(", ")}. ${facts.meters}` : facts.meters,
+    energy.length > 0
+      ? `Energy of the whole machine: ${energy.join(", ")}. ${facts.meters}`
+      : metersWords(facts.meters),
   ].filter((line) => line !== "");
   return (
     <>

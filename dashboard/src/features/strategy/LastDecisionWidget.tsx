@@ -55,7 +55,7 @@ export function LastDecisionWidget({ name }: { name: string }) {
   });
   return (
     <Widget
-      title="Decision audit: the latest explained task"
+      title="Decision audit: latest task"
       meaning="The latest decision whose reasons were recorded, as the strategy itself explains it; a fast race records a few of each second. It says what the strategy saw, what it weighed and what it chose. Point at a word for its meaning; press the task to see what every other strategy did with it."
       terms={audit ? knownReasons(audit.reason) : []}
       table={table}

@@ -5,7 +5,8 @@ import { useLive } from "@/live/store";
 
 function sentence(state: LearningState): string {
   const pace = state.tasks_per_update === null ? "" : `, one in ${digits(state.tasks_per_update, 2)} tasks`;
-  const parts = [`${state.kind === "forest" ? "Retrained" : "Updated"} ${count(state.updates)} times${pace}`];
+  const often = state.updates === 1 ? "once" : `${count(state.updates)} times`;
+  const parts = [`${state.kind === "forest" ? "Retrained" : "Updated"} ${often}${pace}`];
   if (state.coalesced > 0)
     parts.push(`${count(state.coalesced)} retrainings merged because the race was faster`);
   if (state.samples !== null) parts.push(`${count(state.samples)} samples in the latest`);
