@@ -83,8 +83,8 @@ class BeliefRecord:
         return sorted([kind, place, *cell] for kind, place, cell in self._rows())
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Continue from what `capture` put under `record`; older states hold none."""
+        """Continue from what `capture` put under `record`."""
         self.kinds, self.table = {}, np.zeros_like(self.table)
-        for kind, place, *cell in state.get("record", ()):
+        for kind, place, *cell in state["record"]:
             self.row(kind)
             self.table[self.kinds[kind], place] = cell

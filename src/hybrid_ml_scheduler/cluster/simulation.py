@@ -329,14 +329,12 @@ class Simulation:
         """Continue exactly from a captured state."""
         self.now_s, self._decided = state["now_s"], state["decided"]
         self._ready = list(state["ready"])
-        self._finishes = [(*entry, None)[:5] for entry in state["finishes"]]  # older checkpoints hold no lessons
-        if self.learned is not None and state.get("learned") is not None:
+        self._finishes = list(state["finishes"])
+        if self.learned is not None and state["learned"] is not None:
             self.learned.restore(state["learned"])
-        if "held" in state:  # a state from before strategies could hold has none
-            self._held.restore(state["held"])
-            self._newest_id = state["newest_id"]
-            self._woken_s = state.get("woken_s", self.now_s)
-            self._holder = AsksAgain(self.scheduler, self._held_view) if state["asks_again"] else self._holder
+        self._held.restore(state["held"])
+        self._newest_id, self._woken_s = state["newest_id"], state["woken_s"]
+        self._holder = AsksAgain(self.scheduler, self._held_view) if state["asks_again"] else self._holder
         self._precedence.restore(state["precedence"])
         self.cluster.restore(state["cluster"])
         if isinstance(self.scheduler, Remembers) and state["scheduler"] is not None:

@@ -253,7 +253,7 @@ class Learners:
         self._trained, self._coalesced = dict(state["trained"]), dict(state["coalesced"])
         self._last, self._requested_at = dict(state["last"]), dict(state["requested_at"])
         self._refused = dict(state["refused"])
-        self._updates_before = dict(state.get("updates_before", {}))
+        self._updates_before = dict(state["updates_before"])
         self._present, self._earlier = map(dict, state["models"])
         self.set_stride(state["stride"])
         self.pending = None

@@ -294,11 +294,10 @@ class Lockstep:
                 racer.restore(state["racers"][racer.name])
         self.learners.restore(state["learners"])
         self.proof.restore(state["proof"])
-        if "hidden" in state:  # an older checkpoint hides nothing
-            self.hidden.restore(state["hidden"])
+        self.hidden.restore(state["hidden"])
         self.marks.extend(state["marks"])
         self.recent.extend(state["recent"])
-        self.branch = state.get("branch")
+        self.branch = state["branch"]
 
 
 def _stream_of(course: Course, first_task_id: int) -> TaskStream | TraceStream:

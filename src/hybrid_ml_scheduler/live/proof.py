@@ -90,7 +90,7 @@ class Proof:
         self._window = deque(state["window"], maxlen=_WINDOW)
         self._unsummed = list(state["unsummed"])
         self._execution_s, self._tasks = state["execution_s"], state["tasks"]
-        self._begin_s = state.get("begin_s", 0.0)
+        self._begin_s = state["begin_s"]
         self._state = Bound()
 
 

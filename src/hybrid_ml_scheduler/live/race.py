@@ -166,7 +166,7 @@ class Race(Lockstep):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a captured state of the same course."""
         super().restore(state)
-        self._script = Script(state.get("script", ()))
+        self._script = Script(state["script"])
 
     def _shifted(self, event: RaceEvent) -> Shift:
         facts = event.payload

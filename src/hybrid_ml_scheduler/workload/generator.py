@@ -108,8 +108,7 @@ class TaskStream:
         self._drawn = state["drawn"]
         self._clock_s = state["clock_s"]
         for name, generator in self._rng.items():
-            if name in state["streams"]:  # an older checkpoint knows nothing of a law that came later
-                generator.bit_generator.state = state["streams"][name]
+            generator.bit_generator.state = state["streams"][name]
         self._ahead = None
 
     def _state(self) -> Mapping[str, Any]:

@@ -29,5 +29,5 @@ def test_a_part_that_there_was_not_teaches_nothing_and_a_record_is_restored_as_i
     record.add("decode", 1, 1.5, 3.0)
     again.restore({"record": record.capture()})
     assert again.cells() == record.cells()
-    again.restore({})
+    again.restore({"record": BeliefRecord().capture()})
     assert again.cells() == {}
