@@ -88,13 +88,13 @@ def _panel(axes: Axes, rows: Sequence[Comparison], limit: float) -> None:
 
 def _point(axes: Axes, load: float, strategy: str, mine: Sequence[Comparison], marker: str) -> None:
     measured = [row.measured for row in mine]
-    middle, modelled = sum(measured) / len(measured), mine[0].modelled
+    middle, modelled = (sum(values) / len(mine) for values in (measured, [row.modelled for row in mine]))
     known = axes.get_legend_handles_labels()[1]
     label = f"{label_of(strategy)}, load {load:g}"
     axes.errorbar(
         [middle], [modelled],
         xerr=[[middle - min(measured)], [max(measured) - middle]],
-        yerr=[[max(modelled - mine[0].low, 0.0)], [max(mine[0].high - modelled, 0.0)]],
+        yerr=[[modelled - min(row.low for row in mine)], [max(row.high for row in mine) - modelled]],
         color=style_of(strategy).colour, marker=marker, markersize=6, lw=1.0, capsize=2,
         label=f"_{label}" if label in known else label,
     )  # fmt: skip
@@ -124,10 +124,15 @@ def _verdict(verdict: dict[str, Any]) -> list[str]:
         values = [verdict[metric][key] for metric in metrics]
         lines.append(f"| {words} | {' | '.join('-' if value is None else _percent(value) for value in values)} |")
     told = [
-        f"{words} in {verdict[key]['agreed']} of {verdict[key]['pairs']} pairs"
+        f"{words} in {' and in '.join(_pairs(verdict[f'{key}{rule}']) for rule in ('', '_of_extremes'))}"
         for key, words in (("ranking", "makespans"), ("ranking_latency", "mean latencies"))
     ]
-    return [*lines, "", f"Where real runs do not overlap, the model ranks as reality does: {', '.join(told)}."]
+    where = "Where 95 % intervals of real repeats do not overlap, and where no two real runs do"
+    return [*lines, "", f"{where}, the model ranks as reality does: {'; '.join(told)}."]
+
+
+def _pairs(ranking: dict[str, int]) -> str:
+    return f"{ranking['agreed']} of {ranking['pairs']} pairs"
 
 
 def _percent(value: float) -> str:

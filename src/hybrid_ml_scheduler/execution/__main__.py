@@ -42,6 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except HmsError as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("Stopped; what was written down until now is kept.", file=sys.stderr)
+        return 130
     return 0
 
 
@@ -64,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--strategy", action="append", help="default: hybrid_ml, best_fixed, cpu_only, gpu_only")
     parser.add_argument("--load", type=float, action="append", help="1 = all tasks at once (default)")
     parser.add_argument("--repeats", type=int, default=2, help="real runs of each case")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="of the streams")
     parser.add_argument("--patience", type=float, default=float("inf"), help="run: stop after so many first makespans")
     return parser
 
@@ -117,7 +120,7 @@ def _validate(given: argparse.Namespace, calibration: Calibration) -> None:
     policies, loads = given.strategy or DEFAULT_POLICIES, given.load or [0.5, 0.8, 1.0]
     cases = []
     with Bench(calibration, calibration.devices["cpu"], given.device) as bench:
-        for case in measured_cases(bench, calibration, loads, policies, given.repeats, given.seconds, _say):
+        for case in measured_cases(bench, calibration, loads, policies, given.repeats, given.seconds, _say, given.seed):
             cases.append(case)
             write_json(given.out / "measured.json", cases)  # whatever happens next, this much is known
     if not given.measure_only:

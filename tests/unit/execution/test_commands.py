@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -149,3 +152,24 @@ def test_a_level_that_real_tasks_cannot_have_is_refused_before_anything_is_measu
     assert run([command, "--scheduler", "sjf@exact", "--out", str(out)]) == 2
     assert "there is no level exact; ask for sjf" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_whoever_stops_a_measurement_gets_a_sentence_and_no_traceback(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "hybrid_ml_scheduler.execution",
+        "calibrate",
+        "--device",
+        "numba",
+        "--workers",
+        "1",
+    ]
+    process = subprocess.Popen([*command, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert "alone" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    told = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert told.splitlines()[-1] == "Stopped; what was written down until now is kept."
+    assert "Traceback" not in told

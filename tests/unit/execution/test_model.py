@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.core.errors import ProfileError
+from hybrid_ml_scheduler.execution.runs.busy_machine import levels_of
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration, Factor, read_calibration, write_calibration
 from hybrid_ml_scheduler.execution.runs.kinds import KINDS, kinds_named, sizes_named
 from hybrid_ml_scheduler.execution.runs.light_load import LightTask, rested_factors, waking_s
@@ -258,3 +260,44 @@ def test_meters_count_joules_of_the_packages_and_go_round(tmp_path: Path) -> Non
     used = meters.joules()
     assert used is not None
     assert used >= 4.0
+
+
+def test_a_machine_that_is_slower_now_than_when_it_was_calibrated_is_predicted_to_be() -> None:
+    known = calibration()
+    tasks = stream_of_length(known, 5.0, 1.0, seed=5)
+    usual, slower = (
+        modelled(tasks, known, made("cpu_only", tasks, known), uncertain=False, levels=levels)
+        for levels in ({}, {"cpu": math.log(1.5)})
+    )
+    assert slower.makespan_s == pytest.approx(1.5 * usual.makespan_s, rel=0.02)
+    case = RealCase(1.0, "cpu_only", 5, 5.0, 0, {**slower.summary(), "level_cpu": math.log(1.5)})
+    assert compared([case], known, draws=3)[0].error == pytest.approx(0.0, abs=0.05)
+    assert compared([case._replace(summary=slower.summary())], known, draws=3)[0].error < -0.25
+
+
+def test_the_level_of_a_device_is_what_its_tasks_take_longer_than_calibrated() -> None:
+    known = calibration(cross=1.5)
+    records = []
+    for kind in known.kinds:
+        for size, alone_s in known.alone_s["cpu"][kind].items():
+            busy_s = (
+                1.2 * alone_s * known.busy_factor("cpu", kind) * math.exp(known.size_excess("cpu", kind, int(size)))
+            )
+            told = {"kind": kind, "size": float(size), "place": "cpu", "started_s": 1.0, "finished_s": 1.0 + busy_s}
+            records.append(TaskRecord._make(told.get(name) for name in TaskRecord._fields))
+    assert levels_of(records, known) == {"cpu": pytest.approx(math.log(1.2))}
+
+
+def test_strategies_are_ranked_where_intervals_of_real_repeats_do_not_overlap() -> None:
+    def case(strategy: str, modelled_s: float, *measured_s: float) -> list[Comparison]:
+        return [
+            Comparison(0.8, strategy, 1, repeat, metric, value, modelled_s, 0.0, 9.0)
+            for repeat, value in enumerate(measured_s)
+            for metric in ("makespan_s", "mean_latency_s", "p95_latency_s")
+        ]
+
+    apart = fidelity([*case("a", 1.0, 1.0, 1.01, 1.02), *case("b", 2.0, 2.0, 2.01, 2.02)])
+    assert apart["ranking"] == apart["ranking_of_extremes"] == {"pairs": 1, "agreed": 1}
+    few = fidelity([*case("a", 2.0, 1.0, 1.5), *case("b", 1.0, 2.0, 2.5)])  # t of two repeats is 12.7
+    assert few["ranking"] == {"pairs": 0, "agreed": 0}
+    assert few["ranking_of_extremes"] == {"pairs": 1, "agreed": 0}

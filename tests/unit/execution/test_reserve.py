@@ -7,6 +7,7 @@ from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
 from hybrid_ml_scheduler.execution.placing.placement import Placer, strategy_of
 from hybrid_ml_scheduler.execution.placing.reserve import Reserve
+from hybrid_ml_scheduler.execution.runs.pinned import Pinned, Switching
 from hybrid_ml_scheduler.execution.work import Work
 from tests.unit.execution.samples import square
 
@@ -97,3 +98,14 @@ def test_a_kind_that_only_warmed_up_on_a_device_is_to_be_tried_there_once_more()
         ended(placer, [work], 0.3 if cold else 0.01, cold)
         to_try.append(placer.hoped_s(work)[1])
     assert to_try == [frozenset(), frozenset({1}), frozenset(), frozenset()]
+
+
+def test_a_pinned_task_goes_where_the_pin_was_when_it_was_submitted_however_many_wait() -> None:
+    node = places([Device(name="cpu", workers=CPU_WORKERS), Device(name="vector")])
+    pinned = Pinned(0)
+    placer = Placer(Switching(pinned), node, LearnedDurations(["cpu", "vector"]))
+    reserve = Reserve(placer)
+    assert len(offered(placer, reserve, range(500))) == 500
+    pinned.place = 1
+    assert [work.place for work in offered(placer, reserve, range(500, 510))] == [1] * 10
+    assert not reserve

@@ -54,6 +54,11 @@ class Reserve:
         """Whether the strategy is to be asked about waiting tasks now that another one has come."""
         return self._holding is not None or (self._count > 0 and any(_has_room(load) for load in self._placer.loads))
 
+    @property
+    def _decides_at_once(self) -> bool:
+        """Whether the strategy says that its answer holds for this very moment, so that nothing is to wait for it."""
+        return getattr(self._placer.strategy, "decides_at_once", False)
+
     def offer(self, work: Work, now_s: float) -> Placement | None:
         """The decision about a new task, or None if it waits here."""
         if self._holding is not None:
@@ -62,7 +67,7 @@ class Reserve:
             return self._placer.place(work, now_s)
         able = self._placer.places_of(work)
         is_alone = not self._count and any(_has_room(self._placer.loads[one]) for one in able)
-        if is_alone or len(able) < 2 or work.affinity is not None:
+        if is_alone or len(able) < 2 or work.affinity is not None or self._decides_at_once:
             chosen = self._placer.place(work, now_s, self._waiting_s())
             if chosen is None:
                 self._held_from_now_on(work, now_s)

@@ -88,6 +88,11 @@ class Calibration:
             found.append(Slowdown(kind=kind, cpu=cpu, gpu=gpu, within=within))
         return tuple(found)
 
+    def size_excess(self, device: str, kind: str, size: int) -> float:
+        """By how much (a logarithm) tasks of this size are slower on a busy machine than their kind's factor says."""
+        row = self.residuals.get(device, {}).get(f"{kind}:{size}", (0.0,))
+        return sum(row) / len(row)
+
     def busy_factor(self, device: str, kind: str) -> float:
         """How much slower a kind is on a machine that is busy everywhere."""
         factor = self.cross[device][kind].value if kind in self.cross.get(device, {}) else 1.0

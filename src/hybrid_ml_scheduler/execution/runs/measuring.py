@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import statistics
-import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import wait
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.execution.devices import CPU, Device, node_devices, usable_core_ids
 from hybrid_ml_scheduler.execution.executor import HybridExecutor
+from hybrid_ml_scheduler.execution.runs.busy_machine import keep_busy
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration, Factor
 from hybrid_ml_scheduler.execution.runs.kinds import KINDS, Sizes
 from hybrid_ml_scheduler.execution.runs.light_load import LightTask, device_of, light_tasks, rested_factors, waking_s
@@ -31,8 +32,8 @@ Alone = Mapping[tuple[str, str, int], float]
 _LEAST_ROUNDS = 2
 _QUANTILES = 41
 _BLOCK_S = 2.0
-# Tasks that wait for each worker while all are kept busy: enough for the shortest kinds.
-_QUEUED = 60
+# So long a worker that serves its place alone is kept busy without a pause, and this share of it it takes to wake.
+_BURST_S, _WAKING_SHARE = 1.0, 0.3
 
 
 @dataclass(slots=True)
@@ -44,11 +45,13 @@ class _Measuring:
     sizes: Sizes
     devices: dict[str, int]
     alone_runs: dict[tuple[str, str, int], list[TaskRecord]]
+    waking_runs: dict[tuple[str, str, int], list[TaskRecord]]
 
     @property
     def alone(self) -> dict[tuple[str, str, int], float]:
         """The geometric mean of what was measured so far: residuals are logarithms, and their mean is 0."""
-        return {key: statistics.geometric_mean(one.seconds for one in runs) for key, runs in self.alone_runs.items()}
+        runs = {**self.waking_runs, **self.alone_runs}
+        return {key: statistics.geometric_mean(one.seconds for one in runs[key]) for key in runs}
 
 
 def calibrated(
@@ -64,14 +67,14 @@ def calibrated(
     pinned = Pinned(0)
     with ready_executor(pinned, sizes, max_workers, devices) as executor:
         workers = {device.name: device.workers for device in node}
-        state = _Measuring(executor, pinned, sizes, workers, defaultdict(list))
+        state = _Measuring(executor, pinned, sizes, workers, defaultdict(list), defaultdict(list))
         _alone(state, seconds * 0.25, say)
         crowds: dict[str, list[TaskRecord]] = {}
         if state.devices[CPU] > 1:
             say("all CPU workers together", 1, 4)
-            crowds["within"] = _together(state, seconds * 0.15, with_devices=False)
+            crowds["within"] = keep_busy(executor, pinned, sizes, workers, seconds * 0.15, with_devices=False)
         say("all devices together", 2, 4)
-        crowds["cross"] = _together(state, seconds * 0.25, with_devices=True)
+        crowds["cross"] = keep_busy(executor, pinned, sizes, workers, seconds * 0.25)
         say("alone once more", 3, 4)
         _alone(state, seconds * 0.15, _silent)
         say("lightly loaded", 4, 4)
@@ -96,8 +99,9 @@ def _alone(state: _Measuring, seconds: float, say: Say) -> None:
     """One task at a time, all kinds and sizes in turn and in a new order each time.
 
     A kind that follows itself finds its data in the caches, as it never does in a stream of many kinds. And a GPU that
-    rests before every task is up to twice as slow as one that has work: what a worker's rest costs is measured apart,
-    so a worker that serves its place alone gets its tasks one right behind the other.
+    has rested is up to twice as slow as one that has worked for a while: what a rest costs is measured apart, so a
+    worker that serves its place alone gets its tasks one right behind the other, and the first ones count only for
+    kinds and sizes that have no others.
     """
     executor, rng = state.executor, stream(0, "execution", "alone")
     cases = [
@@ -105,51 +109,36 @@ def _alone(state: _Measuring, seconds: float, say: Say) -> None:
                          if device in KINDS[kind].implementations])
         for index, device in _places(state)
     ]  # fmt: skip
-    first, begun, rounds = executor.next_task_id, executor.now_s(), 0
-    order: list[tuple[str, str, int]] = []
+    begun, rounds = executor.now_s(), 0
     while rounds < _LEAST_ROUNDS or executor.now_s() < begun + seconds:
         say(f"every kind and size alone, round {rounds + 1}", int(executor.now_s() - begun), math.ceil(seconds))
         for state.pinned.place, device, mine in cases:
             is_only = device != CPU or state.devices[CPU] == 1
-            futures = []
-            for number in rng.permutation(len(mine)).tolist():
-                futures.append(executor.submit(KINDS[mine[number][0]], mine[number][1]))
-                order.append((device, *mine[number]))
-                if not is_only:
-                    futures[-1].result()
-            for future in futures:
-                future.result()
+            _burst(state, device, mine, min(_BURST_S, seconds / 8.0) if is_only else None, rng)
         rounds += 1
+
+
+def _burst(
+    state: _Measuring, device: str, cases: list[tuple[str, int]], seconds: float | None, rng: np.random.Generator
+) -> None:
+    """Every case once, each waited for; or with `seconds` again and again for so long, and never a pause."""
+    executor, order, before = state.executor, list[tuple[str, str, int]](), list[Any]()
+    first, begun = executor.next_task_id, executor.now_s()
+    while not order or (seconds is not None and executor.now_s() < begun + seconds):
+        futures = []
+        for number in rng.permutation(len(cases)).tolist():
+            futures.append(executor.submit(KINDS[cases[number][0]], cases[number][1]))
+            order.append((device, *cases[number]))
+            if seconds is None:
+                futures[-1].result()
+        wait(before)
+        before = futures
+    wait(before)
+    is_awake_s = begun + _WAKING_SHARE * (seconds or 0.0)
     for record in executor.records():
         if record.task_id >= first:
-            state.alone_runs[order[record.task_id - first]].append(record)
-
-
-def _together(state: _Measuring, seconds: float, with_devices: bool) -> list[TaskRecord]:
-    """Keep every worker of the chosen devices busy with a random mixture of what it can do."""
-    executor, rng = state.executor, stream(0, "execution", "calibration")
-    first, until = executor.next_task_id, executor.now_s() + seconds
-    waiting: dict[int, list[Any]] = defaultdict(list)
-    names = executor.place_names
-    chosen = range(len(names)) if with_devices else range(1)
-    while executor.now_s() < until:
-        for place in chosen:
-            device = CPU if place == 0 else names[place].rsplit("_", 1)[0]
-            able = [kind for kind in state.sizes if device in KINDS[kind].implementations]
-            waiting[place] = [future for future in waiting[place] if not future.done()]
-            state.pinned.place = place
-            while able and len(waiting[place]) < _QUEUED * (state.devices[CPU] if place == 0 else 1):
-                kind = able[int(rng.integers(len(able)))]
-                size = state.sizes[kind][int(rng.integers(len(state.sizes[kind])))]
-                waiting[place].append(executor.submit(KINDS[kind], size))
-        time.sleep(0.005)
-    for futures in waiting.values():
-        for future in futures:
-            future.exception()
-    # The tail, where some have run dry, is not together any more.
-    return [
-        one for one in executor.records() if one.task_id >= first and one.finished_s < until and one.state == "done"
-    ]
+            is_warm = record.started_s >= is_awake_s
+            (state.alone_runs if is_warm else state.waking_runs)[order[record.task_id - first]].append(record)
 
 
 def _excess(alone: Alone, record: TaskRecord) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -35,8 +36,12 @@ def modelled(
     seed: int = 0,
     knows: bool = True,
     uncertain: bool = True,
+    levels: Mapping[str, float] | None = None,
 ) -> RunResult:
-    """Simulate one run; with `uncertain`, factors, drift and residuals are drawn, otherwise they are at their means."""
+    """Simulate one run; with `uncertain`, factors, drift and residuals are drawn, otherwise they are at their means.
+
+    `levels` says how much slower (a logarithm) each device is just now than when it was calibrated.
+    """
     devices = [Device(name=name, workers=workers) for name, workers in calibration.devices.items()]
     node = places(devices)
     durations = LearnedDurations([place.device for place in node])
@@ -44,7 +49,7 @@ def modelled(
         durations.learn(calibration.observations())
     placer = Placer(strategy, node, durations, seed=0)
     rng = stream(seed, "execution", "model") if uncertain else None
-    return _Clock(tasks, calibration, placer, node, rng).run()
+    return _Clock(tasks, calibration, placer, node, rng, levels or {}).run()
 
 
 class _Clock:
@@ -57,6 +62,7 @@ class _Clock:
         placer: Placer,
         node: tuple[Place, ...],
         rng: np.random.Generator | None,
+        levels: Mapping[str, float],
     ) -> None:
         self._tasks, self._calibration, self._placer, self._node = tasks, calibration, placer, node
         self._slots = node[0].workers
@@ -67,7 +73,8 @@ class _Clock:
         self._work: list[Work] = []
         self._reserve = Reserve(placer)
         self._rng = rng
-        self._drift = math.exp(calibration.drift * rng.standard_normal()) if rng is not None else 1.0
+        drift = calibration.drift * rng.standard_normal() if rng is not None else 0.0
+        self._slower_now = {device: math.exp(drift + levels.get(device, 0.0)) for device in calibration.devices}
         pairs = list(zip(tasks.names(), tasks.size.astype(int).tolist(), strict=True))
         self._cases = sorted(set(pairs))
         codes = {case: code for code, case in enumerate(self._cases)}
@@ -95,18 +102,13 @@ class _Clock:
         for code, (kind, size) in enumerate(self._cases):
             for column, table in zip(columns, by_kind, strict=True):
                 column[code] = table.get(kind, 1.0)
-            columns[2 if self._slots > 1 else 0][code] *= math.exp(self._size_excess(CPU, kind, size))
-            columns[1][code] *= math.exp(self._size_excess(others[0], kind, size)) if others else 1.0
+            columns[2 if self._slots > 1 else 0][code] *= math.exp(self._calibration.size_excess(CPU, kind, size))
+            columns[1][code] *= math.exp(self._calibration.size_excess(others[0], kind, size)) if others else 1.0
         return columns[0], columns[1], columns[2]
 
     def _drawn(self, factor: Factor) -> float:
         noise = 0.0 if self._rng is None else factor.spread * self._rng.standard_normal()
         return max(factor.value * math.exp(noise), 1.0)
-
-    def _size_excess(self, device: str, kind: str, size: int) -> float:
-        """By how much (a logarithm) tasks of this size are slower on a busy machine than their kind's factor says."""
-        row = self._calibration.residuals.get(device, {}).get(f"{kind}:{size}", (0.0,))
-        return sum(row) / len(row)
 
     def run(self) -> RunResult:
         """Let every task arrive, run and end."""
@@ -172,7 +174,7 @@ class _Clock:
         assert alone is not None
         usual = self._rested.get(device, 1.0)
         rested = 1.0 if waited else self._rested.get(f"{device}:{work.kind}", usual)
-        return alone * rested * self._drift * math.exp(self._residual(device, work.kind, work.size))
+        return alone * rested * self._slower_now[device] * math.exp(self._residual(device, work.kind, work.size))
 
     def _residual(self, device: str, kind: str, size: float) -> float:
         found = self._calibration.residuals.get(device, {})

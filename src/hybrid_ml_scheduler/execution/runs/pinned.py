@@ -12,9 +12,13 @@ __all__ = ["FixedByKind", "Pinned", "Switching"]
 
 
 class Pinned:
-    """Everything to one place, given as its number (0 is the CPU)."""
+    """Everything to one place, given as its number (0 is the CPU).
+
+    The place changes from task to task, so each is decided when it is submitted: later it would be another's.
+    """
 
     name = "pinned"
+    decides_at_once = True
 
     def __init__(self, place: int) -> None:
         self.place = place
@@ -52,6 +56,11 @@ class Switching:
         self._strategy, self.name = strategy, strategy.name
         if self._context is not None and isinstance(strategy, Prepares):
             strategy.prepare(self._context)
+
+    @property
+    def decides_at_once(self) -> bool:
+        """As the strategy in force."""
+        return getattr(self._strategy, "decides_at_once", False)
 
     def prepare(self, context: RaceContext) -> None:
         """Remember the node for every strategy to come."""

@@ -17,7 +17,7 @@ from hybrid_ml_scheduler.execution.runs.measuring import this_machine
 from hybrid_ml_scheduler.execution.runs.meters import Meters
 from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
 from hybrid_ml_scheduler.execution.runs.report import markdown, write_json, write_tasks, write_trace
-from hybrid_ml_scheduler.execution.runs.run_result import RunResult
+from hybrid_ml_scheduler.execution.runs.run_result import RunResult, half_width
 from hybrid_ml_scheduler.execution.runs.streams import RealStream
 from hybrid_ml_scheduler.execution.runs.study import Bench, bound, made, stream_of_length
 from hybrid_ml_scheduler.execution.runs.validated import alarms, surprise
@@ -25,8 +25,6 @@ from hybrid_ml_scheduler.execution.runs.validated import alarms, surprise
 __all__ = ["Follower", "RealPlan", "RealRun", "real_run"]
 
 Say = Callable[[str, int, int], Any]
-# Two-sided 95 % points of Student's t for 1 to 10 degrees of freedom, then of the normal law.
-_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,12 +153,6 @@ def _document(tasks: RealStream, calibration: Calibration, load: float, repeat: 
 
 def _moment(value: float) -> float | None:
     return max(value, 0.0) if math.isfinite(value) else None
-
-
-def half_width(values: Sequence[float]) -> float:
-    """Half of the 95 % interval of a mean."""
-    point = _STUDENT[len(values) - 2] if len(values) - 2 < len(_STUDENT) else 1.96
-    return point * statistics.stdev(values) / math.sqrt(len(values))
 
 
 class Follower(Protocol):

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 
-__all__ = ["RunResult"]
+__all__ = ["RunResult", "half_width"]
+
+# Two-sided 95 % points of Student's t for 1 to 10 degrees of freedom, then of the normal law.
+_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,3 +59,9 @@ class RunResult:
             "failed": float(self.unfinished),
             **{f"share_{name}": float((self.place == place).mean()) for place, name in enumerate(self.place_names)},
         }
+
+
+def half_width(values: Sequence[float]) -> float:
+    """Half of the 95 % interval of a mean."""
+    point = _STUDENT[len(values) - 2] if len(values) - 2 < len(_STUDENT) else 1.96
+    return point * statistics.stdev(values) / math.sqrt(len(values))

@@ -16,10 +16,11 @@ from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.execution.devices import CPU, Device
 from hybrid_ml_scheduler.execution.placing.estimator import NEVER_S
 from hybrid_ml_scheduler.execution.placing.placement import strategy_of
+from hybrid_ml_scheduler.execution.runs.busy_machine import keep_busy, levels_of
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration
 from hybrid_ml_scheduler.execution.runs.measured_run import EndedTasks, measured, ready_executor
 from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
-from hybrid_ml_scheduler.execution.runs.pinned import FixedByKind, Switching
+from hybrid_ml_scheduler.execution.runs.pinned import FixedByKind, Pinned, Switching
 from hybrid_ml_scheduler.execution.runs.run_result import RunResult
 from hybrid_ml_scheduler.execution.runs.streams import RealStream, drawn_stream
 from hybrid_ml_scheduler.physics.node import Gpu, Node
@@ -64,6 +65,14 @@ class Bench:
             self._executor.durations.learn(self._calibration.observations())
         time.sleep(0.2)
         return measured(self._executor, tasks, limit_s, watch)
+
+    def levels(self, seconds: float = 1.0) -> dict[str, float]:
+        """How much slower (a logarithm) each device is just now than when it was calibrated."""
+        pinned, sizes = Pinned(0), self._calibration.sizes
+        self._switch.use(pinned)
+        return levels_of(
+            keep_busy(self._executor, pinned, sizes, self._calibration.devices, seconds), self._calibration
+        )
 
     def _warm_up(self, name: str) -> None:
         """Let the strategy decide and learn in the model first: compiling its code is no part of a measurement."""

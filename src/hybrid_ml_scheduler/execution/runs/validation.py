@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 from hybrid_ml_scheduler.core.errors import ProfileError
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration
 from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
+from hybrid_ml_scheduler.execution.runs.run_result import half_width
 from hybrid_ml_scheduler.execution.runs.streams import RealStream, drawn_stream
 from hybrid_ml_scheduler.execution.runs.study import Bench, made, stream_of_length
 
@@ -25,6 +27,10 @@ DRAWS = 20
 # What half of the runs, and nine in ten, may be off by. A latency may also be off by as much as real repeats of its own
 # case differ: no model can tell apart what reality does not.
 LIMITS = {"makespan_s": (0.05, 0.15), "mean_latency_s": (0.10, 0.25), "p95_latency_s": (0.10, 0.25)}
+
+
+# What stands before a device's name in a summary where the machine's speed right before the run is told.
+_LEVEL = "level_"
 
 
 class Comparison(NamedTuple):
@@ -47,11 +53,16 @@ class Comparison(NamedTuple):
 
 
 def predicted(
-    name: str, tasks: RealStream, calibration: Calibration, draws: int = DRAWS, knows: bool = True
+    name: str,
+    tasks: RealStream,
+    calibration: Calibration,
+    draws: int = DRAWS,
+    knows: bool = True,
+    levels: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """Median and 90 % interval of every metric over so many simulated runs."""
     runs = [
-        modelled(tasks, calibration, made(name, tasks, calibration), seed=draw, knows=knows).summary()
+        modelled(tasks, calibration, made(name, tasks, calibration), seed=draw, knows=knows, levels=levels).summary()
         for draw in range(draws)
     ]
     found = {}
@@ -73,6 +84,11 @@ class RealCase(NamedTuple):
     summary: dict[str, float]
     knows: bool = True
 
+    @property
+    def levels(self) -> dict[str, float]:
+        """How much slower (a logarithm) each device was right before the run than when it was calibrated."""
+        return {key.removeprefix(_LEVEL): value for key, value in self.summary.items() if key.startswith(_LEVEL)}
+
 
 def measured_cases(
     bench: Bench,
@@ -82,14 +98,20 @@ def measured_cases(
     repeats: int,
     seconds: float,
     say: Callable[[str, int, int], Any],
+    seed: int = 1,
 ) -> Iterator[RealCase]:
-    """Run every load and strategy so many times; every load has a stream of its own, which calibration never saw."""
+    """Run every load and strategy so many times; every load has a stream of its own, which calibration never saw.
+
+    A shared machine is not as fast now as it was some minutes ago, so its speed is measured right before each run.
+    """
     cases = list(itertools.product(range(repeats), loads, strategies))
     for done, (repeat, load, strategy) in enumerate(cases):
         say(f"{strategy} at load {load:g}, run {repeat + 1}", done, len(cases))
-        seed = 1000 + round(100 * load)
-        tasks = stream_of_length(calibration, seconds, load, seed)
-        yield RealCase(load, strategy, seed, seconds, repeat, bench.run(strategy, tasks).summary())
+        own_seed = 1000 * seed + round(100 * load)
+        tasks = stream_of_length(calibration, seconds, load, own_seed)
+        levels = {f"{_LEVEL}{device}": level for device, level in bench.levels().items()}
+        summary = {**bench.run(strategy, tasks).summary(), **levels}
+        yield RealCase(load, strategy, own_seed, seconds, repeat, summary)
 
 
 def read_cases(path: Path) -> list[RealCase]:
@@ -110,14 +132,14 @@ def _stream_of(case: RealCase, calibration: Calibration) -> RealStream:
 
 
 def compared(cases: Iterable[RealCase], calibration: Calibration, draws: int = DRAWS) -> list[Comparison]:
-    """The metrics of real runs beside their predictions, which know the stream and the calibration only."""
+    """The metrics of real runs beside their predictions, which know nothing that was measured later than they began."""
     found: list[Comparison] = []
-    known: dict[tuple[float, str, int, float, bool], dict[str, Any]] = {}
+    known: dict[Hashable, dict[str, Any]] = {}
     for case in cases:
-        key = (case.load, case.strategy, case.seed, case.seconds, case.knows)
+        key = (case.load, case.strategy, case.seed, case.seconds, case.knows, tuple(sorted(case.levels.items())))
         if key not in known:
             tasks = _stream_of(case, calibration)
-            known[key] = predicted(case.strategy, tasks, calibration, draws, case.knows)
+            known[key] = predicted(case.strategy, tasks, calibration, draws, case.knows, case.levels)
         found += [
             Comparison(
                 case.load, case.strategy, case.seed, case.repeat, metric, case.summary[metric], *known[key][metric]
@@ -170,8 +192,10 @@ def fidelity(comparisons: Sequence[Comparison]) -> dict[str, Any]:
             **_shares_within(metric, mine),
             "median_error_of_means": _error_of_means(mine),
         }
-    verdict["ranking"] = _ranking([row for row in comparisons if row.metric == "makespan_s"])
-    verdict["ranking_latency"] = _ranking([row for row in comparisons if row.metric == "mean_latency_s"])
+    for name, metric in (("ranking", "makespan_s"), ("ranking_latency", "mean_latency_s")):
+        mine = [row for row in comparisons if row.metric == metric]
+        verdict[name] = _ranking(mine, _interval)
+        verdict[f"{name}_of_extremes"] = _ranking(mine, _extremes)
     return verdict
 
 
@@ -211,24 +235,39 @@ def _shares_within(metric: str, rows: Sequence[Comparison]) -> dict[str, Any]:
 def _error_of_means(rows: Sequence[Comparison]) -> float:
     """The median over cases of the error against the mean of the real repeats: what is left when these are averaged."""
     groups = _groups(rows).values()
-    means = [(group[0].modelled, sum(row.measured for row in group) / len(group)) for group in groups]
+    means = [(_modelled(group), statistics.fmean(row.measured for row in group)) for group in groups]
     return float(np.median([abs(modelled / measured - 1.0) for modelled, measured in means]))
 
 
-def _ranking(rows: Sequence[Comparison]) -> dict[str, int]:
-    """Pairs of strategies whose real runs do not overlap, and how many of them the model orders as reality does.
+def _interval(values: Sequence[float]) -> tuple[float, float]:
+    """The ends of the 95 % interval of the mean of real repeats."""
+    middle, half = statistics.fmean(values), half_width(values)
+    return middle - half, middle + half
+
+
+def _extremes(values: Sequence[float]) -> tuple[float, float]:
+    """The least and the most of real repeats."""
+    return min(values), max(values)
+
+
+def _ranking(rows: Sequence[Comparison], interval: Callable[[Sequence[float]], tuple[float, float]]) -> dict[str, int]:
+    """Pairs of strategies whose real intervals do not overlap, and how many of them the model orders as reality does.
 
     One run has no interval: strategies that ran once are not ranked.
     """
     groups = {key: group for key, group in _groups(rows).items() if len(group) > 1}
+    ends = {key: interval([row.measured for row in group]) for key, group in groups.items()}
     told = agreed = 0
     for left, right in itertools.combinations(groups, 2):
         if left[:2] != right[:2]:
             continue
-        ours, theirs = groups[left], groups[right]
-        if max(row.measured for row in ours) < min(row.measured for row in theirs):
-            ours, theirs = theirs, ours
-        if min(row.measured for row in ours) > max(row.measured for row in theirs):
+        longer, shorter = (left, right) if ends[left] > ends[right] else (right, left)
+        if ends[longer][0] > ends[shorter][1]:
             told += 1
-            agreed += ours[0].modelled > theirs[0].modelled
+            agreed += _modelled(groups[longer]) > _modelled(groups[shorter])
     return {"pairs": told, "agreed": agreed}
+
+
+def _modelled(group: Sequence[Comparison]) -> float:
+    """The mean prediction of repeats, before each of which the machine's speed was measured."""
+    return statistics.fmean(row.modelled for row in group)
