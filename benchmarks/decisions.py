@@ -188,7 +188,6 @@ def _decider(strategy: HybridHold, estimator: LearnedEstimator, tasks: list[Task
         held.arrive(task)
         held.hold(HeldTask(task, 1.0, task.arrival_time, None))
         begin = time.perf_counter()
-        estimator.seconds(task)
         committed = list(strategy.dispatch(held, view))
         taken = time.perf_counter() - begin
         if not committed:  # kept for a better moment, which is now: the next one is to come alone again

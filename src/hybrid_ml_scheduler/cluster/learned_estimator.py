@@ -12,6 +12,7 @@ from hybrid_ml_scheduler.cluster.belief_record import BeliefRecord
 from hybrid_ml_scheduler.cluster.lessons import learn_parts, plain_belief
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Outcome, Parts
 from hybrid_ml_scheduler.core.tasks import Task
+from hybrid_ml_scheduler.core.terms import Formula
 from hybrid_ml_scheduler.learning.duration_model import Belief, DurationModel, belief_sentence
 from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TaskSeconds, is_plain
 from hybrid_ml_scheduler.physics.node import Node
@@ -43,6 +44,8 @@ class LearnedEstimator(PhysicsEstimator):
         self._nominal = TaskSeconds(0.0, ())
         self._factors = np.ones(len(self.types))
         self._believed = np.empty((2, len(self.types)))
+        self._lent: Task | None = None
+        self._formula, self._formula_cells = self._formula_now(), self.model.cells
         self._parted: Task | None = None
         self._parts = Parts(0.0, 0.0, 0.0, False, False)
         self.record = BeliefRecord(len(self.types))
@@ -50,7 +53,9 @@ class LearnedEstimator(PhysicsEstimator):
     def seconds(self, task: Task) -> TaskSeconds:
         """The believed durations of one task."""
         if task is not self._task:
-            if self._has_formula and is_plain(task):
+            if task is self._lent:
+                self._read(task)
+            elif self._has_formula and is_plain(task):
                 self._believe(task)
             else:
                 self.remember(task, self._computed(task))
@@ -75,13 +80,36 @@ class LearnedEstimator(PhysicsEstimator):
             self._factors,
             found,
         )
-        (cpu_s, *gpu_s), (believed_cpu_s, *believed_gpu_s) = found.tolist()
-        self._task, self._nominal = task, TaskSeconds(cpu_s, tuple(gpu_s))
+        self._read(task)
+
+    def _read(self, task: Task) -> None:
+        """Take over what compiled code has filled in for this task."""
+        (cpu_s, *gpu_s), (believed_cpu_s, *believed_gpu_s) = self._believed.tolist()
+        self._task, self._nominal, self._lent = task, TaskSeconds(cpu_s, tuple(gpu_s)), None
         self._seconds = TaskSeconds(believed_cpu_s, tuple(believed_gpu_s))
+
+    def lend_formula(self, task: Task) -> tuple[Formula, int] | None:
+        """Formula and beliefs for compiled code, which fills in this task's; `None` if it has times of its own."""
+        if not (self._has_formula and is_plain(task)):
+            return None
+        model = self.model
+        if self._formula_cells is not model.cells:
+            self._formula, self._formula_cells = self._formula_now(), model.cells
+        self._task, self._lent = None, task
+        return self._formula, model.place(task.kind)
+
+    def _formula_now(self) -> Formula:
+        """The model's arrays are others once it has grown or was restored."""
+        model = self.model
+        return (
+            self.gpu_kind, self.gpu_memory_mb, self.memory_rule, self.serial,
+            self._law, self.node.max_speedup, self._cpu_speed, self._kinds,
+            model.cells, model.types, model.shared, model.prior, self._factors, self._believed,
+        )  # fmt: skip
 
     def remember(self, task: Task, seconds: TaskSeconds) -> None:
         """Accept nominal durations that were computed for a whole batch, and believe what was learned of them."""
-        self._task, self._nominal = task, seconds
+        self._task, self._nominal, self._lent = task, seconds, None
         cpu, *gpus = self.model.factors(task.kind, self._factors).tolist()
         paged = tuple(map(mul, seconds.paged_s, gpus)) if seconds.paged_s else ()
         self._seconds = TaskSeconds(seconds.cpu_s * cpu, tuple(map(mul, seconds.gpu_s, gpus)), paged)
@@ -119,7 +147,7 @@ class LearnedEstimator(PhysicsEstimator):
 
     def look_again(self) -> None:
         """Something was learned: what was believed of the latest task may no longer be."""
-        self._task = None
+        self._task = self._lent = None
 
     def beliefs(self, task: Task) -> dict[str, Belief]:
         """What is believed of a task on every type of device, by the type's name."""
@@ -145,4 +173,4 @@ class LearnedEstimator(PhysicsEstimator):
         """Continue from a captured state."""
         self.model.restore(state)
         self.record.restore(state)
-        self._task = None
+        self.look_again()

@@ -8,7 +8,7 @@ from hybrid_ml_scheduler.cluster.belief_record import note_outcome
 from hybrid_ml_scheduler.cluster.ready import pop_ready
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
-from hybrid_ml_scheduler.learning.belief import learn, mean_factors
+from hybrid_ml_scheduler.learning.belief import believe_seconds, learn, mean_factors
 from hybrid_ml_scheduler.learning.duration_model import DurationModel
 from hybrid_ml_scheduler.physics.formulas import plain_seconds
 
@@ -72,9 +72,7 @@ def plain_belief(
 ) -> None:
     """Fill in the formula's seconds of one task and, below them, the believed ones (CPU first)."""
     plain_seconds(size, intensity, memory_mb, law, most, cpu_speed, gpus, out[0])
-    mean_factors(kind, cells, types, shared, prior, factors)
-    for device in range(factors.shape[0]):
-        out[1, device] = out[0, device] * factors[device]
+    believe_seconds(kind, cells, types, shared, prior, factors, out)
 
 
 @compiled()

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
-from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task
 
-__all__ = ["BatchTerms", "TaskTerms", "Terms"]
+__all__ = ["BatchTerms", "Formula", "LendsFormula", "TaskTerms", "Terms"]
 
 Terms = tuple[float, FloatColumn, FloatColumn, IntColumn, float, FloatColumn, int, bool]
 """The same as `TaskTerms` without names. Compiled functions take this form: a call with a named tuple costs twice."""
+
+
+Formula = tuple[
+    IntColumn, FloatColumn, int, bool, int, float, float, FloatColumn,
+    FloatColumn, FloatColumn, FloatColumn, FloatColumn, FloatColumn, FloatColumn,
+]  # fmt: skip
+"""What compiled code needs to believe the seconds of a task itself.
+
+Of the node: `gpu_kind`, `gpu_memory_mb`, `memory_rule` and `serial` as in `TaskTerms`, then the speedup law, the most
+it gives, the CPU's speed, and one row for each kind of GPU. Of the duration model: cells, types, what they share, and
+the prior. To be filled: the factors, and the nominal seconds with the believed ones below.
+"""
+
+
+@runtime_checkable
+class LendsFormula(Protocol):
+    """An estimator that lends its formula and its beliefs, so that one compiled call can believe and decide."""
+
+    def lend_formula(self, task: Task) -> tuple[Formula, int] | None:
+        """The formula, to be filled for this task, and where the duration model looks its kind up.
+
+        `None` for a task with times of its own.
+        """
 
 
 class TaskTerms(NamedTuple):

@@ -25,6 +25,7 @@ __all__ = [
     "SHARED",
     "TYPE",
     "Prior",
+    "believe_seconds",
     "fresh_shared",
     "fresh_types",
     "learn",
@@ -94,7 +95,7 @@ def _level(cell: FloatColumn) -> float:
     return (cell[SUM_R] - cell[SLOPE] * cell[SUM_X]) / cell[WEIGHT]
 
 
-@compiled()
+@compiled(inline="always")
 def _elsewhere(
     kind: int, device: int, cells: FloatColumn, types: FloatColumn, shared: FloatColumn
 ) -> tuple[float, float]:
@@ -111,7 +112,7 @@ def _elsewhere(
     return total / precision, 1.0 / precision
 
 
-@compiled()
+@compiled(inline="always")
 def log_belief(
     kind: int, device: int, x: float, cells: FloatColumn, types: FloatColumn, shared: FloatColumn, prior: FloatColumn
 ) -> tuple[float, float, float]:
@@ -135,7 +136,7 @@ def log_belief(
     return mean + slope * x, variance + slope_variance * (x - center) ** 2, noise
 
 
-@compiled()
+@compiled(inline="always")
 def mean_factor(
     kind: int, device: int, x: float, cells: FloatColumn, types: FloatColumn, shared: FloatColumn, prior: FloatColumn
 ) -> float:
@@ -144,13 +145,29 @@ def mean_factor(
     return math.exp(mean + 0.5 * min(MOST_CORRECTION, variance + noise))
 
 
-@compiled()
+@compiled(inline="always")
 def mean_factors(
     kind: int, cells: FloatColumn, types: FloatColumn, shared: FloatColumn, prior: FloatColumn, out: FloatColumn
 ) -> None:
     """The expected measured / nominal seconds on every type of device."""
     for device in range(types.shape[0]):
         out[device] = mean_factor(kind, device, 0.0, cells, types, shared, prior)
+
+
+@compiled(inline="always")
+def believe_seconds(
+    kind: int,
+    cells: FloatColumn,
+    types: FloatColumn,
+    shared: FloatColumn,
+    prior: FloatColumn,
+    factors: FloatColumn,
+    seconds: FloatColumn,
+) -> None:
+    """Fill in the factors and, below the nominal seconds (CPU first), the believed ones."""
+    mean_factors(kind, cells, types, shared, prior, factors)
+    for device in range(factors.shape[0]):
+        seconds[1, device] = seconds[0, device] * factors[device]
 
 
 @compiled()

@@ -270,3 +270,39 @@ def test_formula_and_belief_in_one_call_are_the_same_to_the_bit_as_one_after_the
             apart.remember(task, PhysicsEstimator(node)._computed(task))
             assert together.seconds(task) == apart.seconds(task)
             assert together.true_parts(task, 0.4, 0) == apart.true_parts(task, 0.4, 0)
+
+
+@pytest.mark.parametrize("gpus", [(Gpu(),) * 4, (Gpu(), Gpu(speed=3.0), Gpu(memory_mb=100.0))])
+def test_an_estimator_that_lends_its_formula_is_believed_to_the_same_bits(gpus: tuple[Gpu, ...]) -> None:
+    tasks = unknown(tasks=900, load=0.6, node=Node(gpus=gpus))
+    told = tasks.facts_for("learned")
+    assert told.factors is not None
+    duration_factors = (told.factors * told.batch.duration_factor[:, None]).tolist()
+    found = []
+    for lends in (True, False):
+        simulation = Simulation(tasks.node, HybridHold(), seed=1, recall=0, learned=tasks.estimator())
+        assert isinstance(simulation.scheduler, HybridHold)
+        assert simulation.scheduler._lender is not None
+        if not lends:
+            simulation.scheduler._lender = None
+        outcomes = simulation.run((told.batch.task(row), tuple(duration_factors[row])) for row in range(900))  # type: ignore[misc]
+        found.append(pickle.dumps([tuple(outcome) for outcome in outcomes]))
+    assert found[0] == found[1]
+
+
+def test_what_was_lent_is_asked_for_anew_once_something_was_learned() -> None:
+    estimator, task = LearnedEstimator(Node()), Task(1, 300.0, 0.7, 90.0, 0.0, kind="a")
+    before = estimator.seconds(task)
+    lent = estimator.lend_formula(task)
+    assert lent is not None
+    lent[0][-1][:] = 1.0  # whoever borrows it fills it in
+    assert estimator.seconds(task).cpu_s == 1.0
+    estimator.lend_formula(task)
+    estimator.look_again()
+    assert estimator.seconds(task) == before
+    for number in range(40):  # the table of kinds grows, and moves
+        estimator.model.observe(f"kind-{number}", 0, 2.0)
+    lent = estimator.lend_formula(task)
+    assert lent is not None
+    assert lent[0][8] is estimator.model.cells
+    assert estimator.lend_formula(task._replace(cpu_time=3.0)) is None

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn
-from hybrid_ml_scheduler.core.terms import Terms
+from hybrid_ml_scheduler.core.terms import Formula, Terms
+from hybrid_ml_scheduler.learning.belief import believe_seconds
 from hybrid_ml_scheduler.learning.time_forest import WalkedForest, correct
+from hybrid_ml_scheduler.physics.formulas import plain_seconds
 from hybrid_ml_scheduler.physics.held_choices import fastest_s, plan_split
 from hybrid_ml_scheduler.physics.node import WHOLE
 from hybrid_ml_scheduler.schedulers.forest.rehearsal import FUTURE, UNIT, led_choice
 
 __all__ = [
     "Choice",
+    "Traits",
     "corrected_choice",
     "corrected_size",
     "expect_overruns",
+    "formula_plan",
     "held_plan",
     "note_due",
     "with_seconds",
 ]
 
+# Size, intensity and memory of a task, its memory rule, where the duration model looks its kind up, and its kind.
+Traits = tuple[float, float, float, int, int, int]
 # The share, the GPU, by how much both parts differ from what the cluster promises, and what the rehearsal will need.
 Choice = tuple[float, int, float, float, float, float]
 
@@ -33,7 +39,7 @@ def with_seconds(believed: Terms, seconds: FloatColumn) -> Terms:
     )  # fmt: skip
 
 
-@compiled(nogil=True)
+@compiled(nogil=True, inline="always")
 def corrected_size(
     believed: Terms, size: float, intensity: float, kind: int, forest: WalkedForest, seconds: FloatColumn
 ) -> float:
@@ -47,7 +53,7 @@ def corrected_size(
     return fastest_s(seconds[0], seconds[1:types], believed[6] < WHOLE)
 
 
-@compiled(nogil=True)
+@compiled(nogil=True, inline="always")
 def expect_overruns(now: float, backlog: FloatColumn, idle: BoolColumn, due_s: FloatColumn) -> None:
     """Give overrun devices the backlog that is expected, and note of the others when they are due.
 
@@ -62,7 +68,7 @@ def expect_overruns(now: float, backlog: FloatColumn, idle: BoolColumn, due_s: F
             backlog[device] = max(0.0, now - due_s[device])
 
 
-@compiled(nogil=True)
+@compiled(nogil=True, inline="always")
 def note_due(now: float, before: FloatColumn, backlog: FloatColumn, due_s: FloatColumn) -> None:
     """A task starts: the devices whose backlog it moved on are due later."""
     for device in range(backlog.shape[0]):
@@ -70,15 +76,15 @@ def note_due(now: float, before: FloatColumn, backlog: FloatColumn, due_s: Float
             due_s[device] = now + backlog[device]
 
 
-@compiled(nogil=True)
+@compiled(nogil=True, inline="always")
 def held_plan(
     now: float,
     believed: Terms,
     size: float,
     intensity: float,
     kind: int,
-    forest: WalkedForest,
     seconds: FloatColumn,
+    forest: WalkedForest,
     backlog: FloatColumn,
     idle: BoolColumn,
     grid: FloatColumn,
@@ -94,6 +100,40 @@ def held_plan(
     if starts:
         note_due(now, before, backlog, due_s)
     return size_s, fraction, gpu, starts
+
+
+@compiled(nogil=True)
+def formula_plan(
+    now: float,
+    traits: Traits,
+    formula: Formula,
+    gpu_s: FloatColumn,
+    seconds: FloatColumn,
+    forest: WalkedForest,
+    backlog: FloatColumn,
+    idle: BoolColumn,
+    grid: FloatColumn,
+    price: float,
+    longest_s: FloatColumn,
+    due_s: FloatColumn,
+) -> tuple[float, float, float, int, bool]:
+    """`held_plan` of a task without times of its own, which also believes its seconds: the CPU's are returned first.
+
+    Those of the types of GPU are left in `gpu_s`; the columns of the formula are filled.
+    """
+    size, intensity, memory_mb, memory_rule, place, kind = traits
+    gpu_kind, gpu_memory_mb, _, serial, law, most, cpu_speed, gpus = formula[:8]
+    cells, types, shared, prior, factors, found = formula[8:]
+    plain_seconds(size, intensity, memory_mb, law, most, cpu_speed, gpus, found[0])
+    believe_seconds(place, cells, types, shared, prior, factors, found)
+    count = gpu_s.shape[0]
+    for one in range(count):
+        gpu_s[one] = found[1, 1 + one]
+    believed = found[1, 0], gpu_s, gpu_s[count:], gpu_kind, memory_mb, gpu_memory_mb, memory_rule, serial
+    size_s, fraction, gpu, starts = held_plan(
+        now, believed, size, intensity, kind, seconds, forest, backlog, idle, grid, price, longest_s, due_s
+    )
+    return believed[0], size_s, fraction, gpu, starts
 
 
 @compiled(nogil=True)

@@ -25,18 +25,18 @@ from hybrid_ml_scheduler.core import ClusterView, Decision, FloatColumn, Outcome
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.holding import MEAN_OVER, BatchSeconds, Commitment, HeldRule, HeldTasks, HeldView
 from hybrid_ml_scheduler.core.tasks import BoolColumn
-from hybrid_ml_scheduler.core.terms import TaskTerms, Terms
+from hybrid_ml_scheduler.core.terms import LendsFormula, TaskTerms, Terms
 from hybrid_ml_scheduler.physics.gangs import kind_counts
 from hybrid_ml_scheduler.physics.held_choices import plan_split
 from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
 from hybrid_ml_scheduler.schedulers.forest.corrected_choice import (
     corrected_size,
     expect_overruns,
-    held_plan,
     note_due,
 )
 from hybrid_ml_scheduler.schedulers.forest.held_history import HELD_WAYS, HeldHistory
 from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl, seconds_words
+from hybrid_ml_scheduler.schedulers.forest.lone_task import DeviceColumns, plan_plain_task, plan_task
 from hybrid_ml_scheduler.schedulers.forest.rehearsal import LEAST_WORK_S
 from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
 from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected
@@ -79,6 +79,8 @@ class HybridHold(KeyedHold, HybridMl):
         self._history = HeldHistory()
         self._known: dict[int, Expected] = {}
         self._due_s, self._renewed_at, self._in_graph = np.zeros(self._devices), 0, False
+        self._device_columns = DeviceColumns(self._devices)
+        self._lender = context.estimator if isinstance(context.estimator, LendsFormula) else None
         self._follow()
 
     def _follow(self) -> None:
@@ -143,38 +145,29 @@ class HybridHold(KeyedHold, HybridMl):
 
     def _first(self, task: Task, cluster: HeldView) -> tuple[Commitment, ...]:
         """The only task there is, in one compiled call: what `KeyedHold` makes of it, commit it or hold it."""
-        believed = task_terms(task, cluster)
-        seconds = np.empty(1 + len(believed[1]) + len(believed[2]))
-        now_s = cluster.now_s
-        size_s, fraction, gpu, starts = held_plan(
-            now_s,
-            believed,
-            task.size,
-            task.compute_intensity,
-            self._lessons.kind(task),
-            self._walked,
-            seconds,
-            np.array((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s)),
-            np.array(cluster.idle),
-            self._points,
-            self._price,
-            self._limits_s,
-            self._due_s,
-        )
-        known = Expected(now_s, believed, seconds, task.divisible, fraction, gpu, 0.0, 0.0, size_s, 0.0)
+        devices, kind = self._device_columns, self._lessons.kind(task)
+        devices.fill(cluster)
+        columns = (
+            self._walked, devices.backlog_s, devices.idle, self._points, self._price, self._limits_s, self._due_s
+        )  # fmt: skip
+        lent = None if self._lender is None else self._lender.lend_formula(task)
+        if lent is None:
+            known, starts = plan_task(task, cluster, kind, columns)
+        else:
+            known, starts = plan_plain_task(task, cluster.now_s, lent[0], lent[1], kind, columns)
         self._enter(task, known, starts)
         if not starts:
             return ()
         if self.online:
             self._lessons.expect(task, known)
-        return (Commitment(task.task_id, Decision(fraction, gpu)),)
+        return (Commitment(task.task_id, Decision(known.gpu_fraction, known.gpu)),)
 
     def _enter(self, task: Task, known: Expected, starts: bool) -> None:
         """A task has become ready: it counts for what will be played again, and is held unless it starts."""
         if self.online:
             self._history.add(known)
         self._seen += 1
-        self._mean_s += (known.unit_s - self._mean_s) / min(self._seen, MEAN_OVER)
+        self._mean_s += (known.unit_s - self._mean_s) / (self._seen if self._seen < MEAN_OVER else MEAN_OVER)
         if starts:
             self._waiting.served(0.0)
             return
