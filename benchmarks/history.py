@@ -27,6 +27,7 @@ from hybrid_ml_scheduler.storage import (
     ledger,
     open_store,
     paired_stretches,
+    range_totals,
     run_totals,
     stored_runs,
     upgrade,
@@ -125,6 +126,7 @@ def queries(tasks: int) -> dict[str, Asked | tuple[Asked, Asked]]:
         "the next page": (turned_to, following),
         "list of runs": lambda store, n: _listed(store),
         "comparison of two runs": lambda store, n: _compared(store),
+        "standings of a moment": lambda store, n: range_totals(store, 1, n % 499, tasks // 2 - 1 - 7 * n),
     }
 
 

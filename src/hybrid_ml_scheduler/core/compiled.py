@@ -29,7 +29,7 @@ MADE_FROM = {
     "execution": ("core", "execution"),
 }
 # Files without compiled functions whose constants are compiled in.
-_CONSTANTS = ("decisions.py", "holding.py", "protocols.py", "node.py")
+_CONSTANTS = ("decisions.py", "holding.py", "protocols.py", "ranges.py", "node.py")
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 

@@ -13,12 +13,12 @@ import numpy.typing as npt
 from hybrid_ml_scheduler.cluster import RunColumns
 from hybrid_ml_scheduler.core import NO_GPU, FloatColumn, IntColumn, Outcome, Task
 from hybrid_ml_scheduler.core.compiled import compiled
-from hybrid_ml_scheduler.live.sketch import BUCKETS, bucket_of, packed_counts, percentile_of, unpacked_counts
+from hybrid_ml_scheduler.core.ranges import BUCKETS, LEAST, STEP, packed_counts, percentile_of, unpacked_counts
 from hybrid_ml_scheduler.live.windows import LATEST, Span
 from hybrid_ml_scheduler.physics import Tariff
 from hybrid_ml_scheduler.physics.optimum import SHORTEST_S, bounded_slowdown
 
-__all__ = ["Measure", "Tallied", "Tally"]
+__all__ = ["Measure", "Tallied", "Tally", "bucket_of"]
 
 # What is kept of a finished task, in this order; all but the last are summed, and of the finish the last one counts.
 _VALUES = (
@@ -84,6 +84,14 @@ class Tallied:
     def mean(self, total: float) -> float | None:
         """Return a total per finished task."""
         return total / self.tasks if self.tasks else None
+
+
+@compiled()
+def bucket_of(value: float) -> int:
+    """Return the range that a number falls into; the first and the last have no end."""
+    if not value > LEAST:
+        return 0
+    return min(BUCKETS - 1, int(math.log(value / LEAST) / STEP))
 
 
 @compiled()

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.core import Outcome, Task
+from hybrid_ml_scheduler.core.ranges import BUCKETS, packed_counts, percentile_of, unpacked_counts
 from hybrid_ml_scheduler.live.checkpoints import pack_state, unpack_state
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Course
-from hybrid_ml_scheduler.live.sketch import BUCKETS, bucket_of, packed_counts, percentile_of, unpacked_counts
+from hybrid_ml_scheduler.live.tally import bucket_of
 from hybrid_ml_scheduler.live.windows import LATEST, Span
 from hybrid_ml_scheduler.physics import MemoryRule, Node
 from hybrid_ml_scheduler.workload import preset

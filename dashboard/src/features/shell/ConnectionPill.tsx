@@ -1,5 +1,5 @@
 import type { SimulationStatus } from "@/client/types";
-import { count } from "@/lib/format";
+import { count, counted } from "@/lib/format";
 import type { Phase } from "@/live/state";
 import { useLive } from "@/live/store";
 import { useOutOfSight, useProblem } from "./useSight";
@@ -42,7 +42,7 @@ export function ConnectionPill() {
     missed > 0
       ? `${count(missed)} updates were skipped because this tab was slower than the service`
       : "no update was missed",
-    reconnects > 0 ? `${count(reconnects)} reconnects` : null,
+    reconnects > 0 ? counted(reconnects, "reconnect") : null,
   ].filter(Boolean);
   return (
     <span className="chip" role="status" title={details.join(", ")} data-phase={phase} data-missed={missed}>

@@ -223,7 +223,7 @@ async def _loads(store: Store, at: _Moment, names: Sequence[str]) -> dict[str, M
         is_over=at.is_measured,
     )
     motion = node_motion(at.run, found, names, _RECENT_S)
-    totals, _ = await storage.range_totals(store, run_id, at.first, last.task_id)
+    totals, _ = await storage.range_totals(store, run_id, at.first, last.task_id, is_ranked=False)
     return {one.scheduler: _devices(at, one, motion, found, totals[one.scheduler]) for one in motion.strategies}
 
 

@@ -34,6 +34,7 @@ __all__ = [
     "runs",
     "scheduler_results",
     "stretches",
+    "tails",
     "tasks",
     "totals",
     "training_data",
@@ -242,6 +243,20 @@ stretches = Table(
     *(Column(f"low_{name}", Double) for name in _SPANNED),
     *(Column(f"high_{name}", Double) for name in _SPANNED),
     Index(None, "run_id", "device", "stretch"),  # most questions name no strategy
+)
+
+# How the results of a stretch are spread, beside their sums: percentiles of a million tasks without their rows.
+tails = Table(
+    "tails",
+    metadata,
+    Column("run_id", BigInteger, ForeignKey("runs.run_id"), primary_key=True),
+    Column("scheduler_name", String(NAME_LENGTH), primary_key=True),
+    Column("stretch", BigInteger, primary_key=True, autoincrement=False),
+    # Two bytes for each finished result: the range of its latency (`core.ranges`).
+    Column("ranges", sa.LargeBinary, nullable=False),
+    *(Column(name, BigInteger, nullable=False) for name in ("told", "due", "in_time")),
+    Column("sum_slowdown", Double, nullable=False),
+    Column("high_slowdown", Double),
 )
 
 # The last that was shown of a run, as it was shown.

@@ -19,14 +19,16 @@ from hybrid_ml_scheduler.storage.connect.tables import (
     runs,
     scheduler_results,
     stretches,
+    tails,
     tasks,
     training_data,
 )
 from hybrid_ml_scheduler.storage.write.summaries import STRETCH_TASKS, SUMMED
+from hybrid_ml_scheduler.storage.write.tails import Spread
 
 __all__ = ["RangeTotals", "range_totals"]
 
-_MOST_RANKED = 5000  # of more tasks than these no percentile is made: it would need every single row
+_MOST_RANKED = 5000  # percentiles of more tasks than these are made from the ranges of whole stretches
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,23 +83,41 @@ class RangeTotals:
             slowdown = bounded_slowdown(latency_s[told], fastest_s[told])
             self.mean_slowdown, self.longest_slowdown = float(slowdown.mean()), float(slowdown.max())
 
+    def tell(self, spread: Spread) -> None:
+        """Add what a spread says; one that does not know every finished result says nothing."""
+        if spread.finished != self.finished:
+            return
+        self.within_deadline = spread.within_deadline
+        self.p95_latency_s, self.p99_9_latency_s = spread.percentile(95.0), spread.percentile(99.9)
+        self.mean_slowdown, self.longest_slowdown = spread.slowdowns
 
-async def range_totals(store: Store, run_id: int, first: int, last: int) -> tuple[dict[str, RangeTotals], float]:
-    """Return what became of the tasks `first` to `last` of a run, by strategy, and the sum of their fastest times."""
+
+async def range_totals(
+    store: Store, run_id: int, first: int, last: int, *, is_ranked: bool = True
+) -> tuple[dict[str, RangeTotals], float]:
+    """Return what became of the tasks `first` to `last` of a run, by strategy, and the sum of their fastest times.
+
+    Percentiles of a long range are half a per cent away at most; `is_ranked` says whether they are asked for.
+    """
     found: dict[str, RangeTotals] = {}
     async with store.reading() as connection:
         origin = (await connection.execute(sa.select(runs.c.first_task).where(runs.c.run_id == run_id))).scalar_one()
         begin, end = _whole(origin, first, last)
         queries: list[sa.Select[Any]] = []
+        whole = ((begin - origin) // STRETCH_TASKS, (end - origin) // STRETCH_TASKS) if begin < end else (0, 0)
         if begin < end:
-            queries = [_from_stretches(run_id, (begin - origin) // STRETCH_TASKS, (end - origin) // STRETCH_TASKS)]
+            queries = [_from_stretches(run_id, *whole)]
         edges = [(first, begin - 1), (end, last)] if begin < end else [(first, last)]
         queries += [_from_rows(*edge) for edge in edges if edge[0] <= edge[1]]
         for query in queries:
             for name, device, *facts in await connection.execute(query):
                 found.setdefault(name, RangeTotals()).add(device, facts)
-        if last - first < _MOST_RANKED:
-            await _rank(connection, found, first, last)
+        if is_ranked and last - first < _MOST_RANKED:
+            for name, columns in (await _single(connection, first, last)).items():
+                found[name].rank(*columns)
+        elif is_ranked:
+            for name, spread in (await _spreads(connection, run_id, whole, edges)).items():
+                found[name].tell(spread)
         labels = sa.select(sa.func.sum(training_data.c.optimal_time)).where(
             training_data.c.task_id.between(first, last)
         )
@@ -150,7 +170,8 @@ def _from_rows(first: int, last: int) -> sa.Select[Any]:
     )
 
 
-async def _rank(connection: AsyncConnection, found: dict[str, RangeTotals], first: int, last: int) -> None:
+async def _single(connection: AsyncConnection, first: int, last: int) -> dict[str, FloatColumn]:
+    """Return latency, fastest execution and deadline of every result, by strategy; what there is not is NaN."""
     row = scheduler_results.c
     query = (
         sa.select(row.scheduler_name, row.latency, training_data.c.optimal_time, tasks.c.deadline)
@@ -162,5 +183,39 @@ async def _rank(connection: AsyncConnection, found: dict[str, RangeTotals], firs
     rows: Iterable[Any] = await connection.execute(query)
     for name, *values in rows:
         facts.setdefault(name, []).append(values)
-    for name, values in facts.items():
-        found[name].rank(*np.array(values, dtype=np.float64).T)
+    return {name: np.array(values, dtype=np.float64).T for name, values in facts.items()}
+
+
+async def _spreads(
+    connection: AsyncConnection, run_id: int, whole: tuple[int, int], edges: Sequence[tuple[int, int]]
+) -> dict[str, Spread]:
+    """Return how the results of a long range are spread: whole stretches by what is kept of them, the rest by rows."""
+    found: dict[str, Spread] = {}
+    for name, ranges, told, due, in_time, slowdown, worst in await connection.execute(
+        _kept_spread(connection.dialect.name, run_id, *whole)
+    ):
+        counts = (int(told), int(due), int(in_time))
+        found.setdefault(name, Spread()).add_stretches(ranges, counts, slowdown, worst)
+    for first, last in edges:
+        if first <= last:
+            for name, columns in (await _single(connection, first, last)).items():
+                found.setdefault(name, Spread()).add_rows(*columns)
+    return found
+
+
+def _kept_spread(dialect: str, run_id: int, first: int, end: int) -> sa.Select[Any]:
+    """Ask for what is kept of stretches, put together by the database: a line a strategy instead of thousands."""
+    line = tails.c
+    joined: sa.ColumnElement[Any] = sa.func.string_agg(line.ranges, sa.cast(b"", sa.LargeBinary))
+    if dialect == "sqlite":
+        joined = sa.cast(sa.func.group_concat(line.ranges, ""), sa.LargeBinary)
+    return (
+        sa.select(
+            line.scheduler_name,
+            sa.type_coerce(joined, sa.LargeBinary),
+            *(sa.func.sum(line[name]) for name in ("told", "due", "in_time", "sum_slowdown")),
+            sa.func.max(line.high_slowdown),
+        )
+        .where(line.run_id == run_id, line.stretch.between(first, end - 1))
+        .group_by(line.scheduler_name)
+    )

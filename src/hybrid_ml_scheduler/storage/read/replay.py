@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.storage.errors import ReplayError
 from hybrid_ml_scheduler.storage.rows import ResultRow, TaskRow, TrainingRow
 from hybrid_ml_scheduler.storage.write.batches import RowBatch
 
-__all__ = ["AnyRow", "Comparison", "compare_rows", "known_tasks", "row_columns", "verify_replay"]
+__all__ = ["AnyRow", "Comparison", "compare_rows", "known_labels", "known_tasks", "row_columns", "verify_replay"]
 
 _IDS_PER_QUERY = 500
 _SHOWN_DIFFERENCES = 20
@@ -71,6 +71,20 @@ async def known_tasks(
     for begin in range(0, len(others), _IDS_PER_QUERY):
         query = sa.select(*columns).where(tasks.c.task_id.in_(others[begin : begin + _IDS_PER_QUERY]))
         known.update((record.task_id, TaskRow(*record)) for record in await connection.execute(query))
+    return known
+
+
+async def known_labels(
+    connection: AsyncConnection, given: Sequence[TrainingRow], results: Sequence[ResultRow]
+) -> dict[int, float]:
+    """Return the fastest execution of every task that the results belong to, where it has a label."""
+    known = {row.task_id: row.optimal_time for row in given}
+    others = sorted({row.task_id for row in results if row.task_id not in known})
+    label = training_data.c
+    for begin in range(0, len(others), _IDS_PER_QUERY):
+        some = label.task_id.in_(others[begin : begin + _IDS_PER_QUERY])
+        query = sa.select(label.task_id, label.optimal_time).where(some)
+        known.update((task_id, fastest_s) for task_id, fastest_s in await connection.execute(query))
     return known
 
 

@@ -21,6 +21,7 @@ from hybrid_ml_scheduler.storage.connect.tables import (
     runs,
     scheduler_results,
     stretches,
+    tails,
     tasks,
     totals,
     training_data,
@@ -32,8 +33,8 @@ from hybrid_ml_scheduler.storage.write.measured import MEASURED
 __all__ = ["apply_retention", "clear_history"]
 
 _CLEARED = (
-    scheduler_results, training_data, tasks, rollups, run_summaries, stretches, run_pictures, model_versions,
-    notifications,
+    scheduler_results, training_data, tasks, rollups, run_summaries, stretches, tails, run_pictures,
+    model_versions, notifications,
 )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from hybrid_ml_scheduler.storage.connect.tables import (
     runs,
     scheduler_results,
     stretches,
+    tails,
     tasks,
     totals,
     training_data,
@@ -34,7 +35,7 @@ from hybrid_ml_scheduler.storage.write.summaries import STRETCH_TASKS
 __all__ = ["describe_run", "keep_picture", "remove_run"]
 
 _STRETCHES_A_STEP = 4
-_OF_A_RUN = (rollups, run_summaries, stretches, run_pictures, events, model_versions, notifications, checkpoints)
+_OF_A_RUN = (rollups, run_summaries, stretches, tails, run_pictures, events, model_versions, notifications, checkpoints)
 
 
 async def describe_run(store: Store, run_id: int, *, name: str | None = None, note: str | None = None) -> bool:
@@ -98,6 +99,8 @@ async def _remove_some(connection: AsyncConnection, run_id: int) -> dict[str, in
         some = table.c.task_id.between(oldest, min(end - 1, newest))
         gone[name] = (await connection.execute(sa.delete(table).where(some))).rowcount
     await connection.execute(sa.delete(stretches).where(stretches.c.run_id == run_id, stretches.c.first_task < end))
+    last_stretch = (end - begin) // STRETCH_TASKS
+    await connection.execute(sa.delete(tails).where(tails.c.run_id == run_id, tails.c.stretch < last_stretch))
     changes = {name: totals.c[name] - number for name, number in gone.items()}
     await connection.execute(sa.update(totals).values(**changes))
     return gone

@@ -12,10 +12,11 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_ml_scheduler.core import FloatColumn, IntColumn, device_name
-from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, run_summaries, runs, stretches
+from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, run_summaries, runs, stretches, tails
 from hybrid_ml_scheduler.storage.rows import ResultRow, TaskRow
 from hybrid_ml_scheduler.storage.write.blocks import FACTS, NUMBERS, ResultColumns, TaskBlock
 from hybrid_ml_scheduler.storage.write.bulk import UpsertStatement, upsert_statement
+from hybrid_ml_scheduler.storage.write.tails import COUNTED, RANGES, spread_columns
 
 __all__ = ["SPANNED", "STRETCH_TASKS", "SUMMED", "add_to_summaries"]
 
@@ -31,14 +32,18 @@ _OF_TASK = ("size", "compute_intensity", "memory_required", "arrival_time")
 _OF_RESULT = ("gpu_fraction", *SUMMED[1:], "finish_time")
 _LINES = (*_OF_TASK, *_OF_RESULT)
 _SUMMED_LINES, _SPANNED_LINES = ([_LINES.index(name) for name in names] for names in (SUMMED, SPANNED))
-_COUNTS = ("results", "failed", "out_of_memory")
+_COUNTS = ("results", "failed", "out_of_memory", *COUNTED)
 
 
 async def add_to_summaries(
-    connection: AsyncConnection, tasks_of: Mapping[int, TaskRow], rows: Sequence[ResultRow], blocks: Sequence[TaskBlock]
+    connection: AsyncConnection,
+    tasks_of: Mapping[int, TaskRow],
+    fastest_of: Mapping[int, float],
+    rows: Sequence[ResultRow],
+    blocks: Sequence[TaskBlock],
 ) -> None:
-    """Add new results to what their runs add up to; `tasks_of` gives the task of each row."""
-    parts = [*_of_rows(rows, tasks_of), *map(_of_block, blocks)]
+    """Add new results to what their runs add up to; the mappings give task and fastest execution of each row."""
+    parts = [*_of_rows(rows, tasks_of, fastest_of), *map(_of_block, blocks)]
     if not parts:
         return
     firsts = await _first_tasks(connection, parts)
@@ -46,6 +51,8 @@ async def add_to_summaries(
     await _merge(connection, run_summaries, _joined(whole))
     apart = [entry for part in parts for one in (part, part.on_any_device()) for entry in _entries(one, firsts)]
     await _merge(connection, stretches, _joined(apart))
+    spread = [entry for part in parts for entry in _spread_entries(part, firsts[part.run_id])]
+    await _merge(connection, tails, _joined(spread))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,6 +67,8 @@ class _Part:
     device: IntColumn
     out_of_memory: np.ndarray
     values: FloatColumn
+    fastest_s: FloatColumn
+    deadline_s: FloatColumn
 
     def on_any_device(self) -> _Part:
         """Return the same results without a look at the devices."""
@@ -81,6 +90,8 @@ def _of_block(block: TaskBlock) -> _Part:
         device=device,
         out_of_memory=results.out_of_memory,
         values=np.concatenate([np.tile(facts, count), results.numbers[lines]]),
+        fastest_s=np.tile(block.fact("optimal_time"), count),
+        deadline_s=np.full(count * len(block.task_id), np.nan),
     )
 
 
@@ -93,7 +104,9 @@ def _devices(columns: ResultColumns) -> tuple[list[str], IntColumn]:
     return known, np.array([known.index(name) for name in names], dtype=np.int64)[places]
 
 
-def _of_rows(rows: Sequence[ResultRow], tasks_of: Mapping[int, TaskRow]) -> Iterator[_Part]:
+def _of_rows(
+    rows: Sequence[ResultRow], tasks_of: Mapping[int, TaskRow], fastest_of: Mapping[int, float]
+) -> Iterator[_Part]:
     alike: dict[tuple[int, str], list[ResultRow]] = {}
     for row in rows:
         alike.setdefault((tasks_of[row.task_id].run_id, row.scheduler_name), []).append(row)
@@ -112,6 +125,8 @@ def _of_rows(rows: Sequence[ResultRow], tasks_of: Mapping[int, TaskRow]) -> Iter
             values=np.array(
                 [*(facts[line] for line in _OF_TASK), *(columns[line] for line in _OF_RESULT)], dtype=np.float64
             ),  # None becomes NaN
+            fastest_s=np.array([fastest_of.get(row.task_id, np.nan) for row in some]),
+            deadline_s=np.array(facts["deadline"], dtype=np.float64),
         )
 
 
@@ -142,6 +157,19 @@ def _entries(part: _Part, firsts: Mapping[int, int] | None) -> Iterator[dict[str
         if firsts is not None:
             key |= {"device": part.devices[int(part.device[first])], "stretch": int(stretch[first])}
         yield key | {name: column[place] for name, column in lists.items()}
+
+
+def _spread_entries(part: _Part, first_task: int) -> Iterator[dict[str, Any]]:
+    """Yield how the results of a part are spread, for each stretch and strategy."""
+    stretch = (part.task_id - first_task) // STRETCH_TASKS
+    group = stretch * len(part.names) + part.name
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=group[order[0]] - 1))
+    latency_s = part.values[_LINES.index("latency")]
+    columns = spread_columns(latency_s[order], part.fastest_s[order], part.deadline_s[order], starts)
+    for place, first in enumerate(order[starts].tolist()):
+        key = {"run_id": part.run_id, "scheduler_name": part.names[int(part.name[first])]}
+        yield key | {"stretch": int(stretch[first])} | {name: column[place] for name, column in columns.items()}
 
 
 def _columns(part: _Part, order: np.ndarray, starts: np.ndarray, *, spans: bool) -> dict[str, np.ndarray]:
@@ -180,7 +208,7 @@ def _joined(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _one(name: str, old: Any, new: Any) -> Any:
-    if name in _COUNTS or name.startswith("sum_"):
+    if name in _COUNTS or name == RANGES or name.startswith("sum_"):
         return old + new
     if name.startswith(("first_", "last_", "low_", "high_")):
         known = [value for value in (old, new) if value is not None]
@@ -202,7 +230,9 @@ def _merge_statement(dialect: str, table: sa.Table) -> UpsertStatement:
         old, new = column, insert.excluded[column.key]
         if column.primary_key:
             continue
-        if column.key in _COUNTS or column.key.startswith("sum_"):
+        if column.key == RANGES:
+            changes[column.key] = sa.cast(old.op("||")(new), sa.LargeBinary)
+        elif column.key in _COUNTS or column.key.startswith("sum_"):
             changes[column.key] = old + new
         else:
             better = new < old if column.key.startswith(("first_", "low_")) else new > old

@@ -25,7 +25,7 @@ from hybrid_ml_scheduler.storage.connect.tables import (
     totals,
     training_data,
 )
-from hybrid_ml_scheduler.storage.read.replay import AnyRow, Comparison, compare_rows, known_tasks
+from hybrid_ml_scheduler.storage.read.replay import AnyRow, Comparison, compare_rows, known_labels, known_tasks
 from hybrid_ml_scheduler.storage.records import WriteReport
 from hybrid_ml_scheduler.storage.rows import CheckpointRow, ResultRow
 from hybrid_ml_scheduler.storage.write.batches import RowBatch
@@ -61,7 +61,8 @@ async def write_batch(store: Store, batch: RowBatch) -> WriteReport:
         tasks_of = await known_tasks(connection, kept.tasks, new_results)
         run_of = {task_id: row.run_id for task_id, row in tasks_of.items()}
         await add_to_rollups(connection, sums(new_results, run_of, kept.blocks))
-        await add_to_summaries(connection, tasks_of, new_results, kept.blocks)
+        fastest_of = await known_labels(connection, kept.training, new_results)
+        await add_to_summaries(connection, tasks_of, fastest_of, new_results, kept.blocks)
         await _add_to_totals(connection, batch, first_new, parts)
     return _report(batch, kept, parts, few)
 

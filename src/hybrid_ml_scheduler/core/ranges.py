@@ -6,22 +6,20 @@ import math
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import IntColumn
-from hybrid_ml_scheduler.core.compiled import compiled
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 
-__all__ = ["BUCKETS", "bucket_of", "packed_counts", "percentile_of", "unpacked_counts"]
+__all__ = ["BUCKETS", "LEAST", "STEP", "buckets_of", "packed_counts", "percentile_of", "unpacked_counts"]
 
-_LEAST, _MOST = 1e-7, 1e8
-_STEP = math.log(1.01)
-BUCKETS = math.ceil(math.log(_MOST / _LEAST) / _STEP)
+LEAST, _MOST = 1e-7, 1e8
+STEP = math.log(1.01)
+BUCKETS = math.ceil(math.log(_MOST / LEAST) / STEP)
 
 
-@compiled()
-def bucket_of(value: float) -> int:
-    """Return the range that a number falls into; the first and the last have no end."""
-    if not value > _LEAST:
-        return 0
-    return min(BUCKETS - 1, int(math.log(value / _LEAST) / _STEP))
+def buckets_of(values: FloatColumn) -> IntColumn:
+    """Return the range that each number falls into; the first and the last have no end."""
+    scaled = np.log(np.maximum(values, LEAST) / LEAST) / STEP
+    buckets: IntColumn = np.minimum(scaled, BUCKETS - 1).astype(np.int64)
+    return buckets
 
 
 def percentile_of(counts: IntColumn, percent: float) -> float | None:
@@ -32,7 +30,7 @@ def percentile_of(counts: IntColumn, percent: float) -> float | None:
     rank = math.floor(percent / 100.0 * (total - 1))
     bucket = int(np.searchsorted(np.cumsum(counts), rank, side="right"))
     # The value with the same relative distance to both ends of the range.
-    return _LEAST * math.exp(bucket * _STEP) * 2.0 * 1.01 / 2.01
+    return LEAST * math.exp(bucket * STEP) * 2.0 * 1.01 / 2.01
 
 
 def packed_counts(counts: IntColumn) -> tuple[int, IntColumn]:
