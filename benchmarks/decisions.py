@@ -29,7 +29,7 @@ from hybrid_ml_scheduler.learning.trees import FlatForest
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE, create
 from hybrid_ml_scheduler.schedulers.forest.hybrid_hold import HybridHold
-from hybrid_ml_scheduler.training.forest_training import labelled
+from hybrid_ml_scheduler.training.forest_training import label_tasks
 from hybrid_ml_scheduler.workload import generate, preset
 
 __all__ = ["render", "run"]
@@ -102,7 +102,7 @@ def _decisions(name: str, count: int) -> dict[str, float]:
 def _forest(effort: Effort) -> dict[str, Any]:
     from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
-    features, shares = labelled(preset("mixed"), Node(), 1, 1_000)
+    features, shares = label_tasks(preset("mixed"), Node(), 1, 1_000)
     model = fit_forest(features, shares, stream(1, "benchmark"))
     rows = model.scaler.transform(features)
     plain = RandomForestRegressor(100, min_samples_leaf=LEAST_LEAF, random_state=1, n_jobs=2)

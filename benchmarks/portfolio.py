@@ -89,7 +89,7 @@ def run(*, quick: bool) -> dict[str, Any]:
     result: dict[str, Any] = {"seeds": len(effort.seeds), "tasks": effort.tasks}
     begun = time.perf_counter()
     _tell("training rl_hold from nothing")
-    train_hold(replace(HoldBudget().scaled(effort.training), tasks=effort.training_tasks), TrainingLog())
+    train_hold(replace(HoldBudget().with_effort(effort.training), tasks=effort.training_tasks), TrainingLog())
     result["train_s"] = time.perf_counter() - begun
     for part in (_heft_beside_saga, _streams, _batches, _graphs, _travels, _tuning_on_traces):
         part(result, effort)
@@ -261,9 +261,9 @@ def _heft_beside_saga(result: dict[str, Any], effort: Effort) -> None:
         begun = time.perf_counter()
         theirs = float(HeftScheduler().schedule(network, graph).makespan)
         theirs_s += time.perf_counter() - begun
-        Heft().planned(known)  # compiled by now
+        Heft().plan_rule(known)  # compiled by now
         begun = time.perf_counter()
-        plan = Heft().planned(known)
+        plan = Heft().plan_rule(known)
         ours_s += time.perf_counter() - begun
         worst = max(worst, abs(float(planned_finishes(known, plan).max()) / theirs - 1.0))
     result["heft_vs_saga"] = {"largest_difference": worst, "times_as_fast": theirs_s / ours_s}

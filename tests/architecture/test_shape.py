@@ -31,6 +31,19 @@ PROGRAMS = {"api/openapi.py", "studies/fork_server.py"}  # `python -m` and the w
 MOST_METHODS = 20
 MOST_PARAMETERS, MOST_COMPILED_PARAMETERS = 8, 16
 VAGUE_WORDS = {"Manager", "Helper", "Util", "Utils", "Service", "Handler", "Base", "Info"}
+# Words that end like a participle and are none, and participles that do not end in "ed".
+NO_PARTICIPLES = {"embed", "feed", "need", "read", "seed", "speed"}
+PARTICIPLES = {
+    "built", "drawn", "found", "given", "held", "kept", "known", "made", "seen", "sent", "shown", "taken", "told",
+    "written",
+}  # fmt: skip
+# Answers that are named by a bare participle although they should not be, by folder or file; none may join them.
+NAMED_BY_PARTICIPLES = (
+    "core/compiled.py",  # a decorator, which reads as a word before the function
+    "execution/",
+    "schedulers/agents/hold_model.py",
+    "schedulers/agents/hold_starts.py",
+)
 VAGUE_FILES = {"utils", "util", "helpers", "helper", "legacy", "tmp"}
 
 
@@ -165,6 +178,28 @@ def test_names_say_the_thing() -> None:
     ]
     vague += [file.path for file in package_files() if file.path.split("/")[-1].removesuffix(".py") in VAGUE_FILES]
     assert vague == []
+
+
+def is_bare_participle(function: Function) -> bool:
+    """Whether a function is asked for an answer by a word like `packed`: what is packed, and by whom, is left open.
+
+    A property may be named so, and so may a method that is only told what has happened and answers nothing.
+    """
+    is_property = any("property" in ast.unparse(decorator) for decorator in function.decorator_list)
+    tells_only = function.returns is not None and ast.unparse(function.returns) == "None"
+    ends_so = re.fullmatch("[a-z]+ed", function.name) is not None and function.name not in NO_PARTICIPLES
+    return (ends_so or function.name in PARTICIPLES) and not is_property and not tells_only
+
+
+def test_what_is_asked_for_is_named_by_a_verb_or_a_noun() -> None:
+    bare = {
+        f"{file.path} {node.name}"
+        for file in package_files()
+        if not file.path.startswith(NAMED_BY_PARTICIPLES)
+        for node in public(file)
+        if not isinstance(node, ast.ClassDef) and is_bare_participle(node)
+    }
+    assert bare == set()
 
 
 def table_of_contents(tree: ast.Module) -> set[str]:

@@ -10,7 +10,7 @@ from tests.architecture.source import SourceFile, body_lines, functions, imports
 from tests.architecture.test_honesty import broad_excepts, global_randomness
 from tests.architecture.test_repository import HOSTS, MACHINE_PATH
 from tests.architecture.test_rows import breaks_rows
-from tests.architecture.test_shape import table_of_contents, unannotated
+from tests.architecture.test_shape import is_bare_participle, table_of_contents, unannotated
 
 
 def file(path: str, text: str) -> SourceFile:
@@ -92,3 +92,19 @@ def test_a_machines_folder_is_told_from_a_web_path() -> None:
     assert MACHINE_PATH.search(f'open("{folder}")')
     assert not MACHINE_PATH.search("GET /api/models, src/work/list.py")
     assert all("." in host for host in HOSTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("def packed(tasks: list[int]) -> bytes: ...", True),
+        ("def kept(name: str) -> bool: ...", True),
+        ("def pack(tasks: list[int]) -> bytes: ...", False),
+        ("def packed_tasks() -> bytes: ...", False),
+        ("def read(path: str) -> bytes: ...", False),
+        ("def finished(self, task: int) -> None: ...", False),
+        ("@property\ndef failed(self) -> bool: ...", False),
+    ],
+)
+def test_an_answer_named_by_a_bare_participle_is_found(text: str, found: bool) -> None:
+    assert [is_bare_participle(one) for one in functions(ast.parse(text))] == [found]

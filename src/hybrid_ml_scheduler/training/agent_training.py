@@ -72,7 +72,7 @@ class AgentBudget:
     online_tasks: int = 0
     seed: int = 2_000_000
 
-    def scaled(self, effort: float, seed: int | None = None) -> AgentBudget:
+    def with_effort(self, effort: float, seed: int | None = None) -> AgentBudget:
         """A share of this budget, or a multiple, with another seed on request."""
         less = min(1.0, effort)
         return replace(

@@ -16,7 +16,7 @@ from hybrid_ml_scheduler.plans.file_tasks import TaskSource, tasks_of
 from hybrid_ml_scheduler.schedulers.forest.labels import best_fractions
 from hybrid_ml_scheduler.training.judging import forest_ratio
 
-__all__ = ["ForestTraining", "labelled", "sizes_up_to", "train_forest"]
+__all__ = ["ForestTraining", "label_tasks", "sizes_up_to", "train_forest"]
 
 LEAST_SAMPLES = 50
 MOST_SIZES = 7
@@ -61,13 +61,13 @@ def train_forest(
     step: Callable[[], None] = lambda: None,
 ) -> ForestTraining:
     """Fit forests to more and more labelled tasks and judge each; `step` is called after each and at the end."""
-    features, shares = labelled(law, node, seed, tasks)
+    features, shares = label_tasks(law, node, seed, tasks)
     curve: dict[int, list[float]] = {}
     for size in sizes_up_to(tasks):
         model = fit_forest(features[:size], shares[:size], stream(seed, "training", "hybrid_ml"), kind=kind)
         curve[size] = forest_ratio(model, law, node, JUDGED_SEEDS, JUDGED_TASKS)
         step()
-    unseen, best = labelled(law, node, UNSEEN_SEED, UNSEEN_TASKS)
+    unseen, best = label_tasks(law, node, UNSEEN_SEED, UNSEEN_TASKS)
     predicted = np.clip(model.predict(unseen), 0.0, 1.0)
     importance = _importance(model, unseen, best, seed)
     step()
@@ -90,7 +90,7 @@ def _error(model: ForestModel, features: FeatureMatrix, best: Sequence[float] | 
     return float(np.abs(model.predict(features) - best).mean())
 
 
-def labelled(law: TaskSource, node: Node, seed: int, count: int) -> tuple[FeatureMatrix, FloatColumn]:
+def label_tasks(law: TaskSource, node: Node, seed: int, count: int) -> tuple[FeatureMatrix, FloatColumn]:
     """Features and best shares of generated tasks."""
     batch = tasks_of(law, seed, count)
     features = feature_matrix(batch.size, batch.compute_intensity, batch.memory_required)

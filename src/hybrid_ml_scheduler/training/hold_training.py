@@ -42,7 +42,7 @@ class HoldBudget:
     tasks: int = 2048
     seed: int = 7_000_000
 
-    def scaled(self, effort: float, seed: int | None = None) -> HoldBudget:
+    def with_effort(self, effort: float, seed: int | None = None) -> HoldBudget:
         """A share of the workloads, at least eight."""
         count = max(8, round(self.workloads * effort))
         return HoldBudget(workloads=count, tasks=self.tasks, seed=self.seed if seed is None else seed)
@@ -77,7 +77,7 @@ def stream_history(
     if error > 0.0:
         factors = np.exp(error * stream(seed, "hold_training", "error").standard_normal(len(loaded.batch)))
         terms = terms._replace(cpu_s=terms.cpu_s * factors, gpu_s=terms.gpu_s * factors[:, None])
-    return remembered(arrival, terms)
+    return as_history(arrival, terms)
 
 
 def foreign_history(node: Node, load: float, seed: int, count: int, whole: bool) -> History:
@@ -104,10 +104,10 @@ def foreign_history(node: Node, load: float, seed: int, count: int, whole: bool)
         np.where(on_cpu, CPU_ONLY + WHOLE, WHOLE if whole else 0),
         False,
     )
-    return remembered(arrival - arrival[0], terms)
+    return as_history(arrival - arrival[0], terms)
 
 
-def remembered(arrival: FloatColumn, terms: BatchTerms) -> History:
+def as_history(arrival: FloatColumn, terms: BatchTerms) -> History:
     """Tasks as `rl_hold` remembers them."""
     cut_s, whole_s = (possible_seconds(terms.cpu_s, terms.gpu_s, terms.memory_rule, cut) for cut in (True, False))
     return History(arrival, cut_s, terms, patience=PATIENCE, whole_s=whole_s)

@@ -52,7 +52,7 @@ class SearchBudget:
     tasks: int = 10_000
     seed: int = 1_000_000
 
-    def scaled(self, effort: float, seed: int | None = None) -> SearchBudget:
+    def with_effort(self, effort: float, seed: int | None = None) -> SearchBudget:
         """A share of this budget, or a multiple, with another seed on request."""
         less = min(1.0, effort)
         return replace(

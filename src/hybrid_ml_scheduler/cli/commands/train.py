@@ -185,7 +185,7 @@ def _agent_work(inputs: LearningInputs, seed: int | None, effort: float, place: 
     from hybrid_ml_scheduler.training.agent_training import AgentBudget, train_agent
     from hybrid_ml_scheduler.training.training_files import save_trained_agent
 
-    budget, node = AgentBudget().scaled(effort, seed), inputs.node
+    budget, node = AgentBudget().with_effort(effort, seed), inputs.node
 
     def work(log: TrainingLog) -> None:
         save_trained_agent(train_agent(inputs.sources, node, budget, log), node, place)
@@ -202,7 +202,7 @@ def _split_work(inputs: LearningInputs, seed: int | None, effort: float, place: 
     names = inputs.names
     if len(names) > 1:
         raise PlanError(f"rl_split learns on one workload, not on {len(names)} ({', '.join(names)}).")
-    budget = SearchBudget().scaled(effort, seed)
+    budget = SearchBudget().with_effort(effort, seed)
 
     def work(log: TrainingLog) -> None:
         save_trained_split(train_split(inputs.sources[0], inputs.node, budget, log), names, place)
@@ -227,7 +227,7 @@ def _hold_work(inputs: LearningInputs, seed: int | None, effort: float, place: P
     laws = [source for source in inputs.sources if isinstance(source, WorkloadParameters)]
     if len(laws) < len(inputs.sources):
         raise PlanError("rl_hold is trained on presets; `hms tune` fits it to the tasks of a file.")
-    budget = HoldBudget().scaled(effort, seed)
+    budget = HoldBudget().with_effort(effort, seed)
 
     def work(log: TrainingLog) -> None:
         node = None if inputs.node == Node() else inputs.node

@@ -39,7 +39,7 @@ class BestOf(PlanHold):
             raise PlanError(f"best_of: objective = {objective!r} must be one of {', '.join(_OBJECTIVES)}.")
         self._objective, self._points = objective, as_column(split_grid(step))
 
-    def planned(self, graph: KnownGraph) -> PlanRule:
+    def plan_rule(self, graph: KnownGraph) -> PlanRule:
         """The first of the plans with the least last finish or mean latency."""
         by_end = self._objective == "makespan" or (self._objective == "auto" and graph.at_once)
         best, chosen = np.inf, None

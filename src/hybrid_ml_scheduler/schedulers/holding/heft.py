@@ -58,7 +58,7 @@ class Heft(PlanHold):
         self._splits = splits
         self._points = as_column(split_grid(step) if splits else WHOLE)
 
-    def planned(self, graph: KnownGraph) -> PlanRule:
+    def plan_rule(self, graph: KnownGraph) -> PlanRule:
         """By falling rank; parents first among equals, then the lower id."""
         tasks = graph.tasks
         costs = fastest_seconds(tasks.cpu_s, tasks.gpu_s, True) if self._splits else mean_seconds(graph)

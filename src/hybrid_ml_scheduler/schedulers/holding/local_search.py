@@ -38,7 +38,7 @@ class LocalSearch(PlanHold):
             raise PlanError(f"local_search: slack = {slack:g} must be at least 0 and below 1.")
         self._steps, self._slack, self._points = steps, slack, as_column(split_grid(step))
 
-    def planned(self, graph: KnownGraph) -> PlanRule:
+    def plan_rule(self, graph: KnownGraph) -> PlanRule:
         """The plan that ends first."""
         plans = sorted(
             candidate_plans(graph, self._points), key=lambda plan: float(planned_finishes(graph, plan).max())

@@ -39,7 +39,7 @@ class LpClasses(PlanHold):
     name = "lp_classes"
     reason = "the linear programme says which class of devices does it; in a class the longest goes first"
 
-    def planned(self, graph: KnownGraph) -> PlanRule:
+    def plan_rule(self, graph: KnownGraph) -> PlanRule:
         """By the classes; a graph by rank."""
         tasks = graph.tasks
         if len(graph.parents):

@@ -30,7 +30,7 @@ class Peft(PlanHold):
     name = "peft"
     reason = "planned by the optimistic cost of what follows it"
 
-    def planned(self, graph: KnownGraph) -> PlanRule:
+    def plan_rule(self, graph: KnownGraph) -> PlanRule:
         """The ready task with the most optimistic cost below it is planned next; then the lower id."""
         best_s = fastest_seconds(graph.tasks.cpu_s, graph.tasks.gpu_s, False)
         below = upward_ranks(best_s, graph.parent_offsets, graph.parents) - best_s

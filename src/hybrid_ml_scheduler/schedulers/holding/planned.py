@@ -50,7 +50,7 @@ class KnownGraph(NamedTuple):
 
 
 class PlanHold:
-    """Plans everything that has arrived, and commits tasks in the order of the plan. A subclass gives `planned`."""
+    """Plans everything that has arrived, and commits tasks in the order of the plan. A subclass gives `plan_rule`."""
 
     name = "plan_hold"
     reason = "the plan of all known tasks says where and in which order"
@@ -64,7 +64,7 @@ class PlanHold:
         self._lists: list[list[int]] = [[] for _ in range(self._devices)]
         self._plans = 0
 
-    def planned(self, graph: KnownGraph) -> PlanRule:
+    def plan_rule(self, graph: KnownGraph) -> PlanRule:
         """Where every known task goes, and when its turn is."""
         raise PlanError(f"{self.name} gives no plan.")
 
@@ -108,7 +108,7 @@ class PlanHold:
         terms = self._estimator.batch_terms(batch)._replace(cpu_s=seconds.cpu_s, gpu_s=seconds.gpu_s)
         parents = parent_rows(batch) if batch.has_dependencies else np.empty(0, dtype=np.int64)
         idle = np.zeros(self._devices)
-        return self.planned(KnownGraph(terms, batch.task_id, batch.parent_offsets, parents, idle))
+        return self.plan_rule(KnownGraph(terms, batch.task_id, batch.parent_offsets, parents, idle))
 
     def capture(self) -> Mapping[str, Any]:
         """The known tasks and what is left of the plan."""
@@ -158,7 +158,7 @@ class PlanHold:
         tasks = list(self._known.values())
         backlog = as_column((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s))
         graph = known_graph(tasks, cluster.estimator, backlog)
-        rule = self.planned(graph._replace(at_once=self._plans == 0))
+        rule = self.plan_rule(graph._replace(at_once=self._plans == 0))
         self._plans += 1
         fractions, gpus = rule.fractions.tolist(), rule.gpus.tolist()
         self._plan = {task.task_id: (fractions[row], gpus[row]) for row, task in enumerate(tasks)}
