@@ -175,9 +175,13 @@ async def _single(connection: AsyncConnection, first: int, last: int) -> dict[st
     row = scheduler_results.c
     query = (
         sa.select(row.scheduler_name, row.latency, training_data.c.optimal_time, tasks.c.deadline)
-        .outerjoin(training_data, training_data.c.task_id == row.task_id)
+        # The range is said of every table: PostgreSQL would read the whole of the others otherwise.
+        .outerjoin(
+            training_data,
+            sa.and_(training_data.c.task_id == row.task_id, training_data.c.task_id.between(first, last)),
+        )
         .join(tasks, tasks.c.task_id == row.task_id)
-        .where(row.task_id.between(first, last))
+        .where(row.task_id.between(first, last), tasks.c.task_id.between(first, last))
     )
     facts: dict[str, list[Sequence[float | None]]] = {}
     rows: Iterable[Any] = await connection.execute(query)
