@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid_ml_scheduler.execution.runs.validation import Comparison, fidelity, widened
+from hybrid_ml_scheduler.execution.runs.validation import Comparison, fidelity, widen
 from hybrid_ml_scheduler.plans.palette import label_of, style_of
 from hybrid_ml_scheduler.reports.plots.axes import NEUTRAL, new_figure, plain_log
 
@@ -61,7 +61,7 @@ def draw(name: str, rows: Sequence[Comparison]) -> None:
     """Predicted against measured: a point for each case, its repeats across, its 90 % interval up and down."""
     figure = new_figure(9.6, 4.9)
     panels = figure.subplots(1, 2)
-    wide = widened(rows)
+    wide = widen(rows)
     for axes, (metric, label, limit) in zip(panels, PANELS, strict=True):
         _panel(axes, [row for row in wide if row.metric == metric], limit)
         axes.set(xlabel=f"measured {label}", ylabel=f"modelled {label}")

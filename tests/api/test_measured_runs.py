@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.cli.real_following import LiveSender
 from hybrid_ml_scheduler.execution import ExecutorOptions, HybridExecutor
 from hybrid_ml_scheduler.execution.program_report import FOLLOW_VARIABLE, REPORT_VARIABLE
 from hybrid_ml_scheduler.execution.runs.kinds import Sizes
-from hybrid_ml_scheduler.execution.runs.measured_run import measured
+from hybrid_ml_scheduler.execution.runs.measured_run import measure_run
 from hybrid_ml_scheduler.execution.runs.streams import drawn_stream
 from tests.api.service import LiveService, service
 
@@ -165,7 +165,7 @@ def test_a_run_that_is_followed_is_under_way_until_its_end(live: LiveService) ->
     sender.begin({**document, "tasks": len(tasks), "devices": {"cpu": 1}}, tasks)
     options = ExecutorOptions(store="", history=1000)
     with HybridExecutor(1, devices=[], workers="threads", strategy="cpu_only", options=options) as executor:
-        found = measured(executor, tasks, watch=partial(sender.watch, "cpu_only"))
+        found = measure_run(executor, tasks, watch=partial(sender.watch, "cpu_only"))
         wait_until(lambda: any(_stored(live, run_id) == 40 for run_id in sender.run_ids))
         card = live.get(f"/api/runs/{sender.run_ids[0]}")
         assert card["measured"]["is_running"]
@@ -224,7 +224,7 @@ def test_a_run_goes_on_where_no_service_answers_and_the_sender_says_why() -> Non
     sender.begin({"name": "nobody"}, tasks)
     options = ExecutorOptions(store="", history=1000)
     with HybridExecutor(1, devices=[], workers="threads", strategy="cpu_only", options=options) as executor:
-        assert measured(executor, tasks, watch=partial(sender.watch, "cpu_only")).unfinished == 0
+        assert measure_run(executor, tasks, watch=partial(sender.watch, "cpu_only")).unfinished == 0
         wait_until(lambda: sender.problem is not None)
     assert list(sender.stop()) == [None]
     assert "No service answers" in str(sender.problem)

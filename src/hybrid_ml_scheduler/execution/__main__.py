@@ -12,7 +12,7 @@ from pathlib import Path
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration, read_calibration, write_calibration
 from hybrid_ml_scheduler.execution.runs.kinds import kinds_named, sizes_named
-from hybrid_ml_scheduler.execution.runs.measuring import calibrated
+from hybrid_ml_scheduler.execution.runs.measuring import calibrate
 from hybrid_ml_scheduler.execution.runs.real_runs import RealPlan, real_run
 from hybrid_ml_scheduler.execution.runs.report import markdown, write_comparisons, write_json
 from hybrid_ml_scheduler.execution.runs.study import Bench
@@ -20,7 +20,7 @@ from hybrid_ml_scheduler.execution.runs.validated import validated_range
 from hybrid_ml_scheduler.execution.runs.validation import (
     Comparison,
     RealCase,
-    compared,
+    compare,
     fidelity,
     measured_cases,
     read_cases,
@@ -76,7 +76,7 @@ def _calibration(given: argparse.Namespace) -> Calibration:
     if given.calibration is not None:
         return read_calibration(given.calibration)
     sizes = sizes_named(given.sizes, kinds_named(given.kind))
-    found = calibrated(sizes, given.workers, given.device, given.calibrate_seconds, _say)
+    found = calibrate(sizes, given.workers, given.device, given.calibrate_seconds, _say)
     write_calibration(found, given.out / "calibration.json")
     return found
 
@@ -124,7 +124,7 @@ def _validate(given: argparse.Namespace, calibration: Calibration) -> None:
             cases.append(case)
             write_json(given.out / "measured.json", cases)  # whatever happens next, this much is known
     if not given.measure_only:
-        _tell(given.out, calibration, cases, compared(cases, calibration, given.draws))
+        _tell(given.out, calibration, cases, compare(cases, calibration, given.draws))
 
 
 def _judge(given: argparse.Namespace) -> None:
@@ -133,7 +133,7 @@ def _judge(given: argparse.Namespace) -> None:
     for folder in given.judge:
         calibration, own = read_calibration(folder / "calibration.json"), read_cases(folder / "measured.json")
         cases += own
-        rows += compared(own, calibration, given.draws)
+        rows += compare(own, calibration, given.draws)
     _tell(given.out, calibration, cases, rows)
 
 

@@ -15,7 +15,7 @@ __all__ = [
     "TaskTimeout",
     "Tried",
     "WorkerDied",
-    "tried",
+    "attempt",
 ]
 
 
@@ -56,7 +56,7 @@ class Tried(NamedTuple):
     error: BaseException | None
 
 
-def tried(call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Tried:
+def attempt(call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Tried:
     """Call, and give back the value or the exception; an interrupt of the program itself is an exception too."""
     try:
         return Tried(call(*args, **kwargs), None)

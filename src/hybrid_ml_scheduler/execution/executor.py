@@ -16,7 +16,7 @@ from typing import Any
 from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.execution.devices import Device, places
 from hybrid_ml_scheduler.execution.errors import ExecutionError
-from hybrid_ml_scheduler.execution.explaining import explained
+from hybrid_ml_scheduler.execution.explaining import explanation
 from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
@@ -152,7 +152,7 @@ class HybridExecutor(TaskFlow, Executor):
         if not isinstance(work, Work):
             raise ExecutionError("This future does not belong to an executor's task.")
         with self._ledger.lock:
-            return explained(future, work, self._placer, self._places)
+            return explanation(future, work, self._placer, self._places)
 
     @property
     def strategy(self) -> Scheduler:

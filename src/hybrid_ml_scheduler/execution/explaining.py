@@ -12,10 +12,10 @@ from hybrid_ml_scheduler.execution.placing.placement import Placer, Snapshot
 from hybrid_ml_scheduler.execution.placing.trials import trial_sentence
 from hybrid_ml_scheduler.execution.work import Work
 
-__all__ = ["explained"]
+__all__ = ["explanation"]
 
 
-def explained(future: HybridFuture, work: Work, placer: Placer, places: tuple[Place, ...]) -> Mapping[str, Any]:
+def explanation(future: HybridFuture, work: Work, placer: Placer, places: tuple[Place, ...]) -> Mapping[str, Any]:
     """What was believed when a task was placed, what was decided, and what was measured since."""
     found: dict[str, Any] = {
         "task_id": work.task_id,

@@ -8,8 +8,8 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from hybrid_ml_scheduler.execution.errors import NotTransferable, RemoteTraceback, tried
-from hybrid_ml_scheduler.execution.workers.payloads import Parcel, decoded
+from hybrid_ml_scheduler.execution.errors import NotTransferable, RemoteTraceback, attempt
+from hybrid_ml_scheduler.execution.workers.payloads import Parcel, decode
 from hybrid_ml_scheduler.execution.workers.worker import fetch_kept, kept_value
 
 __all__ = ["HeldHere", "HybridFuture", "Kept", "remote_exception"]
@@ -99,7 +99,7 @@ class HybridFuture(Future[Any]):
     def _opened(self, parcel: Parcel) -> Any:
         memory = self.__dict__
         if "opened" not in memory:
-            value, error = tried(decoded, parcel)
+            value, error = attempt(decode, parcel)
             if error is not None:
                 reason = f"{type(error).__name__}: {error}"
                 raise NotTransferable(f"The result cannot be unpacked here: {reason}.") from error
@@ -110,7 +110,7 @@ class HybridFuture(Future[Any]):
 
 def remote_exception(body: bytes, text: str) -> BaseException:
     """The exception that a task raised in its worker, with the worker's traceback as its cause."""
-    opened, problem = tried(pickle.loads, body)
+    opened, problem = attempt(pickle.loads, body)
     found: BaseException
     if isinstance(opened, BaseException):
         found = opened

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-__all__ = ["parents_of", "resolved", "when_done"]
+__all__ = ["parents_of", "when_done", "with_results"]
 
 
 def parents_of(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Future[Any]]:
@@ -22,7 +22,7 @@ def _flat(value: Any) -> Iterator[Any]:
         yield value
 
 
-def resolved(value: Any) -> Any:
+def with_results(value: Any) -> Any:
     """An argument with the results of its futures in their places."""
     if isinstance(value, Future):
         return value.result()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import Any
 
-from hybrid_ml_scheduler.execution.errors import tried
+from hybrid_ml_scheduler.execution.errors import attempt
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.parents import when_done
 from hybrid_ml_scheduler.execution.placing.placement import Placement
@@ -28,7 +28,7 @@ class Halves:
         if not work.future.set_running_or_notify_cancel():
             self._ledger.left()
             return
-        parts, error = tried(self._divided, share)
+        parts, error = attempt(self._divided, share)
         if error is not None:
             self._end(error, None)
             return
@@ -63,13 +63,13 @@ class Halves:
                 self._end(error or RuntimeError("A part of the task was cancelled."), None)
                 return
         _, combine = self._work.function.divider
-        value, error = tried(combine, *(end.result() for end in ends))
+        value, error = attempt(combine, *(end.result() for end in ends))
         self._end(error, value)
 
     def _end(self, error: BaseException | None, value: Any) -> None:
         self._ledger.left()
         self._engine.wake()
-        future = self._work.released()
+        future = self._work.release()
         if error is not None:
             future.set_exception(error)
         else:

@@ -7,10 +7,10 @@ import time
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import SchedulerError
-from hybrid_ml_scheduler.execution.errors import tried
+from hybrid_ml_scheduler.execution.errors import attempt
 from hybrid_ml_scheduler.execution.futures import HeldHere, Kept
 from hybrid_ml_scheduler.execution.ledger import Ledger
-from hybrid_ml_scheduler.execution.parents import resolved
+from hybrid_ml_scheduler.execution.parents import with_results
 from hybrid_ml_scheduler.execution.placing.placement import Placement
 from hybrid_ml_scheduler.execution.splitting import Halves
 from hybrid_ml_scheduler.execution.tasks import TaskFunction, array_bytes, kind_of, size_of
@@ -53,7 +53,7 @@ class TaskFlow:
         for parent in parents:
             if parent.cancelled() or parent.exception() is not None:
                 self._ledger.left()
-                future = work.released()
+                future = work.release()
                 if parent.cancelled():
                     future.cancel()
                     future.set_running_or_notify_cancel()
@@ -61,13 +61,13 @@ class TaskFlow:
                     future.set_exception(parent.exception())
                 self._engine.wake()
                 return
-        work.args = tuple(resolved(value) for value in work.args)
-        work.kwargs = {name: resolved(value) for name, value in work.kwargs.items()}
+        work.args = tuple(with_results(value) for value in work.args)
+        work.kwargs = {name: with_results(value) for name, value in work.kwargs.items()}
         self._go(work, entered=True)
 
     def _go(self, work: Work, entered: bool = False) -> None:
         """Pack and place a task whose arguments are all there; what fails here is the future's exception."""
-        problem = tried(self._made_ready, work, entered).error
+        problem = attempt(self._made_ready, work, entered).error
         if problem is not None:
             self._refused(work, problem, entered)
         else:
@@ -107,7 +107,7 @@ class TaskFlow:
     def _cancel_undecided(self, error: Exception | None = None) -> None:
         for work in self._ledger.take_undecided():
             self._ledger.left()
-            future = work.released()
+            future = work.release()
             if error is None:
                 future.cancel()
             if future.set_running_or_notify_cancel() and error is not None:
@@ -122,7 +122,7 @@ class TaskFlow:
     def _refused(self, work: Work, error: BaseException, entered: bool) -> None:
         if entered:
             self._ledger.left()
-        future = work.released()
+        future = work.release()
         if future.set_running_or_notify_cancel():
             future.set_exception(error)
         self._engine.wake()

@@ -92,7 +92,7 @@ class Work:
         self.task: Task | None = None
         self.snapshot: Any = None
 
-    def released(self) -> HybridFuture:
+    def release(self) -> HybridFuture:
         """Its future, to be resolved; the task lets go of it and of its arguments, whose memory may be needed."""
         future, self.future = self.future, _NO_FUTURE
         self.args, self.kwargs, self.parcel = (), {}, None

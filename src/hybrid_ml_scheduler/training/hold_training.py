@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.physics.held_choices import possible_seconds
 from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE
 from hybrid_ml_scheduler.plans.loads import at_load
-from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel, expanded, hedged, hold_features, shared_s
+from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel, expand, hedge, hold_features, shared_s
 from hybrid_ml_scheduler.schedulers.holding.settings import PLAIN, SETTINGS, History, Setting, replayed_values
 from hybrid_ml_scheduler.training.training_log import TrainingLog
 from hybrid_ml_scheduler.workload import PRESETS, WorkloadParameters, preset
@@ -141,7 +141,7 @@ def train_hold(
         values = replayed_values(later, settings, "latency", np.zeros(where.num_gpus + 1))
         for seen in _seen(budget.tasks):
             features.append(hold_features(history.rows(0, seen)))
-            losses.append(hedged(values, settings))
+            losses.append(hedge(values, settings))
         log.stage("playing workloads under every setting", place + 1, budget.workloads)
         log.point("loss_of_plain_rules", place, float(losses[-1][: len(PLAIN)].min()))
     return _fitted(np.array(features), np.array(losses), settings, budget)
@@ -154,7 +154,7 @@ def _seen(tasks: int) -> list[int]:
 
 def _fitted(features: FloatColumn, losses: FloatColumn, settings: tuple[Setting, ...], budget: HoldBudget) -> HoldModel:
     centre, scale = features.mean(axis=0), np.maximum(features.std(axis=0), 1e-6)
-    design = np.array([expanded((row - centre) / scale) for row in features])
+    design = np.array([expand((row - centre) / scale) for row in features])
     gram = design.T @ design + _RIDGE * np.eye(design.shape[1])
     weights = np.linalg.solve(gram, design.T @ losses).T
     rounded = [np.round(column, 6) for column in (weights, centre, scale)]

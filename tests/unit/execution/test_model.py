@@ -17,11 +17,11 @@ from hybrid_ml_scheduler.execution.runs.calibration import Calibration, Factor, 
 from hybrid_ml_scheduler.execution.runs.kinds import KINDS, kinds_named, sizes_named
 from hybrid_ml_scheduler.execution.runs.light_load import LightTask, rested_factors, waking_s
 from hybrid_ml_scheduler.execution.runs.meters import Meters
-from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
+from hybrid_ml_scheduler.execution.runs.modelled_run import simulate
 from hybrid_ml_scheduler.execution.runs.report import write_trace
-from hybrid_ml_scheduler.execution.runs.study import bound, capacity, made, stream_of_length
+from hybrid_ml_scheduler.execution.runs.study import bound, capacity, make_strategy, stream_of_length
 from hybrid_ml_scheduler.execution.runs.validated import alarms, surprise, validated_range
-from hybrid_ml_scheduler.execution.runs.validation import Comparison, RealCase, compared, fidelity
+from hybrid_ml_scheduler.execution.runs.validation import Comparison, RealCase, compare, fidelity
 from hybrid_ml_scheduler.execution.work import TaskRecord
 
 # Milliseconds on one core for the second of four sizes; larger ones take three times as long each.
@@ -63,7 +63,7 @@ def test_hybrid_ml_starting_ignorant_beats_the_best_fixed_choice_and_every_singl
     known = calibration()
     tasks = stream_of_length(known, 20.0, 1.0, seed=3)
     span = {
-        name: modelled(tasks, known, made(name, tasks, known), knows=False, uncertain=False).makespan_s
+        name: simulate(tasks, known, make_strategy(name, tasks, known), knows=False, uncertain=False).makespan_s
         for name in ("hybrid_ml", "best_fixed", "cpu_only", "gpu_only")
     }
     assert span["hybrid_ml"] <= 1.05 * span["best_fixed"]
@@ -77,7 +77,7 @@ def test_a_worker_at_rest_makes_tasks_slower_at_a_light_load_and_none_where_all_
     for load, most in ((0.1, 2.1), (1.0, 1.02)):
         tasks = stream_of_length(known, 10.0, load, seed=3)
         means = [
-            modelled(tasks, one, made("cpu_only", tasks, one), uncertain=False).summary()["mean_latency_s"]
+            simulate(tasks, one, make_strategy("cpu_only", tasks, one), uncertain=False).summary()["mean_latency_s"]
             for one in (known, tired)
         ]
         assert means[1] <= most * means[0]
@@ -105,14 +105,16 @@ def test_the_price_of_a_rest_is_told_apart_from_that_of_neighbours() -> None:
 def test_nothing_overlaps_on_a_worker_and_nothing_starts_before_it_arrives() -> None:
     known = calibration(workers=2, cross=1.4)
     tasks = stream_of_length(known, 5.0, 0.8, seed=4)
-    run = modelled(tasks, known, made("earliest_device", tasks, known), seed=1)
+    run = simulate(tasks, known, make_strategy("earliest_device", tasks, known), seed=1)
     assert np.all(run.start_s >= run.arrival_s)
     for worker in set(run.worker.tolist()):
         mine = np.flatnonzero(run.worker == worker)
         order = mine[np.argsort(run.start_s[mine])]
         assert np.all(run.start_s[order][1:] >= run.finish_s[order][:-1] - 1e-12)
     slower = (run.finish_s - run.start_s).sum()
-    alone = modelled(tasks, dataclasses.replace(known, cross={}), made("earliest_device", tasks, known), seed=1)
+    alone = simulate(
+        tasks, dataclasses.replace(known, cross={}), make_strategy("earliest_device", tasks, known), seed=1
+    )
     assert slower > (alone.finish_s - alone.start_s).sum()
 
 
@@ -122,7 +124,7 @@ def test_what_a_size_has_of_its_own_beside_others_is_not_added_alone() -> None:
     sized = replace(known, residuals={"cpu": row})
     tasks = stream_of_length(known, 3.0, 1.0, seed=4)
     busy = {
-        (name, one is sized): modelled(tasks, one, made(name, tasks, known), uncertain=False).summary()[
+        (name, one is sized): simulate(tasks, one, make_strategy(name, tasks, known), uncertain=False).summary()[
             "device_seconds"
         ]
         for name in ("cpu_only", "best_fixed")
@@ -135,10 +137,12 @@ def test_what_a_size_has_of_its_own_beside_others_is_not_added_alone() -> None:
 def test_a_real_run_is_judged_by_its_own_tasks_whatever_the_calibration_believes_of_the_machine() -> None:
     known = calibration()
     tasks = stream_of_length(known, 3.0, 1.0, 7)
-    case = RealCase(1.0, "cpu_only", 7, 3.0, 0, modelled(tasks, known, made("cpu_only", tasks, known)).summary())
+    case = RealCase(
+        1.0, "cpu_only", 7, 3.0, 0, simulate(tasks, known, make_strategy("cpu_only", tasks, known)).summary()
+    )
     slower = replace(known, cross={})
     for one in (known, slower):
-        rows = compared([case], one, draws=2)
+        rows = compare([case], one, draws=2)
         assert rows[0].modelled == pytest.approx(case.summary["makespan_s"], rel=0.1)
     assert fidelity(rows)["ranking"] == {"pairs": 0, "agreed": 0}  # one run has no interval
 
@@ -148,7 +152,7 @@ def test_a_stream_keeps_to_its_load_and_the_same_seed_gives_the_same_run() -> No
     tasks = stream_of_length(known, 10.0, 0.5, seed=5)
     rate = len(tasks) / float(tasks.arrival_s[-1])
     assert rate == pytest.approx(0.5 * capacity(tasks, known), rel=0.1)
-    first, again = (modelled(tasks, known, made("hybrid_ml", tasks, known), seed=2) for _ in range(2))
+    first, again = (simulate(tasks, known, make_strategy("hybrid_ml", tasks, known), seed=2) for _ in range(2))
     np.testing.assert_array_equal(first.finish_s, again.finish_s)
 
 
@@ -157,14 +161,14 @@ def test_a_prediction_of_the_model_itself_is_within_its_own_interval() -> None:
     cases = [
         RealCase(
             load, name, 7, 3.0, repeat,
-            modelled(tasks, known, made(name, tasks, known), seed=100 + repeat).summary(),
+            simulate(tasks, known, make_strategy(name, tasks, known), seed=100 + repeat).summary(),
         )
         for load in (0.5, 1.0)
         for tasks in [stream_of_length(known, 3.0, load, 7)]
         for name in ("earliest_device", "cpu_only")
         for repeat in range(4)
     ]  # fmt: skip
-    verdict = fidelity(compared(cases, known, draws=20))
+    verdict = fidelity(compare(cases, known, draws=20))
     assert verdict["runs"] == 16
     assert verdict["makespan_s"]["median_error"] < 0.03
     assert verdict["makespan_s"]["coverage"] >= 0.7
@@ -212,7 +216,9 @@ def test_a_calibration_is_read_as_it_was_written_and_anything_else_is_refused(tm
 def test_a_trace_has_a_lane_for_every_worker_and_no_overlap(tmp_path: Path) -> None:
     known = calibration(workers=2)
     tasks = stream_of_length(known, 2.0, 1.0, seed=6)
-    write_trace(tmp_path / "trace.json", tasks, [modelled(tasks, known, made("earliest_device", tasks, known))])
+    write_trace(
+        tmp_path / "trace.json", tasks, [simulate(tasks, known, make_strategy("earliest_device", tasks, known))]
+    )
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     lanes = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
     assert lanes == {"cpu", "numba_0"}
@@ -240,7 +246,7 @@ def test_a_run_outside_the_validated_range_raises_an_alarm() -> None:
     assert "another machine" in alarms(known, 0.8, ["hybrid_ml"], {"cpu": "other"})[0]
     assert "never validated" in alarms(calibration(), 0.8, ["hybrid_ml"], machine)[0]
     tasks = stream_of_length(known, 3.0, 1.0, seed=4)
-    run = modelled(tasks, known, made("cpu_only", tasks, known), uncertain=False)
+    run = simulate(tasks, known, make_strategy("cpu_only", tasks, known), uncertain=False)
     slower = replace(run, finish_s=run.finish_s * 1.3)
     assert surprise(known, run, run) is None
     assert "off by 23%" in str(surprise(known, slower, run))
@@ -266,13 +272,13 @@ def test_a_machine_that_is_slower_now_than_when_it_was_calibrated_is_predicted_t
     known = calibration()
     tasks = stream_of_length(known, 5.0, 1.0, seed=5)
     usual, slower = (
-        modelled(tasks, known, made("cpu_only", tasks, known), uncertain=False, levels=levels)
+        simulate(tasks, known, make_strategy("cpu_only", tasks, known), uncertain=False, levels=levels)
         for levels in ({}, {"cpu": math.log(1.5)})
     )
     assert slower.makespan_s == pytest.approx(1.5 * usual.makespan_s, rel=0.02)
     case = RealCase(1.0, "cpu_only", 5, 5.0, 0, {**slower.summary(), "level_cpu": math.log(1.5)})
-    assert compared([case], known, draws=3)[0].error == pytest.approx(0.0, abs=0.05)
-    assert compared([case._replace(summary=slower.summary())], known, draws=3)[0].error < -0.25
+    assert compare([case], known, draws=3)[0].error == pytest.approx(0.0, abs=0.05)
+    assert compare([case._replace(summary=slower.summary())], known, draws=3)[0].error < -0.25
 
 
 def test_the_level_of_a_device_is_what_its_tasks_take_longer_than_calibrated() -> None:

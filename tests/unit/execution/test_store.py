@@ -35,7 +35,7 @@ def test_a_program_starts_with_what_an_earlier_one_measured(tmp_path: Path) -> N
     stored = PerformanceStore(tmp_path).histories()
     assert [(one.device, one.count) for one in stored] == [("cpu", 4)]  # the first run was a warm-up
     with HybridExecutor(1, devices=[], workers="threads", options=options) as executor:
-        assert executor.durations.known() == [(stored[0].kind, "cpu")]
+        assert executor.durations.pairs() == [(stored[0].kind, "cpu")]
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ def validate(
     from hybrid_ml_scheduler.execution.runs.report import write_comparisons, write_json
     from hybrid_ml_scheduler.execution.runs.study import Bench
     from hybrid_ml_scheduler.execution.runs.validated import validated_range
-    from hybrid_ml_scheduler.execution.runs.validation import METRICS, compared, fidelity, measured_cases
+    from hybrid_ml_scheduler.execution.runs.validation import METRICS, compare, fidelity, measured_cases
 
     amounts = [("--seconds", seconds), *(("--load", one) for one in load or [])]
     _check(out, device, (kind, sizes), amounts, scheduler, calibration)
@@ -184,7 +184,7 @@ def validate(
         for case in measured_cases(bench, known, loads, policies, repeats, seconds, say):
             cases.append(case)
             write_json(out / "measured.json", cases)  # whatever happens next, this much is known
-    rows = compared(cases, known)
+    rows = compare(cases, known)
     verdict = fidelity(rows)
     write_comparisons(out / "validation.csv", rows)
     write_json(out / "validation.json", verdict)
@@ -237,14 +237,14 @@ def _calibration(
     from hybrid_ml_scheduler.cli.output.formats import steps
     from hybrid_ml_scheduler.execution.runs.calibration import read_calibration, write_calibration
     from hybrid_ml_scheduler.execution.runs.kinds import kinds_named, sizes_named
-    from hybrid_ml_scheduler.execution.runs.measuring import calibrated
+    from hybrid_ml_scheduler.execution.runs.measuring import calibrate
 
     out.mkdir(parents=True, exist_ok=True)
     if given is not None:
         return read_calibration(given)
     wanted = sizes_named(kinds[1], kinds_named(kinds[0]))
     with steps() as say:
-        found = calibrated(wanted, workers, device, seconds, say)
+        found = calibrate(wanted, workers, device, seconds, say)
     write_calibration(found, out / "calibration.json")
     return found
 

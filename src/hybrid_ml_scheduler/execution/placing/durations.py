@@ -104,6 +104,6 @@ class LearnedDurations:
         """Seconds, spread and 90 % interval."""
         return self._model.estimate(kind, self._types[device], size=size)
 
-    def known(self) -> list[tuple[str, str]]:
+    def pairs(self) -> list[tuple[str, str]]:
         """Every kind and device with a measurement."""
         return sorted(key for key, cell in self._cells.items() if cell.runs)

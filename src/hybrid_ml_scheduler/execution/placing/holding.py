@@ -39,7 +39,7 @@ class Holding:
 
     def hold(self, work: Work, now_s: float) -> None:
         """Keep a task until the strategy commits it."""
-        task = self._placer.introduced(work, now_s)
+        task = self._placer.introduce(work, now_s)
         self._works[task.task_id] = work
         self._held.arrive(task)
         self._held.hold(HeldTask(task, 1.0, now_s, None))
@@ -91,7 +91,7 @@ class Holding:
         self, task_id: int, decision: Decision, now_s: float, found: list[tuple[Work, Placement]], taken: list[int]
     ) -> None:
         entry, work = self._take(task_id)
-        chosen = self._placer.committed(work, entry.task, decision, now_s)
+        chosen = self._placer.commit(work, entry.task, decision, now_s)
         if chosen.fraction < 1.0:  # its parts are promised when it is divided
             taken[0] += 1
             taken[chosen.place] += 1

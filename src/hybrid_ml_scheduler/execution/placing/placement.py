@@ -142,7 +142,7 @@ class Placer:
             decision: Decision | None = self.strategy.decide(task, view)
         return None if decision is None else self._settled(work, task, decision, available, view)
 
-    def introduced(self, work: Work, now_s: float) -> Task:
+    def introduce(self, work: Work, now_s: float) -> Task:
         """A task that will be held: the strategy may ask about it from now on."""
         work.task = self._task(work, now_s)
         self._estimator.introduce(work.task, self._available(work))
@@ -160,7 +160,7 @@ class Placer:
         view.idle = [load.unfinished + more < load.place.workers for load, more in zip(self.loads, taken, strict=True)]
         return view
 
-    def committed(self, work: Work, task: Task, decision: Decision, now_s: float) -> Placement:
+    def commit(self, work: Work, task: Task, decision: Decision, now_s: float) -> Placement:
         """Where a task goes that a strategy held and commits now."""
         available, backlogs = self._available(work), backlogs_s(self.loads, now_s)
         self._estimator.describe(work.kind, available)

@@ -20,7 +20,7 @@ from hybrid_ml_scheduler.execution.runs.run_result import RunResult
 from hybrid_ml_scheduler.execution.runs.streams import RealStream
 from hybrid_ml_scheduler.execution.work import TaskRecord
 
-__all__ = ["EndedTask", "EndedTasks", "Observations", "measured", "ready_executor", "wait_until"]
+__all__ = ["EndedTask", "EndedTasks", "Observations", "measure_run", "ready_executor", "wait_until"]
 
 Observations = Sequence[tuple[str, str, float, float]]
 
@@ -76,7 +76,7 @@ class EndedTasks:
         ]
 
 
-def measured(
+def measure_run(
     executor: HybridExecutor,
     tasks: RealStream,
     limit_s: float = math.inf,

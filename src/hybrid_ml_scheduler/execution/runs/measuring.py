@@ -25,7 +25,7 @@ from hybrid_ml_scheduler.execution.runs.pinned import Pinned
 from hybrid_ml_scheduler.execution.work import TaskRecord
 from hybrid_ml_scheduler.hardware.machine import cpu_model
 
-__all__ = ["calibrated", "this_machine"]
+__all__ = ["calibrate", "this_machine"]
 
 Say = Callable[[str, int, int], Any]
 Alone = Mapping[tuple[str, str, int], float]
@@ -54,7 +54,7 @@ class _Measuring:
         return {key: statistics.geometric_mean(one.seconds for one in runs[key]) for key in runs}
 
 
-def calibrated(
+def calibrate(
     sizes: Sizes,
     max_workers: int | None = None,
     devices: Sequence[Device | str] | None = None,

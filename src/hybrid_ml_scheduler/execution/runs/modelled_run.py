@@ -23,12 +23,12 @@ from hybrid_ml_scheduler.execution.runs.run_result import RunResult
 from hybrid_ml_scheduler.execution.runs.streams import RealStream
 from hybrid_ml_scheduler.execution.work import Work
 
-__all__ = ["modelled"]
+__all__ = ["simulate"]
 
 _NOBODY = HybridFuture()
 
 
-def modelled(
+def simulate(
     tasks: RealStream,
     calibration: Calibration,
     strategy: Scheduler,

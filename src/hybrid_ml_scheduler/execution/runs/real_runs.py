@@ -15,11 +15,11 @@ from hybrid_ml_scheduler.execution.runs.calibration import Calibration, write_ca
 from hybrid_ml_scheduler.execution.runs.measured_run import EndedTasks
 from hybrid_ml_scheduler.execution.runs.measuring import this_machine
 from hybrid_ml_scheduler.execution.runs.meters import Meters
-from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
+from hybrid_ml_scheduler.execution.runs.modelled_run import simulate
 from hybrid_ml_scheduler.execution.runs.report import markdown, write_json, write_tasks, write_trace
 from hybrid_ml_scheduler.execution.runs.run_result import RunResult, half_width
 from hybrid_ml_scheduler.execution.runs.streams import RealStream
-from hybrid_ml_scheduler.execution.runs.study import Bench, bound, made, stream_of_length
+from hybrid_ml_scheduler.execution.runs.study import Bench, bound, make_strategy, stream_of_length
 from hybrid_ml_scheduler.execution.runs.validated import alarms, surprise
 
 __all__ = ["Follower", "RealPlan", "RealRun", "real_run"]
@@ -194,7 +194,7 @@ def real_run(
                 energy[name].append(meters.joules())
     others = [name for name in ("earliest_device", "cpu_only", "gpu_only", "round_robin") if name not in strategies]
     model = {
-        name: modelled(tasks, calibration, made(name, tasks, calibration), knows=False, uncertain=False)
+        name: simulate(tasks, calibration, make_strategy(name, tasks, calibration), knows=False, uncertain=False)
         for name in (*strategies, *others)
     }
     told = alarms(calibration, load, strategies, this_machine(calibration.devices))

@@ -18,8 +18,8 @@ from hybrid_ml_scheduler.execution.placing.estimator import NEVER_S
 from hybrid_ml_scheduler.execution.placing.placement import strategy_of
 from hybrid_ml_scheduler.execution.runs.busy_machine import keep_busy, levels_of
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration
-from hybrid_ml_scheduler.execution.runs.measured_run import EndedTasks, measured, ready_executor
-from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
+from hybrid_ml_scheduler.execution.runs.measured_run import EndedTasks, measure_run, ready_executor
+from hybrid_ml_scheduler.execution.runs.modelled_run import simulate
 from hybrid_ml_scheduler.execution.runs.pinned import FixedByKind, Pinned, Switching
 from hybrid_ml_scheduler.execution.runs.run_result import RunResult
 from hybrid_ml_scheduler.execution.runs.streams import RealStream, drawn_stream
@@ -59,12 +59,12 @@ class Bench:
     ) -> RunResult:
         """Run a stream with a strategy that starts with the calibration's knowledge, or ignorant."""
         self._warm_up(name)
-        self._switch.use(made(name, tasks, self._calibration))
+        self._switch.use(make_strategy(name, tasks, self._calibration))
         self._executor.durations.forget()
         if knows:
             self._executor.durations.learn(self._calibration.observations())
         time.sleep(0.2)
-        return measured(self._executor, tasks, limit_s, watch)
+        return measure_run(self._executor, tasks, limit_s, watch)
 
     def levels(self, seconds: float = 1.0) -> dict[str, float]:
         """How much slower (a logarithm) each device is just now than when it was calibrated."""
@@ -79,10 +79,10 @@ class Bench:
         if name not in self._warm:
             self._warm.add(name)
             few = drawn_stream(self._calibration.sizes, _WARM_UP_TASKS, 0).at_once()
-            modelled(few, self._calibration, made(name, few, self._calibration), knows=False)
+            simulate(few, self._calibration, make_strategy(name, few, self._calibration), knows=False)
 
 
-def made(name: str, tasks: RealStream, calibration: Calibration) -> Scheduler:
+def make_strategy(name: str, tasks: RealStream, calibration: Calibration) -> Scheduler:
     """A strategy by name; `best_fixed` is the best fixed choice for every kind, in hindsight."""
     return best_fixed(tasks, calibration) if name == BEST_FIXED else strategy_of(name)
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.errors import ProfileError
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration
-from hybrid_ml_scheduler.execution.runs.modelled_run import modelled
+from hybrid_ml_scheduler.execution.runs.modelled_run import simulate
 from hybrid_ml_scheduler.execution.runs.run_result import half_width
 from hybrid_ml_scheduler.execution.runs.streams import RealStream, drawn_stream
-from hybrid_ml_scheduler.execution.runs.study import Bench, made, stream_of_length
+from hybrid_ml_scheduler.execution.runs.study import Bench, make_strategy, stream_of_length
 
-__all__ = ["Comparison", "RealCase", "compared", "fidelity", "measured_cases", "predicted", "read_cases", "widened"]
+__all__ = ["Comparison", "RealCase", "compare", "fidelity", "measured_cases", "predict", "read_cases", "widen"]
 
 METRICS = ("makespan_s", "mean_latency_s", "p95_latency_s")
 DRAWS = 20
@@ -52,7 +52,7 @@ class Comparison(NamedTuple):
         return self.modelled / self.measured - 1.0
 
 
-def predicted(
+def predict(
     name: str,
     tasks: RealStream,
     calibration: Calibration,
@@ -62,7 +62,9 @@ def predicted(
 ) -> dict[str, Any]:
     """Median and 90 % interval of every metric over so many simulated runs."""
     runs = [
-        modelled(tasks, calibration, made(name, tasks, calibration), seed=draw, knows=knows, levels=levels).summary()
+        simulate(
+            tasks, calibration, make_strategy(name, tasks, calibration), seed=draw, knows=knows, levels=levels
+        ).summary()
         for draw in range(draws)
     ]
     found = {}
@@ -131,7 +133,7 @@ def _stream_of(case: RealCase, calibration: Calibration) -> RealStream:
     return tasks.at_once() if case.load >= 1.0 else tasks.at_rate(count / case.seconds)
 
 
-def compared(cases: Iterable[RealCase], calibration: Calibration, draws: int = DRAWS) -> list[Comparison]:
+def compare(cases: Iterable[RealCase], calibration: Calibration, draws: int = DRAWS) -> list[Comparison]:
     """The metrics of real runs beside their predictions, which know nothing that was measured later than they began."""
     found: list[Comparison] = []
     known: dict[Hashable, dict[str, Any]] = {}
@@ -139,7 +141,7 @@ def compared(cases: Iterable[RealCase], calibration: Calibration, draws: int = D
         key = (case.load, case.strategy, case.seed, case.seconds, case.knows, tuple(sorted(case.levels.items())))
         if key not in known:
             tasks = _stream_of(case, calibration)
-            known[key] = predicted(case.strategy, tasks, calibration, draws, case.knows, case.levels)
+            known[key] = predict(case.strategy, tasks, calibration, draws, case.knows, case.levels)
         found += [
             Comparison(
                 case.load, case.strategy, case.seed, case.repeat, metric, case.summary[metric], *known[key][metric]
@@ -149,7 +151,7 @@ def compared(cases: Iterable[RealCase], calibration: Calibration, draws: int = D
     return found
 
 
-def widened(rows: Sequence[Comparison]) -> list[Comparison]:
+def widen(rows: Sequence[Comparison]) -> list[Comparison]:
     """The same rows with intervals as wide as the errors of all other cases ask for.
 
     What the model draws knows the uncertainty of the calibration, and not that of the model itself. So an interval
@@ -177,7 +179,7 @@ def _upper(errors: Sequence[float]) -> float:
 def fidelity(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """The verdict: errors, coverage, spread of real repeats, and whether the model ranks strategies as reality does."""
     verdict: dict[str, Any] = {"runs": len(comparisons) // len(METRICS)}
-    wide = widened(comparisons)
+    wide = widen(comparisons)
     for metric in METRICS:
         mine = [row for row in comparisons if row.metric == metric]
         held = [row.low <= row.measured <= row.high for row in wide if row.metric == metric]

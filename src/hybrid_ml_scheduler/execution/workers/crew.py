@@ -83,13 +83,13 @@ class Crew:
         work, ends = answer.work, self._waiting.ends
         self._false_starts[worker.place.index] = 0.0
         if answer.is_result:
-            value = ends.kept(worker, work) if work.options.keep else answer.parcel
+            value = ends.keep(worker, work) if work.options.keep else answer.parcel
             ends.done(work, value, answer.begun, answer.ended, answer.cold)
         else:
             ends.raised(work, answer.parcel.payload, answer.traceback, answer.begun, answer.ended)
 
     def _hear_recalled(self, worker: WorkerProcess) -> None:
-        self._waiting.put_back(worker.recalled())
+        self._waiting.put_back(worker.take_back())
 
     def pause_s(self) -> float | None:
         """How long nothing can happen that is not heard: no time-out, no task to ask back, no death unseen."""

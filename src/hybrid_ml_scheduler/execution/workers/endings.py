@@ -31,9 +31,9 @@ class Endings:
     def done(self, work: Work, value: Any, begun: float, ended: float, cold: bool) -> None:
         """The task returned."""
         self._ledger.ended(work, "done", begun, ended, cold)
-        work.released().set_result(value)
+        work.release().set_result(value)
 
-    def kept(self, worker: Any, work: Work) -> Kept:
+    def keep(self, worker: Any, work: Work) -> Kept:
         """A handle for the result that stays where it is."""
         if self.fetch is None:
             raise ExecutionError("Nothing can bring kept results home.")
@@ -50,7 +50,7 @@ class Endings:
             self._requeue(work)
             return
         self._ledger.ended(work, "failed", begun, ended)
-        work.released().set_exception(found)
+        work.release().set_exception(found)
 
     def died(self, work: Work, error: ExecutionError) -> None:
         """The worker of a task ended: again, if it may be started again."""
@@ -63,14 +63,14 @@ class Endings:
     def failed(self, work: Work, error: BaseException, state: str) -> None:
         """The task is over without a word of its own."""
         self._ledger.ended(work, state)
-        future = work.released()
+        future = work.release()
         if not future.done():
             future.set_exception(error)
 
     def cancelled(self, work: Work) -> None:
         """The task never began and never will."""
         self._ledger.ended(work, "cancelled")
-        future = work.released()
+        future = work.release()
         if not work.announced and future.cancel():
             future.set_running_or_notify_cancel()
         elif not future.done():

@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.work import Work
 from hybrid_ml_scheduler.execution.workers.endings import Fetch
-from hybrid_ml_scheduler.execution.workers.ray_cluster import cluster_devices, joined
+from hybrid_ml_scheduler.execution.workers.ray_cluster import cluster_devices, join
 
 __all__ = ["Engine", "RayCluster", "ThisMachine", "joined_cluster"]
 
@@ -73,7 +73,7 @@ class RayCluster:
     """A Ray cluster that runs already; its workers are always processes."""
 
     def __init__(self, address: str | None) -> None:
-        self._ray, self._leaves = joined(address)
+        self._ray, self._leaves = join(address)
 
     def devices(self, max_workers: int | None, devices: Sequence[Device | str] | None) -> tuple[Device, ...]:
         """All CPUs and GPUs of the cluster, or what was asked for."""

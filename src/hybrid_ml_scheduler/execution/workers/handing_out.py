@@ -86,7 +86,7 @@ class WaitingTasks:
                 while True:
                     self.ends.cancelled(queue.popleft())
 
-    def taken(self, place: int) -> list[Work]:
+    def take_all(self, place: int) -> list[Work]:
         """Everything that waits for a place, taken out."""
         found = []
         with contextlib.suppress(IndexError):
@@ -145,7 +145,7 @@ class WaitingTasks:
         if not work.announced:
             if not work.future.set_running_or_notify_cancel():
                 self._ledger.ended(work, "cancelled")
-                work.released()
+                work.release()
                 self._ended_here += 1
                 return None
             work.announced = True

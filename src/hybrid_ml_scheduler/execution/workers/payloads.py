@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hybrid_ml_scheduler.execution.errors import NotTransferable, tried
+from hybrid_ml_scheduler.execution.errors import NotTransferable, attempt
 from hybrid_ml_scheduler.execution.workers.blocks import BlockMaps, BlockPool
 
 __all__ = [
@@ -25,11 +25,11 @@ __all__ = [
     "call_encoded_by_value",
     "code_by_value",
     "code_of",
-    "decoded",
-    "encoded",
+    "decode",
+    "encode",
     "has_main_file",
-    "packed",
-    "unpacked",
+    "pack",
+    "unpack",
 ]
 
 # Below this a buffer travels inside the message: a block would cost more than the copy.
@@ -55,11 +55,11 @@ class Packed(NamedTuple):
     is_new: bool = False
 
 
-def encoded(value: Any, what: str) -> Parcel:
+def encode(value: Any, what: str) -> Parcel:
     """Pickle an object with its large buffers apart; refuse with a sentence what cannot be sent."""
     if not has_main_file():  # a worker could not import the classes of a console or a notebook
         return _by_value(value, what)
-    first = tried(_pickled, value, pickle.dumps)
+    first = attempt(_pickled, value, pickle.dumps)
     if first.error is None:
         parcel: Parcel = first.value
         return parcel
@@ -70,9 +70,9 @@ def call_encoded(args: tuple[Any, ...], kwargs: Any, kind: str) -> Parcel:
     """The arguments of a call; those without buffers take the short way."""
     for value in args:
         if type(value) not in PLAIN:
-            return encoded((args, kwargs), f"An argument of {kind}")
+            return encode((args, kwargs), f"An argument of {kind}")
     if kwargs:
-        return encoded((args, kwargs), f"An argument of {kind}")
+        return encode((args, kwargs), f"An argument of {kind}")
     return Parcel(pickle.dumps((args, kwargs), protocol=5))
 
 
@@ -86,7 +86,7 @@ def call_encoded_by_value(args: tuple[Any, ...], kwargs: Any, kind: str) -> Parc
 def _by_value(value: Any, what: str, first: BaseException | None = None) -> Parcel:
     from numba import cloudpickle
 
-    second = tried(_pickled, value, cloudpickle.dumps)
+    second = attempt(_pickled, value, cloudpickle.dumps)
     if second.error is not None:
         error = second.error if first is None else first
         reason = f"{type(error).__name__}: {error}"
@@ -117,7 +117,7 @@ def _pickled(value: Any, dumps: Any) -> Parcel:
 def code_of(function: Any) -> tuple[bytes, bool]:
     """A function as bytes, and whether they only name it (so that they stay true)."""
     if not _lives_in_console(function):
-        named = tried(pickle.dumps, function, protocol=5)
+        named = attempt(pickle.dumps, function, protocol=5)
         if named.error is None:
             return named.value, True
     parcel = _by_value(function, "The function", TypeError("it has no name that a worker could import"))
@@ -144,7 +144,7 @@ def has_main_file() -> bool:
     return path is not None and os.path.exists(path)
 
 
-def packed(parcel: Parcel, pool: BlockPool) -> tuple[Packed, int | None]:
+def pack(parcel: Parcel, pool: BlockPool) -> tuple[Packed, int | None]:
     """Copy the buffers into a block; also returns the descriptor if the other side does not have it yet."""
     if not parcel.buffers:
         return Packed(parcel.payload), None
@@ -160,7 +160,7 @@ def packed(parcel: Parcel, pool: BlockPool) -> tuple[Packed, int | None]:
     return Packed(parcel.payload, number, tuple(spans), descriptor is not None), descriptor
 
 
-def unpacked(item: Packed, maps: BlockMaps, copy: bool = False) -> Parcel:
+def unpack(item: Packed, maps: BlockMaps, copy: bool = False) -> Parcel:
     """The parcel as it was sent, over the mapped block; with `copy`, over memory of its own."""
     if not item.spans:
         return Parcel(item.payload)
@@ -171,7 +171,7 @@ def unpacked(item: Packed, maps: BlockMaps, copy: bool = False) -> Parcel:
     return Parcel(item.payload, tuple(parts))
 
 
-def decoded(parcel: Parcel) -> Any:
+def decode(parcel: Parcel) -> Any:
     """The object of a parcel."""
     payload, buffers = parcel
     if not payload and buffers:

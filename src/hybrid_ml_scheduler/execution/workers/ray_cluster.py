@@ -11,7 +11,7 @@ from typing import Any
 from hybrid_ml_scheduler.core.errors import ConfigurationError
 from hybrid_ml_scheduler.execution.devices import CPU, Device, node_devices
 
-__all__ = ["check_answer", "cluster_devices", "joined", "needs"]
+__all__ = ["check_answer", "cluster_devices", "join", "needs"]
 
 _JOINED = "A Ray cluster is in use already: leave `address` out, or end the connection with `ray.shutdown()`."
 
@@ -27,7 +27,7 @@ def check_answer(address: str) -> None:
         raise ConfigurationError(f"No Ray cluster answers at {address}: {error}.") from error
 
 
-def joined(address: str | None) -> tuple[Any, bool]:
+def join(address: str | None) -> tuple[Any, bool]:
     """Ray, connected to the cluster, and whether the connection was made here."""
     # The future default, which otherwise warns at every start.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")

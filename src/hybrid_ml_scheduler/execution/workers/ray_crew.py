@@ -93,9 +93,9 @@ class RayCrew:
             worker.is_ready = True
         else:
             ends = self._waiting.ends
-            for answer in worker.taken(done.result()):
+            for answer in worker.answers(done.result()):
                 if answer.is_result:
-                    value = ends.kept(worker, answer.work) if answer.work.options.keep else answer.parcel
+                    value = ends.keep(worker, answer.work) if answer.work.options.keep else answer.parcel
                     ends.done(answer.work, value, answer.begun, answer.ended, answer.cold)
                 else:
                     ends.raised(answer.work, answer.parcel.payload, answer.traceback, answer.begun, answer.ended)
@@ -135,7 +135,7 @@ class RayCrew:
         for place in self._places[::-1]:
             if place.index in served:
                 continue
-            for work in self._waiting.taken(place.index):
+            for work in self._waiting.take_all(place.index):
                 if place.index and 0 in served:
                     self._ledger.move(work, 0)
                     self._waiting.put_first(work)

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from hybrid_ml_scheduler.execution.devices import Place
-from hybrid_ml_scheduler.execution.errors import tried
+from hybrid_ml_scheduler.execution.errors import attempt
 from hybrid_ml_scheduler.execution.work import Work
-from hybrid_ml_scheduler.execution.workers.payloads import Parcel, decoded, encoded
+from hybrid_ml_scheduler.execution.workers.payloads import Parcel, decode, encode
 from hybrid_ml_scheduler.execution.workers.worker import (
     KEPT_RESULTS,
     callable_on,
@@ -65,7 +65,7 @@ class RayServer:
     ) -> Said:
         cold = function not in self._warm
         begun = time.perf_counter()
-        value, error = tried(self._answered, number, function, code, payload, buffers, keep)
+        value, error = attempt(self._answered, number, function, code, payload, buffers, keep)
         ended = time.perf_counter()
         self._warm.add(function)
         if error is None:
@@ -79,14 +79,14 @@ class RayServer:
         call = self._functions[function] if code is None else callable_on(self._device, code)
         if function:
             self._functions[function] = call
-        args, kwargs = decoded(Parcel(payload, writable(buffers)))
+        args, kwargs = decode(Parcel(payload, writable(buffers)))
         value = call(*args, **kwargs)
         del args, kwargs
         finish_device(self._device)
         if keep:
             KEPT_RESULTS[number] = value
             return pickle.dumps(None), []
-        parcel = encoded(value, f"The result ({type(value).__name__})")
+        parcel = encode(value, f"The result ({type(value).__name__})")
         return parcel.payload, columns(parcel)
 
 
@@ -145,7 +145,7 @@ class RayWorker:
         if not self.has_ended:
             self.actor.drop.remote([number])
 
-    def taken(self, said: tuple[float, list[Said]]) -> list[Answer]:
+    def answers(self, said: tuple[float, list[Said]]) -> list[Answer]:
         """The answers of one call, on this machine's clock."""
         moment, answers = said
         self._behind_s = min(self._behind_s, time.perf_counter() - moment)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from hybrid_ml_scheduler.execution.devices import Place
-from hybrid_ml_scheduler.execution.errors import TaskTimeout, tried
+from hybrid_ml_scheduler.execution.errors import TaskTimeout, attempt
 from hybrid_ml_scheduler.execution.futures import HeldHere, HybridFuture
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
@@ -107,7 +107,7 @@ class ThreadEngine:
         if not work.announced:
             if not future.set_running_or_notify_cancel():
                 self._ledger.ended(work, "cancelled")
-                work.released()
+                work.release()
                 return True
             work.announced = True
         function = work.function
@@ -118,7 +118,7 @@ class ThreadEngine:
         self._ledger.begun(work, number)
         if limit is not None:
             self._watch_over(work, begun + limit)
-        value, error = tried(call, *work.args, **work.kwargs)
+        value, error = attempt(call, *work.args, **work.kwargs)
         ended = time.perf_counter()
         if limit is not None and self._limited.pop(id(work), None) is None:
             return False

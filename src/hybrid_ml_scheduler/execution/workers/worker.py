@@ -21,9 +21,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from hybrid_ml_scheduler.execution.errors import ExecutionError, KeptResultLost, tried
+from hybrid_ml_scheduler.execution.errors import ExecutionError, KeptResultLost, attempt
 from hybrid_ml_scheduler.execution.workers.blocks import BlockMaps, BlockPool
-from hybrid_ml_scheduler.execution.workers.payloads import PLAIN, Packed, decoded, encoded, packed, unpacked
+from hybrid_ml_scheduler.execution.workers.payloads import PLAIN, Packed, decode, encode, pack, unpack
 from hybrid_ml_scheduler.execution.workers.ring import Ring
 from hybrid_ml_scheduler.execution.workers.wire import PatientLink
 
@@ -162,7 +162,7 @@ class _Worker:
         self, number: int, function: int, code: bytes | None, parcel: Packed, keep: bool
     ) -> tuple[tuple[Any, ...], int | None]:
         """Run one task; whatever it raises is its result."""
-        answer, error = tried(self._answer, number, function, code, parcel, keep)
+        answer, error = attempt(self._answer, number, function, code, parcel, keep)
         if error is None:
             found: tuple[tuple[Any, ...], int | None] = answer
             return found
@@ -173,7 +173,7 @@ class _Worker:
         self, number: int, function: int, code: bytes | None, parcel: Packed, keep: bool
     ) -> tuple[tuple[Any, ...], int | None]:
         call = self._function(function, code)
-        args, kwargs = decoded(unpacked(parcel, self._maps)) if parcel.spans else pickle.loads(parcel.payload)
+        args, kwargs = decode(unpack(parcel, self._maps)) if parcel.spans else pickle.loads(parcel.payload)
         value = call(*args, **kwargs)
         del args, kwargs
         finish_device(self._device)
@@ -182,7 +182,7 @@ class _Worker:
             return (True, _NOTHING, ""), None
         if type(value) in PLAIN:
             return (True, (pickle.dumps(value, protocol=5), 0, (), False), ""), None
-        item, descriptor = packed(encoded(value, f"The result ({type(value).__name__})"), self._pool)
+        item, descriptor = pack(encode(value, f"The result ({type(value).__name__})"), self._pool)
         return (True, tuple(item), ""), descriptor
 
     def _function(self, number: int, code: bytes | None) -> Callable[..., Any]:
@@ -247,10 +247,10 @@ def _framed(body: bytes) -> bytes:
 
 def exception_bytes(error: BaseException) -> bytes:
     """The exception as a pickle that is known to come back; what does not becomes a sentence."""
-    body: bytes | None = tried(pickle.dumps, error).value
-    if body is not None and isinstance(tried(pickle.loads, body).value, BaseException):
+    body: bytes | None = attempt(pickle.dumps, error).value
+    if body is not None and isinstance(attempt(pickle.loads, body).value, BaseException):
         return body
-    words = tried(str, error).value or "an exception without words"
+    words = attempt(str, error).value or "an exception without words"
     return pickle.dumps(ExecutionError(f"{type(error).__name__}: {words}"))
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from hybrid_ml_scheduler.execution.devices import Place, cuda_name
 from hybrid_ml_scheduler.execution.work import Work
 from hybrid_ml_scheduler.execution.workers.blocks import BlockMaps, BlockPool, anonymous_file
-from hybrid_ml_scheduler.execution.workers.payloads import Packed, Parcel, has_main_file, packed, unpacked
+from hybrid_ml_scheduler.execution.workers.payloads import Packed, Parcel, has_main_file, pack, unpack
 from hybrid_ml_scheduler.execution.workers.ring import RING_BYTES, Ring
 from hybrid_ml_scheduler.execution.workers.wire import Link
 
@@ -116,7 +116,7 @@ class WorkerProcess:
         """Hand over tasks: each with its function's number, its code if it is new here, and its arguments."""
         items, descriptors = [], []
         for work, function, code, parcel in works:
-            item, descriptor = packed(parcel, self._pool)
+            item, descriptor = pack(parcel, self._pool)
             if descriptor is not None:
                 descriptors.append(descriptor)
             self._sent += 1
@@ -189,7 +189,7 @@ class WorkerProcess:
             with contextlib.suppress(OSError):
                 self.control.send(b"recall")
 
-    def recalled(self) -> list[Work]:
+    def take_back(self) -> list[Work]:
         """The tasks that the worker has given back, if its answer is complete."""
         try:
             self._recalled += self.control.recv(1 << 16)
@@ -254,7 +254,7 @@ def _parcel(item: Packed, descriptors: list[int], maps: BlockMaps, mapped: set[i
     crowded = len(mapped) >= _MOST_MAPPED
     if not crowded:
         mapped.add(item.block)
-    return unpacked(item, maps, copy=crowded)
+    return unpack(item, maps, copy=crowded)
 
 
 def _nothing() -> None:

@@ -25,8 +25,8 @@ __all__ = [
     "EXPANDED",
     "FEATURES",
     "HoldModel",
-    "expanded",
-    "hedged",
+    "expand",
+    "hedge",
     "hold_document",
     "hold_features",
     "load_hold",
@@ -61,11 +61,11 @@ class HoldModel:
         return 1.0 / (1.0 + float((far * far).sum()))
 
     def prior(self, features: FloatColumn) -> FloatColumn:
-        """What to expect of every setting, as `hedged` counts it."""
-        return self.weights @ expanded((features - self.centre) / self.scale)
+        """What to expect of every setting, as `hedge` counts it."""
+        return self.weights @ expand((features - self.centre) / self.scale)
 
 
-def hedged(values: FloatColumn, settings: tuple[Setting, ...]) -> FloatColumn:
+def hedge(values: FloatColumn, settings: tuple[Setting, ...]) -> FloatColumn:
     """By how much each setting is worse than the best, as a logarithm; what is worse than a plain rule counts more."""
     logs = np.log(np.maximum(values, 1e-300))
     losses = np.minimum(logs - logs.min(), _HOPELESS)
@@ -76,7 +76,7 @@ def hedged(values: FloatColumn, settings: tuple[Setting, ...]) -> FloatColumn:
     return behind
 
 
-def expanded(features: FloatColumn) -> FloatColumn:
+def expand(features: FloatColumn) -> FloatColumn:
     """The features with all their products, bounded: far from all that was learned nothing is claimed."""
     bounded = np.clip(features, -3.0, 3.0)
     products = [bounded[i] * bounded[j] for i in range(FEATURES) for j in range(i, FEATURES)]

@@ -18,15 +18,13 @@ from hybrid_ml_scheduler.schedulers.holding.keyed import HeldQueue
 from hybrid_ml_scheduler.schedulers.holding.replaying import DEPTH
 from hybrid_ml_scheduler.schedulers.holding.waiting import Waiting
 
-__all__ = ["planned_beside_gangs", "pulled"]
+__all__ = ["planned_beside_gangs", "pull"]
 
 Start = tuple[int, Decision]
 """The place in the queue of a task that starts, and where. Whoever gets it takes the task out of the queue."""
 
 
-def pulled(
-    queue: HeldQueue, waiting: Waiting, stage: HeldStage, cluster: HeldView, idle: BoolColumn
-) -> Iterator[Start]:
+def pull(queue: HeldQueue, waiting: Waiting, stage: HeldStage, cluster: HeldView, idle: BoolColumn) -> Iterator[Start]:
     """Idle devices take whole tasks, the GPUs by number, then the CPU; the overdue first."""
     known: dict[int, Terms] = {}
     devices, left = len(idle), DEPTH

@@ -29,8 +29,8 @@ from hybrid_ml_scheduler.core.validation import parent_rows
 from hybrid_ml_scheduler.physics.choices import split_on
 from hybrid_ml_scheduler.physics.held_choices import possible_s, possible_seconds
 from hybrid_ml_scheduler.schedulers.agents.batch_orders import best_batch_order
-from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel, hedged, hold_features, load_hold
-from hybrid_ml_scheduler.schedulers.agents.hold_starts import planned_beside_gangs, pulled
+from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel, hedge, hold_features, load_hold
+from hybrid_ml_scheduler.schedulers.agents.hold_starts import planned_beside_gangs, pull
 from hybrid_ml_scheduler.schedulers.grid import as_batch, as_column
 from hybrid_ml_scheduler.schedulers.holding.keyed import KeyedHold, limits_in_s, reorder
 from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph, known_graph
@@ -218,7 +218,7 @@ class RlHold(KeyedHold):
             limits_s = limits_in_s(self._longest, self._mean_s)
             starts = planned_beside_gangs(self._queue, self._points, self._price, limits_s, cluster, idle)
         elif self._stage.slowest:
-            starts = pulled(self._queue, self._waiting, self._stage, cluster, idle)
+            starts = pull(self._queue, self._waiting, self._stage, cluster, idle)
         else:
             yield from super()._starting(cluster, idle)
             return
@@ -286,7 +286,7 @@ class RlHold(KeyedHold):
         features = hold_features(history)
         prior, trust = self.model.prior(features), self.model.trust(features)
         weight = trust * (_PRIOR_TASKS if self._objective == "latency" else _OTHER_PRIOR_TASKS) / len(history.ready_s)
-        chosen = int(np.argmin(hedged(values, settings) + weight * prior))
+        chosen = int(np.argmin(hedge(values, settings) + weight * prior))
         plain = [place for place, setting in enumerate(settings) if setting in PLAIN]
         best = min(plain, key=lambda place: values[place], default=chosen)
         self._reviews += 1
