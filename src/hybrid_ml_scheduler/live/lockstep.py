@@ -123,6 +123,7 @@ class Lockstep:
 
     def step(self, *, explain: bool = False) -> Task:
         """Take the next task of the stream through every strategy; after the last one of a file, let all finish."""
+        self._meet_script(1)
         seen = None
         if isinstance(self.stream, TraceStream):
             task, seen, duration_factor = self.stream.next_task()
@@ -142,6 +143,7 @@ class Lockstep:
         Independent tasks go through each strategy together; everything else is taken step by step.
         Where a strategy breaks, the tasks before that one have been taken, and no other.
         """
+        most = self._meet_script(most)
         if most < _LEAST_STRETCH or not self._may_stretch():
             self.step()
             return 1
@@ -156,6 +158,10 @@ class Lockstep:
         if problem is not None:
             raise problem
         return len(stretch.tasks)
+
+    def _meet_script(self, most: int) -> int:
+        """Let what comes from outside before the next task happen; returns how many tasks come before anything more."""
+        return most
 
     def _met(self, stretch: Stretch) -> tuple[dict[str, RunColumns], HmsError | None]:
         """Let every strategy meet the tasks; where one breaks, those behind it go no further than it came."""
@@ -230,7 +236,7 @@ class Lockstep:
             for racer in self.racers
         ]
         # Only what all have met counts: where one breaks, the totals are those of the rows that are kept.
-        rows.tasks.append(task if self.branch is None else self._own(task))
+        rows.tasks.append(task if self.branch is None else _own(task, self.first_task_id))
         rows.labels.append(label)
         fastest_s = label.execution_s * duration_factor
         self.windows.enter(task.task_id, task.arrival_time, fastest_s, until_s)
@@ -247,10 +253,6 @@ class Lockstep:
         if seen is task:
             return self.hidden.of(task, own, duration_factor)
         return self.hidden.of_measured(task, self._estimator.seconds(seen), own, duration_factor)
-
-    def _own(self, task: Task) -> Task:
-        """A task of a run that branched off, as it is kept: parents from before are tasks of the run that was left."""
-        return task._replace(dependencies=tuple(one for one in task.dependencies if one >= self.first_task_id))
 
     def _label(self, task: Task) -> Label:
         choice = self._oracle.decide(task, self._empty)
@@ -309,3 +311,8 @@ def _stream_of(course: Course, first_task_id: int) -> TaskStream | TraceStream:
 def _captured(racer: Racer) -> Mapping[str, Any]:
     with strategy_errors_at(racer.name, "captured"):
         return racer.capture()
+
+
+def _own(task: Task, first_task_id: int) -> Task:
+    """A task of a run that branched off, as it is kept: parents from before are tasks of the run that was left."""
+    return task._replace(dependencies=tuple(one for one in task.dependencies if one >= first_task_id))

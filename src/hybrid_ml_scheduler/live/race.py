@@ -42,19 +42,10 @@ class Race(Lockstep):
         """Meet these events, too, each before its task; they are in the order in which they happened."""
         self._script = Script(script)
 
-    def step(self, *, explain: bool = False) -> Task:
-        """Take the next task of the stream through every strategy, after what the script has before it."""
+    def _meet_script(self, most: int) -> int:
         while (event := self._script.due(self.next_task_id)) is not None:
             self._follow(event)
-        return super().step(explain=explain)
-
-    def advance(self, most: int) -> int:
-        """Take up to `most` tasks of the stream through every strategy, no further than the script's next event."""
-        free = self._script.tasks_until_next(self.next_task_id, most)
-        if free > 0:
-            return super().advance(free)
-        self.step()
-        return 1
+        return self._script.tasks_until_next(self.next_task_id, most)
 
     def _follow(self, event: RaceEvent) -> None:
         if event.kind == "shift":
