@@ -40,13 +40,14 @@ _WORDS = {
 def read(name: str) -> list[Comparison]:
     """Every real run of a machine beside its prediction."""
     with (PROFILES / f"{name}_validation.csv").open(encoding="utf-8", newline="") as file:
-        return [
-            Comparison(
-                float(row["load"]), row["strategy"], int(row["seed"]), int(row["repeat"]), row["metric"],
-                *(float(row[column]) for column in ("measured", "modelled", "low", "high")),
-            )
-            for row in csv.DictReader(file)
-        ]  # fmt: skip
+        return [_comparison(row) for row in csv.DictReader(file)]
+
+
+def _comparison(row: dict[str, str]) -> Comparison:
+    measured, modelled, low, high = (float(row[column]) for column in ("measured", "modelled", "low", "high"))
+    usual = float(row.get("usual", modelled))
+    case = float(row["load"]), row["strategy"], int(row["seed"]), int(row["repeat"]), row["metric"]
+    return Comparison(*case, measured, modelled, low, high, usual)
 
 
 def cases(rows: Sequence[Comparison]) -> dict[tuple[float, str, int], list[Comparison]]:

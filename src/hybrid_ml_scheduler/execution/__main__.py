@@ -15,6 +15,7 @@ from hybrid_ml_scheduler.execution.runs.kinds import kinds_named, sizes_named
 from hybrid_ml_scheduler.execution.runs.measuring import calibrate
 from hybrid_ml_scheduler.execution.runs.real_runs import RealPlan, real_run
 from hybrid_ml_scheduler.execution.runs.report import markdown, write_comparisons, write_json
+from hybrid_ml_scheduler.execution.runs.run_result import RunResult
 from hybrid_ml_scheduler.execution.runs.study import Bench
 from hybrid_ml_scheduler.execution.runs.validated import validated_range
 from hybrid_ml_scheduler.execution.runs.validation import (
@@ -92,6 +93,13 @@ def _calibrate(given: argparse.Namespace, calibration: Calibration) -> None:
 
 
 def _run(given: argparse.Namespace, calibration: Calibration) -> None:
+    runs: list[dict[str, object]] = []
+
+    def ended(strategy: str, repeat: int, run: RunResult) -> None:
+        told = {"strategy": strategy, "repeat": repeat, "stopped": bool(run.unfinished), **run.summary()}
+        runs.append(told)
+        write_json(given.out / "runs.json", runs)  # whatever happens next, this much is known
+
     found = real_run(
         calibration,
         given.strategy or DEFAULT_POLICIES,
@@ -104,15 +112,19 @@ def _run(given: argparse.Namespace, calibration: Calibration) -> None:
             patience=given.patience,
         ),
         say=_say,
+        ended=ended,
     )
     found.write(given.out)
-    ended = [
-        RealCase(found.load, name, given.seed, given.seconds, repeat, run.summary(), knows=False)
+    cases = [
+        RealCase(
+            found.load, name, given.seed, given.seconds, repeat,
+            {**run.summary(), "decision_s": found.decision_s[name]}, knows=False,
+        )
         for name, runs in found.measured.items()
         for repeat, run in enumerate(runs)
         if not run.unfinished
-    ]
-    write_json(given.out / "measured.json", ended)  # they can be judged as the runs of `validate` can
+    ]  # fmt: skip
+    write_json(given.out / "measured.json", cases)  # they can be judged as the runs of `validate` can
     print(found.table())
 
 

@@ -13,6 +13,7 @@ __all__ = ["CPU", "Device", "Place", "core_sets", "cuda_count", "node_devices", 
 
 CPU = "cpu"
 _GPU_FOLDER = Path("/proc/driver/nvidia/gpus")
+_MANY_CORES = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +77,11 @@ def usable_core_ids() -> list[int]:
 
 
 def node_devices(max_workers: int | None, devices: Sequence[Device | str] | None) -> tuple[Device, ...]:
-    """The CPU first, then the further devices; by default every CUDA GPU, and a CPU worker for each core left."""
+    """The CPU first, then the further devices; by default every CUDA GPU, and a CPU worker for each core left.
+
+    One of many cores is left to the program itself where there are further devices: while it has none, it takes one
+    from a worker whenever it decides, and a GPU whose next task is late stands still.
+    """
     if devices is None:
         count = cuda_count()
         further = [Device(name="cuda", workers=count)] if count else []
@@ -87,7 +92,9 @@ def node_devices(max_workers: int | None, devices: Sequence[Device | str] | None
         if name == CPU or names.count(name) > 1:
             raise PlanError(f"devices: {name!r} is named twice; the CPU's workers are `max_workers`.")
     if max_workers is None:
-        max_workers = max(1, len(usable_core_ids()) - sum(device.workers for device in further))
+        cores = len(usable_core_ids())
+        own = 1 if further and cores >= _MANY_CORES else 0
+        max_workers = max(1, cores - own - sum(device.workers for device in further))
     if max_workers < 1:
         raise PlanError(f"max_workers = {max_workers!r} must be a whole number of at least 1.")
     return (Device(name=CPU, workers=max_workers), *further)

@@ -14,11 +14,13 @@ import pytest
 from hybrid_ml_scheduler.core.errors import ProfileError
 from hybrid_ml_scheduler.execution.runs.busy_machine import levels_of
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration, Factor, read_calibration, write_calibration
+from hybrid_ml_scheduler.execution.runs.deciding import decision_seconds
 from hybrid_ml_scheduler.execution.runs.kinds import KINDS, kinds_named, sizes_named
-from hybrid_ml_scheduler.execution.runs.light_load import LightTask, rested_factors, waking_s
+from hybrid_ml_scheduler.execution.runs.light_load import LightTask, light_moments, rested_factors, waking_s
 from hybrid_ml_scheduler.execution.runs.meters import Meters
 from hybrid_ml_scheduler.execution.runs.modelled_run import simulate
 from hybrid_ml_scheduler.execution.runs.report import write_trace
+from hybrid_ml_scheduler.execution.runs.streams import drawn_stream
 from hybrid_ml_scheduler.execution.runs.study import bound, capacity, make_strategy, stream_of_length
 from hybrid_ml_scheduler.execution.runs.validated import alarms, surprise, validated_range
 from hybrid_ml_scheduler.execution.runs.validation import Comparison, RealCase, compare, fidelity
@@ -177,7 +179,7 @@ def test_a_prediction_of_the_model_itself_is_within_its_own_interval() -> None:
 
 def test_a_wrong_model_is_found_out() -> None:
     rows = [
-        Comparison(1.0, "a", 1, 0, metric, 10.0, 20.0, 19.0, 21.0)
+        Comparison(1.0, "a", 1, 0, metric, 10.0, 20.0, 19.0, 21.0, 20.0)
         for metric in ("makespan_s", "mean_latency_s", "p95_latency_s")
     ]
     verdict = fidelity(rows)
@@ -188,7 +190,7 @@ def test_a_wrong_model_is_found_out() -> None:
 def test_a_latency_may_be_off_by_a_quarter_or_by_what_repeats_of_its_own_case_differ() -> None:
     def case(strategy: str, modelled_s: float, *measured_s: float) -> list[Comparison]:
         return [
-            Comparison(0.8, strategy, 1, repeat, metric, value, modelled_s, 0.0, 1.0)
+            Comparison(0.8, strategy, 1, repeat, metric, value, modelled_s, 0.0, 1.0, modelled_s)
             for repeat, value in enumerate(measured_s)
             for metric in ("makespan_s", "mean_latency_s", "p95_latency_s")
         ]
@@ -295,15 +297,67 @@ def test_the_level_of_a_device_is_what_its_tasks_take_longer_than_calibrated() -
 
 
 def test_strategies_are_ranked_where_intervals_of_real_repeats_do_not_overlap() -> None:
-    def case(strategy: str, modelled_s: float, *measured_s: float) -> list[Comparison]:
+    def case(strategy: str, modelled_s: float, *measured_s: float, hurry: float = 1.0) -> list[Comparison]:
         return [
-            Comparison(0.8, strategy, 1, repeat, metric, value, modelled_s, 0.0, 9.0)
+            Comparison(0.8, strategy, 1, repeat, metric, value, modelled_s * hurry, 0.0, 9.0, modelled_s)
             for repeat, value in enumerate(measured_s)
             for metric in ("makespan_s", "mean_latency_s", "p95_latency_s")
         ]
 
     apart = fidelity([*case("a", 1.0, 1.0, 1.01, 1.02), *case("b", 2.0, 2.0, 2.01, 2.02)])
     assert apart["ranking"] == apart["ranking_of_extremes"] == {"pairs": 1, "agreed": 1}
+    # How fast the machine was right before is no property of a strategy.
+    hurried = fidelity([*case("a", 1.0, 1.0, 1.01, 1.02), *case("b", 2.0, 2.0, 2.01, 2.02, hurry=0.4)])
+    assert hurried["ranking"] == {"pairs": 1, "agreed": 1}
     few = fidelity([*case("a", 2.0, 1.0, 1.5), *case("b", 1.0, 2.0, 2.5)])  # t of two repeats is 12.7
     assert few["ranking"] == {"pairs": 0, "agreed": 0}
     assert few["ranking_of_extremes"] == {"pairs": 1, "agreed": 0}
+
+
+def test_deciding_takes_time_of_its_own_core_or_of_a_worker() -> None:
+    known = calibration()
+    tasks = stream_of_length(known, 5.0, 1.0, seed=5)
+
+    def makespan_s(cores: str, decision_s: float) -> float:
+        node = replace(known, machine={**known.machine, "cores": cores})
+        return simulate(
+            tasks, node, make_strategy("earliest_device", tasks, node), uncertain=False, decision_s=decision_s
+        ).makespan_s
+
+    free, charged = makespan_s("2", 0.0), makespan_s("2", 1e-3)
+    assert charged == pytest.approx(free + 1e-3 * len(tasks) / 2.0, rel=0.03)  # both workers lose half of it each
+    assert free <= makespan_s("3", 1e-3) < free + 0.4 * (charged - free)  # what waits ahead hides most
+
+
+def test_a_lone_task_ends_later_by_what_deciding_takes() -> None:
+    known = calibration()
+    tasks = stream_of_length(known, 5.0, 0.2, seed=5)
+    first, later = (
+        simulate(
+            tasks, known, make_strategy("cpu_only", tasks, known), uncertain=False, decision_s=decision_s
+        ).latency_s.min()
+        for decision_s in (0.0, 5e-3)
+    )
+    assert later == pytest.approx(first + 5e-3)
+
+
+def test_what_a_decision_takes_is_measured_and_learning_counts() -> None:
+    known = calibration()
+    tasks = drawn_stream(known.sizes, 300, 0).at_once()
+    simple, thorough = (
+        decision_seconds(make_strategy(name, tasks, known), tasks, known) for name in ("earliest_device", "hybrid_ml")
+    )
+    assert 1e-6 < simple < thorough < 0.1
+
+
+def test_every_place_has_the_same_light_load() -> None:
+    sizes = {"sort": (30_000,), "stream": (200_000,)}
+    alone = {("cpu", kind, size): 0.1 for kind, (size,) in sizes.items()}
+    alone |= {("numba", kind, size): 0.01 for kind, (size,) in sizes.items()}
+    coming = light_moments(sizes, alone, [(0, "cpu"), (1, "numba")], {"cpu": 4, "numba": 1}, 50.0)
+    busy_s = {
+        place: sum(seconds for _, one, _, _ in coming if one == place) for place, seconds in ((0, 0.1), (1, 0.01))
+    }
+    assert busy_s[0] / (4 * 50.0) == pytest.approx(0.4, rel=0.15)
+    assert busy_s[1] / 50.0 == pytest.approx(0.4, rel=0.15)
+    assert coming == sorted(coming)

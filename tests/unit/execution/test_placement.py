@@ -148,6 +148,15 @@ def test_workers_get_cores_of_their_own_where_there_are_enough() -> None:
     assert [place.workers for place in places(node)] == [3, 1, 1, 1]
 
 
+def test_one_of_many_cores_is_left_to_the_program_where_a_device_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cpu_workers(cores: int, *names: str) -> int:
+        monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cores)))
+        return node_devices(None, names)[0].workers
+
+    assert [cpu_workers(cores, "cuda") for cores in (2, 7, 8, 16)] == [1, 6, 6, 14]
+    assert [cpu_workers(cores) for cores in (2, 16)] == [2, 16]
+
+
 def test_the_first_run_in_a_worker_is_a_warm_up_that_does_not_count() -> None:
     learned = LearnedDurations([CPU, "vector"])
     assert learned.estimate("k", CPU, 1.0) is None

@@ -62,6 +62,11 @@ class Calibration:
         return None if by_size is None else by_size[str(int(size))]
 
     @property
+    def cores_left(self) -> int:
+        """How many cores are nobody's: the program that decides has to run somewhere."""
+        return int(self.machine.get("cores", 0)) - sum(self.devices.values())
+
+    @property
     def sizes(self) -> dict[str, tuple[int, ...]]:
         """The sizes that were measured, kind by kind."""
         return {kind: tuple(int(size) for size in self.alone_s[CPU][kind]) for kind in self.kinds}

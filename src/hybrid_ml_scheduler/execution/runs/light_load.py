@@ -5,6 +5,7 @@ Calibrating back to back misses that, and at half load most tasks are such tasks
 
 from __future__ import annotations
 
+import bisect
 import math
 import statistics
 from collections import defaultdict
@@ -20,11 +21,11 @@ from hybrid_ml_scheduler.execution.runs.measured_run import wait_until
 from hybrid_ml_scheduler.execution.runs.pinned import Pinned
 from hybrid_ml_scheduler.execution.work import TaskRecord
 
-__all__ = ["LightTask", "light_tasks", "rested_factors", "waking_s"]
+__all__ = ["LightTask", "light_moments", "light_tasks", "rested_factors", "waking_s"]
 
 _LOAD = 0.4
 _LEAST_RUNS = 5
-_MOST_TASKS = 1500
+_MOST_TASKS = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,35 +48,61 @@ def light_tasks(
     places: Sequence[tuple[int, str]],
     seconds: float,
 ) -> list[LightTask]:
-    """Let tasks come at random moments, so that workers rest most of the time."""
-    rng = stream(0, "execution", "light")
-    cases = [(place, device, kind, size) for place, device in places for kind in sizes
-             if device in KINDS[kind].implementations for size in sizes[kind]]  # fmt: skip
-    mean_s = statistics.fmean(alone[device, kind, size] for _, device, kind, size in cases)
-    first, begun, planned = executor.next_task_id, executor.now_s(), [executor.now_s() + 0.05]
+    """Let tasks come at random moments to each of these places, so that its workers rest most of the time.
+
+    How long a rest is matters: a GPU that pauses for milliseconds is awake, and one that pauses for long is not. So
+    every place has the same load, and a fast one gets as many more tasks as it is faster.
+    """
+    workers = {device: executor.num_workers - len(places) + 1 if device == CPU else 1 for _, device in places}
+    first, begun = executor.next_task_id, executor.now_s() + 0.05
+    coming = light_moments(sizes, alone, places, workers, seconds)
     futures = []
-    while planned[-1] < begun + seconds and len(planned) < _MOST_TASKS:
-        wait_until(executor, planned[-1])
-        pinned.place, _, kind, size = cases[int(rng.integers(len(cases)))]
+    for moment_s, place, kind, size in coming:
+        wait_until(executor, begun + moment_s)
+        pinned.place = place
         futures.append(executor.submit(KINDS[kind], size))
-        planned.append(planned[-1] + float(rng.exponential(mean_s / (_LOAD * len(places)))))
     for future in futures:
         future.exception()
     records = [one for one in executor.records() if one.task_id >= first and one.state == "done"]
-    workers = {device: executor.num_workers - len(places) + 1 if device == CPU else 1 for _, device in places}
-    return _told(records, lambda record: planned[record.task_id - first], workers)
+    return _told(records, lambda record: begun + coming[record.task_id - first][0], workers)
+
+
+def light_moments(
+    sizes: Sizes,
+    alone: Mapping[tuple[str, str, int], float],
+    places: Sequence[tuple[int, str]],
+    workers: Mapping[str, int],
+    seconds: float,
+) -> list[tuple[float, int, str, int]]:
+    """Moment, place, kind and size of each task, in order: a Poisson process for each place."""
+    found = []
+    for place, device in places:
+        rng = stream(0, "execution", "light", device)
+        cases = [(kind, size) for kind in sizes if device in KINDS[kind].implementations for size in sizes[kind]]
+        between_s = statistics.fmean(alone[device, kind, size] for kind, size in cases) / (_LOAD * workers[device])
+        moment_s = float(rng.exponential(between_s))
+        while moment_s < seconds:
+            found.append((moment_s, place, *cases[int(rng.integers(len(cases)))]))
+            moment_s += float(rng.exponential(between_s))
+    return sorted(found)[:_MOST_TASKS]
 
 
 def _told(
     records: Sequence[TaskRecord], planned: Callable[[TaskRecord], float], workers: Mapping[str, int]
 ) -> list[LightTask]:
     found = []
+    by_start = sorted(records, key=lambda record: record.started_s)
+    starts = [record.started_s for record in by_start]
+    longest_s = max((record.finished_s - record.submitted_s for record in records), default=0.0)
     for one in records:
         mine = device_of(one)
-        beside = [other for other in records if other is not one and _overlap_s(one, other) > 0.0]
+        # Nobody else can have been there at the same time.
+        first = bisect.bisect_left(starts, one.submitted_s - longest_s)
+        near = by_start[first : bisect.bisect_right(starts, one.finished_s + longest_s)]
+        beside = [other for other in near if other is not one and _overlap_s(one, other) > 0.0]
         fellows = [other for other in beside if device_of(other) == mine]
         waiting = [
-            other for other in records
+            other for other in near
             if other is not one and device_of(other) == mine and other.submitted_s <= one.submitted_s < other.finished_s
         ]  # fmt: skip
         found.append(

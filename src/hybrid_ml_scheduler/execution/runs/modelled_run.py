@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import deque
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ from hybrid_ml_scheduler.execution.runs.run_result import RunResult
 from hybrid_ml_scheduler.execution.runs.streams import RealStream
 from hybrid_ml_scheduler.execution.work import Work
 
-__all__ = ["simulate"]
+__all__ = ["simulate", "work_of"]
 
 _NOBODY = HybridFuture()
 
@@ -37,10 +38,12 @@ def simulate(
     knows: bool = True,
     uncertain: bool = True,
     levels: Mapping[str, float] | None = None,
+    decision_s: float = 0.0,
 ) -> RunResult:
     """Simulate one run; with `uncertain`, factors, drift and residuals are drawn, otherwise they are at their means.
 
-    `levels` says how much slower (a logarithm) each device is just now than when it was calibrated.
+    `levels` says how much slower (a logarithm) each device is just now than when it was calibrated, `decision_s` how
+    long the program takes to decide about a task.
     """
     devices = [Device(name=name, workers=workers) for name, workers in calibration.devices.items()]
     node = places(devices)
@@ -49,7 +52,14 @@ def simulate(
         durations.learn(calibration.observations())
     placer = Placer(strategy, node, durations, seed=0)
     rng = stream(seed, "execution", "model") if uncertain else None
-    return _Clock(tasks, calibration, placer, node, rng, levels or {}).run()
+    return _Clock(tasks, calibration, placer, node, rng, levels or {}, decision_s).run()
+
+
+def work_of(tasks: RealStream, row: int, kind: str) -> Work:
+    """A task of a stream as an executor would see it."""
+    work = Work(_NOBODY, KINDS[kind], (), {})
+    work.kind, work.size, work.task_id, work.options = kind, float(tasks.size[row]), row, KINDS[kind].chosen
+    return work
 
 
 class _Clock:
@@ -63,6 +73,7 @@ class _Clock:
         node: tuple[Place, ...],
         rng: np.random.Generator | None,
         levels: Mapping[str, float],
+        decision_s: float,
     ) -> None:
         self._tasks, self._calibration, self._placer, self._node = tasks, calibration, placer, node
         self._slots = node[0].workers
@@ -72,6 +83,11 @@ class _Clock:
         self._queues: list[deque[int]] = [deque() for _ in node]
         self._work: list[Work] = []
         self._reserve = Reserve(placer)
+        self._decision_s, self._decided_s = decision_s, 0.0
+        self._ready_s = np.zeros(len(tasks))
+        self._deciding_s = 0.0
+        # Nobody takes turns with a program that has a core of its own.
+        self._turns = itertools.cycle(range(servers if calibration.cores_left <= 0 else 0))
         self._rng = rng
         drift = calibration.drift * rng.standard_normal() if rng is not None else 0.0
         self._slower_now = {device: math.exp(drift + levels.get(device, 0.0)) for device in calibration.devices}
@@ -128,30 +144,34 @@ class _Clock:
                 self._end(server, moment)
                 self._refill(moment)
             self._begin(moment)
+            self._take_turns()
             rescale(
                 moment, self._slots, self._row, self._left, self._slower, self._since, self._case_of_row, *self._factors
             )
 
     def _arrive(self, row: int, kind: str, moment: float) -> None:
-        work = Work(_NOBODY, KINDS[kind], (), {})
-        work.kind, work.size, work.task_id, work.options = kind, float(self._tasks.size[row]), row, KINDS[kind].chosen
+        work = work_of(self._tasks, row, kind)
         work.submitted_s = moment
         self._work.append(work)
         chosen = self._reserve.offer(work, moment)
         if chosen is not None:
             work.place = chosen.place
             self._placer.loads[work.place].add(work)
-            self._queued(work)
+            self._queued(work, moment)
         elif self._reserve.asks_on_arrival:
             self._refill(moment)
 
     def _refill(self, moment: float) -> None:
         for work, _ in self._reserve.refill(moment) if self._reserve else ():
-            self._queued(work)
+            self._queued(work, moment)
 
-    def _queued(self, work: Work) -> None:
+    def _queued(self, work: Work, moment: float) -> None:
+        """The program decides about one task after the other; none of them begins before."""
+        self._decided_s = max(self._decided_s, moment) + self._decision_s
+        self._ready_s[work.task_id] = self._decided_s
         self._queues[work.place].append(work.task_id)
         self._place[work.task_id] = work.place
+        self._deciding_s += self._decision_s
 
     def _begin(self, moment: float) -> None:
         for server in np.flatnonzero(self._row < 0).tolist():
@@ -164,9 +184,16 @@ class _Clock:
             self._placer.loads[work.place].running[id(work)] = work
             waited = moment > work.submitted_s
             pause = self._calibration.gap_s if waited else self._calibration.delay_s
+            pause += max(float(self._ready_s[row]) - moment, 0.0)
             self._row[server], self._since[server], self._slower[server] = row, moment, 1.0
             self._left[server] = pause + self._seconds(work, waited)
             self._start[row], self._worker[row] = moment + pause, server
+
+    def _take_turns(self) -> None:
+        """While every core is busy, deciding stops a worker for so long."""
+        if self._deciding_s and np.all(self._row >= 0) and (server := next(self._turns, None)) is not None:
+            self._left[server] += self._deciding_s / self._slower[server]
+        self._deciding_s = 0.0
 
     def _seconds(self, work: Work, waited: bool) -> float:
         device = self._node[work.place].device

@@ -48,6 +48,7 @@ class RealRun:
     tasks: RealStream
     calibration: Calibration
     load: float
+    decision_s: dict[str, float]
     measured: dict[str, list[RunResult]]
     would_have_been: dict[str, RunResult]
     bound_s: float
@@ -173,14 +174,20 @@ def real_run(
     plan: RealPlan,
     say: Say,
     follower: Follower | None = None,
+    ended: Callable[[str, int, RunResult], Any] | None = None,
 ) -> RealRun:
-    """Run one stream with every strategy by turns, each starting ignorant; the model knows the calibration."""
+    """Run one stream with every strategy by turns, each starting ignorant; the model knows the calibration.
+
+    `ended` is told of every run as soon as it is over.
+    """
     load, repeats = plan.load, plan.repeats
     tasks = stream_of_length(calibration, plan.seconds, load, plan.seed)
     measured: dict[str, list[RunResult]] = {name: [] for name in strategies}
+    others = [name for name in ("earliest_device", "cpu_only", "gpu_only", "round_robin") if name not in strategies]
     meters, energy = Meters(), {name: list[float | None]() for name in strategies}
     total = repeats * len(strategies)
     with Bench(calibration, calibration.devices["cpu"], devices) as bench:
+        decision_s = {name: bench.decision_s(name) for name in (*strategies, *others)}
         for repeat in range(repeats):
             if follower is not None:
                 follower.begin(_document(tasks, calibration, load, repeat, repeats), tasks)
@@ -192,15 +199,24 @@ def real_run(
                 watch = None if follower is None else partial(follower.watch, name)
                 measured[name].append(bench.run(name, tasks, knows=False, limit_s=limit_s, watch=watch))
                 energy[name].append(meters.joules())
-    others = [name for name in ("earliest_device", "cpu_only", "gpu_only", "round_robin") if name not in strategies]
+                if ended is not None:
+                    ended(name, repeat, measured[name][-1])
     model = {
-        name: simulate(tasks, calibration, make_strategy(name, tasks, calibration), knows=False, uncertain=False)
-        for name in (*strategies, *others)
+        name: simulate(
+            tasks,
+            calibration,
+            make_strategy(name, tasks, calibration),
+            knows=False,
+            uncertain=False,
+            decision_s=seconds,
+        )
+        for name, seconds in decision_s.items()
     }
     told = alarms(calibration, load, strategies, this_machine(calibration.devices))
     told += filter(None, (surprise(calibration, runs[0], model[name]) for name, runs in measured.items()))
     return RealRun(
         energy_j=energy,
+        decision_s=decision_s,
         meters=meters.sentence,
         alarms=told,
         tasks=tasks,

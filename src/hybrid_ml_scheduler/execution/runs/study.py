@@ -18,6 +18,7 @@ from hybrid_ml_scheduler.execution.placing.estimator import NEVER_S
 from hybrid_ml_scheduler.execution.placing.placement import strategy_of
 from hybrid_ml_scheduler.execution.runs.busy_machine import keep_busy, levels_of
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration
+from hybrid_ml_scheduler.execution.runs.deciding import decision_seconds
 from hybrid_ml_scheduler.execution.runs.measured_run import EndedTasks, measure_run, ready_executor
 from hybrid_ml_scheduler.execution.runs.modelled_run import simulate
 from hybrid_ml_scheduler.execution.runs.pinned import FixedByKind, Pinned, Switching
@@ -28,7 +29,7 @@ from hybrid_ml_scheduler.physics.node import Gpu, Node
 __all__ = ["Bench", "best_fixed", "bound", "capacity", "stream_of_length"]
 
 BEST_FIXED = "best_fixed"
-_WARM_UP_TASKS = 300
+_WARM_UP_TASKS, _DECIDED_TASKS = 300, 1000
 
 
 class Bench:
@@ -38,7 +39,7 @@ class Bench:
         self, calibration: Calibration, max_workers: int | None, devices: Sequence[Device | str] | None
     ) -> None:
         self._calibration = calibration
-        self._warm: set[str] = set()
+        self._decision_s: dict[str, float] = {}
         self._switch = Switching(strategy_of("cpu_only"))
         self._executor = ready_executor(self._switch, calibration.sizes, max_workers, devices)
 
@@ -58,7 +59,7 @@ class Bench:
         watch: Callable[[EndedTasks], None] | None = None,
     ) -> RunResult:
         """Run a stream with a strategy that starts with the calibration's knowledge, or ignorant."""
-        self._warm_up(name)
+        self.decision_s(name)
         self._switch.use(make_strategy(name, tasks, self._calibration))
         self._executor.durations.forget()
         if knows:
@@ -74,12 +75,19 @@ class Bench:
             keep_busy(self._executor, pinned, sizes, self._calibration.devices, seconds), self._calibration
         )
 
-    def _warm_up(self, name: str) -> None:
-        """Let the strategy decide and learn in the model first: compiling its code is no part of a measurement."""
-        if name not in self._warm:
-            self._warm.add(name)
+    def decision_s(self, name: str) -> float:
+        """How long the strategy takes to decide about a task.
+
+        It decides and learns in the model first: compiling its code is no part of a measurement.
+        """
+        if name not in self._decision_s:
             few = drawn_stream(self._calibration.sizes, _WARM_UP_TASKS, 0).at_once()
             simulate(few, self._calibration, make_strategy(name, few, self._calibration), knows=False)
+            many = drawn_stream(self._calibration.sizes, _DECIDED_TASKS, 0).at_once()
+            self._decision_s[name] = decision_seconds(
+                make_strategy(name, many, self._calibration), many, self._calibration
+            )
+        return self._decision_s[name]
 
 
 def make_strategy(name: str, tasks: RealStream, calibration: Calibration) -> Scheduler:

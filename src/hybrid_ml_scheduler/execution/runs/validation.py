@@ -31,10 +31,14 @@ LIMITS = {"makespan_s": (0.05, 0.15), "mean_latency_s": (0.10, 0.25), "p95_laten
 
 # What stands before a device's name in a summary where the machine's speed right before the run is told.
 _LEVEL = "level_"
+_DECISION = "decision_s"
 
 
 class Comparison(NamedTuple):
-    """One metric of one real run beside its prediction and the ends of the prediction's 90 % interval."""
+    """One metric of one real run beside its prediction and the ends of the prediction's 90 % interval.
+
+    `usual` is the prediction for the machine as it was calibrated, with no word about how fast it was right before.
+    """
 
     load: float
     strategy: str
@@ -45,6 +49,7 @@ class Comparison(NamedTuple):
     modelled: float
     low: float
     high: float
+    usual: float
 
     @property
     def error(self) -> float:
@@ -59,11 +64,18 @@ def predict(
     draws: int = DRAWS,
     knows: bool = True,
     levels: Mapping[str, float] | None = None,
+    decision_s: float = 0.0,
 ) -> dict[str, Any]:
     """Median and 90 % interval of every metric over so many simulated runs."""
     runs = [
         simulate(
-            tasks, calibration, make_strategy(name, tasks, calibration), seed=draw, knows=knows, levels=levels
+            tasks,
+            calibration,
+            make_strategy(name, tasks, calibration),
+            seed=draw,
+            knows=knows,
+            levels=levels,
+            decision_s=decision_s,
         ).summary()
         for draw in range(draws)
     ]
@@ -85,6 +97,11 @@ class RealCase(NamedTuple):
     repeat: int
     summary: dict[str, float]
     knows: bool = True
+
+    @property
+    def decision_s(self) -> float:
+        """How long the strategy takes to decide about a task."""
+        return self.summary.get(_DECISION, 0.0)
 
     @property
     def levels(self) -> dict[str, float]:
@@ -111,8 +128,9 @@ def measured_cases(
         say(f"{strategy} at load {load:g}, run {repeat + 1}", done, len(cases))
         own_seed = 1000 * seed + round(100 * load)
         tasks = stream_of_length(calibration, seconds, load, own_seed)
-        levels = {f"{_LEVEL}{device}": level for device, level in bench.levels().items()}
-        summary = {**bench.run(strategy, tasks).summary(), **levels}
+        known = {_DECISION: bench.decision_s(strategy)}
+        known.update({f"{_LEVEL}{device}": level for device, level in bench.levels().items()})
+        summary = {**bench.run(strategy, tasks).summary(), **known}
         yield RealCase(load, strategy, own_seed, seconds, repeat, summary)
 
 
@@ -138,17 +156,31 @@ def compare(cases: Iterable[RealCase], calibration: Calibration, draws: int = DR
     found: list[Comparison] = []
     known: dict[Hashable, dict[str, Any]] = {}
     for case in cases:
-        key = (case.load, case.strategy, case.seed, case.seconds, case.knows, tuple(sorted(case.levels.items())))
-        if key not in known:
-            tasks = _stream_of(case, calibration)
-            known[key] = predict(case.strategy, tasks, calibration, draws, case.knows, case.levels)
-        found += [
-            Comparison(
-                case.load, case.strategy, case.seed, case.repeat, metric, case.summary[metric], *known[key][metric]
+        now, usual = (_prediction(case, levels, calibration, draws, known) for levels in (case.levels, {}))
+        for metric in METRICS:
+            middle, low, high = now[metric]
+            measured, typical = case.summary[metric], usual[metric][0]
+            found.append(
+                Comparison(
+                    case.load, case.strategy, case.seed, case.repeat, metric, measured, middle, low, high, typical
+                )
             )
-            for metric in METRICS
-        ]
     return found
+
+
+def _prediction(
+    case: RealCase,
+    levels: Mapping[str, float],
+    calibration: Calibration,
+    draws: int,
+    known: dict[Hashable, dict[str, Any]],
+) -> dict[str, Any]:
+    """What is predicted of a case with the machine at these levels, worked out once."""
+    key = (case.load, case.strategy, case.seed, case.seconds, case.knows, case.decision_s, *sorted(levels.items()))
+    if key not in known:
+        tasks = _stream_of(case, calibration)
+        known[key] = predict(case.strategy, tasks, calibration, draws, case.knows, levels, case.decision_s)
+    return known[key]
 
 
 def widen(rows: Sequence[Comparison]) -> list[Comparison]:
@@ -255,7 +287,8 @@ def _extremes(values: Sequence[float]) -> tuple[float, float]:
 def _ranking(rows: Sequence[Comparison], interval: Callable[[Sequence[float]], tuple[float, float]]) -> dict[str, int]:
     """Pairs of strategies whose real intervals do not overlap, and how many of them the model orders as reality does.
 
-    One run has no interval: strategies that ran once are not ranked.
+    One run has no interval: strategies that ran once are not ranked. The model orders them on one machine, as it was
+    calibrated: what each of them found right before its own runs is no property of a strategy.
     """
     groups = {key: group for key, group in _groups(rows).items() if len(group) > 1}
     ends = {key: interval([row.measured for row in group]) for key, group in groups.items()}
@@ -266,8 +299,13 @@ def _ranking(rows: Sequence[Comparison], interval: Callable[[Sequence[float]], t
         longer, shorter = (left, right) if ends[left] > ends[right] else (right, left)
         if ends[longer][0] > ends[shorter][1]:
             told += 1
-            agreed += _modelled(groups[longer]) > _modelled(groups[shorter])
+            agreed += _usual(groups[longer]) > _usual(groups[shorter])
     return {"pairs": told, "agreed": agreed}
+
+
+def _usual(group: Sequence[Comparison]) -> float:
+    """The mean prediction for the machine as it was calibrated."""
+    return statistics.fmean(row.usual for row in group)
 
 
 def _modelled(group: Sequence[Comparison]) -> float:
