@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
 import dataclasses
 import json
 import math
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +24,7 @@ from hybrid_ml_scheduler.execution.runs.meters import Meters
 from hybrid_ml_scheduler.execution.runs.modelled_run import simulate
 from hybrid_ml_scheduler.execution.runs.report import write_trace
 from hybrid_ml_scheduler.execution.runs.streams import drawn_stream
-from hybrid_ml_scheduler.execution.runs.study import bound, capacity, make_strategy, stream_of_length
+from hybrid_ml_scheduler.execution.runs.study import Bench, bound, capacity, make_strategy, stream_of_length
 from hybrid_ml_scheduler.execution.runs.validated import alarms, surprise, validated_range
 from hybrid_ml_scheduler.execution.runs.validation import Comparison, RealCase, compare, fidelity
 from hybrid_ml_scheduler.execution.work import TaskRecord
@@ -361,3 +364,19 @@ def test_every_place_has_the_same_light_load() -> None:
     assert busy_s[0] / (4 * 50.0) == pytest.approx(0.4, rel=0.15)
     assert busy_s[1] / 50.0 == pytest.approx(0.4, rel=0.15)
     assert coming == sorted(coming)
+
+
+def test_whoever_interrupts_a_real_run_does_not_wait_for_the_rest_of_it() -> None:
+    known = replace(calibration(), kinds=("parse",))
+    tasks = drawn_stream(known.sizes, 60_000, 0).at_once()  # minutes of work
+
+    def interrupt() -> None:
+        with Bench(known, 1, ["numba"]) as bench:
+            bench.decision_s("cpu_only")
+            threading.Timer(2.0, _thread.interrupt_main).start()
+            bench.run("cpu_only", tasks)
+
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+    assert time.monotonic() - begun < 20.0

@@ -6,7 +6,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from types import TracebackType
 
 import numpy as np
 
@@ -46,8 +46,10 @@ class Bench:
     def __enter__(self) -> Bench:
         return self
 
-    def __exit__(self, *error: Any) -> None:
-        self._executor.shutdown()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._executor.__exit__(kind, error, trace)  # whoever interrupts a run does not wait for the rest of it
 
     def run(
         self,
