@@ -58,7 +58,7 @@ def test_a_shift_is_marked_on_every_chart_over_time(watcher: Tab, running: LiveS
     page.get_by_role("button", name="CPU-friendly").click()
     expect(page.get_by_role("button", name="CPU-friendly")).to_have_attribute("aria-pressed", "true")
     expect(page.locator("[data-markers]")).to_have_attribute("data-markers", str(before + 1))
-    expect(page.get_by_text(re.compile("Workload: cpu_friendly")).first).to_be_visible()
+    expect(page.get_by_text(re.compile("Workload: CPU-friendly")).first).to_be_visible()
     page.get_by_role("link", name="Strategies", exact=True).click()
     expect(page.get_by_role("navigation", name="Strategies")).to_be_visible()
     load = page.get_by_role("img", name=re.compile("Load of the devices"))

@@ -24,7 +24,7 @@ export interface RaceBarsProps {
   hrefOf: (name: string) => string;
 }
 
-const LEAST_ROW = { wide: 24, narrow: 36 } as const;
+const LEAST_ROW = { wide: 20, narrow: 36 } as const;
 const ROOMY = 640;
 const HEAD = 26;
 const FOOT = 24;
@@ -202,7 +202,7 @@ function Row({ racer, top, height, href, shape }: RowProps) {
             {racer.label}
           </span>
         </span>
-        <span className="relative block rounded-md bg-raised" style={{ height: Math.min(24, height - 10) }}>
+        <span className="relative block rounded-md bg-raised" style={{ height: Math.min(24, height - 8) }}>
           <Bar racer={racer} />
         </span>
         <Figures racer={racer} shape={shape} />

@@ -2,7 +2,7 @@ import { CartesianGrid, Line, LineChart, ReferenceLine, Tooltip, XAxis, YAxis } 
 import { type Stretch, type Unit, useZoom, within } from "@/lib/along";
 import { taskNumber, tidy } from "@/lib/format";
 import { useSize } from "@/lib/useSize";
-import { linearTicks } from "./axes";
+import { decimalsOf, linearTicks } from "./axes";
 import { Brush } from "./Brush";
 import { type Marker, wordsBeside } from "./series";
 import { logBounds, valueTicks } from "./trendAxis";
@@ -18,17 +18,25 @@ export interface TrendLinesProps {
   /** What the value axis measures. */
   axisTitle: string;
   /** The other axis: its name, how its values are written, and what stands before one under the pointer. */
-  axis?: { title: string; format: (x: number) => string; words: string; unit?: Unit };
+  axis?: AxisWords;
   /** Draw across missing values: only where each row belongs to one line. */
   connect?: boolean;
   format: (value: number | null | undefined) => string;
 }
 
-const TASKS = {
+interface AxisWords {
+  title: string;
+  format: (x: number, decimals?: number) => string;
+  words: string;
+  unit?: Unit;
+  ticks?: typeof linearTicks;
+}
+
+const TASKS: AxisWords = {
   title: "task number",
   format: (x: number): string => taskNumber(x),
   words: "from task",
-  unit: "task" as Unit,
+  unit: "task",
 };
 const AXIS = { width: 64, left: 4, right: 14, foot: 38, bottom: 2 } as const;
 const LINE_PX = 14;
@@ -116,6 +124,8 @@ export function TrendLines(props: TrendLinesProps) {
   const top = 8 + lines * LINE_PX;
   const seen = points.filter(({ x }) => x !== null && x !== undefined && x >= low && x <= high);
   const values = seen.flatMap((point) => names.map((name) => point[name.key] ?? null));
+  const moments = (axis.ticks ?? linearTicks)(low, high, Math.max(2, Math.floor(size.width / 110)));
+  const decimals = decimalsOf(moments);
   const ticks = valueTicks(values, log, Math.max(2, Math.floor((size.height - top - AXIS.foot) / 34)));
   return (
     <div ref={ref} className="relative h-full min-h-64 w-full overflow-hidden">
@@ -135,8 +145,8 @@ export function TrendLines(props: TrendLinesProps) {
                 type="number"
                 domain={[low, high]}
                 allowDataOverflow
-                ticks={linearTicks(low, high, Math.max(2, Math.floor(size.width / 110)))}
-                tickFormatter={axis.format}
+                ticks={moments}
+                tickFormatter={(x: number) => axis.format(x, decimals)}
                 stroke="var(--line)"
                 tick={{ fill: "var(--muted)", fontSize: 11 }}
                 height={AXIS.foot - AXIS.bottom}
@@ -158,7 +168,9 @@ export function TrendLines(props: TrendLinesProps) {
                   format(value as number),
                   names.find((n) => n.key === name)?.label ?? String(name),
                 ]}
-                labelFormatter={(value) => `${axis.words} ${axis.format(value as number)}`}
+                labelFormatter={(value) =>
+                  `${axis.words} ${axis.format(value as number, decimals && decimals + 1)}`
+                }
                 contentStyle={{
                   background: "var(--panel-solid)",
                   border: "1px solid var(--line)",

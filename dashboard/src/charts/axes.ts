@@ -32,6 +32,24 @@ export function linearTicks(low: number, high: number, wanted = 5): number[] {
   return ticks;
 }
 
+const CLOCK_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200];
+
+/** About `wanted` moments of a clock between two: whole seconds, minutes and hours, and decimals where the span is short. */
+export function clockTicks(low: number, high: number, wanted = 5): number[] {
+  const raw = (high - low) / wanted;
+  const step = CLOCK_STEPS.find((one) => one >= raw);
+  if (!(raw >= 1) || step === undefined) return linearTicks(low, high, wanted);
+  const ticks: number[] = [];
+  for (let tick = Math.ceil(low / step) * step; tick <= high; tick += step) ticks.push(tick);
+  return ticks;
+}
+
+/** How many decimals tell these ticks apart. */
+export function decimalsOf(ticks: readonly number[]): number {
+  const least = Math.min(...ticks.slice(1).map((tick, i) => tick - (ticks[i] ?? tick)));
+  return least > 0 && least < 1 ? Math.min(6, Math.ceil(-Math.log10(least) - 1e-9)) : 0;
+}
+
 export function logScale(low: number, high: number, from: number, to: number): AxisScale {
   const width = Math.log(high / low) || 1;
   const scale = (value: number): number => from + ((to - from) * Math.log(value / low)) / width;

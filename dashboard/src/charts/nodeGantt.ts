@@ -2,7 +2,7 @@
 import type { NodeMotion, StrategyMotion } from "@/client/types";
 import type { Stretch } from "@/lib/along";
 import { faded } from "@/lib/colour";
-import { seconds, tidy } from "@/lib/format";
+import { count, seconds, tidy } from "@/lib/format";
 import { deviceColour } from "@/lib/palette";
 import { inks, type Theme } from "@/lib/theme";
 import type { Size } from "@/lib/useSize";
@@ -104,7 +104,7 @@ export function motionWords(motion: NodeMotion, strategy: StrategyMotion): strin
     .map((device, i) => {
       const free = strategy.free_in_s[i] ?? 0;
       const waiting = strategy.waiting_now[i] ?? 0;
-      const queue = waiting === 0 ? "" : `, ${waiting} waiting`;
+      const queue = waiting === 0 ? "" : `, ${count(waiting)} waiting`;
       return `${deviceLabel(device)} ${free > 0 ? `busy for ${seconds(free)}${queue}` : "free"}`;
     })
     .join("; ");

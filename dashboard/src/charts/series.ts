@@ -1,5 +1,6 @@
 /** Columns for the time charts: from stored means and shares to aligned arrays. */
 import type { LoadHistory, Shift, Trend } from "@/client/types";
+import { presetLabel } from "@/lib/presets";
 
 export interface Marker {
   x: number;
@@ -39,18 +40,27 @@ export interface Columns {
 /** Neighbours this many times further apart than those on either side have nothing between them: a gap, not a line. */
 const GAP = 5;
 
+/** Points of few tasks lie apart by chance: they are held against so many neighbours on either side. */
+const THIN_TASKS = 4;
+const THIN_REACH = 4;
+
+/** How many neighbours on either side say whether a step is long. */
+export const reachOf = (trend: Pick<Trend, "tasks_per_point">): number =>
+  trend.tasks_per_point < THIN_TASKS ? THIN_REACH : 1;
+
 /** Where nothing happened for long between two points; the places before which a gap is. Where tasks come slowly for a while, all steps are long, and none is a gap. */
-export function gapsIn(xs: readonly number[]): number[] {
+export function gapsIn(xs: readonly number[], reach = 1): number[] {
   const steps = xs.slice(1).map((x, i) => x - (xs[i] ?? x));
   return steps.flatMap((step, i) => {
-    const beside = Math.max(steps[i - 1] ?? 0, steps[i + 1] ?? 0);
+    const around = [...steps.slice(Math.max(0, i - reach), i), ...steps.slice(i + 1, i + 1 + reach)];
+    const beside = Math.max(0, ...around);
     return beside > 0 && step > GAP * beside ? [i + 1] : [];
   });
 }
 
 /** The columns with an empty point in every gap, so that no line claims to know what was there. */
-export function withGaps(columns: Columns): Columns {
-  const gaps = new Set(gapsIn(columns.xs));
+export function withGaps(columns: Columns, reach = 1): Columns {
+  const gaps = new Set(gapsIn(columns.xs, reach));
   if (gaps.size === 0) return columns;
   const spread = <T>(values: readonly T[], between: (i: number) => T): T[] =>
     values.flatMap((value, i) => (gaps.has(i) ? [between(i), value] : [value]));
@@ -71,10 +81,11 @@ export function trendColumns(
   field: "avg_latency" | "avg_time",
 ): Columns {
   const newest = trend.points.at(-1)?.simulated_time_s ?? 0;
-  return withGaps({
+  const columns = {
     xs: trend.points.map((point) => point.simulated_time_s - newest),
     ys: names.map((name) => trend.points.map((point) => point[field][name] ?? null)),
-  });
+  };
+  return withGaps(columns, reachOf(trend));
 }
 
 /** The busy shares of devices as columns: x in simulated seconds before the newest arrival, at the middle of each step. */
@@ -116,5 +127,5 @@ export function shiftMarkers(shifts: readonly Shift[], endS: number): Marker[] {
 /** What changed, in a few words: a drift says more than the workload that it left alone. */
 export function shiftLabel(shift: Shift): string {
   if (shift.message.startsWith("Drift")) return "durations drift";
-  return `${shift.workload.replaceAll("_", " ")}, ${Number(shift.arrival_rate.toPrecision(3))}/s`;
+  return `${presetLabel(shift.workload)}, ${Number(shift.arrival_rate.toPrecision(3))}/s`;
 }

@@ -31,6 +31,8 @@ export function valueTicks(values: Values, log: boolean, wanted: number): number
   }
   const [low, high] = logBounds(values);
   const all = logTicks(low, high);
+  // Values that differ little lie between two round steps of a decade: then round numbers do.
+  if (all.length < 3) return linearTicks(low, high, wanted);
   if (all.length <= wanted + 1) return all;
   const decades = all.filter((tick) => Number.isInteger(Number(Math.log10(tick).toFixed(9))));
   return decades.length >= 2 ? decades : all.filter((_, i) => i % Math.ceil(all.length / wanted) === 0);

@@ -9,6 +9,7 @@ import type {
   Adaptation,
   Beliefs,
   GpuTypeCard,
+  Health,
   LedgerPage,
   LoadHistory,
   Models,
@@ -96,6 +97,15 @@ export function useFollows(): boolean {
     queryClient,
   ).data;
   return card?.follows ?? false;
+}
+
+/** What the service says of its engine; asked for where nothing is heard of the race. */
+export function useEngineWords(): string {
+  const health = useQuery(
+    { queryKey: ["health"], queryFn: () => ask<Health>("/api/health"), refetchInterval: 3000, retry: false },
+    queryClient,
+  ).data;
+  return health && health.engine.status !== "ok" ? health.engine.detail : "";
 }
 
 /** `&run_id=3` where a stored run is looked at, and the moment of it; of the race itself the service knows. */

@@ -40,12 +40,15 @@ export function seconds(value: Value): string {
   return `${digits(value)} s`;
 }
 
-/** Simulated time as a clock. */
-export function clock(value: Value): string {
+/** Simulated time as a clock, with as many decimals of a second as tell one moment from the next. */
+export function clock(value: Value, decimals = 0): string {
   if (absent(value)) return NOTHING;
-  const total = Math.floor(value);
+  const parts = 10 ** decimals;
+  const all = Math.floor(value * parts + 1e-6);
+  const total = Math.floor(all / parts);
   const two = (n: number): string => String(n).padStart(2, "0");
-  return `${Math.floor(total / 3600)}:${two(Math.floor(total / 60) % 60)}:${two(total % 60)}`;
+  const rest = decimals > 0 ? `.${String(all % parts).padStart(decimals, "0")}` : "";
+  return `${Math.floor(total / 3600)}:${two(Math.floor(total / 60) % 60)}:${two(total % 60)}${rest}`;
 }
 
 export function joules(value: Value): string {

@@ -30,7 +30,13 @@ export const useLive = Object.assign(useShown, {
 
 let refresh: () => void = () => undefined;
 
+let heardAtMs = performance.now();
+
+/** Seconds since the service last spoke: of a race it speaks twice a second, whatever its pace. */
+export const silentForS = (): number => (performance.now() - heardAtMs) / 1000;
+
 const events = coalescer<LiveEvent>((items) => {
+  heardAtMs = performance.now();
   const before = useLive.getState().update;
   useLive.setState((state) => reduceAll(state, items));
   const isSnapshot = items.some((item) => item.kind === "message" && item.message.type === "snapshot");

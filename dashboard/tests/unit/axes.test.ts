@@ -1,11 +1,22 @@
 import { describe, expect, it } from "vitest";
-import { linearScale, linearTicks, logScale, logTicks, spaced } from "@/charts/axes";
+import { clockTicks, decimalsOf, linearScale, linearTicks, logScale, logTicks, spaced } from "@/charts/axes";
 import { partAt, stripOf, windowOf } from "@/charts/gantt";
+import { clock } from "@/lib/format";
 
 describe("axes", () => {
   it("have round ticks inside their range", () => {
     expect(linearTicks(0, 1, 4)).toEqual([0, 0.25, 0.5, 0.75, 1]);
     expect(logTicks(100, 5000)).toEqual([100, 200, 500, 1000, 2000, 5000]);
+  });
+
+  it("of a clock stand at whole minutes, and tell short moments apart", () => {
+    expect(clockTicks(0, 1165, 8)).toEqual([0, 300, 600, 900]);
+    expect(clockTicks(10, 95, 5)).toEqual([30, 60, 90]);
+    const short = clockTicks(0, 2.2, 9);
+    const written = short.map((tick) => clock(tick, decimalsOf(short)));
+    expect(new Set(written).size).toBe(short.length);
+    expect(clock(3725.96, 2)).toBe("1:02:05.96");
+    expect(decimalsOf([0, 300])).toBe(0);
   });
 
   it("map their ends to the ends of the drawing", () => {

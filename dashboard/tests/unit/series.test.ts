@@ -3,6 +3,7 @@ import {
   drawnColumns,
   gapsIn,
   loadColumns,
+  reachOf,
   shiftMarkers,
   stacked,
   trendColumns,
@@ -42,6 +43,14 @@ describe("time series of a stored race", () => {
     });
   });
 
+  it("takes single tasks that arrive by chance for no gap, and a long silence between them for one", () => {
+    const xs = [0, 0.1, 0.2, 1.0, 1.1, 1.7, 2.3, 2.4];
+    expect(gapsIn(xs)).toEqual([3]);
+    expect(gapsIn(xs, reachOf({ tasks_per_point: 1 }))).toEqual([]);
+    expect(gapsIn([...xs, 60, 60.5, 61], reachOf({ tasks_per_point: 1 }))).toEqual([8]);
+    expect(reachOf({ tasks_per_point: 50 })).toBe(1);
+  });
+
   it("draw shares at the middle of their step, and nothing where nothing is known", () => {
     const columns = loadColumns(LOAD, ["cpu", "gpu_0"]);
     expect(columns.xs).toEqual([-2.5, -1.5, -0.5]);
@@ -56,7 +65,7 @@ describe("time series of a stored race", () => {
     if (!shift) throw new Error("the fixture has no shift");
     const [marker] = shiftMarkers(TREND.shifts, shift.simulated_time_s + 7);
     expect(marker?.x).toBeCloseTo(-7, 6);
-    expect(marker?.text).toContain("cpu friendly");
+    expect(marker?.text).toContain("CPU-friendly");
   });
 
   it("leave gaps for what a logarithm cannot show", () => {

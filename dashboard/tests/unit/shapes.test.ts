@@ -36,6 +36,17 @@ describe("a strategy's reasons", () => {
     });
   });
 
+  it("keep the settings in force apart, for each has a unit of its own", () => {
+    const shapes = shapesOf({ setting: { splits: true, price: 0, low: null, ratio: 2, patience: 1 } });
+    expect(shapes.map((shape) => shape.kind === "fact" && [shape.key, shape.text])).toEqual([
+      ["splits", "yes"],
+      ["price", "0"],
+      ["low", "–"],
+      ["ratio", "2"],
+      ["patience", "1"],
+    ]);
+  });
+
   it("never break on odd values", () => {
     const shapes = shapesOf({ nothing: null, nested: { deep: { x: 1 } }, empty: [], words: ["a", "b"] });
     expect(shapes.every((shape) => shape.kind === "fact")).toBe(true);

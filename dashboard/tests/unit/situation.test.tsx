@@ -1,13 +1,13 @@
 import { QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, fireEvent, render, screen } from "@testing-library/react";
-import { afterEach, describe, expect, it } from "vitest";
+import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { queryClient } from "@/client/queries";
 import { ConnectionPill } from "@/features/shell/ConnectionPill";
 import { ControlBar } from "@/features/shell/ControlBar";
 import { forgetNewRun, useNewRun } from "@/features/shell/newRun";
 import { Situation } from "@/features/shell/Situation";
 import { START } from "@/live/state";
-import { useLive } from "@/live/store";
+import { dispatch, useLive } from "@/live/store";
 import { last } from "../fixtures";
 
 afterEach(() => {
@@ -79,6 +79,46 @@ describe("what a person must know before reading any number", () => {
       expect(screen.queryAllByRole("button")).toEqual([]);
       cleanup();
     }
+  });
+
+  it("that a race which should move is not heard, and why, until it is heard again", () => {
+    vi.useFakeTimers({ now: 1e12 });
+    const status = { ...last.status, state: "running" as const, problem: null, out_of_sight: null };
+    const hear = (change: Partial<typeof last.status> = {}): void => {
+      const seq = (useLive.getState().seq ?? last.seq) + 1;
+      dispatch({
+        kind: "message",
+        message: { ...last, seq, status: { ...status, storage: "ok", ...change } },
+      });
+      act(() => vi.advanceTimersByTime(1000));
+    };
+    queryClient.setQueryData(["settings"], { follows: false });
+    queryClient.setQueryData(["health"], {
+      engine: { status: "degraded", latency_ms: null, detail: "The engine compiles td_step." },
+    });
+    useLive.setState({ ...START, connection: { ...START.connection, phase: "live" } });
+    hear();
+    render(
+      <>
+        <ConnectionPill />
+        <Situation />
+      </>,
+    );
+    const said = (): string => document.body.textContent ?? "";
+    act(() => vi.advanceTimersByTime(2000));
+    expect(said()).toContain("Live");
+    act(() => vi.advanceTimersByTime(9000));
+    expect(said()).not.toContain("Live");
+    expect(said()).toContain("The race stands still");
+    expect(said()).toMatch(/Nothing was heard of it for 1[12] s/);
+    expect(said()).toContain("The engine compiles td_step.");
+    hear();
+    expect(said()).toContain("Live");
+    expect(said()).not.toContain("stands still");
+    hear({ state: "paused" });
+    act(() => vi.advanceTimersByTime(60_000));
+    expect(said()).toContain("Paused");
+    vi.useRealTimers();
   });
 
   it("nothing can be pressed that a race which cannot go on would refuse", () => {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.plans.plan import Plan
 
-__all__ = ["rehearse", "say_if_compiling"]
+__all__ = ["compile_service", "is_service_compiled", "rehearse", "say_if_compiling"]
 
 _REHEARSED_TASKS = 120
 _TOGETHER = 32
@@ -26,15 +27,46 @@ def say_if_compiling() -> None:
         )
 
 
+def compile_service() -> None:
+    """Make what a live race needs before the service answers: later it would stand still in the middle of a race."""
+    if not is_service_compiled():
+        print("The first start compiles the engine (about a minute); it is cached for the next one.", file=sys.stderr)
+        _rehearse_live_races()
+
+
+def is_service_compiled() -> bool:
+    """Whether what a live race needs lies in the cache: one function each for placing, believing, agent and forest."""
+    from hybrid_ml_scheduler.cluster.lessons import learn_parts
+    from hybrid_ml_scheduler.core.compiled import is_kept
+    from hybrid_ml_scheduler.learning.belief import log_belief
+    from hybrid_ml_scheduler.learning.network import td_step
+    from hybrid_ml_scheduler.schedulers.forest.corrected_choice import corrected_size
+
+    needed: tuple[Callable[..., object], ...] = (learn_parts, log_belief, td_step, corrected_size)
+    return all(is_kept(function) for function in needed)
+
+
 def rehearse() -> None:
     """Run everything once that a service and a first race need compiled, so that nobody waits for it later."""
-    from hybrid_ml_scheduler.core.knowledge import LEARNED
-    from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
-    from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
     from hybrid_ml_scheduler.studies.race import entrants, race_seed
 
-    told = Plan(schedulers=DEFAULT_RACE, workload=WorkloadChoice(num_tasks=_REHEARSED_TASKS))
+    told = _told()
     race_seed(told, entrants(told), 0)
+    _rehearse_live_races()
+
+
+def _told() -> Plan:
+    from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
+    from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
+
+    return Plan(schedulers=DEFAULT_RACE, workload=WorkloadChoice(num_tasks=_REHEARSED_TASKS))
+
+
+def _rehearse_live_races() -> None:
+    from hybrid_ml_scheduler.core.knowledge import LEARNED
+    from hybrid_ml_scheduler.plans.plan import WorkloadChoice
+
+    told = _told()
     # The live race hides the durations unless it is asked not to, and then learns them inside the compiled code.
     for plan in (told, replace(told, workload=WorkloadChoice(source="unknown"), knowledge=LEARNED)):
         _rehearse_live(plan)

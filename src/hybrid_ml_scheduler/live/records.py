@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.core.validation import MOST_OPEN
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.physics.truth import Truth
 from hybrid_ml_scheduler.workload import WorkloadParameters
+from hybrid_ml_scheduler.workload.presets import preset_words
 
 __all__ = [
     "MODEL_EVENTS",
@@ -155,7 +156,7 @@ class Rows:
 def shift_words(facts: Mapping[str, Any], boundary: int) -> str:
     """What changed at a boundary, in one sentence: the workload, or what tasks really take."""
     if "drift" not in facts:
-        return f"Workload: {facts['preset']}, {facts['arrival_rate']:g} tasks/s from task {boundary} on."
+        return f"Workload: {preset_words(facts['preset'])}, {facts['arrival_rate']:g} tasks/s from task {boundary} on."
     drift = facts["drift"]
     where = "every device" if drift["device"] == "all" else f"the {drift['device'].upper()}"
     return (

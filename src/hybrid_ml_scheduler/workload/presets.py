@@ -9,7 +9,7 @@ from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.text import nearest_hint
 from hybrid_ml_scheduler.workload.parameters import WorkloadParameters
 
-__all__ = ["DEFAULT_PRESET", "PRESETS", "preset"]
+__all__ = ["DEFAULT_PRESET", "PRESETS", "preset", "preset_words"]
 
 DEFAULT_PRESET = "mixed"
 
@@ -60,3 +60,8 @@ def preset(name: str) -> WorkloadParameters:
     if name not in PRESETS:
         raise WorkloadError(f"There is no workload preset '{name}'{nearest_hint(name, PRESETS)}")
     return PRESETS[name]
+
+
+def preset_words(name: str) -> str:
+    """A preset as people read it, `cpu_friendly` as `CPU-friendly`; any other name stays as it is."""
+    return name.replace("cpu_", "CPU-").replace("gpu_", "GPU-") if name in PRESETS else name

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hybrid_ml_scheduler.api import server
+from hybrid_ml_scheduler.cli.compiling import rehearse
 from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.settings import Settings
@@ -50,3 +53,12 @@ def test_one_that_follows_is_not_told_how_to_race(
     assert run(["serve", "--follow", *flags]) == 2
     assert "runs no race" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_service_knows_whether_its_engine_is_compiled_before_it_answers(tmp_path: Path) -> None:
+    program = "from hybrid_ml_scheduler.cli.compiling import is_service_compiled; print(is_service_compiled())"
+    rehearse()
+    for cache, found in (({}, "True"), ({"NUMBA_CACHE_DIR": str(tmp_path)}, "False")):
+        environment = {**os.environ, **cache}
+        said = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        assert (said.stdout.strip(), said.stderr) == (found, "")

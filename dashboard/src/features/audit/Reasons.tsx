@@ -8,7 +8,10 @@ interface Drawn<T> {
   colour: string;
 }
 
-const nameOf = (name: string): string => (/^(cpu|gpu_\d+)$/.test(name) ? deviceLabel(name) : spokenKey(name));
+const isDevice = (name: string): boolean => /^(cpu|gpu_\d+)$/.test(name);
+const nameOf = (name: string): string => (isDevice(name) ? deviceLabel(name) : spokenKey(name));
+const meaningOf = (name: string): string =>
+  (isDevice(name) ? undefined : REASON_WORDS[name]?.meaning) ?? name;
 
 /** Values of one sign that differ little: bars from zero would all look alike, so each is a dot between least and most. */
 function isClose(values: readonly number[]): boolean {
@@ -48,7 +51,7 @@ function BarList({ shape, colour }: Drawn<Bars>) {
       <ul className="space-y-1">
         {shape.entries.map((entry) => (
           <li key={entry.name} className="grid grid-cols-[7.5rem_1fr_4.5rem] items-center gap-2 text-xs">
-            <span className="truncate text-muted" title={REASON_WORDS[entry.name]?.meaning ?? entry.name}>
+            <span className="truncate text-muted" title={meaningOf(entry.name)}>
               {nameOf(entry.name)}
             </span>
             <span className="relative block h-2.5 rounded bg-raised" aria-hidden="true">

@@ -86,13 +86,71 @@ export const REASON_WORDS: Readonly<Record<string, ReasonWord>> = {
     "The same charge if one device took the whole task.",
     "seconds",
   ),
+  way: word(
+    "rule in force",
+    "The simple rule that would have served the latest tasks best; the strategy decides as that rule does, with the seconds that it believes.",
+  ),
+  mean_latency_of_ways: word(
+    "mean latency of each rule",
+    "How long the latest tasks would have taken on average, waiting included, had each of these rules placed them.",
+    "seconds",
+  ),
+  believed_s: word(
+    "believed seconds",
+    "How long the task would take on each device alone, as learned from earlier tasks of its kind.",
+    "seconds",
+  ),
+  corrected_s: word(
+    "corrected seconds",
+    "The believed seconds after what the forest makes of this task's features.",
+    "seconds",
+  ),
+  forest_share: word(
+    "weight of the forest",
+    "How much of the forest's correction counts, 0 to 1; nothing where it did not help on tasks that it was not grown on.",
+    "share",
+  ),
+  kind: word("number of the kind", "Which kind of work this is, as a number that the forest can use."),
+  log_nominal_s: word(
+    "log of the formula's seconds",
+    "The natural logarithm of the seconds that the formula gives for this device.",
+  ),
+  device_type: word("number of the device type", "Which device these features are about: 0 is the CPU."),
+  fastest_s: word("fastest execution", "The least time the task can run if its devices are free.", "seconds"),
+  held: word("tasks held", "Ready tasks that the strategy keeps until a device is free."),
+  held_before_it: word("held before it", "How many of the held tasks go first."),
+  overdue: word("overdue", "How many held tasks have been passed over for so long that they go first."),
+  splits: word("may split", "Whether a task may be shared between the CPU and a GPU."),
+  price: word("price of a device", "What one second of a device counts against finishing sooner."),
+  low: word(
+    "limit of the first GPU",
+    "The first GPU takes nothing longer than this many mean tasks, so that short ones find it free; – is no limit.",
+  ),
+  ratio: word("step of the limits", "By how much the limit of each further GPU is higher."),
+  cpu: word("limit of the CPU", "The CPU takes nothing longer than this many mean tasks; – is no limit."),
+  slowest: word(
+    "slowest that is accepted",
+    "Above 0 nothing is planned: a free device takes waiting tasks, but none that another does more than so many times as fast.",
+  ),
+  affinity: word(
+    "affinity",
+    "How much a free device leaves alone what is quicker elsewhere; 0 looks at its own seconds only.",
+  ),
+  patience: word("patience", "How long a task may be passed over; 0 is first come, first served."),
+  reviews: word("reviews", "How often the strategy has reviewed its settings so far."),
+  gate_acted: word(
+    "vetoes",
+    "How often the best of the plain rules took over, because the chosen setting did worse on the latest tasks.",
+  ),
   grid: word("grid", "Execution time for every share on the oracle's grid, as if the devices were free."),
   execution_s: word("execution time", "Time the task runs as if its devices were free.", "seconds"),
 };
 
 /** The meanings of those words that a reason uses, for the “i” of a widget. */
 export function knownReasons(reason: Readonly<Record<string, unknown>>): readonly Term[] {
-  const inner = typeof reason.features === "object" && reason.features ? Object.keys(reason.features) : [];
+  const inner = [reason.features, reason.setting].flatMap((one) =>
+    typeof one === "object" && one ? Object.keys(one) : [],
+  );
   const shown = Object.keys(reason).map((key) => (key === "q_values" ? "q_behind" : key));
   return [...shown, ...inner].flatMap((key) => REASON_WORDS[key] ?? []);
 }

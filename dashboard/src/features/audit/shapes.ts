@@ -114,10 +114,11 @@ function behindBest(value: Record<string, unknown>): Bars | null {
   return { ...bars, entries, note: `best: ${deviceLabel(best.name)}, Q ${digits(best.value)}` };
 }
 
-/** Features have units of their own: as bars they would pretend to be comparable. */
+/** Features and settings have units of their own: as bars they would pretend to be comparable. */
+const APART: ReadonlySet<string> = new Set(["features", "setting"]);
+
 function shapesOfEntry(key: string, value: unknown): Shape[] {
-  if (key === "features" && isRecord(value))
-    return Object.entries(value).map(([name, one]) => factOf(name, one));
+  if (APART.has(key) && isRecord(value)) return Object.entries(value).map(([name, one]) => factOf(name, one));
   if (key === "q_values" && isRecord(value)) return [behindBest(value) ?? shapeOf(key, value)];
   return [shapeOf(key, value)];
 }

@@ -1,12 +1,14 @@
 /** From stored means to the rows a chart draws. */
-import { gapsIn, isAtOnce } from "@/charts/series";
+import { clockTicks } from "@/charts/axes";
+import { gapsIn, isAtOnce, reachOf } from "@/charts/series";
 import type { Metric, Trend } from "@/client/types";
 import { clock } from "@/lib/format";
 
 /** The axis that all charts of the history share. */
 export const TIME_AXIS = {
   title: "simulated time",
-  format: (x: number) => clock(x),
+  format: clock,
+  ticks: clockTicks,
   words: "up to",
 } as const;
 
@@ -38,7 +40,12 @@ export function trendRows(trend: Trend, metric: Metric, names: readonly string[]
       });
       return { x: placeOf(point), task: point.last_task_id, ...Object.fromEntries(entries) };
     });
-  const gaps = new Set(gapsIn(rows.map((row) => row.x as number)));
+  const gaps = new Set(
+    gapsIn(
+      rows.map((row) => row.x as number),
+      reachOf(trend),
+    ),
+  );
   const middle = (i: number): number => ((rows[i]?.x as number) + (rows[i - 1]?.x as number)) / 2;
   return rows.flatMap((row, i) => (gaps.has(i) ? [{ x: middle(i) }, row] : [row]));
 }

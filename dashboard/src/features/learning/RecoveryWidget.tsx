@@ -1,5 +1,6 @@
 import { useStoredRun } from "@/client/queries";
 import type { AdaptedStrategy } from "@/client/types";
+import { NameCell } from "@/features/widgets/NameCell";
 import { ScrollTable } from "@/features/widgets/ScrollTable";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
@@ -61,12 +62,7 @@ export function RecoveryWidget() {
             {found.strategies.map((one) => (
               <tr key={one.name} data-strategy={one.name}>
                 <th scope="row" className="py-1.5 text-left font-medium">
-                  <span
-                    aria-hidden="true"
-                    className="mr-2 inline-block size-2 rounded-full"
-                    style={{ background: face(one.name).colour }}
-                  />
-                  {face(one.name).label}
+                  <NameCell colour={face(one.name).colour}>{face(one.name).label}</NameCell>
                 </th>
                 {cells(one).map((text, i) => (
                   <td key={HEADS[i + 1]} className={text === "not yet" ? "text-warn" : ""}>

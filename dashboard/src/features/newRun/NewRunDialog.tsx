@@ -17,7 +17,8 @@ import {
 import { NumberField, PickField, useTyped } from "@/features/widgets/Fields";
 import { Modal } from "@/features/widgets/Modal";
 import { StrategyChecks } from "@/features/widgets/StrategyChecks";
-import { spoken, useRacers } from "@/lib/useStrategy";
+import { presetLabel } from "@/lib/presets";
+import { useRacers } from "@/lib/useStrategy";
 import { useLive } from "@/live/store";
 import { FilePick } from "./FilePick";
 import { TraceFacts } from "./TraceFacts";
@@ -129,8 +130,14 @@ export function NewRunDialog() {
           title="What the stream of tasks is made of"
           value={source ?? now}
           options={[
-            ...(trace || presets.some((one) => one.name === now) ? [] : [{ key: now, label: now || "–" }]),
-            ...presets.map((one) => ({ key: one.name, label: spoken(one.name), title: one.description })),
+            ...(trace || presets.some((one) => one.name === now)
+              ? []
+              : [{ key: now, label: presetLabel(now) || "–" }]),
+            ...presets.map((one) => ({
+              key: one.name,
+              label: presetLabel(one.name),
+              title: one.description,
+            })),
             ...traces.map((one) => ({ key: `${UPLOAD}${one.upload_id}`, label: one.name })),
           ]}
           onChange={setSource}

@@ -60,8 +60,8 @@ function Row({ row, most }: { row: Comparison; most: number }) {
       data-burden={burden}
     >
       <span className="flex items-center gap-2 text-sm font-medium">
-        <span aria-hidden="true" className="size-2 rounded-full" style={{ background: colour }} />
-        {label}
+        <span aria-hidden="true" className="size-2 shrink-0 rounded-full" style={{ background: colour }} />
+        <span className="line-clamp-2 min-w-0 leading-tight [overflow-wrap:anywhere]">{label}</span>
         <span className="sr-only">{WORDS[burden]}</span>
       </span>
       <Bar label="CPU" value={row.cpu_load ?? 0} most={most} />

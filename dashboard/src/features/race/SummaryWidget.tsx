@@ -1,6 +1,7 @@
 import { ArrowUp } from "lucide-react";
 import { Link } from "react-router";
 import type { Comparison } from "@/client/types";
+import { NameCell } from "@/features/widgets/NameCell";
 import { Empty, Loading } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { WindowChoice } from "@/features/widgets/WindowChoice";
@@ -115,18 +116,15 @@ function Row({ columns, row, best, face }: RowProps) {
     <tr className="border-t border-line" data-strategy={row.name}>
       <th
         scope="row"
-        className="sticky left-0 z-10 py-1.5 pr-1 text-left font-medium whitespace-nowrap"
+        className="sticky left-0 z-10 py-1.5 pr-1 text-left font-medium"
         // Its ground would cover the line between the rows.
         style={{ background: "var(--panel-solid)", boxShadow: "inset 0 1px var(--line)" }}
       >
-        <span
-          aria-hidden="true"
-          className="mr-2 inline-block size-2 rounded-full"
-          style={{ background: face.colour }}
-        />
-        <Link className="hover:underline" to={`/strategies/${row.name}`}>
-          {face.label}
-        </Link>
+        <NameCell colour={face.colour}>
+          <Link className="hover:underline" to={`/strategies/${row.name}`}>
+            {face.label}
+          </Link>
+        </NameCell>
       </th>
       {columns.map((column) => {
         const value = column.of(row);

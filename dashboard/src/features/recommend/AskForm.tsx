@@ -4,7 +4,7 @@ import { askForRecommendation } from "@/client/recommendations";
 import { useUploads } from "@/client/uploads";
 import { amountOf } from "@/features/shell/newRun";
 import { NumberField, PickField } from "@/features/widgets/Fields";
-import { spoken } from "@/lib/useStrategy";
+import { presetLabel } from "@/lib/presets";
 import { countsOf, demandOf, MOST_NODES, MOST_POLICIES, priceOf } from "./demand";
 import { Terms } from "./Terms";
 
@@ -90,7 +90,7 @@ export function AskForm({ isBusy, usual, onAsked }: AskFormProps) {
         title="A preset, or a trace that was uploaded in the dialog of a new run"
         value={source}
         options={[
-          ...presets.map((one) => ({ key: one.name, label: spoken(one.name), title: one.description })),
+          ...presets.map((one) => ({ key: one.name, label: presetLabel(one.name), title: one.description })),
           ...traces.map((one) => ({ key: `upload:${one.upload_id}`, label: one.name })),
         ]}
         onChange={setSource}

@@ -1,9 +1,11 @@
 import { useComparison } from "@/client/runs";
 import type { PairedRuns, RunCard, RunComparison } from "@/client/types";
 import { Choice } from "@/features/widgets/Choice";
+import { NameCell } from "@/features/widgets/NameCell";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { dollars, gap, joules, seconds, tasksText } from "@/lib/format";
+import { presetLabel } from "@/lib/presets";
 import { useView } from "@/lib/url";
 import { useFaces } from "@/lib/useStrategy";
 import { SourceChip } from "./SourceChip";
@@ -69,7 +71,7 @@ function CompareTable({ found, field }: { found: RunComparison; field: (typeof F
                   {runTitle(run)}
                   <SourceChip source={run.source} />
                 </span>
-                <span className="block font-normal whitespace-nowrap max-sm:hidden">{`${run.workload}, seed ${run.seed}, ${tasksText(run.tasks)}`}</span>
+                <span className="block font-normal whitespace-nowrap max-sm:hidden">{`${presetLabel(run.workload)}, seed ${run.seed}, ${tasksText(run.tasks)}`}</span>
               </th>
             ))}
           </tr>
@@ -77,13 +79,8 @@ function CompareTable({ found, field }: { found: RunComparison; field: (typeof F
         <tbody>
           {names.map((name) => (
             <tr key={name} className="border-t border-line" data-strategy={name}>
-              <th scope="row" className="py-2 text-left font-medium whitespace-nowrap">
-                <span
-                  aria-hidden="true"
-                  className="mr-2 inline-block size-2 rounded-full"
-                  style={{ background: face(name).colour }}
-                />
-                {face(name).label}
+              <th scope="row" className="py-2 text-left font-medium">
+                <NameCell colour={face(name).colour}>{face(name).label}</NameCell>
               </th>
               {found.runs.map((run) => {
                 const value = standingOf(run, name)?.[field.key] ?? null;

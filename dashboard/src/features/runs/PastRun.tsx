@@ -6,6 +6,7 @@ import { useMoment } from "@/client/queries";
 import { useRun, useSnapshot } from "@/client/runs";
 import { Loading } from "@/features/widgets/States";
 import { tasksText } from "@/lib/format";
+import { presetLabel } from "@/lib/presets";
 import { useView } from "@/lib/url";
 import { reduce } from "@/live/reducer";
 import { type LiveState, START } from "@/live/state";
@@ -44,8 +45,8 @@ function Bar({ run, problem, isReading }: BarProps) {
         {card && <SourceChip source={card.source} running={card.measured?.is_running ?? false} />}{" "}
         {card && (
           <span className="text-muted">
-            seed {card.seed}, {card.workload}, {tasksText(card.tasks)}. Everything below is as it was stored;
-            the controls above are those of the present race.{branchWords(card)}
+            seed {card.seed}, {presetLabel(card.workload)}, {tasksText(card.tasks)}. Everything below is as it
+            was stored; the controls above are those of the present race.{branchWords(card)}
           </span>
         )}
         {problem && <span className="block text-warn">{problem}</span>}

@@ -5,6 +5,7 @@ import { useFollows } from "@/client/queries";
 import type { RunCard } from "@/client/types";
 import { Confirm } from "@/features/widgets/Confirm";
 import { count, seconds, tasksText, wallDay } from "@/lib/format";
+import { presetLabel } from "@/lib/presets";
 import { useFaces } from "@/lib/useStrategy";
 import { DescribeDialog } from "./DescribeDialog";
 import { MeasuredNote } from "./MeasuredNote";
@@ -108,7 +109,7 @@ function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProp
         )}
         <SourceChip source={run.source} running={run.measured?.is_running ?? false} />
         <span className="block text-muted sm:hidden">
-          {`${wallDay(run.at)}, ${run.workload}, seed ${run.seed}, ${tasksText(run.tasks)}`}
+          {`${wallDay(run.at)}, ${presetLabel(run.workload)}, seed ${run.seed}, ${tasksText(run.tasks)}`}
         </span>
         {run.branch && <span className="block text-muted">{branchWords(run).trim()}</span>}
         {run.note && <span className="block whitespace-pre-line text-muted">{run.note}</span>}
@@ -119,7 +120,7 @@ function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProp
         )}
       </th>
       <td className="py-2 pl-3 text-left whitespace-nowrap max-sm:hidden">{wallDay(run.at)}</td>
-      <td className="py-2 pl-3 text-left whitespace-nowrap max-sm:hidden">{run.workload}</td>
+      <td className="py-2 pl-3 text-left whitespace-nowrap max-sm:hidden">{presetLabel(run.workload)}</td>
       <td className="py-2 pl-3 text-right max-sm:hidden">{run.seed}</td>
       <td className="py-2 pl-3 text-right whitespace-nowrap max-sm:hidden">{gpusText(run)}</td>
       <td className="py-2 pl-3 text-right max-sm:hidden">{count(run.tasks)}</td>

@@ -2,7 +2,7 @@ import type { SimulationStatus } from "@/client/types";
 import { count, counted } from "@/lib/format";
 import type { Phase } from "@/live/state";
 import { useLive } from "@/live/store";
-import { useOutOfSight, useProblem } from "./useSight";
+import { useOutOfSight, useProblem, useSilence } from "./useSight";
 
 /** The last word alone is what a phone has room for. */
 const WORDS: Record<Phase, { text: string; short: string; tone: string }> = {
@@ -22,6 +22,7 @@ const STATES: Record<SimulationStatus["state"], { text: string; short: string; t
 };
 
 const BLIND = { text: "Out of sight", short: "Lost", tone: "var(--warn)" };
+const SILENT = { text: "Waiting", short: "Waiting", tone: "var(--warn)" };
 
 /** Whether the race is live, or why nothing of it is heard; and how many updates this tab did not get. */
 export function ConnectionPill() {
@@ -33,11 +34,14 @@ export function ConnectionPill() {
   const runs = phase === "live" && state === "running" && !halted;
   // The service answers and hears nothing itself: that is not live.
   const blind = useOutOfSight() !== null && phase === "live";
+  const silent = useSilence() > 0;
   const { text, short, tone } = blind
     ? BLIND
-    : phase === "live" && state !== undefined
-      ? STATES[halted ? "stopped" : state]
-      : WORDS[phase];
+    : silent
+      ? SILENT
+      : phase === "live" && state !== undefined
+        ? STATES[halted ? "stopped" : state]
+        : WORDS[phase];
   const details = [
     missed > 0
       ? `${count(missed)} updates were skipped because this tab was slower than the service`
@@ -47,7 +51,7 @@ export function ConnectionPill() {
   return (
     <span className="chip" role="status" title={details.join(", ")} data-phase={phase} data-missed={missed}>
       <span className="relative flex size-2" aria-hidden="true">
-        {runs && !blind && (
+        {runs && !blind && !silent && (
           <span
             className="absolute inset-0 animate-ping rounded-full opacity-60"
             style={{ background: tone }}

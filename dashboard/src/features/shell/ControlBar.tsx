@@ -4,7 +4,7 @@ import { change, start, steer, useCommands } from "@/client/commands";
 import { useFollows, usePresets } from "@/client/queries";
 import { clock, count, digits } from "@/lib/format";
 import { TERMS } from "@/lib/glossary";
-import { spoken } from "@/lib/useStrategy";
+import { presetLabel } from "@/lib/presets";
 import { useLive } from "@/live/store";
 import { LoadSlider } from "./LoadSlider";
 import { askForNewRun } from "./newRun";
@@ -120,7 +120,7 @@ function ShiftButtons() {
             disabled={now === undefined || !racing || !steerable || isTrace}
             onClick={() => void change({ workload: preset.name })}
           >
-            {spoken(preset.name).replace("PU friendly", "PU-friendly")}
+            {presetLabel(preset.name)}
           </button>
         ))}
         <button

@@ -1,11 +1,11 @@
-import { CircleAlert, CirclePause, EyeOff, Flag, Play, PlugZap, ServerOff } from "lucide-react";
+import { CircleAlert, CirclePause, EyeOff, Flag, Hourglass, Play, PlugZap, ServerOff } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { start, steer } from "@/client/commands";
-import { useFollows } from "@/client/queries";
+import { useEngineWords, useFollows } from "@/client/queries";
 import { count, tasksText } from "@/lib/format";
 import { retryNow, useLive } from "@/live/store";
 import { askForNewRun } from "./newRun";
-import { useOutOfSight, useProblem } from "./useSight";
+import { useOutOfSight, useProblem, useSilence } from "./useSight";
 
 interface BannerProps {
   icon: ReactNode;
@@ -78,6 +78,20 @@ function Away() {
   );
 }
 
+/** The race should move and is not heard: it compiles, or a strategy takes its time. */
+function Silence({ seconds }: { seconds: number }) {
+  const words = useEngineWords();
+  return (
+    <Banner
+      icon={<Hourglass size={18} aria-hidden="true" />}
+      tone="var(--warn)"
+      title="The race stands still"
+    >
+      Nothing was heard of it for {seconds} s; what you see is the last that was known. {words}
+    </Banner>
+  );
+}
+
 /** What a person must know before reading any number: disconnected, paused, not started, or storage trouble. */
 export function Situation() {
   const phase = useLive((s) => s.connection.phase);
@@ -89,6 +103,7 @@ export function Situation() {
   const problem = useProblem();
   const unheard = useOutOfSight();
   const follows = useFollows();
+  const silentS = useSilence();
   // Where another service runs the race, nothing is offered that only that one could do.
   const offered = (text: string, run: () => unknown) =>
     follows ? undefined : { text, run: () => void run() };
@@ -125,6 +140,7 @@ export function Situation() {
         The race keeps {count(backlog)} rows until it is back; nothing is lost.
       </Banner>
     );
+  if (silentS > 0) return <Silence seconds={silentS} />;
   if (state === "paused")
     return (
       <Banner

@@ -54,10 +54,13 @@ function Portrait({ face }: { face: StrategyFace }) {
   const { card } = face;
   return (
     <div className="mb-3 flex flex-wrap items-baseline gap-x-3 gap-y-1 px-1">
-      <h2 className="text-2xl font-semibold tracking-tight" style={{ color: face.colour }}>
+      <h2
+        className="min-w-0 text-2xl font-semibold tracking-tight break-words"
+        style={{ color: face.colour }}
+      >
         {face.label}
       </h2>
-      <code className="font-mono text-xs text-muted">{face.name}</code>
+      <code className="min-w-0 font-mono text-xs break-all text-muted">{face.name}</code>
       {card && <span className="chip">{card.kind}</span>}
       {card?.learns && card.kind !== "learner" && <span className="chip">learns</span>}
       <span className="ml-auto">

@@ -64,7 +64,7 @@ function columnsOf(face: FaceOf, of: WordsOf, onOpen: (id: number) => void) {
       header: "Memory",
       cell: (info) => (of(info.row.original).isMeasured ? NOTHING : `${count(info.getValue())} MB`),
     }),
-    helper.accessor("arrival_time", { header: "Arrived", cell: (info) => clock(info.getValue()) }),
+    helper.accessor("arrival_time", { header: "Arrived", cell: (info) => clock(info.getValue(), 2) }),
     helper.accessor("time", { header: "Time", cell: (info) => seconds(info.getValue()) }),
     helper.accessor("latency", { header: "Latency", cell: (info) => seconds(info.getValue()) }),
     helper.accessor("wait", { header: "Wait", cell: (info) => seconds(info.getValue()) }),

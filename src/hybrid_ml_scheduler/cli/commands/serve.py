@@ -99,8 +99,11 @@ def serve(
     _check(settings)
     planned = _planned(plan)
     from hybrid_ml_scheduler.api.server import run_server
+    from hybrid_ml_scheduler.cli.compiling import compile_service
 
     listener = _listener(settings.host, settings.port)
+    if not settings.follow:
+        compile_service()
     sys.setswitchinterval(_SWITCH_EVERY_S)  # the race computes without pause; requests must not wait for it
     _keep_memory_flat()
     run_server(settings, listener, new_run=new_run, plan=planned)
