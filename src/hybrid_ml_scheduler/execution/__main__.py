@@ -21,6 +21,7 @@ from hybrid_ml_scheduler.execution.runs.validated import validated_range
 from hybrid_ml_scheduler.execution.runs.validation import (
     Comparison,
     RealCase,
+    case_summary,
     compare,
     fidelity,
     measured_cases,
@@ -75,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _calibration(given: argparse.Namespace) -> Calibration:
     if given.calibration is not None:
-        return read_calibration(given.calibration)
+        return read_calibration(given.calibration).of_kinds(given.kind)
     sizes = sizes_named(given.sizes, kinds_named(given.kind))
     found = calibrate(sizes, given.workers, given.device, given.calibrate_seconds, _say)
     write_calibration(found, given.out / "calibration.json")
@@ -118,7 +119,7 @@ def _run(given: argparse.Namespace, calibration: Calibration) -> None:
     cases = [
         RealCase(
             found.load, name, given.seed, given.seconds, repeat,
-            {**run.summary(), "decision_s": found.decision_s[name]}, knows=False,
+            case_summary(run, found.decision_s[name], found.levels[name][repeat]), knows=False,
         )
         for name, runs in found.measured.items()
         for repeat, run in enumerate(runs)

@@ -218,6 +218,15 @@ def test_a_calibration_is_read_as_it_was_written_and_anything_else_is_refused(tm
         read_calibration(path)
 
 
+def test_a_calibration_can_be_used_for_some_of_its_kinds_and_knows_no_others() -> None:
+    known = calibration()
+    few = known.of_kinds(["sort", "parse", "sort"])
+    assert set(drawn_stream(few.sizes, 100, 1).names()) == {"sort", "parse"}
+    assert known.of_kinds(None) is known
+    with pytest.raises(ProfileError, match="does not know the kind 'fft'; it knows matmul"):
+        known.of_kinds(["sort", "fft"])
+
+
 def test_a_trace_has_a_lane_for_every_worker_and_no_overlap(tmp_path: Path) -> None:
     known = calibration(workers=2)
     tasks = stream_of_length(known, 2.0, 1.0, seed=6)

@@ -219,7 +219,7 @@ def _check(
         if name != "best_fixed":
             strategy_of(name)
     if calibration is not None:
-        read_calibration(calibration)
+        read_calibration(calibration).of_kinds(kinds[0])
     above = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     if not above.is_dir():
         raise HmsError(f"--out {out} must be a folder, and {above} is a file.")
@@ -241,7 +241,7 @@ def _calibration(
 
     out.mkdir(parents=True, exist_ok=True)
     if given is not None:
-        return read_calibration(given)
+        return read_calibration(given).of_kinds(kinds[0])
     wanted = sizes_named(kinds[1], kinds_named(kinds[0]))
     with steps() as say:
         found = calibrate(wanted, workers, device, seconds, say)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,15 @@ class Calibration:
     def sizes(self) -> dict[str, tuple[int, ...]]:
         """The sizes that were measured, kind by kind."""
         return {kind: tuple(int(size) for size in self.alone_s[CPU][kind]) for kind in self.kinds}
+
+    def of_kinds(self, names: Iterable[str] | None) -> Calibration:
+        """The same for some of its kinds only."""
+        missing = [name for name in names or () if name not in self.kinds]
+        if missing:
+            raise ProfileError(
+                f"The calibration does not know the kind {missing[0]!r}; it knows {', '.join(self.kinds)}."
+            )
+        return self if names is None else replace(self, kinds=tuple(dict.fromkeys(names)))
 
     def observations(self) -> list[tuple[str, str, float, float]]:
         """The measurements as an executor learns them, slowed down as in a busy machine."""

@@ -16,11 +16,21 @@ import numpy as np
 from hybrid_ml_scheduler.core.errors import ProfileError
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration
 from hybrid_ml_scheduler.execution.runs.modelled_run import simulate
-from hybrid_ml_scheduler.execution.runs.run_result import half_width
+from hybrid_ml_scheduler.execution.runs.run_result import RunResult, half_width
 from hybrid_ml_scheduler.execution.runs.streams import RealStream, drawn_stream
 from hybrid_ml_scheduler.execution.runs.study import Bench, make_strategy, stream_of_length
 
-__all__ = ["Comparison", "RealCase", "compare", "fidelity", "measured_cases", "predict", "read_cases", "widen"]
+__all__ = [
+    "Comparison",
+    "RealCase",
+    "case_summary",
+    "compare",
+    "fidelity",
+    "measured_cases",
+    "predict",
+    "read_cases",
+    "widen",
+]
 
 METRICS = ("makespan_s", "mean_latency_s", "p95_latency_s")
 DRAWS = 20
@@ -109,6 +119,11 @@ class RealCase(NamedTuple):
         return {key.removeprefix(_LEVEL): value for key, value in self.summary.items() if key.startswith(_LEVEL)}
 
 
+def case_summary(run: RunResult, decision_s: float, levels: Mapping[str, float]) -> dict[str, float]:
+    """The figures of a run with what was known before it began: what deciding takes, and how slow each device was."""
+    return {**run.summary(), _DECISION: decision_s, **{f"{_LEVEL}{device}": level for device, level in levels.items()}}
+
+
 def measured_cases(
     bench: Bench,
     calibration: Calibration,
@@ -128,9 +143,8 @@ def measured_cases(
         say(f"{strategy} at load {load:g}, run {repeat + 1}", done, len(cases))
         own_seed = 1000 * seed + round(100 * load)
         tasks = stream_of_length(calibration, seconds, load, own_seed)
-        known = {_DECISION: bench.decision_s(strategy)}
-        known.update({f"{_LEVEL}{device}": level for device, level in bench.levels().items()})
-        summary = {**bench.run(strategy, tasks).summary(), **known}
+        decision_s, levels = bench.decision_s(strategy), bench.levels()
+        summary = case_summary(bench.run(strategy, tasks), decision_s, levels)
         yield RealCase(load, strategy, own_seed, seconds, repeat, summary)
 
 
