@@ -28,6 +28,8 @@ const LEAST_ROW = { wide: 20, narrow: 36 } as const;
 const ROOMY = 640;
 const HEAD = 26;
 const FOOT = 24;
+/** What the words of a grade take, and some air. */
+const GRADE_PX = 58;
 /** Between what was measured and what would have been. */
 const DIVIDE = 26;
 
@@ -280,7 +282,12 @@ export function RaceBars(props: RaceBarsProps) {
   );
   const values = [...racers.map((r) => r.value), bound];
   const toLength = lengthOf(values, scale);
-  const steps = grades(values, scale, shape.isWide ? 5 : 2);
+  const room = size.width - (Number.parseFloat(shape.left) + Number.parseFloat(shape.right)) * 16;
+  const steps = grades(
+    values,
+    scale,
+    Math.max(1, Math.min(shape.isWide ? 5 : 2, Math.floor(room / GRADE_PX) - 1)),
+  );
   // A stable order in the document lets every row glide to its new place.
   const stable = [...rows].sort((a, b) => (a.name < b.name ? -1 : 1));
   return (

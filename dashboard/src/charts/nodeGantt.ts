@@ -104,7 +104,8 @@ export function motionWords(motion: NodeMotion, strategy: StrategyMotion): strin
     .map((device, i) => {
       const free = strategy.free_in_s[i] ?? 0;
       const waiting = strategy.waiting_now[i] ?? 0;
-      const queue = waiting === 0 ? "" : `, ${count(waiting)} waiting`;
+      const queue =
+        waiting === 0 ? "" : `, ${motion.is_complete ? "" : "more than "}${count(waiting)} waiting`;
       return `${deviceLabel(device)} ${free > 0 ? `busy for ${seconds(free)}${queue}` : "free"}`;
     })
     .join("; ");

@@ -3,11 +3,13 @@ import {
   amountOf,
   columnsOf,
   gpusOf,
+  guessedColumns,
   promiseOf,
   rateOf,
   requestOf,
   seedOf,
   type Wish,
+  withoutFlags,
 } from "@/features/shell/newRun";
 import { STRATEGIES } from "../fixtures";
 
@@ -73,6 +75,18 @@ describe("a new run", () => {
   it("reads an amount above zero, and the columns of a CSV and of nothing else", () => {
     expect(["0.5", "0", "-1", "x", ""].map(amountOf)).toEqual([0.5, null, null, null, null]);
     expect(columnsOf('\uFEFFsubmitted, "run s",what\r\n1,2,3')).toEqual(["submitted", "run s", "what"]);
+    expect(columnsOf("job;run s;submitted\n1;2;3")).toEqual(["job", "run s", "submitted"]);
+    expect(columnsOf("job\trun_s\n1\t2")).toEqual(["job", "run_s"]);
     expect([columnsOf("; SWF 1 2 3\n"), columnsOf("\u001f\u008b,x"), columnsOf("")]).toEqual([[], [], []]);
+  });
+
+  it("are proposed as the service takes them, and no flag of a command line is shown", () => {
+    const said =
+      "own.csv, line 1: no known dialect (csv). Of any other CSV say which column is which, " +
+      "for example --map task_id=job --map duration=run_s --map arrival_time='sent at'.";
+    const asked = [{ key: "arrival_time" }, { key: "duration" }, { key: "kind" }];
+    expect(guessedColumns(said, asked)).toEqual({ duration: "run_s", arrival_time: "sent at" });
+    expect(guessedColumns("good.csv: the file is empty.", asked)).toEqual({});
+    expect(withoutFlags(said)).toMatch(/say which column is which\.$/);
   });
 });

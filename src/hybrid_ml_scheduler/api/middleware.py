@@ -154,7 +154,7 @@ class BodyLimit:
             await response(scope, receive, send)
             return
         if body is None:
-            response = problem_response(413, f"The body is larger than {limit} bytes.", scope)
+            response = problem_response(413, f"The body is larger than {_size_words(limit)}.", scope)
             await response(scope, receive, send)
             return
         await self._app(scope, _once({"type": "http.request", "body": body, "more_body": False}, receive), send)
@@ -222,3 +222,7 @@ class RateLimit:
             await send(message)
 
         await self._app(scope, receive, sent)
+
+
+def _size_words(size: int) -> str:
+    return f"{size / 2**20:.3g} MB" if size >= 2**20 else f"{size:,} bytes"

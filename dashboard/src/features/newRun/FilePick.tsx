@@ -3,7 +3,7 @@ import { ServiceProblem } from "@/client/http";
 import type { UploadCard } from "@/client/types";
 import { sendUpload, sendWithTable } from "@/client/uploads";
 import { KeyField } from "@/features/shell/KeyField";
-import { columnsOf } from "@/features/shell/newRun";
+import { columnsOf, guessedColumns, withoutFlags } from "@/features/shell/newRun";
 import { PickField } from "@/features/widgets/Fields";
 
 /** What the columns of a task mean to somebody who has a table of jobs. */
@@ -24,12 +24,13 @@ const LOOKED_AT = 65_536;
 
 interface ColumnsProps {
   theirs: readonly string[];
+  guessed: Readonly<Record<string, string>>;
   onRead: (columns: Record<string, string>) => void;
 }
 
 /** Asks which column of a foreign CSV is which. */
-function Columns({ theirs, onRead }: ColumnsProps) {
-  const [chosen, setChosen] = useState<Record<string, string>>({});
+function Columns({ theirs, guessed, onRead }: ColumnsProps) {
+  const [chosen, setChosen] = useState<Record<string, string>>({ ...guessed });
   const named = Object.entries(chosen).filter(([, name]) => name !== "");
   return (
     <fieldset className="mt-2">
@@ -107,6 +108,7 @@ export function FilePick({ label, use, title, onKept }: FilePickProps) {
   const [needsKey, setNeedsKey] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const [theirs, setTheirs] = useState<readonly string[]>([]);
+  const [guessed, setGuessed] = useState<Readonly<Record<string, string>>>({});
   const [lacksTable, setLacksTable] = useState(false);
   const send = async (one: File, columns?: Record<string, string>, table?: File): Promise<void> => {
     setBusy(true);
@@ -116,7 +118,9 @@ export function FilePick({ label, use, title, onKept }: FilePickProps) {
       setTheirs([]);
       setLacksTable(false);
     } catch (error) {
-      setSaid(error instanceof Error ? error.message : "The file could not be sent.");
+      const sentence = error instanceof Error ? error.message : "The file could not be sent.";
+      setSaid(withoutFlags(sentence));
+      setGuessed(guessedColumns(sentence, COLUMNS));
       setNeedsKey(error instanceof ServiceProblem && error.status === 401);
       const foreign = use === "trace" && error instanceof ServiceProblem && error.status === 422;
       const gavel = foreign && error.message.includes(TABLE);
@@ -153,7 +157,12 @@ export function FilePick({ label, use, title, onKept }: FilePickProps) {
         />
       )}
       {file !== null && theirs.length > 0 && !needsKey && (
-        <Columns theirs={theirs} onRead={(columns) => void send(file, columns)} />
+        <Columns
+          key={theirs.join()}
+          theirs={theirs}
+          guessed={guessed}
+          onRead={(columns) => void send(file, columns)}
+        />
       )}
     </div>
   );

@@ -22,7 +22,9 @@ function queueWords(motion: NodeMotion, strategy: StrategyMotion, words: RunWord
   const worst = strategy.free_in_s.indexOf(Math.max(...strategy.free_in_s));
   const waiting = strategy.waiting_now.reduce((sum, n) => sum + n, 0);
   if (waiting === 0) return "Nothing waits now.";
-  return `${waiting === 1 ? "1 part waits" : `${count(waiting)} parts wait`} now; ${motion.devices[worst] ?? ""} is promised to others for ${seconds(strategy.free_in_s[worst])}.`;
+  // Of a queue without end, so many are counted.
+  const least = motion.is_complete ? "" : "More than ";
+  return `${least}${waiting === 1 ? "1 part waits" : `${count(waiting)} parts wait`} now; ${motion.devices[worst] ?? ""} is promised to others for ${seconds(strategy.free_in_s[worst])}.`;
 }
 
 function footOf(motion: NodeMotion, strategy: StrategyMotion, words: RunWords): string {
@@ -30,8 +32,7 @@ function footOf(motion: NodeMotion, strategy: StrategyMotion, words: RunWords): 
     strategy.left_out > 0
       ? ` ${counted(strategy.left_out, "more part is", "more parts are")} not drawn.`
       : "";
-  const older = motion.is_complete ? "" : " Parts of tasks long before may be missing.";
-  return `${queueWords(motion, strategy, words)}${missing}${older}`;
+  return `${queueWords(motion, strategy, words)}${missing}`;
 }
 
 /** One strategy's node in motion, beside another's. */

@@ -44,7 +44,7 @@ export function QueueWidget() {
       title="Queue length"
       meaning="Parts of tasks that were ready and had not begun, over all devices of a node, in simulated time. A line that keeps rising is a node that cannot keep up."
       table={table}
-      foot={`Parts waiting over the last ${spanS} ${isMeasured ? "seconds of the run" : "simulated seconds"}.`}
+      foot={`Parts waiting over the last ${spanS} ${isMeasured ? "seconds of the run" : "simulated seconds"}.${motion?.is_complete === false ? " A queue is longer than what is counted here: the tasks of the latest 50,000." : ""}`}
     >
       {names === null ? (
         <Empty title="No race yet" />

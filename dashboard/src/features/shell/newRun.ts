@@ -74,9 +74,24 @@ export function amountOf(text: string): number | null {
 /** The names of a CSV's columns, from its beginning; none where it is no CSV. */
 export function columnsOf(beginning: string): readonly string[] {
   const first = beginning.replace(/^\uFEFF/, "").split(/\r?\n/, 1)[0] ?? "";
-  if (!first.includes(",") || !/^[\x20-\x7e\u00a0-\uffff]+$/.test(first)) return [];
-  return first.split(",").map((name) => name.trim().replace(/^"|"$/g, ""));
+  if (first.startsWith(";") || !/^[\t\x20-\x7e\u00a0-\uffff]+$/.test(first)) return [];
+  const [best] = [",", ";", "\t"].map((sign) => first.split(sign)).sort((a, b) => b.length - a.length);
+  return best && best.length > 1 ? best.map((name) => name.trim().replace(/^"|"$/g, "")) : [];
 }
+
+const MAPPED = /--map (\w+)=(?:"([^"]*)"|'([^']*)'|(\S+?))(?=\.?$| )/g;
+
+/** What the service takes the columns of a foreign table for; its sentence says so to those who type commands. */
+export function guessedColumns(sentence: string, asked: readonly { key: string }[]): Record<string, string> {
+  const pairs = [...sentence.matchAll(MAPPED)].map((found): [string, string] => [
+    found[1] ?? "",
+    found[2] ?? found[3] ?? found[4] ?? "",
+  ]);
+  return Object.fromEntries(pairs.filter(([key]) => asked.some((one) => one.key === key)));
+}
+
+/** The sentence without what only a command line could do about it. */
+export const withoutFlags = (sentence: string): string => sentence.replace(/, for example --map .*$/, ".");
 
 /** What is asked of the service: only what differs from the present run. */
 export function requestOf(wish: Wish): Partial<StartRequest> {

@@ -61,7 +61,7 @@ def _strategy(name: str, found: PartsAroundNow, devices: int, times: FloatColumn
             begin_s=begin[kept].tolist(),
             end_s=end[kept].tolist(),
         ),
-        left_out=len(inside) - len(kept),
+        left_out=len(inside) - len(kept) + found.unread.get(name, 0),
         waiting=waiting.tolist(),
         waiting_now=waiting_now.tolist(),
         free_in_s=free_in_s.tolist(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
@@ -10,13 +10,24 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_ml_scheduler.core import NO_GPU, FloatColumn, held_gpus
 from hybrid_ml_scheduler.storage.connect.store import Store
-from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, tasks
+from hybrid_ml_scheduler.storage.connect.tables import runs, scheduler_results, tasks
+from hybrid_ml_scheduler.storage.read.bands import SIDES, Side, Stretch, band, overlaps
+from hybrid_ml_scheduler.storage.read.history import end_tasks
+from hybrid_ml_scheduler.storage.read.parts import last_finish
 from hybrid_ml_scheduler.storage.records import BusyShares
 
 __all__ = ["device_load"]
 
-# A queue may be long: parts that run now can belong to tasks that came long ago.
-_MOST_TASKS = 5000
+# Devices that did nothing lately are idle, not unknown, if one of so many tasks went there.
+_LATELY = 2000
+
+
+class _Part(NamedTuple):
+    """A part of a task on one device."""
+
+    device: str
+    begin_s: float
+    seconds: float
 
 
 async def device_load(
@@ -32,55 +43,62 @@ async def device_load(
 ) -> BusyShares:
     """Return the busy share of each device in equal steps that end with the run's newest stored arrival.
 
-    With `last_task` they end with its arrival, and with the last finish where the run `is_over`. A step that began
-    before all that was read is unknown (None), not idle.
+    With `last_task` they end with its arrival, and with the last finish where the run `is_over`. Where the tasks that
+    ran in a step were removed from a long run, it is unknown (None), not idle.
     """
     async with store.reading() as connection:
-        own = tasks.c.run_id == run_id
-        own = own if last_task is None else sa.and_(own, tasks.c.task_id <= last_task)
-        ids = sa.select(tasks.c.task_id).where(own).order_by(tasks.c.task_id.desc())
-        newest = sa.select(tasks.c.arrival_time).where(own).order_by(tasks.c.task_id.desc())
-        end_s = (await connection.execute(newest.limit(1))).scalar_one_or_none()
-        first = (await connection.execute(ids.offset(_MOST_TASKS - 1).limit(1))).scalar_one_or_none()
-        rows = await _rows(connection, scheduler, ids.order_by(None), first) if end_s is not None else []
-    edges = np.linspace(max(0.0, (end_s or 0.0) - span_s), end_s or 0.0, steps + 1)
-    if not rows:
-        return BusyShares(edges_s=edges.tolist(), busy={})
-    parts = _parts(rows)
-    if is_over:
-        end_s = max(end_s or 0.0, *(float(end.max()) for _, end in parts.values()))
-        edges = np.linspace(max(0.0, end_s - span_s), end_s, steps + 1)
-    known_from_s = 0.0 if first is None else max(float(one[0].min()) for one in parts.values())
-    unknown = edges[:-1] < known_from_s
-    busy = {
-        name: np.where(unknown, np.nan, _busy(begin, end, edges, cpu_slots if name == "cpu" else 1))
-        for name, (begin, end) in sorted(parts.items())
-    }
-    known = {name: [None if share != share else share for share in column.tolist()] for name, column in busy.items()}
-    return BusyShares(edges_s=edges.tolist(), busy=known)
+        first, last = (await connection.execute(end_tasks(run_id))).one()
+        if last is None:
+            return BusyShares(edges_s=np.linspace(0.0, 0.0, steps + 1).tolist(), busy={})
+        last = last if last_task is None else max(first, min(last, last_task))
+        arrival = sa.select(tasks.c.arrival_time).where(tasks.c.task_id == last)
+        end_s = float((await connection.execute(arrival)).scalar_one())
+        if is_over:
+            end_s = max(end_s, (await connection.execute(last_finish([scheduler], first, last))).scalar_one() or 0.0)
+        begun = (await connection.execute(sa.select(runs.c.first_task).where(runs.c.run_id == run_id))).scalar_one()
+        stretch = Stretch(max(0.0, end_s - span_s), end_s)
+        parts, known = await _parts(connection, scheduler, (first, last), stretch)
+        used = await _used(connection, scheduler, (max(first, last - _LATELY + 1), last))
+    edges = np.linspace(*stretch, steps + 1)
+    found: dict[str, list[float | None]] = {}
+    for name in sorted({*used, *(part.device for part in parts)}):
+        own = [(part.begin_s, part.begin_s + part.seconds) for part in parts if part.device == name]
+        begin, end = np.array(own, dtype=np.float64).reshape(-1, 2).T
+        shares = _busy(begin, end, edges, cpu_slots if name == "cpu" else 1).tolist()
+        from_s = 0.0 if begun is None or first <= begun else known["cpu" if name == "cpu" else "gpu"]
+        found[name] = [None if edge < from_s else share for edge, share in zip(edges, shares, strict=False)]
+    return BusyShares(edges_s=edges.tolist(), busy=found)
 
 
-async def _rows(connection: AsyncConnection, scheduler: str, ids: sa.Select[Any], first: int | None) -> list[Any]:
+async def _parts(
+    connection: AsyncConnection, scheduler: str, ends: tuple[int, int], stretch: Stretch
+) -> tuple[list[_Part], dict[Side, float]]:
+    """Return what ran in a stretch, however long ago it came, and since when each side is known."""
+    results, found, known = scheduler_results.c, list[_Part](), dict[Side, float]()
+    for side in SIDES:
+        first, last, known[side] = await band(connection, scheduler, side, ends, stretch)
+        query = sa.select(results.device, results.gpu_id, results[f"{side}_start"], results[f"{side}_part"]).where(
+            results.task_id.between(first, last), results.scheduler_name == scheduler, overlaps(side, stretch)
+        )
+        rows = (await connection.execute(query)).all()
+        found += [_Part(name, row[2], row[3]) for row in rows for name in _names(side, row)]
+    return found, known
+
+
+def _names(side: Side, row: Any) -> list[str]:
+    """The devices that a part holds: a gang holds several."""
+    return ["cpu"] if side == "cpu" else [f"gpu_{gpu}" for gpu in held_gpus(row[1], row[0])]
+
+
+async def _used(connection: AsyncConnection, scheduler: str, ends: tuple[int, int]) -> set[str]:
+    """Return the devices that some tasks went to."""
     results = scheduler_results.c
-    own = ids if first is None else ids.where(tasks.c.task_id >= first)
-    columns = (results.device, results.gpu_id, results.cpu_start, results.cpu_part, results.gpu_start, results.gpu_part)
-    query = sa.select(*columns).where(results.scheduler_name == scheduler, results.task_id.in_(own))
-    return [tuple(row) for row in await connection.execute(query)]
-
-
-def _parts(rows: list[Any]) -> dict[str, tuple[FloatColumn, FloatColumn]]:
-    """Return when the parts on each device began and ended."""
-    table = np.array([row[1:] for row in rows] + _beside_the_lead(rows), dtype=np.float64)
-    gpu, cpu_start, cpu_part, gpu_start, gpu_part = table.T
-    found = {"cpu": (cpu_start, cpu_part, np.isfinite(cpu_start) & (cpu_part > 0))}
-    for number in np.unique(gpu[gpu >= 0]).astype(int).tolist():
-        found[f"gpu_{number}"] = (gpu_start, gpu_part, np.isfinite(gpu_start) & (gpu_part > 0) & (gpu == number))
-    return {name: (start[own], start[own] + part[own]) for name, (start, part, own) in found.items() if own.any()}
-
-
-def _beside_the_lead(rows: list[Any]) -> list[tuple[float | None, ...]]:
-    """Return the parts of gangs on their further GPUs; there is nothing of the CPU in them."""
-    return [(gpu, None, 0.0, *row[4:]) for row in rows if row[1] != NO_GPU for gpu in held_gpus(row[1], row[0])[1:]]
+    query = sa.select(results.device, results.gpu_id, sa.func.max(results.cpu_part)).where(
+        results.task_id.between(*ends), results.scheduler_name == scheduler, results.finish_time.is_not(None)
+    )
+    rows = (await connection.execute(query.group_by(results.device, results.gpu_id))).all()
+    gpus = {f"gpu_{gpu}" for row in rows if row[1] != NO_GPU for gpu in held_gpus(row[1], row[0])}
+    return gpus | ({"cpu"} if any((row[2] or 0.0) > 0.0 for row in rows) else set())
 
 
 def _busy(begin: FloatColumn, end: FloatColumn, edges: FloatColumn, slots: int) -> FloatColumn:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -12,16 +12,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hybrid_ml_scheduler.core import held_gpus
 from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, tasks
+from hybrid_ml_scheduler.storage.read.bands import SIDES, Stretch, band, overlaps
 from hybrid_ml_scheduler.storage.read.history import end_tasks
 
 __all__ = ["ChangeRow", "PartRow", "PartsAroundNow", "QueueRow", "last_finish", "parts_around_now", "parts_in_order"]
 
 # Many rows at once would keep the event loop from everybody else.
 _TASKS_PER_READ = 500
-# How far back unfinished tasks are looked for: a little at first, and further where the queues are long.
-_REACHES = (2000, 10_000, 50_000)
+# How many tasks are counted where queues are long; their parts around now are found however long ago they came.
+_MOST_TASKS = 50_000
+# Parts on one side of a strategy, those next to now.
 _MOST_ROWS = 4000
-_OLDEST = 10
 
 
 class PartRow(NamedTuple):
@@ -81,10 +82,14 @@ class ChangeRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartsAroundNow:
-    """Parts around the last arrival, how the queues changed shortly before it, and what they were then."""
+    """Parts around the last arrival, how the queues changed shortly before it, and what they were then.
+
+    Of each strategy `unread` says how many parts more there were; `reaches_back` whether all that wait are counted.
+    """
 
     now_s: float
     rows: Sequence[PartRow] = ()
+    unread: Mapping[str, int] = field(default_factory=dict)
     changes: Sequence[ChangeRow] = ()
     queues: Sequence[QueueRow] = ()
     reaches_back: bool = True
@@ -123,14 +128,15 @@ async def parts_around_now(
         if is_over:
             finish_s = (await connection.execute(last_finish(schedulers, first, last))).scalar_one()
             now_s = max(now_s, float(finish_s or 0.0))
-        oldest, reaches_back = await _reach(connection, schedulers, (first, last), now_s - seconds)
+        around = [await _seen(connection, name, (first, last), now_s, seconds) for name in schedulers]
+        begin_s, oldest = max(0.0, now_s - seconds), min((one.oldest for one in around), default=last)
+        reaches_back, oldest = last - oldest < _MOST_TASKS, max(oldest, last - _MOST_TASKS + 1)
         wanted = _wanted(schedulers).where(results.task_id.between(oldest, last))
-        seen = wanted.where(_overlaps(now_s - seconds, now_s + seconds)).limit(_MOST_ROWS * len(schedulers))
-        begin_s = max(0.0, now_s - seconds)
         changed = _changes(store, wanted, (begin_s, now_s), steps)
         return PartsAroundNow(
             now_s=now_s,
-            rows=[PartRow(*row) for row in await connection.execute(seen)],
+            rows=[row for one in around for row in one.rows],
+            unread={name: one.unread for name, one in zip(schedulers, around, strict=True)},
             changes=[ChangeRow(*row) for row in await connection.execute(changed)],
             queues=[QueueRow(*row) for row in await connection.execute(_queues(schedulers, (oldest, last), now_s))],
             reaches_back=reaches_back,
@@ -144,12 +150,29 @@ def last_finish(schedulers: Sequence[str], first: int, last: int) -> sa.Select[A
     return sa.select(sa.func.max(results.finish_time)).where(own)
 
 
-def _overlaps(begin_s: float, end_s: float) -> sa.ColumnElement[bool]:
-    """Whether a part on either device lies in a stretch of time; that its task does would not be enough."""
-    results = scheduler_results.c
-    on_cpu = sa.and_(results.cpu_start < end_s, results.cpu_start + results.cpu_part > begin_s)
-    on_gpu = sa.and_(results.gpu_start < end_s, results.gpu_start + results.gpu_part > begin_s)
-    return sa.or_(on_cpu, on_gpu)
+class _Seen(NamedTuple):
+    """Tasks of one strategy with parts around now, how many parts more there are, and the oldest task of them."""
+
+    rows: Sequence[PartRow]
+    unread: int
+    oldest: int
+
+
+async def _seen(
+    connection: AsyncConnection, scheduler: str, ends: tuple[int, int], now_s: float, seconds: float
+) -> _Seen:
+    """Read the parts that lie around now; of too many, those next to it."""
+    stretch, rows = Stretch(now_s - seconds, now_s + seconds), dict[int, PartRow]()
+    unread, oldest = 0, ends[1]
+    for side in SIDES:
+        first, last, _ = await band(connection, scheduler, side, ends, stretch)
+        near = sa.func.abs(scheduler_results.c[f"{side}_start"] - now_s)
+        wanted = _wanted([scheduler]).where(scheduler_results.c.task_id.between(first, last), overlaps(side, stretch))
+        some = wanted.add_columns(sa.func.count().over()).order_by(near).limit(_MOST_ROWS)
+        found = (await connection.execute(some)).all()
+        rows |= {row.task_id: PartRow(*row[:-1]) for row in found}
+        unread, oldest = unread + (found[0][-1] - len(found) if found else 0), min(oldest, first)
+    return _Seen(list(rows.values()), unread, oldest)
 
 
 def _changes(store: Store, wanted: sa.Select[Any], ends_s: tuple[float, float], steps: int) -> sa.Select[Any]:
@@ -178,24 +201,6 @@ def _changes(store: Store, wanted: sa.Select[Any], ends_s: tuple[float, float], 
     each = sa.union_all(joined, *left).subquery()
     counted = sa.select(each.c.scheduler_name, each.c.step, sa.func.sum(each.c.joined)).where(each.c.step.is_not(None))
     return counted.group_by(each.c.scheduler_name, each.c.step)
-
-
-async def _reach(
-    connection: AsyncConnection, schedulers: Sequence[str], ends: tuple[int, int], begin_s: float
-) -> tuple[int, bool]:
-    """Return the task from which on some are unfinished, and whether it is certain that none before it is."""
-    (first, last), results, oldest = ends, scheduler_results.c, ends[0]
-    for reach in _REACHES:
-        oldest = last - reach + 1
-        if oldest <= first:
-            return first, True
-        latest = sa.select(sa.func.max(results.finish_time)).where(
-            results.task_id.between(oldest, oldest + _OLDEST - 1), results.scheduler_name.in_(schedulers)
-        )
-        finish = (await connection.execute(latest)).scalar_one()
-        if finish is not None and finish <= begin_s:
-            return oldest, True
-    return oldest, False
 
 
 def _queues(schedulers: Sequence[str], ends: tuple[int, int], now_s: float) -> sa.Select[Any]:
