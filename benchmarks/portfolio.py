@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks import tune_cuts
+from benchmarks import everywhere, tune_cuts
 from hybrid_ml_scheduler.cluster import certificate
-from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, Scheduler, TaskBatch, stream
-from hybrid_ml_scheduler.hardware.node import node_from_profile
-from hybrid_ml_scheduler.physics import Durations, Node, durations
+from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, Scheduler, stream
+from hybrid_ml_scheduler.physics import Node, durations
 from hybrid_ml_scheduler.plans.intervals import t_interval
 from hybrid_ml_scheduler.plans.loads import at_load, at_once
 from hybrid_ml_scheduler.schedulers import create
@@ -32,14 +31,11 @@ from hybrid_ml_scheduler.studies.race import run_scheduler
 from hybrid_ml_scheduler.studies.tuning import RULES, tune
 from hybrid_ml_scheduler.training.hold_training import HoldBudget, train_hold
 from hybrid_ml_scheduler.training.training_log import TrainingLog
-from hybrid_ml_scheduler.workload import PRESETS, load, preset
+from hybrid_ml_scheduler.workload import load, preset
 
 __all__ = ["render", "run"]
 
 FIRST_EDITION = Path(__file__).resolve().parent / "models" / "rl_split_first.json"
-TRACES = Path(__file__).resolve().parent.parent.parent / "shared" / "traces"
-H200 = Path(__file__).resolve().parent.parent / "plans" / "hardware" / "h200.json"
-GRAPH_RULES = ("earliest_finish", "earliest_device", "frugal_finish", "rank_hold", "sjf", "lpt", "hetero_prio", "c_mu")
 BATCH_RULES = ("lp_classes", "hetero_prio", "lpt", "min_min", "earliest_finish", "rl_hold")
 TUNING_SEED = 5_000_000
 AGING = 120.0  # found on the training seeds 8,000,000 to 8,000,005: see docs/strategies.md
@@ -48,6 +44,8 @@ AGED: dict[str, tuple[str, dict[str, Any]]] = {
     "sjf (whole tasks), aging": ("sjf", {"splits": False, "aging": AGING}),
     "rl_hold, aging": ("rl_hold", {"aging": AGING}),
 }
+
+EVERYWHERE = everywhere.Amount()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +63,9 @@ class Effort:
     training: float = 1.0
     training_tasks: int = HoldBudget().tasks
     most_sources: int = 100
+    travels: everywhere.Amount = EVERYWHERE
+    out: Path | None = None
+    workers: int | None = None
 
 
 FULL = Effort()
@@ -80,21 +81,26 @@ QUICK = Effort(
     training=0.01,
     training_tasks=200,
     most_sources=1,
+    travels=everywhere.Amount(seeds=2, told=200, learning=200, traced=200, most_sources=1),
 )
 
 
-def run(*, quick: bool) -> dict[str, Any]:
-    """Measure everything; takes some minutes unless it is to be quick."""
-    effort = QUICK if quick else FULL
+def run(*, quick: bool, job: str = "", out: Path | None = None, workers: int | None = None) -> dict[str, Any]:
+    """Measure everything, or one job of it; `out` keeps what is done of the longest one, `everywhere`."""
+    effort = replace(QUICK if quick else FULL, out=out, workers=workers)
     result: dict[str, Any] = {"seeds": len(effort.seeds), "tasks": effort.tasks}
-    begun = time.perf_counter()
+    for name, part in JOBS.items():
+        if job in ("", name):
+            part(result, effort)
+            print(render(result), file=sys.stderr)  # what is known by now: the whole takes a while
+    return result
+
+
+def _training(result: dict[str, Any], effort: Effort) -> None:
     _tell("training rl_hold from nothing")
+    begun = time.perf_counter()
     train_hold(replace(HoldBudget().with_effort(effort.training), tasks=effort.training_tasks), TrainingLog())
     result["train_s"] = time.perf_counter() - begun
-    for part in (_heft_beside_saga, _streams, _batches, _graphs, _travels, _tuning_on_traces):
-        part(result, effort)
-        print(render(result), file=sys.stderr)  # what is known by now: the whole takes a while
-    return result
 
 
 def _streams(result: dict[str, Any], effort: Effort) -> None:
@@ -138,43 +144,7 @@ def _streams(result: dict[str, Any], effort: Effort) -> None:
 
 def _travels(result: dict[str, Any], effort: Effort) -> None:
     """`rl_hold` beside the best rule and `earliest_finish`: every preset, every public trace, the H200 profile."""
-    result["learned_vs_earliest_finish"] = {}
-    nodes = {"": Node(), "h200 ": node_from_profile(H200)}
-    for prefix, node in nodes.items():
-        for name in list(PRESETS)[: effort.most_sources]:
-            _tell(f"{prefix}{name} at 80%")
-            streams = [at_load(preset(name), node, 0.8, seed, effort.tasks // 4) for seed in effort.seeds[:5]]
-            _compare(result, f"{prefix}{name}", [(one.batch, one.seconds) for one in streams], node, RULES)
-    for path in _traces(effort, "*/openb_pod*.csv.gz", "azure*/*.csv.gz", "philly*/*.csv.gz", "*/*.swf.gz"):
-        _tell(path.name)
-        batches = [load(path, seed=seed, limit=effort.trace_tasks) for seed in effort.seeds[:5]]
-        _compare(result, path.name, [(one, durations(one, Node())) for one in batches], Node(), RULES)
-    for path in _traces(effort, "wfinstances*/*.json.gz"):
-        batches = [load(path, seed=seed, options={"divisible": 1}) for seed in effort.seeds[:5]]
-        rules: dict[str, tuple[str, dict[str, Any]]] = {name: (name, {}) for name in GRAPH_RULES}
-        _compare(result, path.name, [(one, durations(one, Node())) for one in batches], Node(), rules, makespan=True)
-
-
-def _compare(
-    result: dict[str, Any],
-    key: str,
-    tasks: Sequence[tuple[TaskBatch, Durations]],
-    node: Node,
-    rules: Mapping[str, tuple[str, Mapping[str, Any]]],
-    *,
-    makespan: bool = False,
-) -> None:
-    values: dict[str, list[float]] = {}
-    for seed, (batch, seconds) in enumerate(tasks):
-        for name, (spec, options) in {**rules, "rl_hold": ("rl_hold", {})}.items():
-            columns = run_scheduler(create(spec, options), batch, node, seed=seed, seconds=seconds)
-            kept = columns.latency_s[len(batch) // 10 :]
-            value = np.nanmax(columns.finish_s) - batch.arrival_time[0] if makespan else kept.mean()
-            values.setdefault(name, []).append(float(value))
-    means = {name: np.array(column) for name, column in values.items()}
-    best = min(rules, key=lambda name: float(means[name].mean()))
-    result["learned_vs_best_rule"][key] = {"rule": best, **_ratio(means["rl_hold"], means[best])}
-    result["learned_vs_earliest_finish"][key] = _ratio(means["rl_hold"], means["earliest_finish"])
+    result["everywhere"] = everywhere.everywhere(effort.travels, effort.out, effort.workers)
 
 
 def _batches(result: dict[str, Any], effort: Effort) -> None:
@@ -198,7 +168,7 @@ def _graphs(result: dict[str, Any], effort: Effort) -> None:
     makers |= {"local_search": ("local_search", {"steps": effort.search_steps})}
     gaps: dict[str, list[float]] = {name: [] for name in makers}
     node, slowest = Node(), 0.0
-    for path in _traces(effort, "wfinstances*/*.json.gz"):
+    for path in everywhere.traces(everywhere.GRAPHS, effort.most_sources):
         _tell(path.name)
         batch = load(path, seed=0, options={"divisible": 1})
         seconds = durations(batch, node)
@@ -297,10 +267,6 @@ def _known(seconds: FloatColumn, parents: list[list[int]]) -> KnownGraph:
     return KnownGraph(terms, np.arange(count), offsets, flat, np.zeros(gpus + 1))
 
 
-def _traces(effort: Effort, *patterns: str) -> list[Path]:
-    return sorted(path for pattern in patterns for path in TRACES.glob(pattern))[: effort.most_sources]
-
-
 def _ratio(ours: FloatColumn, theirs: FloatColumn) -> dict[str, Any]:
     """The ratio of the mean latencies over all seeds, which the bars speak of, and the mean ratio of a seed.
 
@@ -327,15 +293,30 @@ def _tell(what: str) -> None:
     print(f"portfolio: {what}", file=sys.stderr)
 
 
+JOBS: Mapping[str, Callable[[dict[str, Any], Effort], None]] = {
+    "training": _training,
+    "saga": _heft_beside_saga,
+    "streams": _streams,
+    "batches": _batches,
+    "graphs": _graphs,
+    "everywhere": _travels,
+    "tuning": _tuning_on_traces,
+}
+"""The parts of the benchmark by the name under which one may be asked for alone."""
+
+
 def render(result: dict[str, Any]) -> str:
     """The figures as text."""
-    lines = [f"{result['seeds']} seeds, {result['tasks']:,} tasks; rl_hold trained in {result['train_s']:.0f} s"]
+    lines = [f"{result['seeds']} seeds, {result['tasks']:,} tasks"]
     for key, value in result.items():
+        if key == "everywhere":
+            lines += ["", key, *everywhere.lines(value)]
+            continue
         if key == "tails":
             value = {f"{load} {name}": one for load, tails in value.items() for name, one in tails.items()}
         if isinstance(value, dict):
             lines += ["", key, *(f"  {name:45} {_words(one)}" for name, one in value.items())]
-        elif key not in ("seeds", "tasks", "train_s"):
+        elif key not in ("seeds", "tasks"):
             lines.append(f"{key} {value:.4g}")
     return "\n".join(lines)
 

@@ -30,6 +30,8 @@ NAMES = {
     "experiments": "the scientific commands from start to PDF",
 }
 
+_JOBS = ("training", "saga", "streams", "batches", "graphs", "everywhere", "tuning")
+
 
 class Benchmark(Protocol):
     """What every module of this folder that measures something offers."""
@@ -59,11 +61,21 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--base", type=Path, metavar="DIR", help="service: another source tree, whose live rate is measured in turns"
     )
+    parser.add_argument("--job", default="", metavar="NAME", help=f"portfolio: one part alone ({', '.join(_JOBS)})")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="portfolio: keeps what `everywhere` has done")
+    parser.add_argument("--workers", type=int, metavar="N", help="portfolio: processes of `everywhere`")
     arguments = parser.parse_args(words)
+    own = {name: getattr(arguments, name) for name in ("job", "out", "workers") if getattr(arguments, name)}
+    if own and arguments.name != "portfolio":
+        parser.error(f"--{next(iter(own))} is for portfolio.")
+    if arguments.job and arguments.job not in _JOBS:
+        parser.error(f"--job {arguments.job} must be one of {', '.join(_JOBS)}.")
+    if arguments.workers is not None and arguments.workers < 1:
+        parser.error("--workers must be at least 1.")
     if arguments.base is not None and (arguments.name != "service" or not (arguments.base / "src").is_dir()):
         parser.error("--base is for service, and names a source tree with a folder src in it.")
     module = benchmark(arguments.name)
-    given = {} if arguments.base is None else {"base": arguments.base.resolve()}
+    given = own if arguments.base is None else {"base": arguments.base.resolve()}
     result = module.run(quick=arguments.quick, **given)
     if arguments.quick:
         print("A quick sample: it shows that everything runs; its figures mean little.", file=sys.stderr)

@@ -252,7 +252,7 @@ class StagedReference(HeldReference):
         return [i for _, i in sorted((self.order.key(t, fastest_s(self.node, t, True)), t.task_id) for t in tasks)]
 
     def pull_key(self, device: int, task_id: int) -> float:
-        """Seconds on the device times a power of how much slower that is than at the fastest, behind the arrival."""
+        """Seconds on the device times a power of how much slower that is than on other sorts, behind the arrival."""
         task, (slowest, affinity, patience) = self.records[task_id].task, self.order.pull or (0.0, 0.0, 0.0)
         seconds = [formulas.cpu_s(self.node, task)]
         for gpu in range(len(self.node.gpus)):
@@ -261,7 +261,9 @@ class StagedReference(HeldReference):
         own = seconds[device]
         if math.isinf(own) or own > slowest * min(seconds):
             return math.inf
-        return task.arrival_time + patience * (own * (own / min(seconds)) ** affinity)
+        sorts = ["cpu", *(self.node.gpus[gpu] for gpu in range(len(self.node.gpus)))]
+        others = [one for one, sort in zip(seconds, sorts, strict=True) if sort != sorts[device]]
+        return task.arrival_time + patience * (own * (own / min(others)) ** affinity if affinity else own)
 
     def hold_ready(self, now: float) -> bool:
         self.order = replace(self.order, steps=20)  # sizes are those of the best cut, whatever the stage

@@ -176,7 +176,7 @@ def run_held_batch(
 
 
 def _held_terms(rule: HeldRule, num_gpus: int, count: int) -> HeldTerms:
-    stages = (HeldStage(first=0, grid=rule.grid, price=rule.price, longest=rule.longest), *rule.stages)
+    stages = (HeldStage(first=0, grid=rule.grid, price=rule.price, longest=rule.longest, pick=rule.pick), *rule.stages)
     points = max(len(stage.grid) for stage in stages)
     grids = np.array([(*stage.grid, *stage.grid[-1:] * (points - len(stage.grid))) for stage in stages])
     limits = np.array([stage.longest or (np.inf,) * (num_gpus + 1) for stage in stages])
@@ -190,7 +190,7 @@ def _held_terms(rule: HeldRule, num_gpus: int, count: int) -> HeldTerms:
         which=np.array([stage.order for stage in stages], dtype=np.int64),
         pull=np.array([(stage.slowest, stage.affinity, stage.patience) for stage in stages]),
         depth=max(1, min(rule.depth, count)),
-        pick=int(rule.pick),
+        pick=np.array([int(stage.pick) for stage in stages]),
         aging=rule.aging,
     )
 

@@ -46,7 +46,7 @@ class HeldTerms(NamedTuple):
     which: IntColumn
     pull: FloatColumn
     depth: int
-    pick: int
+    pick: IntColumn
     aging: float
 
 
@@ -66,14 +66,19 @@ def _picked(
     tasks: BatchTerms,
     backlog: FloatColumn,
     front: IntColumn,
-    length: int,
+    counts: IntColumn,
 ) -> int:
-    """The place in the front of the task that plans next by score among those not yet planned; -1 if there is none."""
+    """The place in the front of the task that plans next by score among those not yet planned; -1 if there is none.
+
+    What is overdue goes first.
+    """
     cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
     best, chosen = math.inf, -1
-    for place in range(length):
+    for place in range(counts[FRONT]):
         if planned[place]:
             continue
+        if place < counts[OVERDUE]:
+            return place
         row = front[place]
         terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule[row], serial)
         score = pick_score(pick, terms, backlog)
@@ -131,10 +136,10 @@ def run_held(
     `ready` is filled with the moment each task may be committed.
     """
     # Unpacked before the loop: within it, every use of a tuple of arrays would count references to all of them.
-    orders, size_s, stage_first, grids, prices, limits, which, pulls, depth, pick, aging = rule
+    orders, size_s, stage_first, grids, prices, limits, which, pulls, depth, picks, aging = rule
     stage, turn = 0, 0
     grid, price, longest, pull = grids[0].copy(), prices[0], limits[0].copy(), pulls[0].copy()
-    order = orders[which[0]].copy()
+    order, pick = orders[which[0]].copy(), picks[0]
     cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
     identity, arrival, open_parents, child_offsets, child_rows = arrivals
     cpu_factor, gpu_factor = factors
@@ -170,7 +175,7 @@ def run_held(
             )
         while stage + 1 < stage_first.shape[0] and seen >= stage_first[stage + 1]:
             stage += 1
-            price = prices[stage]
+            price, pick = prices[stage], picks[stage]
             # In place: another array would slow every decision.
             grid[:], longest[:], pull[:] = grids[stage], limits[stage], pulls[stage]
             if which[stage] != which[stage - 1]:
@@ -198,7 +203,7 @@ def run_held(
             if pull[0] > 0.0:
                 place, turn = _pulled(turn, idle, pull, arrival, tasks, identity, front, counts)
             elif pick != _IN_ORDER:
-                place = _picked(pick, planned, tasks, backlog, front, counts[FRONT])
+                place = _picked(pick, planned, tasks, backlog, front, counts)
             if place < 0 or place >= counts[FRONT]:
                 break
             tried += 1

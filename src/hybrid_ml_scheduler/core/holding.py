@@ -138,7 +138,7 @@ class HeldStage:
 
     They go by the rule's `order`, or by that of its `orders` that `order` counts from 1 on. With `slowest` above 0 they
     do not plan: idle devices take whole tasks, the GPUs by number, then the CPU, each the one that it wants most
-    (`physics.held_choices.pull_key`, which also takes `affinity` and `patience`).
+    (`physics.held_choices.pull_key`, which also takes `affinity` and `patience`). `pick` is that of `HeldRule`.
     """
 
     first: int
@@ -149,6 +149,7 @@ class HeldStage:
     slowest: float = 0.0
     affinity: float = 0.0
     patience: float = 0.0
+    pick: Pick = Pick.IN_ORDER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

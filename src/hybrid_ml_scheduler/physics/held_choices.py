@@ -196,14 +196,18 @@ def pull_key(device: int, terms: Terms, slowest: float, affinity: float, since_s
     """How much an idle device wants a whole task, the least first; infinite if it refuses it.
 
     It refuses what another device does more than `slowest` times as fast. The others go by their seconds here, times
-    the `affinity`-th power of how much slower that is than at their fastest; with `patience` behind the moment from
-    which they wait.
+    the `affinity`-th power of how much slower that is than on the best device of another sort (for a GPU the CPU or a
+    GPU of another kind); with `patience` behind the moment from which they wait.
     """
-    fastest = math.inf
-    for other in range(terms[3].shape[0] + 1):
-        fastest = min(fastest, _whole_s(other, terms))
+    gpu_kind = terms[3]
+    fastest, elsewhere = math.inf, math.inf
+    for other in range(gpu_kind.shape[0] + 1):
+        seconds = _whole_s(other, terms)
+        fastest = min(fastest, seconds)
+        is_alike = other == device or (other > 0 and device > 0 and gpu_kind[other - 1] == gpu_kind[device - 1])
+        elsewhere = elsewhere if is_alike else min(elsewhere, seconds)
     own = _whole_s(device, terms)
     if math.isinf(own) or own > slowest * fastest:
         return math.inf
-    score = own * (own / fastest) ** affinity
+    score = own * (own / elsewhere) ** affinity if affinity > 0.0 else own
     return since_s + patience * score if patience > 0.0 else score

@@ -16,11 +16,11 @@ from hybrid_ml_scheduler.physics import Gpu, Node, PhysicsEstimator
 from hybrid_ml_scheduler.physics.truth import Drift, Truth
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks, known_at_load
 from hybrid_ml_scheduler.schedulers import check_scheduler, create
-from hybrid_ml_scheduler.schedulers.forest.corrected_choice import expect_overruns, note_due
 from hybrid_ml_scheduler.schedulers.forest.hybrid_hold import HybridHold
 from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl
 from hybrid_ml_scheduler.schedulers.forest.rehearsal import WAYS, mean_latencies
 from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
+from hybrid_ml_scheduler.schedulers.holding.overruns import expect_overruns, note_due
 from hybrid_ml_scheduler.studies.race import run_known
 from hybrid_ml_scheduler.workload import preset
 

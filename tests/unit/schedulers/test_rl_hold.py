@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.cluster.batch import run_held_batch
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.core import RaceContext, TaskBatch
 from hybrid_ml_scheduler.core.errors import ModelError, PlanError, SchedulerError
-from hybrid_ml_scheduler.core.holding import HeldRule, HeldStage
+from hybrid_ml_scheduler.core.holding import HeldRule, HeldStage, Pick
 from hybrid_ml_scheduler.core.knowledge import LEARNED
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator, Tariff, durations
 from hybrid_ml_scheduler.physics.held_choices import fastest_seconds
@@ -84,14 +84,19 @@ def staged(rule: HeldRule, stage: HeldStage) -> tuple[int, HeldOrder]:
     pull = (stage.slowest, stage.affinity, stage.patience) if stage.slowest else None
     steps = len(stage.grid) - 1
     return stage.first, HeldOrder(
-        key=lambda task, size_s: keys[task.task_id], steps=steps, price=stage.price, longest=stage.longest, pull=pull
+        key=lambda task, size_s: keys[task.task_id],
+        steps=steps,
+        price=stage.price,
+        longest=stage.longest,
+        pull=pull,
+        score=min if stage.pick == Pick.LEAST_COMPLETION else None,
     )
 
 
 def test_all_forms_change_their_setting_at_the_same_moment_and_follow_each_of_them_bit_for_bit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("hybrid_ml_scheduler.schedulers.agents.rl_hold._FIRST_REVIEW", 8)
+    monkeypatch.setattr("hybrid_ml_scheduler.schedulers.agents.rl_hold._FIRST_REVIEW", 6)
     monkeypatch.setattr("hybrid_ml_scheduler.schedulers.agents.rl_hold._LONGEST_PAUSE", 1)
     rule = rule_of(Restless(), STREAM)
     assert len(rule.stages) > len(SETTINGS)
@@ -217,12 +222,14 @@ def test_the_shipped_model_knows_all_settings_and_the_plain_ones_first() -> None
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"version": 1}, "has version 1; this program reads version 2"),
+        ({"version": 2}, "has version 2; this program reads version 3"),
         ({"settings": []}, "holds no settings"),
-        ({"settings": [[True, -1.0, None, 2.0, None, 0.0, 0.0]]}, "a setting outside its range"),
-        ({"settings": [[True, 0.0, None, 2.0, None, 0.5, 0.0]]}, "a setting outside its range"),
-        ({"settings": [[True, "x", None, 2.0, None, 0.0, 0.0]]}, "a setting that is none"),
-        ({"weights": [[1.0]]}, "does not hold 36 x 55 finite weights"),
+        ({"settings": [[True, -1.0, None, 2.0, None, 0.0, 0.0, 1.0, 0.0]]}, "a setting outside its range"),
+        ({"settings": [[True, 0.0, None, 2.0, None, 0.5, 0.0, 1.0, 0.0]]}, "a setting outside its range"),
+        ({"settings": [[True, 0.0, None, 2.0, None, 0.0, 0.0, 1.0, 2.0]]}, "a setting outside its range"),
+        ({"settings": [[True, "x", None, 2.0, None, 0.0, 0.0, 1.0, 0.0]]}, "a setting that is none"),
+        ({"settings": [[True, 0.0, None, 2.0, None, 0.0, 0.0]]}, "a setting that is none"),
+        ({"weights": [[1.0]]}, "does not hold 39 x 55 finite weights"),
         ({"patience": -3}, "does not hold a patience of at least 0"),
         ({"aging": "old"}, "does not hold an aging of at least 0"),
         ({"scale": [0.0] * 9}, "holds a scale that is not above 0"),

@@ -227,6 +227,8 @@ def _hold_work(inputs: LearningInputs, seed: int | None, effort: float, place: P
     laws = [source for source in inputs.sources if isinstance(source, WorkloadParameters)]
     if len(laws) < len(inputs.sources):
         raise PlanError("rl_hold is trained on presets; `hms tune` fits it to the tasks of a file.")
+    if inputs.names == _all_presets():
+        laws = []  # nothing was asked for: what no preset has is among the workloads as well
     budget = HoldBudget().with_effort(effort, seed)
 
     def work(log: TrainingLog) -> None:

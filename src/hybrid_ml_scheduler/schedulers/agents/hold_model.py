@@ -34,12 +34,11 @@ __all__ = [
 ]
 
 FORMAT = "hybrid-ml-scheduler/rl-hold"
-VERSION = 2
+VERSION = 3
 FEATURES = 9
 _HOPELESS = math.log(3.0)  # what a setting counts at most, and if its replay was given up
 _CAUTION = 2.0
 _KNOWN = 2.5  # so many standard deviations from the centre are known ground
-_ROW_LENGTHS = (len(Setting._fields) - 1, len(Setting._fields))  # files of before had no patience by setting
 EXPANDED = 1 + FEATURES + FEATURES * (FEATURES + 1) // 2
 
 
@@ -131,7 +130,7 @@ def load_hold(path: str | None = None) -> HoldModel:
     document = json_model(place, FORMAT, VERSION)
     settings = _settings(place, document.get("settings"))
     patience: Any = document.get("patience")
-    aging: Any = document.get("aging", 0.0)  # files of before had none
+    aging: Any = document.get("aging")
     for what, value in (("a patience", patience), ("an aging", aging)):
         if not _is_number(value) or value < 0.0:
             raise ModelError(f"{place} does not hold {what} of at least 0.")
@@ -157,13 +156,13 @@ def _is_number(value: Any) -> bool:
 def _settings(place: Any, rows: Any) -> tuple[Setting, ...]:
     found = []
     for row in rows if isinstance(rows, list) else []:
-        sound = isinstance(row, list) and len(row) in _ROW_LENGTHS and isinstance(row[0], bool)
+        sound = isinstance(row, list) and len(row) == len(Setting._fields) and isinstance(row[0], bool)
         if not sound or not all(value is None or _is_number(value) for value in row[1:]):
             raise ModelError(f"{place} holds a setting that is none: {row!r}.")
         numbers = [math.inf if value is None else float(value) for value in row[1:]]
         one = Setting(row[0], *numbers)
         odd = not math.isfinite(one.price + one.affinity + one.patience)
-        odd = odd or min(one.price, one.slowest, one.affinity, one.patience) < 0.0
+        odd = odd or min(one.price, one.slowest, one.affinity, one.patience) < 0.0 or one.soonest not in (0.0, 1.0)
         if odd or min(one.low, one.ratio, one.cpu) <= 0.0 or 0.0 < one.slowest < 1.0:
             raise ModelError(f"{place} holds a setting outside its range: {row!r}.")
         found.append(one)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 
 import numpy as np
 
@@ -13,13 +13,15 @@ from hybrid_ml_scheduler.core.tasks import BoolColumn
 from hybrid_ml_scheduler.physics.gangs import kind_counts
 from hybrid_ml_scheduler.physics.held_choices import pull_key
 from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
-from hybrid_ml_scheduler.schedulers.grid import as_column, task_terms
+from hybrid_ml_scheduler.schedulers.grid import task_terms
 from hybrid_ml_scheduler.schedulers.holding.keyed import HeldQueue
+from hybrid_ml_scheduler.schedulers.holding.overruns import expected_backlogs, note_due
 from hybrid_ml_scheduler.schedulers.holding.replaying import DEPTH
 from hybrid_ml_scheduler.schedulers.holding.waiting import Waiting
 
 __all__ = ["planned_beside_gangs", "pull"]
 
+NextPlace = Callable[[Container[int], FloatColumn, HeldView], int]
 Start = tuple[int, Decision]
 """The place in the queue of a task that starts, and where. Whoever gets it takes the task out of the queue."""
 
@@ -45,22 +47,34 @@ def pull(queue: HeldQueue, waiting: Waiting, stage: HeldStage, cluster: HeldView
 
 
 def planned_beside_gangs(
-    queue: HeldQueue, grid: FloatColumn, price: float, limits_s: FloatColumn, cluster: HeldView, idle: BoolColumn
+    queue: HeldQueue,
+    grid: FloatColumn,
+    price: float,
+    limits_s: FloatColumn,
+    cluster: HeldView,
+    idle: BoolColumn,
+    due_s: FloatColumn,
+    next_place: NextPlace,
 ) -> Iterator[Start]:
-    """Tasks plan in order; a gang starts when all its GPUs are idle, and reserves them until then."""
-    backlog = as_column((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s))
+    """Tasks plan as `next_place` says; a gang starts when all its GPUs are idle, and reserves them until then.
+
+    `due_s` is when devices were last believed to be free (see `holding.overruns`).
+    """
+    backlog = expected_backlogs(cluster, idle, due_s)
     gap_s, fellows = np.full(len(backlog), math.inf), np.empty(max(len(backlog) - 2, 1), np.int32)
-    place = 0
+    planned: set[int] = set()
     for _ in range(DEPTH):
-        if place >= len(queue) or not idle.any():
+        place = next_place(planned, backlog, cluster) if idle.any() else -1
+        if place < 0:
             return
         task = queue[place][2]
         terms, width = task_terms(task, cluster), task.gpus_required
-        counts = kind_counts(terms[3])
+        counts, before = kind_counts(terms[3]), backlog.copy()
         fraction, gpu, starts = plan_beside_gangs(
             terms, width, counts, backlog, idle, gap_s, grid, price, limits_s, fellows[: max(width - 1, 1)]
         )
         if starts:
+            note_due(cluster.now_s, before, backlog, due_s)
             yield place, Decision(gpu_fraction=fraction, gpu=gpu)
         else:
-            place += 1
+            planned.add(task.task_id)

@@ -21,7 +21,7 @@ import numpy as np
 from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, RaceContext, Task, TaskBatch
 from hybrid_ml_scheduler.core.decisions import Outcome, Parts
 from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
-from hybrid_ml_scheduler.core.holding import BatchSeconds, Commitment, HeldRule, HeldStage, HeldTasks, HeldView
+from hybrid_ml_scheduler.core.holding import BatchSeconds, Commitment, HeldRule, HeldStage, HeldTasks, HeldView, Pick
 from hybrid_ml_scheduler.core.protocols import ClusterView, Estimator
 from hybrid_ml_scheduler.core.tasks import BoolColumn
 from hybrid_ml_scheduler.core.terms import TaskTerms
@@ -46,7 +46,7 @@ from hybrid_ml_scheduler.schedulers.holding.settings import (
 
 __all__ = ["RlHold"]
 
-_VERSION = 3  # of the captured state
+_VERSION = 4  # of the captured state
 _FIRST_REVIEW = 32
 _LONGEST_PAUSE = 2000
 _REMEMBERED = 4000
@@ -106,6 +106,7 @@ class RlHold(KeyedHold):
         self.rates = _rates(context.estimator, self._devices, self._objective)
         self._history: dict[int, _Remembered] = {}
         self._news = 0  # tasks that have finished since held ones were last put in order
+        self._due_s = np.zeros(self._devices)
         self._has_gangs = False
         self._next_review, self._reviews, self._gated = _FIRST_REVIEW, 0, 0
         self._batch_keys: dict[int, float] | None = None
@@ -128,7 +129,7 @@ class RlHold(KeyedHold):
     def observe(self, task: Task, outcome: Outcome) -> None:
         """Remember how long a task really took, where what is believed can be wrong."""
         known = self._history.get(task.task_id)
-        if known is not None and not outcome.failed and _checks_seconds(self._estimator, self._has_gangs):
+        if known is not None and not outcome.failed and self._estimator.learns:
             self._history[task.task_id] = known._replace(
                 share=outcome.gpu_fraction, gpu=max(outcome.gpu, 0), took_s=outcome.cpu_s + outcome.gpu_s
             )
@@ -139,6 +140,7 @@ class RlHold(KeyedHold):
         setting = self.model.settings[self._setting]
         said = {"splits": setting.splits, "price": setting.price, "low": setting.low, "ratio": setting.ratio}
         said |= {"slowest": setting.slowest, "affinity": setting.affinity, "patience": setting.patience}
+        said["soonest"] = setting.soonest > 0.0
         return {**super().explain(task, cluster), **said, "reviews": self._reviews, "gate_acted": self._gated}
 
     def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HeldRule | None:
@@ -179,6 +181,7 @@ class RlHold(KeyedHold):
             "history": {identity: tuple(known) for identity, known in self._history.items()},
             "news": self._news,
             "has_gangs": self._has_gangs,
+            "due_s": self._due_s.tolist(),
             "setting": self._setting,
             "stage": asdict(self._stage),
             "reviews": (self._next_review, self._reviews, self._gated),
@@ -192,6 +195,7 @@ class RlHold(KeyedHold):
         super().restore(state)
         self._history = {identity: _Remembered(*known) for identity, known in state["history"].items()}
         self._setting, self._has_gangs, self._news = state["setting"], state["has_gangs"], state["news"]
+        self._due_s = as_column(state["due_s"])
         self._follow(HeldStage(**state["stage"]))
         self._next_review, self._reviews, self._gated = state["reviews"]
         self._batch_keys = None if state["batch_keys"] is None else dict(state["batch_keys"])
@@ -215,10 +219,14 @@ class RlHold(KeyedHold):
     def _starting(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Commitment]:
         """Devices take tasks, or tasks plan, beside gangs with care."""
         if self._has_gangs:
-            limits_s = limits_in_s(self._longest, self._mean_s)
-            starts = planned_beside_gangs(self._queue, self._points, self._price, limits_s, cluster, idle)
-        elif self._stage.slowest:
+            self.pick = Pick.IN_ORDER
+        if self._stage.slowest and not self._has_gangs:
             starts = pull(self._queue, self._waiting, self._stage, cluster, idle)
+        elif self._has_gangs or self._estimator.learns:
+            limits_s = limits_in_s(self._longest, self._mean_s)
+            starts = planned_beside_gangs(
+                self._queue, self._points, self._price, limits_s, cluster, idle, self._due_s, self._next_place
+            )
         else:
             yield from super()._starting(cluster, idle)
             return
@@ -251,8 +259,7 @@ class RlHold(KeyedHold):
         was = _order_of(self.model.settings[self._setting])
         if self._seen >= self._next_review and len(self.model.settings) > 1:
             self._history = _latest(self._history)
-            checks = _checks_seconds(self._estimator, self._has_gangs)
-            known = _known(list(self._history.values()), cluster.estimator, checks, self._aging, self._patience)
+            known = _known(list(self._history.values()), cluster.estimator, self._aging, self._patience)
             self._follow(self._stage_of(self._reviewed(known)))
             self._next_review = _review_after(self._seen)
         believes_else = self._news * _NEWS > len(self._queue)
@@ -299,7 +306,7 @@ class RlHold(KeyedHold):
     def _follow(self, stage: HeldStage) -> None:
         """Plan by this stage from now on."""
         self._stage, self._grid, self._points = stage, stage.grid, as_column(stage.grid)
-        self._price, self._longest = stage.price, stage.longest
+        self._price, self._longest, self.pick = stage.price, stage.longest, stage.pick
 
 
 def _order_of(setting: Setting) -> tuple[bool, float]:
@@ -311,17 +318,12 @@ def _latest(history: dict[int, _Remembered]) -> dict[int, _Remembered]:
     return dict(islice(history.items(), max(0, len(history) - _REMEMBERED), None))
 
 
-def _checks_seconds(estimator: Estimator, has_gangs: bool) -> bool:
-    """Whether it looks at what tasks really took. Beside gangs it does not: replays reserve GPUs by belief."""
-    return estimator.learns and not has_gangs
-
-
-def _known(latest: list[_Remembered], estimator: Estimator, checks: bool, aging: float, patience: float) -> History:
-    """The latest tasks; where seconds are checked, as they are believed to be now, with what they really took."""
-    tasks = as_batch([estimator.terms(one.task) if checks else one.terms for one in latest])
+def _known(latest: list[_Remembered], estimator: Estimator, aging: float, patience: float) -> History:
+    """The latest tasks; where seconds are learned, as they are believed to be now, with what they really took."""
+    tasks = as_batch([estimator.terms(one.task) if estimator.learns else one.terms for one in latest])
     cut_s, whole_s = (possible_seconds(tasks.cpu_s, tasks.gpu_s, tasks.memory_rule, cut) for cut in (True, False))
     ready_s, width = as_column([one.ready_s for one in latest]), [one.task.gpus_required for one in latest]
-    slower = _slower(latest, tasks) if checks else None
+    slower = _slower(latest, tasks) if estimator.learns else None
     return History(ready_s, cut_s, tasks, aging, patience, whole_s, np.array(width, dtype=np.int64), slower)
 
 

@@ -11,16 +11,15 @@ from hybrid_ml_scheduler.physics.formulas import plain_seconds
 from hybrid_ml_scheduler.physics.held_choices import fastest_s, plan_split
 from hybrid_ml_scheduler.physics.node import WHOLE
 from hybrid_ml_scheduler.schedulers.forest.rehearsal import FUTURE, UNIT, led_choice
+from hybrid_ml_scheduler.schedulers.holding.overruns import expect_overruns, note_due
 
 __all__ = [
     "Choice",
     "Traits",
     "corrected_choice",
     "corrected_size",
-    "expect_overruns",
     "formula_plan",
     "held_plan",
-    "note_due",
     "with_seconds",
 ]
 
@@ -51,29 +50,6 @@ def corrected_size(
     if forest[0] != 0.0:
         correct(size, intensity, believed[4], kind, forest, seconds, types)
     return fastest_s(seconds[0], seconds[1:types], believed[6] < WHOLE)
-
-
-@compiled(nogil=True, inline="always")
-def expect_overruns(now: float, backlog: FloatColumn, idle: BoolColumn, due_s: FloatColumn) -> None:
-    """Give overrun devices the backlog that is expected, and note of the others when they are due.
-
-    Everybody sees that such a device is busy, but what was believed says that it should be free. With heavy tails a
-    part that has overrun by an hour is more likely to go on for hours than to end at any moment, so it is expected to
-    go on for as long as it has overrun. Where durations scatter little this is next to nothing.
-    """
-    for device in range(backlog.shape[0]):
-        if backlog[device] > 0.0:
-            due_s[device] = now + backlog[device]
-        elif not idle[device]:
-            backlog[device] = max(0.0, now - due_s[device])
-
-
-@compiled(nogil=True, inline="always")
-def note_due(now: float, before: FloatColumn, backlog: FloatColumn, due_s: FloatColumn) -> None:
-    """A task starts: the devices whose backlog it moved on are due later."""
-    for device in range(backlog.shape[0]):
-        if backlog[device] != before[device]:
-            due_s[device] = now + backlog[device]
 
 
 @compiled(nogil=True, inline="always")

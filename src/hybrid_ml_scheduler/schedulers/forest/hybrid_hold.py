@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from bisect import insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,11 +29,7 @@ from hybrid_ml_scheduler.core.terms import LendsFormula, TaskTerms, Terms
 from hybrid_ml_scheduler.physics.gangs import kind_counts
 from hybrid_ml_scheduler.physics.held_choices import plan_split
 from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
-from hybrid_ml_scheduler.schedulers.forest.corrected_choice import (
-    corrected_size,
-    expect_overruns,
-    note_due,
-)
+from hybrid_ml_scheduler.schedulers.forest.corrected_choice import corrected_size
 from hybrid_ml_scheduler.schedulers.forest.held_history import HELD_WAYS, HeldHistory
 from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl, seconds_words
 from hybrid_ml_scheduler.schedulers.forest.lone_task import DeviceColumns, plan_plain_task, plan_task
@@ -42,6 +38,7 @@ from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
 from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, task_terms
 from hybrid_ml_scheduler.schedulers.holding.keyed import WHOLE, KeyedHold, limits_in_s, reorder
+from hybrid_ml_scheduler.schedulers.holding.overruns import expected_backlogs, note_due
 from hybrid_ml_scheduler.schedulers.holding.settings import nested_limits
 
 __all__ = ["HybridHold"]
@@ -272,14 +269,6 @@ class HybridHold(KeyedHold, HybridMl):
 def place_of(size_s: float, in_graph: bool) -> float:
     """Where a task stands in the order: by its seconds; in a graph roughly, so that equals come as they came."""
     return math.floor(math.log(max(size_s, LEAST_WORK_S)) / _SAME) if in_graph else size_s
-
-
-def expected_backlogs(cluster: ClusterView, idle: Sequence[bool] | BoolColumn, due_s: FloatColumn) -> FloatColumn:
-    """How long every device is expected to be busy, the CPU first; overruns count where it is known who is idle."""
-    backlog = as_column((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s))
-    if len(idle):
-        expect_overruns(cluster.now_s, backlog, np.asarray(idle), due_s)
-    return backlog
 
 
 # Deciding at once is the other way; the classic one predicts the share itself, for the shift experiment.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,7 @@ class KeyedHold:
         limits_s = limits_in_s(self._longest, self._mean_s)
         planned: set[int] = set()
         for _ in range(self._depth):
-            place = self._picked(planned, backlog, cluster) if idle.any() else -1
+            place = self._next_place(planned, backlog, cluster) if idle.any() else -1
             if place < 0:
                 return
             task = self._queue[place][2]
@@ -114,13 +114,16 @@ class KeyedHold:
             place = next(place for place, entry in enumerate(self._queue) if entry[1] == identity)
             self._queue.insert(self._waiting.overdue, self._queue.pop(place))
 
-    def _picked(self, planned: set[int], backlog: FloatColumn, cluster: HeldView) -> int:
-        """The place of the task that plans next: the first not yet planned, or that with the best score; -1 if none."""
+    def _next_place(self, planned: Container[int], backlog: FloatColumn, cluster: HeldView) -> int:
+        """The place of the task that plans next: the first not yet planned, or that with the best score; -1 if none.
+
+        What is overdue goes first.
+        """
         best, chosen = math.inf, -1
         for place, (_, identity, task) in enumerate(self._queue[: self._depth]):
             if identity in planned:
                 continue
-            if self.pick == Pick.IN_ORDER:
+            if self.pick == Pick.IN_ORDER or place < self._waiting.overdue:
                 return place
             score = pick_score(int(self.pick), task_terms(task, cluster), backlog)
             if score < best or chosen < 0:

@@ -15,9 +15,10 @@ from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.holding import MEAN_OVER
 from hybrid_ml_scheduler.core.tasks import BoolColumn
 from hybrid_ml_scheduler.physics.choices import split_on
-from hybrid_ml_scheduler.physics.held_choices import overdue_s, plan_split, pull_key
+from hybrid_ml_scheduler.physics.held_choices import overdue_s, pick_score, plan_split, pull_key
 from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
 from hybrid_ml_scheduler.physics.placement import place_parts, place_shared
+from hybrid_ml_scheduler.schedulers.holding.overruns import expect_overruns
 
 __all__ = ["DEPTH", "replay_tasks"]
 
@@ -83,6 +84,33 @@ def _pulled(
 
 
 @compiled(nogil=True)
+def _picked(
+    pick: int,
+    planned: IntColumn,
+    wakes: int,
+    backlog: FloatColumn,
+    tasks: BatchTerms,
+    queue: IntColumn,
+    held: int,
+    overdue: int,
+) -> int:
+    """The place in the queue of the task that plans next by score among those not planned at this wake; -1: none."""
+    cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
+    best, chosen = math.inf, -1
+    for place in range(held):
+        row = queue[place]
+        if planned[row] == wakes:
+            continue
+        if place < overdue:
+            return place
+        terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule[row], serial)
+        score = pick_score(pick, terms, backlog)
+        if score < best or chosen < 0:
+            best, chosen = score, place
+    return chosen
+
+
+@compiled(nogil=True)
 def replay_tasks(
     arrival: FloatColumn,
     order: FloatColumn,
@@ -103,7 +131,8 @@ def replay_tasks(
 ) -> FloatColumn:
     """When each row is finished, its rows in order of (arrival, id); `device_s` adds up the seconds of every device.
 
-    `pull` is `slowest`, `affinity` and `patience` (`pull_key`); where the first is 0, tasks plan. `width` is how many
+    `pull` is `slowest`, `affinity` and `patience` (`pull_key`), and the `Pick` of who plans next; where the first is 0,
+    tasks plan. `width` is how many
     GPUs each needs (empty: one), `slower` how many times its seconds each really takes (empty: once), which is known
     when it has ended and not before. `open_parents` is used up. When all tasks together have waited `give_up_s`, the
     rest stays undone (NaN).
@@ -121,7 +150,8 @@ def replay_tasks(
     counts = np.zeros(gpu_s.shape[1], np.int64)
     for kind in gpu_kind:
         counts[kind] += 1
-    waiting = held = done = overdue = oldest = 0
+    planned = np.zeros(count, np.int64)  # at which wake each was planned last
+    waiting = held = done = overdue = oldest = wakes = 0
     for row in range(count):
         if open_parents[row] == 0:
             coming[waiting] = row
@@ -138,6 +168,7 @@ def replay_tasks(
         if wake == math.inf or waited > give_up_s:
             break
         now = wake
+        wakes += 1
         while waiting > 0 and ready[coming[waiting - 1]] <= now:
             waiting -= 1
             row = coming[waiting]
@@ -153,6 +184,8 @@ def replay_tasks(
                 expected[device] = free[device]
             backlog[device] = max(expected[device] - now, 0.0)
             longest_s[device], gap_s[device] = longest[device] * mean, math.inf
+        if not is_exact:
+            expect_overruns(now, backlog, idle, expected)
         while resting > 0 and oldest < seen and overdue < depth:
             row = came[oldest]
             if not started[row]:
@@ -166,6 +199,10 @@ def replay_tasks(
             tried += 1
             if pull[0] > 0.0:
                 place, turn = _pulled(turn, idle, pull, since, tasks, queue, min(held, depth), overdue)
+                if place < 0:
+                    break
+            elif pull[3] > 0.0:
+                place = _picked(int(pull[3]), planned, wakes, backlog, tasks, queue, min(held, depth), overdue)
                 if place < 0:
                     break
             row = queue[place]
@@ -183,7 +220,8 @@ def replay_tasks(
             for device in range(devices):
                 resting += idle[device]
             if not starts:
-                place += 1
+                planned[row] = wakes
+                place = 0 if pull[3] > 0.0 else place + 1
                 continue
             _, cpu_part, gpu_part, _ = split_on(gpu, wanted, terms)
             factor = 1.0 if is_exact else slower[row]

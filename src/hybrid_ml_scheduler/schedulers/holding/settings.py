@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar, cast
 import numpy as np
 
 from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, IntColumn
-from hybrid_ml_scheduler.core.holding import HeldStage
+from hybrid_ml_scheduler.core.holding import HeldStage, Pick
 from hybrid_ml_scheduler.physics.optimum import bounded_slowdown
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid
 from hybrid_ml_scheduler.schedulers.holding.keyed import WHOLE
@@ -45,7 +45,8 @@ class Setting(NamedTuple):
     The first GPU takes no part longer than `low` times the mean, each further one `ratio` times as much, the last one
     anything; the CPU nothing longer than `cpu` times the mean. With `slowest` above 0 nothing is planned: idle devices
     take whole tasks by `slowest` and `affinity` (`physics.held_choices.pull_key`), 3 and 0 being the c-mu rule.
-    `patience` is in multiples of what the strategy has: 0 is first come first served.
+    `patience` is in multiples of what the strategy has: 0 is first come first served. With `soonest` above 0 the held
+    task plans next whose best device ends soonest, as under `min_min`.
     """
 
     splits: bool
@@ -56,6 +57,7 @@ class Setting(NamedTuple):
     slowest: float = 0.0
     affinity: float = 0.0
     patience: float = 1.0
+    soonest: float = 0.0
 
 
 _LONG = 10.0  # times the patience: hardly a bound
@@ -104,6 +106,9 @@ SETTINGS = (
     *(_pull(slowest, patience=_LONG) for slowest in (1.5, math.inf)),
     *(_pull(slowest, 1.0) for slowest in (3.0, math.inf)),
     _pull(math.inf, 3.0),
+    _pull(math.inf, 10.0),
+    Setting(False, 0.0, soonest=1.0),
+    Setting(True, 0.0, soonest=1.0),
     Setting(False, 0.3),
     Setting(False, 1.0),
     Setting(False, 3.0),
@@ -180,6 +185,7 @@ def stage_of(setting: Setting, devices: int, first: int, patience: float = 0.0, 
         slowest=setting.slowest,
         affinity=setting.affinity,
         patience=patience * setting.patience,
+        pick=Pick.LEAST_COMPLETION if setting.soonest else Pick.IN_ORDER,
     )
 
 
@@ -190,8 +196,8 @@ def replayed_values(
 
     The first tenth does not count, unless `all_count`: a cluster that starts idle serves it too well, but a device that
     takes one of them and is busy for the rest would look free of cost.
-    It is infinite where tasks waited more than twice as long as under a setting before it, and where devices would have
-    to take gangs, which are planned.
+    It is infinite where tasks waited more than twice as long as under a setting before it, and where gangs, which are
+    planned in order, would have to be taken by devices or by who is done soonest.
 
     Energy and cost are multiplied with the mean latency, or the cheapest setting would be the slowest.
     """
@@ -200,7 +206,7 @@ def replayed_values(
     no_parents, no_children = np.zeros(count + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
     values, give_up_s = np.full(len(settings), math.inf), math.inf
     for place, setting in enumerate(settings):
-        if setting.slowest and history.has_gangs:
+        if (setting.slowest or setting.soonest) and history.has_gangs:
             continue
         device_s = np.zeros(devices)
         latency_s = _replay(history, setting, no_parents, no_children, device_s, give_up_s) - history.ready_s
@@ -231,7 +237,7 @@ def _replay(
         as_column(stage.grid),
         stage.price,
         as_column(stage.longest),
-        as_column((stage.slowest, stage.affinity, stage.patience)),
+        as_column((stage.slowest, stage.affinity, stage.patience, float(stage.pick))),
         cast("IntColumn", history.width) if history.has_gangs else _NO_WIDTHS,
         _AS_BELIEVED if history.slower is None else history.slower,
         history.aging,

@@ -1,0 +1,245 @@
+"""`rl_hold` beside every untuned rule: presets, public traces and the H200 profile, at three loads, told and learning.
+
+Nothing was chosen on these tasks: seeds from 100 on draw a preset's tasks, and of a trace each takes a stretch of its
+later part and draws what the trace does not hold. Streams are judged by their mean latency without the first tenth,
+workflows by their makespan. A rule that takes more than three times as long as the best one on the first two seeds is
+not run on the others. What is done is kept in a file, so that it may be measured in pieces.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hybrid_ml_scheduler.cluster import capacity
+from hybrid_ml_scheduler.core.errors import HmsError
+from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
+from hybrid_ml_scheduler.hardware.node import node_from_profile
+from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.plans.file_tasks import FileTasks
+from hybrid_ml_scheduler.plans.intervals import t_interval
+from hybrid_ml_scheduler.plans.known_tasks import KnownTasks, known_at_load
+from hybrid_ml_scheduler.plans.plan import plan_from_mapping
+from hybrid_ml_scheduler.plans.truth_plan import usual_truth
+from hybrid_ml_scheduler.schedulers import create
+from hybrid_ml_scheduler.studies.engines import Failure, LocalEngine
+from hybrid_ml_scheduler.studies.folder_files import write_whole
+from hybrid_ml_scheduler.studies.race import run_known
+from hybrid_ml_scheduler.workload import PRESETS, load, preset
+
+__all__ = ["GRAPHS", "OURS", "Amount", "everywhere", "lines", "traces"]
+
+TRACES = Path(__file__).resolve().parent.parent.parent / "shared" / "traces"
+H200 = Path(__file__).resolve().parent.parent / "plans" / "hardware" / "h200.json"
+STREAMS = ("*/openb_pod*.csv.gz", "azure*/*.csv.gz", "philly*/*.csv.gz", "*/*.swf.gz")
+GRAPHS = ("wfinstances*/*.json.gz",)
+LOADS = (0.5, 0.8, 0.95)
+OURS = "rl_hold"
+RULES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    name: (name, {})
+    for name in (
+        "earliest_finish",
+        "earliest_device",
+        "frugal_finish",
+        "sjf",
+        "c_mu",
+        "hetero_prio",
+        "min_min",
+        "max_min",
+        "sufferage",
+        "size_split",
+        "rank_hold",
+        "lpt",
+        "work_stealing",
+    )
+} | {"sjf (whole tasks)": ("sjf", {"splits": False})}
+_FIRST_SEED, _ALL_RULES_ON, _HOPELESS = 100, 2, 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount:
+    """How much is measured: seeds, and tasks of a stream of a preset told and learning, and of a trace."""
+
+    seeds: int = 5
+    told: int = 4000
+    learning: int = 1500
+    traced: int = 1500
+    most_sources: int = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One workload on one node at one load (0: a workflow, which is there at once) and one level of knowledge."""
+
+    source: str
+    hardware: str
+    load: float
+    level: Level
+    tasks: int
+    seeds: int
+
+    @property
+    def key(self) -> str:
+        """Its name in the file of what is done."""
+        return f"{self.label} | {self.tasks} tasks, {self.seeds} seeds"
+
+    @property
+    def label(self) -> str:
+        """Its name in the table."""
+        place = f"{self.load:.0%}" if self.load else "graph"
+        return f"{self.level} | {self.hardware} | {Path(self.source).name.split('.')[0]} | {place}"
+
+
+@lru_cache(maxsize=2)
+def _file(source: str) -> FileTasks:
+    return FileTasks(plan_from_mapping({"workload": {"file": source}}).workload, Node())
+
+
+def known_tasks(cell: Cell, seed: int) -> KnownTasks:
+    """The tasks of a cell with their truth."""
+    truth, node = usual_truth(cell.source), node_from_profile(H200) if cell.hardware else Node()
+    if cell.source in PRESETS:
+        law = preset(cell.source).with_values({"num_tasks": cell.tasks})
+        return known_at_load(law, node, cell.load, seed, truth=truth)
+    if not cell.load:
+        batch = load(Path(cell.source), seed=seed, options={"divisible": 1})
+    else:
+        file = _file(cell.source)
+        found = file.tasks(seed, cell.tasks)
+        batch = file.at_rate(found, cell.load * capacity(found, node))
+    return KnownTasks(batch=batch, node=node, truth=truth, seed=seed)
+
+
+def value_of(name: str, known: KnownTasks, cell: Cell) -> float:
+    """Mean latency without the first tenth, of a workflow the makespan."""
+    spec, options = RULES.get(name, (name, {}))
+    arrival, finish = known.batch.arrival_time, run_known(create(spec, options), known, cell.level).finish_s
+    if not cell.load:
+        return float(np.nanmax(finish) - arrival[0])
+    return float(np.nanmean((finish - arrival)[len(arrival) // 10 :]))
+
+
+def measured(job: tuple[Cell, dict[str, list[float]]]) -> dict[str, list[float]]:
+    """One value a seed for every strategy that was not measured before; fewer for rules that are given up."""
+    cell, found = job
+    names = [name for name in (*RULES, OURS) if name not in found]
+    for place in range(cell.seeds if names else 0):
+        known = known_tasks(cell, _FIRST_SEED + place)
+        least = min((sum(column[:_ALL_RULES_ON]) for column in found.values()), default=math.inf)
+        for name in names:
+            column = found.setdefault(name, [])
+            if name == OURS or place < _ALL_RULES_ON or sum(column[:_ALL_RULES_ON]) <= _HOPELESS * least:
+                column.append(value_of(name, known, cell))
+    return found
+
+
+def cells_of(amount: Amount) -> list[Cell]:
+    """Presets on two nodes and traces at three loads, workflows as they are, each at both levels."""
+    presets = list(PRESETS)[: amount.most_sources]
+    streams, graphs = (traces(patterns, amount.most_sources) for patterns in (STREAMS, GRAPHS))
+    sources = [(name, hardware, True) for hardware in ("", "h200") for name in presets]
+    sources += [(str(path), "", False) for path in streams]
+    found = []
+    for level in (EXACT, LEARNED):
+        for source, hardware, is_preset in sources:
+            own = amount.told if level == EXACT else amount.learning
+            one = Cell(
+                source=source,
+                hardware=hardware,
+                load=LOADS[0],
+                level=level,
+                tasks=own if is_preset else amount.traced,
+                seeds=amount.seeds,
+            )
+            found += [replace(one, load=place) for place in LOADS]
+        one = Cell(source="", hardware="", load=0.0, level=level, tasks=0, seeds=amount.seeds)
+        found += [replace(one, source=str(path)) for path in graphs]
+    return found
+
+
+def traces(patterns: Sequence[str], most: int) -> list[Path]:
+    """The public traces that are found, at most so many."""
+    return sorted(path for pattern in patterns for path in TRACES.glob(pattern))[:most]
+
+
+def everywhere(amount: Amount, out: Path | None, workers: int | None) -> dict[str, Any]:
+    """The standing of `rl_hold` in every cell, and which cells miss what is wanted."""
+    cells, done = cells_of(amount), _kept(out)
+    left = [cell for cell in cells if OURS not in done.get(cell.key, {})]
+    jobs = [(cell, done.get(cell.key, {})) for cell in left]
+    for index, outcome in LocalEngine(workers).results(measured, jobs):
+        if isinstance(outcome, Failure):
+            raise HmsError(f"{left[index].label}: {outcome.reason}")
+        done[left[index].key] = outcome
+        if out is not None:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(out, json.dumps(done, indent=0).encode())
+        ready = sum(cell.key in done and OURS in done[cell.key] for cell in cells)
+        words = _line(cells[cells.index(left[index])].label, standing(outcome))
+        print(f"portfolio: {ready} of {len(cells)}: {words}", file=sys.stderr, flush=True)
+    found = {cell.label: standing(done[cell.key]) for cell in cells}
+    return {"cells": found, "verdict": _verdict(found)}
+
+
+def _kept(out: Path | None) -> dict[str, dict[str, list[float]]]:
+    if out is None or not out.is_file():
+        return {}
+    kept: dict[str, dict[str, list[float]]] = json.loads(out.read_text(encoding="utf-8"))
+    return kept
+
+
+def standing(values: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    """The best rule, `rl_hold` over it with a paired interval, and over `earliest_finish`.
+
+    The ratio is that of the means over the seeds, the interval that of the paired differences.
+    """
+    count = len(values[OURS])
+    means = {name: float(np.mean(column)) for name, column in values.items() if len(column) == count}
+    best = min((name for name in means if name != OURS), key=lambda name: means[name])
+    ours, theirs = np.array(values[OURS]), np.array(values[best])
+    spread = t_interval(1.0 + (ours - theirs) / theirs.mean())
+    blind = np.array(values["earliest_finish"])
+    return {
+        "rule": best,
+        "best_s": means[best],
+        "ratio": spread.mean,
+        "interval": [spread.low, spread.high],
+        "worst_seed": float((ours / theirs).max()),
+        "vs_earliest_finish": float(ours[: len(blind)].mean() / blind.mean()),
+    }
+
+
+def _verdict(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What is wanted: `mixed` at most 1, everything at most 1.05, five below 1, 1.02 of `earliest_finish`."""
+    limit = {label: 1.0 if "|  | mixed |" in label else 1.05 for label in found}
+    return {
+        "cells": len(found),
+        "above": [label for label, one in found.items() if one["ratio"] > limit[label]],
+        "above_by_interval": [label for label, one in found.items() if one["interval"][0] > limit[label]],
+        "below_1_by_interval": sum(one["interval"][1] < 1.0 for one in found.values()),
+        "behind_earliest_finish": [label for label, one in found.items() if one["vs_earliest_finish"] > 1.02],
+    }
+
+
+def lines(result: Mapping[str, Any]) -> list[str]:
+    """The table and what it amounts to, as Markdown."""
+    head = "| knowledge | node | tasks | load | best rule, s | `rl_hold` ÷ it | worst seed | ÷ `earliest_finish` |"
+    rows = [_line(label, one) for label, one in result["cells"].items()]
+    verdict = [f"- {key}: {', '.join(one) if isinstance(one, list) else one}" for key, one in result["verdict"].items()]
+    return [head, "|---|---|---|---|---|---|---|---|", *rows, "", *verdict]
+
+
+def _line(label: str, one: Mapping[str, Any]) -> str:
+    low, high = one["interval"]
+    return (
+        f"| {label} | `{one['rule']}` {one['best_s']:.4g} | {one['ratio']:.3f} [{low:.3f}, {high:.3f}] "
+        f"| {one['worst_seed']:.2f} | {one['vs_earliest_finish']:.3f} |"
+    )
