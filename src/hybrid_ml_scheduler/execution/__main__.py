@@ -116,14 +116,15 @@ def _run(given: argparse.Namespace, calibration: Calibration) -> None:
         ended=ended,
     )
     found.write(given.out)
+    # In the order in which they were run, as those of `validate` are; what was stopped cannot be judged.
+    turns = [(repeat, name) for repeat in range(given.repeats) for name in found.measured]
     cases = [
         RealCase(
             found.load, name, given.seed, given.seconds, repeat,
-            case_summary(run, found.decision_s[name], found.levels[name][repeat]), knows=False,
+            case_summary(run, found.tasks, calibration, found.decision_s[name]), knows=False,
         )
-        for name, runs in found.measured.items()
-        for repeat, run in enumerate(runs)
-        if not run.unfinished
+        for repeat, name in turns
+        if not (run := found.measured[name][repeat]).unfinished
     ]  # fmt: skip
     write_json(given.out / "measured.json", cases)  # they can be judged as the runs of `validate` can
     print(found.table())

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, wait
 from typing import Any
 
 from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.execution.devices import CPU
 from hybrid_ml_scheduler.execution.executor import HybridExecutor
-from hybrid_ml_scheduler.execution.runs.calibration import Calibration
 from hybrid_ml_scheduler.execution.runs.kinds import KINDS, Sizes
-from hybrid_ml_scheduler.execution.runs.light_load import device_of
 from hybrid_ml_scheduler.execution.runs.pinned import Pinned
 from hybrid_ml_scheduler.execution.work import TaskRecord
 
-__all__ = ["keep_busy", "levels_of"]
+__all__ = ["keep_busy"]
 
 # Tasks that wait for each worker meanwhile: enough for the shortest kinds.
 _QUEUED = 60
@@ -58,17 +54,3 @@ def keep_busy(
     return [
         one for one in executor.records() if one.task_id >= first and one.finished_s < until and one.state == "done"
     ]
-
-
-def levels_of(records: Iterable[TaskRecord], calibration: Calibration) -> dict[str, float]:
-    """By how much (a logarithm) tasks of a busy machine take longer than its calibration says, device by device."""
-    found: dict[str, list[float]] = defaultdict(list)
-    for record in records:
-        device, kind, size = device_of(record), record.kind, int(record.size)
-        alone = calibration.seconds(device, kind, size)
-        if alone is not None:
-            known = math.log(alone * calibration.busy_factor(device, kind)) + calibration.size_excess(
-                device, kind, size
-            )
-            found[device].append(math.log(record.seconds) - known)
-    return {device: statistics.fmean(values) for device, values in found.items()}

@@ -45,14 +45,13 @@ class RealPlan:
 class RealRun:
     """Measured runs by strategy and repeat, the same tasks in the model, and the proven bound.
 
-    `decision_s` says what deciding takes each strategy, `levels` how slow each device was right before each run.
+    `decision_s` says what deciding takes each strategy.
     """
 
     tasks: RealStream
     calibration: Calibration
     load: float
     decision_s: dict[str, float]
-    levels: dict[str, list[dict[str, float]]]
     measured: dict[str, list[RunResult]]
     would_have_been: dict[str, RunResult]
     bound_s: float
@@ -188,7 +187,6 @@ def real_run(
     tasks = stream_of_length(calibration, plan.seconds, load, plan.seed)
     measured: dict[str, list[RunResult]] = {name: [] for name in strategies}
     others = [name for name in ("earliest_device", "cpu_only", "gpu_only", "round_robin") if name not in strategies]
-    levels: dict[str, list[dict[str, float]]] = {name: [] for name in strategies}
     meters, energy = Meters(), {name: list[float | None]() for name in strategies}
     total = repeats * len(strategies)
     with Bench(calibration, calibration.devices["cpu"], devices) as bench:
@@ -198,7 +196,6 @@ def real_run(
                 follower.begin(_document(tasks, calibration, load, repeat, repeats), tasks)
             for turn, name in enumerate(strategies):
                 say(f"{name}, run {repeat + 1}", repeat * len(strategies) + turn, total)
-                levels[name].append(bench.levels())
                 meters.start()
                 first = measured[strategies[0]]
                 limit_s = plan.patience * first[-1].makespan_s if turn else math.inf
@@ -223,7 +220,6 @@ def real_run(
     return RealRun(
         energy_j=energy,
         decision_s=decision_s,
-        levels=levels,
         meters=meters.sentence,
         alarms=told,
         tasks=tasks,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 
@@ -16,17 +17,16 @@ from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.execution.devices import CPU, Device
 from hybrid_ml_scheduler.execution.placing.estimator import NEVER_S
 from hybrid_ml_scheduler.execution.placing.placement import strategy_of
-from hybrid_ml_scheduler.execution.runs.busy_machine import keep_busy, levels_of
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration
 from hybrid_ml_scheduler.execution.runs.deciding import decision_seconds
 from hybrid_ml_scheduler.execution.runs.measured_run import EndedTasks, measure_run, ready_executor
 from hybrid_ml_scheduler.execution.runs.modelled_run import simulate
-from hybrid_ml_scheduler.execution.runs.pinned import FixedByKind, Pinned, Switching
+from hybrid_ml_scheduler.execution.runs.pinned import FixedByKind, Switching
 from hybrid_ml_scheduler.execution.runs.run_result import RunResult
 from hybrid_ml_scheduler.execution.runs.streams import RealStream, drawn_stream
 from hybrid_ml_scheduler.physics.node import Gpu, Node
 
-__all__ = ["Bench", "best_fixed", "bound", "capacity", "stream_of_length"]
+__all__ = ["Bench", "best_fixed", "bound", "capacity", "slowness", "stream_of_length"]
 
 BEST_FIXED = "best_fixed"
 _WARM_UP_TASKS, _DECIDED_TASKS = 300, 1000
@@ -68,14 +68,6 @@ class Bench:
             self._executor.durations.learn(self._calibration.observations())
         time.sleep(0.2)
         return measure_run(self._executor, tasks, limit_s, watch)
-
-    def levels(self, seconds: float = 1.0) -> dict[str, float]:
-        """How much slower (a logarithm) each device is just now than when it was calibrated."""
-        pinned, sizes = Pinned(0), self._calibration.sizes
-        self._switch.use(pinned)
-        return levels_of(
-            keep_busy(self._executor, pinned, sizes, self._calibration.devices, seconds), self._calibration
-        )
 
     def decision_s(self, name: str) -> float:
         """How long the strategy takes to decide about a task.
@@ -167,3 +159,19 @@ def _totals(
     on_cpu = sum(_seconds(calibration, CPU, kind, size, True) for size in mine)
     away = sum(min((_seconds(calibration, one, kind, size, True) for one in others), default=NEVER_S) for size in mine)
     return on_cpu, away
+
+
+def slowness(run: RunResult, tasks: RealStream, calibration: Calibration) -> dict[str, float]:
+    """By how much (a logarithm) the tasks of each device took longer than the same tasks do there alone, together."""
+    took: dict[str, float] = defaultdict(float)
+    alone: dict[str, float] = defaultdict(float)
+    devices = [CPU if place == 0 else name.rsplit("_", 1)[0] for place, name in enumerate(run.place_names)]
+    rows = zip(
+        tasks.names(), tasks.size.tolist(), run.place.tolist(), (run.finish_s - run.start_s).tolist(), strict=True
+    )
+    for kind, size, place, seconds in rows:
+        known_s = calibration.seconds(devices[place], kind, size)
+        if known_s is not None and math.isfinite(seconds):
+            took[devices[place]] += seconds
+            alone[devices[place]] += known_s
+    return {device: math.log(took[device] / alone[device]) for device in took}

@@ -18,7 +18,7 @@ from hybrid_ml_scheduler.execution.runs.calibration import Calibration
 from hybrid_ml_scheduler.execution.runs.modelled_run import simulate
 from hybrid_ml_scheduler.execution.runs.run_result import RunResult, half_width
 from hybrid_ml_scheduler.execution.runs.streams import RealStream, drawn_stream
-from hybrid_ml_scheduler.execution.runs.study import Bench, make_strategy, stream_of_length
+from hybrid_ml_scheduler.execution.runs.study import Bench, make_strategy, slowness, stream_of_length
 
 __all__ = [
     "Comparison",
@@ -39,8 +39,8 @@ DRAWS = 20
 LIMITS = {"makespan_s": (0.05, 0.15), "mean_latency_s": (0.10, 0.25), "p95_latency_s": (0.10, 0.25)}
 
 
-# What stands before a device's name in a summary where the machine's speed right before the run is told.
-_LEVEL = "level_"
+# What stands before a device's name in a summary where it is told how slow the device was in the run.
+_SLOWNESS = "slowness_"
 _DECISION = "decision_s"
 
 
@@ -67,6 +67,13 @@ class Comparison(NamedTuple):
         return self.modelled / self.measured - 1.0
 
 
+class _Prediction(NamedTuple):
+    """Median and 90 % interval of every metric, and how slow each device is, as a mean."""
+
+    metrics: dict[str, tuple[float, float, float]]
+    slowness: dict[str, float]
+
+
 def predict(
     name: str,
     tasks: RealStream,
@@ -75,8 +82,8 @@ def predict(
     knows: bool = True,
     levels: Mapping[str, float] | None = None,
     decision_s: float = 0.0,
-) -> dict[str, Any]:
-    """Median and 90 % interval of every metric over so many simulated runs."""
+) -> _Prediction:
+    """What so many simulated runs say."""
     runs = [
         simulate(
             tasks,
@@ -86,15 +93,19 @@ def predict(
             knows=knows,
             levels=levels,
             decision_s=decision_s,
-        ).summary()
+        )
         for draw in range(draws)
     ]
-    found = {}
+    summaries, found = [run.summary() for run in runs], {}
     for metric in METRICS:
-        values = np.array([run[metric] for run in runs])
+        values = np.array([summary[metric] for summary in summaries])
         low, high = np.quantile(values, [0.05, 0.95])
         found[metric] = (float(np.median(values)), float(low), float(high))
-    return found
+    slow = [slowness(run, tasks, calibration) for run in runs]
+    devices = {device for one in slow for device in one}
+    return _Prediction(
+        found, {device: statistics.fmean(one[device] for one in slow if device in one) for device in devices}
+    )
 
 
 class RealCase(NamedTuple):
@@ -114,14 +125,15 @@ class RealCase(NamedTuple):
         return self.summary.get(_DECISION, 0.0)
 
     @property
-    def levels(self) -> dict[str, float]:
-        """How much slower (a logarithm) each device was right before the run than when it was calibrated."""
-        return {key.removeprefix(_LEVEL): value for key, value in self.summary.items() if key.startswith(_LEVEL)}
+    def slowness(self) -> dict[str, float]:
+        """By how much (a logarithm) the tasks of each device took longer than alone."""
+        return {key.removeprefix(_SLOWNESS): value for key, value in self.summary.items() if key.startswith(_SLOWNESS)}
 
 
-def case_summary(run: RunResult, decision_s: float, levels: Mapping[str, float]) -> dict[str, float]:
-    """The figures of a run with what was known before it began: what deciding takes, and how slow each device was."""
-    return {**run.summary(), _DECISION: decision_s, **{f"{_LEVEL}{device}": level for device, level in levels.items()}}
+def case_summary(run: RunResult, tasks: RealStream, calibration: Calibration, decision_s: float) -> dict[str, float]:
+    """The figures of a run, what deciding takes its strategy, and how slow each device was in it."""
+    slow = {f"{_SLOWNESS}{device}": value for device, value in slowness(run, tasks, calibration).items()}
+    return {**run.summary(), _DECISION: decision_s, **slow}
 
 
 def measured_cases(
@@ -134,17 +146,14 @@ def measured_cases(
     say: Callable[[str, int, int], Any],
     seed: int = 1,
 ) -> Iterator[RealCase]:
-    """Run every load and strategy so many times; every load has a stream of its own, which calibration never saw.
-
-    A shared machine is not as fast now as it was some minutes ago, so its speed is measured right before each run.
-    """
+    """Run every load and strategy so many times; every load has a stream of its own, which calibration never saw."""
     cases = list(itertools.product(range(repeats), loads, strategies))
     for done, (repeat, load, strategy) in enumerate(cases):
         say(f"{strategy} at load {load:g}, run {repeat + 1}", done, len(cases))
         own_seed = 1000 * seed + round(100 * load)
         tasks = stream_of_length(calibration, seconds, load, own_seed)
-        decision_s, levels = bench.decision_s(strategy), bench.levels()
-        summary = case_summary(bench.run(strategy, tasks), decision_s, levels)
+        decision_s = bench.decision_s(strategy)
+        summary = case_summary(bench.run(strategy, tasks), tasks, calibration, decision_s)
         yield RealCase(load, strategy, own_seed, seconds, repeat, summary)
 
 
@@ -166,19 +175,26 @@ def _stream_of(case: RealCase, calibration: Calibration) -> RealStream:
 
 
 def compare(cases: Iterable[RealCase], calibration: Calibration, draws: int = DRAWS) -> list[Comparison]:
-    """The metrics of real runs beside their predictions, which know nothing that was measured later than they began."""
+    """The metrics of real runs beside their predictions, which know nothing that was measured later than they began.
+
+    The cases are in the order in which they were run. A shared machine is not as fast now as it was some minutes ago:
+    by how much the tasks of each device took longer than modelled in the run before is the level of the next one.
+    """
     found: list[Comparison] = []
-    known: dict[Hashable, dict[str, Any]] = {}
+    known: dict[Hashable, _Prediction] = {}
+    levels: dict[str, float] = {}
     for case in cases:
-        now, usual = (_prediction(case, levels, calibration, draws, known) for levels in (case.levels, {}))
+        now, usual = (_prediction(case, level, calibration, draws, known) for level in (levels, {}))
         for metric in METRICS:
-            middle, low, high = now[metric]
-            measured, typical = case.summary[metric], usual[metric][0]
+            middle, low, high = now.metrics[metric]
+            measured, typical = case.summary[metric], usual.metrics[metric][0]
             found.append(
                 Comparison(
                     case.load, case.strategy, case.seed, case.repeat, metric, measured, middle, low, high, typical
                 )
             )
+        slow = case.slowness
+        levels = {device: slow[device] - usual.slowness[device] for device in slow if device in usual.slowness}
     return found
 
 
@@ -187,8 +203,8 @@ def _prediction(
     levels: Mapping[str, float],
     calibration: Calibration,
     draws: int,
-    known: dict[Hashable, dict[str, Any]],
-) -> dict[str, Any]:
+    known: dict[Hashable, _Prediction],
+) -> _Prediction:
     """What is predicted of a case with the machine at these levels, worked out once."""
     key = (case.load, case.strategy, case.seed, case.seconds, case.knows, case.decision_s, *sorted(levels.items()))
     if key not in known:
