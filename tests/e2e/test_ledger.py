@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.api.service import LiveService
 from tests.e2e.browser import Tab
 from tests.e2e.test_access import serious_problems
+from tests.e2e.test_views import number
 
 ROWS = "section[aria-label='Ledger rows'] tbody tr"
 
@@ -109,4 +111,10 @@ def test_every_strategy_answers_for_a_task_of_ones_own(watcher: Tab, standing: L
     expect(rows).to_have_count(len(truth))
     order = sorted(truth.values(), key=lambda one: (one["predicted_latency"], one["scheduler"]))
     assert [row.get_attribute("data-advice") for row in rows.all()] == [one["scheduler"] for one in order]
+    for row, one in zip(rows.all(), order, strict=True):
+        cells = row.locator("td").all_inner_texts()
+        wanted = [one[f"predicted_{key}"] for key in ("latency", "time", "energy", "cost")]
+        assert [number(text) for text in cells[2:6]] == pytest.approx(wanted, rel=0.006, abs=1e-9), one["scheduler"]
+        assert number(cells[1]) == pytest.approx(one["gpu_fraction"], abs=0.0051)
+        assert cells[6] == one["reason_text"]
     assert serious_problems(page) == []

@@ -25,6 +25,14 @@ STRATEGIES = "round_robin,greedy,hybrid_ml,earliest_finish,oracle"
 METRICS = {"time": "avg_time", "latency": "avg_latency", "energy": "avg_energy", "cost": "avg_cost"}
 WORDS = {"time": "execution time", "latency": "latency", "energy": "energy", "cost": "cost"}
 WINDOWS = ("run", "shift", "latest")
+SPOKES = {
+    "Time": "avg_time",
+    "Latency": "avg_latency",
+    "Energy": "avg_energy",
+    "Cost": "avg_cost",
+    "Makespan": "makespan",
+}
+COMPARED = ("avg_latency", "longest_latency", "avg_time", "avg_wait", "avg_energy", "avg_cost", "makespan")
 COLLECTED = {
     "Tasks": "tasks",
     "Results": "results",
@@ -140,6 +148,30 @@ def compare_strategy(page: Page, live: LiveService, update: dict[str, Any], row:
     assert {key: float(means[key]) for key in METRICS} == {key: row[field] for key, field in METRICS.items()}
 
 
+def compare_loads(page: Page, rows: dict[str, dict[str, Any]], update: dict[str, Any]) -> None:
+    """What every strategy gives to its devices, and for how long the longest queue is."""
+    for name, row in rows.items():
+        figures = page.locator(f"[data-load='{name}'] .figure .font-semibold")
+        expect(figures).to_have_count(2)
+        loads = [number(text) for text in figures.all_inner_texts()]
+        assert loads == pytest.approx([row["cpu_load"], row["gpu_load"]], rel=0.006)
+        longest_s = max(one["backlog_s"] for one in update["clusters"][name].values() if isinstance(one, dict))
+        promised = page.locator(f"[data-load='{name}']").inner_text().partition("free in ")[2]
+        assert number(promised) == pytest.approx(longest_s, rel=0.006, abs=1e-9)
+
+
+def compare_runs(looker: Tab, cards: list[dict[str, Any]], names: list[str]) -> None:
+    """Every figure of runs side by side."""
+    chosen = ",".join(str(card["run_id"]) for card in cards)
+    for field in COMPARED:
+        page = looker.open(f"/runs?compare={chosen}&by={field}")
+        for name in names:
+            cells = page.get_by_role("region", name="Runs side by side").locator(f"tr[data-strategy='{name}'] td")
+            expect(cells).to_have_count(len(cards))
+            figures = [one[field] for card in cards for one in card["standings"] if one["name"] == name]
+            assert [number(text) for text in cells.all_inner_texts()] == pytest.approx(figures, rel=0.006), field
+
+
 def compare_ledger(page: Page, ledger: dict[str, Any]) -> None:
     """Every column of the page of the ledger, as it is taken along and as it is read."""
     rows = eventually(page, lambda: exported(page, "Ledger"), lambda found: len(found) == len(ledger["rows"]))
@@ -239,22 +271,15 @@ def test_tasks_node_history_runs_and_strategies_show_the_services_figures(looker
             expect(page.locator(f"dd[data-place='{place}']")).to_contain_text(f"{decided:,}")
         oracle = standings(lived, window)["oracle"]
         shown = {line["measure"]: line["ratio_to_oracle"] for line in exported(page, "Against the oracle")}
-        for measure, field in (("Latency", "avg_latency"), ("Makespan", "makespan")):
+        for measure, field in SPOKES.items():
             assert float(shown[measure]) == pytest.approx(row[field] / oracle[field]), (window, measure)
     compare_strategy(page, lived, update, standings(lived, WINDOWS[-1])["greedy"])
     ledger = lived.get("/api/history/ledger", run_id=status["run_id"], scheduler="greedy", sort="latency", limit=50)
     page = looker.open("/tasks?by=greedy&sort=latency")
     expect(page.locator("[data-ledger-total]")).to_have_attribute("data-ledger-total", str(ledger["total"]))
     compare_ledger(page, ledger)
-    page = looker.open("/node?window=latest")
-    for name, row in standings(lived, "latest").items():
-        figures = page.locator(f"[data-load='{name}'] .figure .font-semibold")
-        expect(figures).to_have_count(2)
-        loads = [number(text) for text in figures.all_inner_texts()]
-        assert loads == pytest.approx([row["cpu_load"], row["gpu_load"]], rel=0.006)
-        longest_s = max(one["backlog_s"] for one in update["clusters"][name].values() if isinstance(one, dict))
-        promised = page.locator(f"[data-load='{name}']").inner_text().partition("free in ")[2]
-        assert number(promised) == pytest.approx(longest_s, rel=0.006, abs=1e-9)
+    for window in WINDOWS:
+        compare_loads(looker.open(f"/node?window={window}"), standings(lived, window), update)
     page = looker.open("/history")
     stored = lived.get("/api/history/trend")["collection"]
     for label, key in COLLECTED.items():
@@ -267,11 +292,7 @@ def test_tasks_node_history_runs_and_strategies_show_the_services_figures(looker
     compare_models(page, lived, models, status["last_task_id"])
     cards = lived.get("/api/runs")["runs"]
     page = looker.open(f"/runs?compare={','.join(str(card['run_id']) for card in cards)}")
-    for name in status["schedulers"]:
-        cells = page.get_by_role("region", name="Runs side by side").locator(f"tr[data-strategy='{name}'] td")
-        expect(cells).to_have_count(len(cards))
-        means = [one["avg_latency"] for card in cards for one in card["standings"] if one["name"] == name]
-        assert [number(text) for text in cells.all_inner_texts()] == pytest.approx(means, rel=0.006)
+    compare_runs(looker, cards, status["schedulers"])
     for card in cards:
         line = page.locator(f"[data-run='{card['run_id']}']")
         expect(line).to_contain_text(f"{card['tasks']:,}")

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import Browser, expect
+import pytest
+from playwright.sync_api import Browser, Page, expect
 
 from hybrid_ml_scheduler.studies.recommending.search import DEFAULT_POLICIES
 from tests.api.service import service
 from tests.e2e.browser import settled, tab
 from tests.e2e.test_access import serious_problems
+from tests.e2e.test_views import number
+
+
+def compare_trials(page: Page, trials: list[dict[str, Any]]) -> None:
+    """Every figure of every policy on every node."""
+    rows = page.locator("section[aria-label='Every policy on every node'] tbody tr").all()
+    for row, trial in zip(rows, trials, strict=True):
+        node, _, _, price, mean, interval, runs = row.locator("td").all_inner_texts()
+        assert (node, price, runs) == (trial["node"], f"${trial['price_usd_h']:.2f}", str(trial["seeds"]))
+        assert number(mean) == pytest.approx(trial["mean"], rel=0.006)
+        ends = [] if interval == "–" else [number(text) for text in interval.split(" to ")]
+        assert ends == pytest.approx(trial["interval"] or [], rel=0.006)
 
 
 def test_the_answer_is_the_apis_marked_as_modelled_and_the_same_after_a_reload(
@@ -41,6 +55,7 @@ def test_the_answer_is_the_apis_marked_as_modelled_and_the_same_after_a_reload(
             expect(page.locator("section[aria-label='Every policy on every node'] tbody tr")).to_have_count(
                 len(found["record"]["trials"])
             )
+            compare_trials(page, found["record"]["trials"])
             page.reload()
         assert serious_problems(settled(page)) == []
         page.get_by_role("button", name="Switch to the light theme").dispatch_event("click")

@@ -74,7 +74,7 @@ def test_a_shift_is_marked_on_every_chart_over_time(watcher: Tab, running: LiveS
     running.client.patch("/api/simulation", json={"speed": 20})
     trend = page.get_by_role("img", name=re.compile("Long-term trend"))
     expect(trend).to_have_attribute("data-markers", re.compile(r"[1-9]"))
-    expect(trend).to_contain_text("cpu friendly")
+    expect(trend).to_contain_text("CPU-friendly")
 
 
 def test_nothing_is_removed_or_begun_anew_without_a_question(watcher: Tab, standing: LiveService) -> None:

@@ -5,12 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.api.service import service
 from tests.api.test_measured_runs import NEW
 from tests.e2e.browser import tab
 from tests.e2e.test_access import serious_problems
+from tests.e2e.test_views import number
+
+
+def signed(text: str) -> float:
+    """A change as a person reads it."""
+    return 0.0 if text == "±0" else number(text.replace("+", ""))
 
 
 def measured_run(live: Any) -> int:
@@ -39,6 +46,13 @@ def test_the_audit_answers_what_if_and_real_runs_are_marked(browser: Browser, tm
             expect(rows).to_have_count(len(truth["alternatives"]))
             shown = [row.get_attribute("data-other") for row in rows.all()]
             assert shown == [one["device"] for one in truth["alternatives"]]
+            for row, other in zip(rows.all(), truth["alternatives"], strict=True):
+                cells = row.locator("td").all_inner_texts()
+                wanted = [other[f"{key}_s"] for key in ("latency", "latency_change", "others_change", "total_change")]
+                assert [signed(text) for text in cells] == pytest.approx(wanted, rel=0.006, abs=1e-9), other
+            expect(panel.locator("[data-what-if]")).to_contain_text(
+                "No other decision would" if truth["regret_s"] <= 0 else "all tasks together would have been done"
+            )
             assert serious_problems(page) == []
             page.get_by_role("button", name="Close", exact=True).click()
             page.get_by_role("button", name="Look for them").click()
@@ -46,6 +60,9 @@ def test_the_audit_answers_what_if_and_real_runs_are_marked(browser: Browser, tm
             costly = page.get_by_role("region", name="Decisions that cost most").locator("tr[data-task]")
             expect(costly).to_have_count(len(most))
             assert [row.get_attribute("data-task") for row in costly.all()] == [str(one["task_id"]) for one in most]
+            for row, one in zip(costly.all(), most, strict=True):
+                told = row.locator("td").all_inner_texts()[-2:]
+                assert [signed(text) for text in told] == pytest.approx([one["latency_s"], one["regret_s"]], rel=0.006)
             run = measured_run(live)
             opened.open(f"/runs?compare=1,{run}")
             expect(page.locator(f"tr[data-run='{run}'] [data-source='measured']")).to_be_visible()

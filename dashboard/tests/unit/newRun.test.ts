@@ -83,7 +83,7 @@ describe("a new run", () => {
   it("are proposed as the service takes them, and no flag of a command line is shown", () => {
     const said =
       "own.csv, line 1: no known dialect (csv). Of any other CSV say which column is which, " +
-      "for example --map task_id=job --map duration=run_s --map arrival_time='sent at'.";
+      "for example --map task_id=job --map duration=run_s --map 'arrival_time=sent at'.";
     const asked = [{ key: "arrival_time" }, { key: "duration" }, { key: "kind" }];
     expect(guessedColumns(said, asked)).toEqual({ duration: "run_s", arrival_time: "sent at" });
     expect(guessedColumns("good.csv: the file is empty.", asked)).toEqual({});

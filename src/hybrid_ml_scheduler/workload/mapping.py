@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -60,7 +61,8 @@ def suggested_map(header: Iterable[str]) -> str:
             found[ours] = name
     if DURATION not in found:
         found = {DURATION: "COLUMN" if found else "run_s", **found}
-    return " ".join(f"--map {ours}={theirs}" for ours, theirs in found.items() if ours != theirs or ours == DURATION)
+    pairs = [f"{ours}={theirs}" for ours, theirs in found.items() if ours != theirs or ours == DURATION]
+    return " ".join(f"--map {shlex.quote(pair)}" for pair in pairs)
 
 
 def map_columns(table: Table, names: Mapping[str, str]) -> tuple[Table, list[str]]:

@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.core import HmsError, TaskBatch
 from hybrid_ml_scheduler.core.protocols import BatchRule, RuleKind
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.workload import load
+from hybrid_ml_scheduler.workload.mapping import suggested_map
 
 
 def read(path: Path, text: str, **names: str) -> TaskBatch:
@@ -165,3 +166,8 @@ def test_columns_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     path.write_bytes("arrival_time,cpu_time\n0,5\n".encode("utf-16"))
     with pytest.raises(HmsError, match="the text is UTF-16; save it as UTF-8"):
         load(path)
+
+
+def test_a_suggested_flag_can_be_typed_where_a_column_has_a_name_of_two_words() -> None:
+    assert suggested_map(["sent at", "run_s", "Submit"]) == "--map duration=run_s --map arrival_time=Submit"
+    assert suggested_map(["Submit Time", "run_s"]) == "--map 'arrival_time=Submit Time' --map duration=run_s"

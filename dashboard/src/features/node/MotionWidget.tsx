@@ -50,6 +50,7 @@ export function MotionWidget({ side }: { side: Side }) {
     [answer.data, words],
   );
   const strategy = motion?.strategies.find((one) => one.scheduler === name);
+  const isAlone = side === "right" && names !== null && names[0] === names[1];
   const table = () => ({
     columns: ["scheduler", "task_id", "device", "begin_s", "end_s"],
     rows: (strategy?.parts.task_id ?? []).map((task, i) => [
@@ -79,9 +80,9 @@ export function MotionWidget({ side }: { side: Side }) {
           />
         )
       }
-      foot={motion && strategy ? footOf(motion, strategy, words) : undefined}
+      foot={motion && strategy && !isAlone ? footOf(motion, strategy, words) : undefined}
     >
-      {names && side === "right" && names[0] === names[1] ? (
+      {isAlone ? (
         <Empty title="One strategy alone">It is on the left; there is nobody to put beside it.</Empty>
       ) : !name ? (
         <Empty title="No race yet">The devices move when it begins.</Empty>

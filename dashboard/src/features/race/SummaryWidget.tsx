@@ -45,7 +45,8 @@ function bests(rows: readonly Comparison[]): Record<string, number> {
       const sign = column.descends ? -1 : 1;
       const values = rows.filter((row) => !isModelled(row.name)).map(column.of);
       const known = values.filter((value) => value !== null).map((value) => sign * value);
-      return [column.key, sign * Math.min(...known)];
+      // Who is alone is the best of nobody.
+      return [column.key, values.length > 1 ? sign * Math.min(...known) : Number.NaN];
     }),
   );
 }

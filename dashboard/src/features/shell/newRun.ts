@@ -79,13 +79,13 @@ export function columnsOf(beginning: string): readonly string[] {
   return best && best.length > 1 ? best.map((name) => name.trim().replace(/^"|"$/g, "")) : [];
 }
 
-const MAPPED = /--map (\w+)=(?:"([^"]*)"|'([^']*)'|(\S+?))(?=\.?$| )/g;
+const MAPPED = /--map (?:'(\w+)=([^']*)'|(\w+)=(\S+?))(?=\.?$| )/g;
 
 /** What the service takes the columns of a foreign table for; its sentence says so to those who type commands. */
 export function guessedColumns(sentence: string, asked: readonly { key: string }[]): Record<string, string> {
   const pairs = [...sentence.matchAll(MAPPED)].map((found): [string, string] => [
-    found[1] ?? "",
-    found[2] ?? found[3] ?? found[4] ?? "",
+    found[1] ?? found[3] ?? "",
+    found[2] ?? found[4] ?? "",
   ]);
   return Object.fromEntries(pairs.filter(([key]) => asked.some((one) => one.key === key)));
 }

@@ -59,12 +59,15 @@ export interface AnswerProps<T> {
   children: (data: T) => ReactNode;
 }
 
+/** What is not there yet will come; anything else that is not there will not. */
+const FILLS = /\byet\b|^Fewer/;
+
 /** Nothing yet; of a run of the past nothing more will come. */
 function Nothing({ title }: { title: string }) {
   const isPast = useStoredRun() !== null;
   return (
     <Empty title={isPast ? title.replace(/ yet$/, " in this run") : title}>
-      {!isPast && "The race fills this as tasks finish."}
+      {!isPast && FILLS.test(title) && "The race fills this as tasks finish."}
     </Empty>
   );
 }
