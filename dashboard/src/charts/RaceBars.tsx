@@ -29,7 +29,7 @@ const ROOMY = 640;
 const HEAD = 26;
 const FOOT = 24;
 /** What the words of a grade take, and some air. */
-const GRADE_PX = 58;
+const GRADE_PX = 48;
 /** Between what was measured and what would have been. */
 const DIVIDE = 26;
 
@@ -286,7 +286,7 @@ export function RaceBars(props: RaceBarsProps) {
   const steps = grades(
     values,
     scale,
-    Math.max(1, Math.min(shape.isWide ? 5 : 2, Math.floor(room / GRADE_PX) - 1)),
+    Math.max(2, Math.min(shape.isWide ? 5 : 2, Math.floor(room / GRADE_PX))),
   );
   // A stable order in the document lets every row glide to its new place.
   const stable = [...rows].sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -9,10 +9,19 @@ type Value = number | null | undefined;
 const absent = (value: Value): value is null | undefined =>
   value === null || value === undefined || !Number.isFinite(value);
 
+const RAISED = ["⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"] as const;
+
+/** What has more digits than can be read: `4.74·10¹⁰`. */
+function inPowers(value: number, significant: number): string {
+  const [mantissa, power] = value.toExponential(significant - 1).split("e+");
+  return `${mantissa?.replace("-", "−")}·10${[...(power ?? "")].map((one) => RAISED[Number(one)]).join("")}`;
+}
+
 /** Three significant digits, without an exponent where one can be avoided. */
 export function digits(value: number, significant = 3): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
+  if (size >= 1e8) return inPowers(value, significant);
   if (size >= 1000) return whole.format(value);
   if (size < 1e-4) return value.toExponential(1).replace("-", "−").replace("e−", "e−");
   const decimals = Math.max(0, significant - 1 - Math.floor(Math.log10(size)));

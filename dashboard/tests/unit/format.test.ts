@@ -16,6 +16,8 @@ describe("numbers as people read them", () => {
     expect(seconds(4.321)).toBe("4.32 s");
     expect(seconds(0.000_012_3)).toBe("12.3 µs");
     expect(seconds(12_345)).toBe("12,345 s");
+    expect(seconds(47_434_164_903)).toBe("4.74·10¹⁰ s");
+    expect(digits(-123_456_789)).toBe("−1.23·10⁸");
     expect(joules(25_000)).toBe("25.0 kJ");
     expect(dollars(0.000_043_2)).toBe("43.2 µ$");
     expect(dollars(1.5)).toBe("$1.50");

@@ -67,14 +67,18 @@ function Portrait({ face }: { face: StrategyFace }) {
         <WindowChoice />
       </span>
       {card && (
-        <p className="w-full max-w-4xl text-sm leading-relaxed text-muted">{`${card.description.charAt(0).toUpperCase()}${card.description.slice(1)}`}</p>
+        <div className="w-full">
+          <p className="max-w-4xl text-sm leading-relaxed text-muted">{`${card.description.charAt(0).toUpperCase()}${card.description.slice(1)}`}</p>
+        </div>
       )}
       {face.name === "oracle" && (
-        <p className="w-full max-w-4xl text-sm leading-relaxed text-gold">
-          Its limits: it tries every split on a grid and takes the one with the least execution time, as if
-          the devices were free. It does not look at queues, so it is the reference for execution time only
-          and often loses in latency and makespan.
-        </p>
+        <div className="w-full">
+          <p className="max-w-4xl text-sm leading-relaxed text-gold">
+            Its limits: it tries every split on a grid and takes the one with the least execution time, as if
+            the devices were free. It does not look at queues, so it is the reference for execution time only
+            and often loses in latency and makespan.
+          </p>
+        </div>
       )}
     </div>
   );
