@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
-from hybrid_ml_scheduler.core.tasks import Task
+import numpy as np
+
+from hybrid_ml_scheduler.core.tasks import FloatColumn, Task
 from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator
 
 __all__ = ["BacklogView", "Device", "QueuedPart"]
@@ -17,9 +20,11 @@ __all__ = ["BacklogView", "Device", "QueuedPart"]
 # queued), and whose it is.
 QueuedPart = tuple[float, float, float, float, float, int]
 START, FINISH, ESTIMATE, NOT_BEFORE, PROMISED = range(5)
+QUEUED_FIELDS = 6
 # A part of the recent past: when it started and finished, and the seconds that the device had been busy before it. With
 # these nobody need add up a queue or a window to say how busy a device is.
 PastPart = tuple[float, float, float]
+PAST_FIELDS = 3
 # Whoever asks about the queue settles it first, so appending may put that off for a while.
 _UNSETTLED = 64
 
@@ -39,21 +44,23 @@ class Device:
 
     def settle(self, now_s: float) -> None:
         """Move finished parts to the recent past and forget what lies before the window."""
-        queue, recent = self._queue, self._recent
+        queue, recent, done_s = self._queue, self._recent, self._done_s
         while queue and queue[0][FINISH] <= now_s:
-            part = queue.popleft()
-            start_s, finish_s = part[START], part[FINISH]
-            recent.append((start_s, finish_s, self._done_s))
-            self._done_s += finish_s - start_s
-        oldest = now_s - self._window_s
+            start_s, finish_s, *_ = queue.popleft()
+            recent.append((start_s, finish_s, done_s))
+            done_s += finish_s - start_s
+        self._done_s, oldest = done_s, now_s - self._window_s
         while recent and recent[0][FINISH] <= oldest:
             recent.popleft()
 
     def estimated_end_s(self, now_s: float) -> float:
         """When the device is believed to be free now, which must not be before anything asked or queued earlier."""
-        if not self.is_exact and self._queue and self._queue[0][FINISH] <= now_s:
+        if self.is_exact:
+            return self.free_s if self.free_s > now_s else now_s
+        queue = self._queue
+        if queue and queue[0][FINISH] <= now_s:
             self.settle(now_s)
-        return self.foreseen_end_s(now_s)
+        return _promised_end_s(queue[0], queue[-1], now_s) if queue else now_s
 
     def foreseen_end_s(self, at_s: float) -> float:
         """When the device will be believed to be free at some moment, if nothing comes; the queue is left as it is.
@@ -65,8 +72,7 @@ class Device:
             return self.free_s if self.free_s > at_s else at_s
         for head in self._queue:
             if head[FINISH] > at_s:
-                end = _believed_end_s(head, at_s)
-                return max(end, self._queue[-1][PROMISED] + (end - head[PROMISED]))
+                return _promised_end_s(head, self._queue[-1], at_s)
         return at_s
 
     def append(
@@ -154,22 +160,37 @@ class Device:
             "free_s": self.free_s,
             "done_s": self._done_s,
             "exact": self.is_exact,
-            "queue": list(self._queue),
-            "recent": list(self._recent),
+            "queue": _table(self._queue, QUEUED_FIELDS),
+            "recent": _table(self._recent, PAST_FIELDS),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
         self.free_s, self._done_s, self.is_exact = state["free_s"], state["done_s"], state["exact"]
-        self._queue = deque(state["queue"])
-        self._recent = deque(state["recent"])
+        self._queue = deque((*part, int(task_id)) for *part, task_id in state["queue"].tolist())
+        self._recent = deque(map(tuple, state["recent"].tolist()))
+
+
+def _table(parts: Collection[tuple[float, ...]], width: int) -> FloatColumn:
+    """Parts as one array: a queue may hold tens of thousands, and to pickle them one by one would hold up the race."""
+    flat = np.fromiter(chain.from_iterable(parts), np.float64, width * len(parts))
+    return flat.reshape(len(parts), width)
 
 
 def _believed_end_s(head: QueuedPart, now_s: float) -> float:
     """When the first part of a queue will be done, as far as one can tell."""
-    if head[START] <= now_s:
-        return max(now_s, head[START] + head[ESTIMATE])
-    return max(now_s, head[NOT_BEFORE]) + head[ESTIMATE]
+    start_s, _, estimate_s, not_before_s, _, _ = head
+    if start_s <= now_s:
+        end_s = start_s + estimate_s
+        return end_s if end_s > now_s else now_s
+    return (not_before_s if not_before_s > now_s else now_s) + estimate_s
+
+
+def _promised_end_s(head: QueuedPart, last: QueuedPart, now_s: float) -> float:
+    """When the last part of a queue will be done: its promise moves by as much as the first part is early or late."""
+    end_s = _believed_end_s(head, now_s)
+    moved_s = last[PROMISED] + (end_s - head[PROMISED])
+    return moved_s if moved_s > end_s else end_s
 
 
 class BacklogView:

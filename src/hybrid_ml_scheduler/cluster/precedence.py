@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from hybrid_ml_scheduler.core.decisions import Outcome
 from hybrid_ml_scheduler.core.errors import InternalError
 from hybrid_ml_scheduler.core.tasks import Task
@@ -107,9 +109,15 @@ class Precedence:
         self._forget_old(now_s)
 
     def _forget_old(self, now_s: float) -> None:
-        if self.recall is not None:
-            while len(self._finish_s) > self.recall and self._forget(now_s):
-                pass
+        """Drop the oldest entries beyond `recall`, up to one that still runs: a child would have to wait for it."""
+        finishes, recall = self._finish_s, self.recall
+        if recall is None:
+            return
+        while len(finishes) > recall:
+            oldest = next(iter(finishes))
+            if finishes[oldest] > now_s:
+                return
+            self._forget(oldest, finishes.pop(oldest))
 
     def note_placed(self, outcome: Outcome) -> Iterator[WaitingTask]:
         """Note when a task will finish; yields the tasks that are thereby ready at a known time."""
@@ -128,17 +136,12 @@ class Precedence:
                     self._doomed.add(child)
                 yield entry
 
-    def _forget(self, now_s: float) -> bool:
-        """Drop the oldest entry, unless it is still running and a child would have to wait for it; say whether."""
-        oldest, finish_s = next(iter(self._finish_s.items()))
-        if finish_s > now_s:
-            return False
-        del self._finish_s[oldest]
-        self._forgotten_up_to = max(self._forgotten_up_to, oldest)
-        if math.isnan(finish_s):
+    def _forget(self, oldest: int, finish_s: float) -> None:
+        if oldest > self._forgotten_up_to:
+            self._forgotten_up_to = oldest
+        if finish_s != finish_s:  # it failed
             block, place = divmod(oldest, _FAILURES_A_BLOCK)
             self._failures[block] = self._failures.get(block, 0) | 1 << place
-        return True
 
     def _has_failed(self, task_id: int) -> bool:
         block, place = divmod(task_id, _FAILURES_A_BLOCK)
@@ -163,7 +166,7 @@ class Precedence:
             (e.task, e.duration_factor, e.open_parents, e.ready_s, e.doomed, e.seconds) for e in self._waiting.values()
         ]
         return {
-            "finish_s": dict(self._finish_s),
+            "finish_s": (np.array(list(self._finish_s), dtype=np.int64), np.array(list(self._finish_s.values()))),
             "waiting": waiting,
             "children": {parent: list(ids) for parent, ids in self._children.items()},
             "doomed": sorted(self._doomed),
@@ -175,7 +178,8 @@ class Precedence:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
-        self._finish_s = OrderedDict(state["finish_s"])
+        task_ids, finish_s = state["finish_s"]
+        self._finish_s = OrderedDict(zip(task_ids.tolist(), finish_s.tolist(), strict=True))
         self._waiting = {entry[0].task_id: WaitingTask(*entry) for entry in state["waiting"]}
         self._children = {parent: list(ids) for parent, ids in state["children"].items()}
         self._doomed = set(state["doomed"])

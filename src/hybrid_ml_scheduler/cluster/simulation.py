@@ -39,6 +39,9 @@ Ready = tuple[float, int, Task, TruthFactor, TaskSeconds | None]
 
 def free_children(outcome: Outcome, precedence: Precedence, ready: list[Ready]) -> None:
     """Queue the tasks that waited for this one alone."""
+    if not precedence.active:  # then nobody waits
+        precedence.note(outcome)
+        return
     for freed in precedence.note_placed(outcome):
         heappush(ready, (freed.ready_s, freed.task.task_id, freed.task, freed.duration_factor, freed.seconds))
 

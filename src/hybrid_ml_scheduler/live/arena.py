@@ -11,6 +11,7 @@ from contextlib import suppress
 from hybrid_ml_scheduler.core import HmsError
 from hybrid_ml_scheduler.core.errors import StorageError
 from hybrid_ml_scheduler.live.commands import CommandLoop
+from hybrid_ml_scheduler.live.lockstep import LEAST_STRETCH
 from hybrid_ml_scheduler.live.pace import TURN_S
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import NoticeLevel
@@ -127,7 +128,10 @@ class Arena(RunState, CommandLoop):
                 self.reasons.remember(race.step(explain=True).task_id, race.racers)
                 taken += 1
             else:
-                taken += race.advance(count - taken)
+                together = race.advance(count - taken)
+                taken += together
+                if self.pace.speed == 0.0 and together >= LEAST_STRETCH > count - taken:
+                    break  # so few would go one by one, at a multiple of the time: better with those of the next turn
         return taken
 
     def _tend_training(self, race: Race) -> None:

@@ -30,11 +30,11 @@ from hybrid_ml_scheduler.schedulers import create, find, options_for, strategy_e
 from hybrid_ml_scheduler.schedulers.rules.oracle import Oracle
 from hybrid_ml_scheduler.workload import TaskStream, TraceStream, WorkloadParameters
 
-__all__ = ["Lockstep"]
+__all__ = ["LEAST_STRETCH", "Lockstep"]
 
 _MARKS_KEPT = 50
 _RECENT_KEPT = 300
-_LEAST_STRETCH = 8
+LEAST_STRETCH = 8
 
 
 class Lockstep:
@@ -144,7 +144,7 @@ class Lockstep:
         Where a strategy breaks, the tasks before that one have been taken, and no other.
         """
         most = self._meet_script(most)
-        if most < _LEAST_STRETCH or not self._may_stretch():
+        if most < LEAST_STRETCH or not self._may_stretch():
             self.step()
             return 1
         drawn = cast("TaskStream", self.stream).next_stretch(most)  # a trace is taken step by step

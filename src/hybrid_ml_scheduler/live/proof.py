@@ -96,7 +96,7 @@ class Proof:
 
 def _batch(drawn: list[tuple[Task, float]]) -> TaskBatch:
     ordered = sorted(drawn, key=lambda one: (one[0].arrival_time, one[0].task_id))
-    free = TaskBatch.from_tasks([task._replace(dependencies=()) for task, _ in ordered])
+    free = TaskBatch.from_tasks([task._replace(dependencies=()) if task.dependencies else task for task, _ in ordered])
     factors = np.array([factor for _, factor in ordered], dtype=np.float64)
     factors.flags.writeable = False
     return replace(free, duration_factor=factors)

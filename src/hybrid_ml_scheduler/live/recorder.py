@@ -13,8 +13,9 @@ from hybrid_ml_scheduler.live.sinks import Keeper, StoreState
 
 __all__ = ["Recorder"]
 
-_TASKS_AT_ONCE = 256
-_LONGEST_WAIT_S = 0.1
+# A transaction costs the store and the interpreter as much as hundreds of rows: few and large ones leave time to race.
+_TASKS_AT_ONCE = 1024
+_LONGEST_WAIT_S = 0.2
 _CHECKPOINT_EVERY_S = 5.0
 _CHECKPOINT_REST = 30.0
 _SILENCE_S = 5.0
@@ -29,7 +30,7 @@ class Recorder:
         self._keeper = keeper
         self._handed_over_s = 0.0
         self._checkpoint_s = 0.0
-        self._checkpoint_rest_s = _CHECKPOINT_EVERY_S
+        self._costly_rest_s = 0.0  # queues of strategies that cannot keep up grow, and with them what a state costs
         self._checkpoint_task = 0
         self._announced = 0
         self._is_waiting = False
@@ -89,7 +90,8 @@ class Recorder:
 
     def _is_checkpoint_due(self, race: Race, now_s: float) -> bool:
         moved = race.next_task_id - self._checkpoint_task
-        is_time = now_s - self._checkpoint_s >= self._checkpoint_rest_s or moved >= CHECKPOINT_EVERY_TASKS
+        passed_s, many = now_s - self._checkpoint_s, moved >= CHECKPOINT_EVERY_TASKS
+        is_time = passed_s >= (self._costly_rest_s if many else max(_CHECKPOINT_EVERY_S, self._costly_rest_s))
         return self._packing is None and moved > 0 and is_time and not self._is_abandoned
 
     def hand_over(self, race: Race, at: float, *, checkpoint: bool) -> bool:
@@ -127,7 +129,7 @@ class Recorder:
         begin_s, boundary, state = time.monotonic(), race.next_task_id, race.capture()
         self._packing = self._packer.submit(lambda: Checkpoint(boundary=boundary, blob=pack_state(state), at=at))
         self._checkpoint_s, self._checkpoint_task = time.monotonic(), boundary
-        self._checkpoint_rest_s = max(_CHECKPOINT_EVERY_S, _CHECKPOINT_REST * (self._checkpoint_s - begin_s))
+        self._costly_rest_s = _CHECKPOINT_REST * (self._checkpoint_s - begin_s)
 
     def _packed(self, *, wait: bool) -> Checkpoint | None:
         packing = self._packing
