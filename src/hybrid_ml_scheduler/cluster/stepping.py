@@ -158,7 +158,7 @@ class Cluster:
     def _met_factors(self, factor: TruthFactor, gpu: int, now_s: float) -> tuple[float, float]:
         """By how much the parts on the CPU and on this GPU really take longer; where they do, nothing stays exact."""
         factors = (factor[0], factor[1 + self._gpu_kinds[gpu]]) if isinstance(factor, tuple) else (factor, factor)
-        if factors != (1.0, 1.0):
+        if self.devices[0].is_exact and factors != (1.0, 1.0):
             # Noise on one device moves parts on others too (serial co-execution), so none stays exact.
             for device in self.devices:
                 device.expect_noise(now_s)
