@@ -38,7 +38,7 @@ const TASKS: AxisWords = {
   words: "from task",
   unit: "task",
 };
-const AXIS = { width: 64, left: 4, right: 14, foot: 38, bottom: 2 } as const;
+const AXIS = { width: 70, left: 4, right: 14, foot: 38, bottom: 2 } as const;
 const LINE_PX = 14;
 const MOST_LINES = 3;
 const LETTER_PX = 5.9;

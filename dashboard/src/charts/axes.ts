@@ -33,12 +33,14 @@ export function linearTicks(low: number, high: number, wanted = 5): number[] {
 }
 
 const CLOCK_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200];
+const DAY_S = 86_400;
 
 /** About `wanted` moments of a clock between two: whole seconds, minutes and hours, and decimals where the span is short. */
 export function clockTicks(low: number, high: number, wanted = 5): number[] {
   const raw = (high - low) / wanted;
   const step = CLOCK_STEPS.find((one) => one >= raw);
-  if (!(raw >= 1) || step === undefined) return linearTicks(low, high, wanted);
+  if (step === undefined) return linearTicks(low / DAY_S, high / DAY_S, wanted).map((days) => days * DAY_S);
+  if (!(raw >= 1)) return linearTicks(low, high, wanted);
   const ticks: number[] = [];
   for (let tick = Math.ceil(low / step) * step; tick <= high; tick += step) ticks.push(tick);
   return ticks;

@@ -2,7 +2,7 @@
 import type { NodeMotion, StrategyMotion } from "@/client/types";
 import type { Stretch } from "@/lib/along";
 import { faded } from "@/lib/colour";
-import { count, seconds, tidy } from "@/lib/format";
+import { clock, count, seconds, tidy } from "@/lib/format";
 import { deviceColour } from "@/lib/palette";
 import { inks, type Theme } from "@/lib/theme";
 import type { Size } from "@/lib/useSize";
@@ -230,7 +230,7 @@ function drawFrame(pen: Pen, motion: NodeMotion, scene: Scene, size: Size, theme
     pen.lineTo(x, size.height - FOOT);
     pen.stroke();
     pen.fillText(
-      `${tidy(tick.toFixed(1))} s`,
+      tick < 86_400 ? `${tidy(tick.toFixed(1))} s` : clock(tick),
       Math.min(Math.max(x, GUTTER + 14), size.width - 22),
       size.height - 4,
     );

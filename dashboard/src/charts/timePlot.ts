@@ -30,6 +30,7 @@ export interface PlotLook {
   format: (value: number | null | undefined) => string;
 }
 
+const LETTER_PX = 6;
 const LINE_PX = 16;
 const MOST_LINES = 3;
 
@@ -82,7 +83,8 @@ function axis(theme: Theme, values: (value: number) => string, size: number, spa
     font: "11px 'Inter Variable', sans-serif",
     grid: { stroke: ink.grid, width: 1 },
     ticks: { show: false },
-    size,
+    size: (_, words) =>
+      Math.max(size, 14 + LETTER_PX * Math.max(0, ...(words ?? []).map((text) => text.length))),
     space,
     gap: 4,
     values: (_, splits) => splits.map(values),
@@ -132,12 +134,27 @@ function bandsOf(look: PlotLook): uPlot.Band[] {
   return look.names.slice(1).map((name, i) => ({ series: [i + 2, i + 1], fill: faded(name.colour, 0.5) }));
 }
 
-/** Seconds before the newest, with a decimal where the stretch that is shown is short. */
+const AGO_UNITS = [
+  ["d", 86_400],
+  ["h", 3600],
+  ["min", 60],
+] as const;
+/** Steps between ticks, whole in the unit that they are read in. */
+const AGO_STEPS = [
+  ...[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200],
+  ...[1, 2, 4, 8, 12, 24, 48, 120, 240, 480, 1200, 2400, 12_000, 24_000, 120_000].map(
+    (hours) => hours * 3600,
+  ),
+];
+
+/** How long before the newest, in the unit that the stretch is told in; with a decimal where it is short. */
 const agoIn =
   (look: PlotLook) =>
   (value: number): string => {
     const [low, high] = look.shown();
-    return value === 0 ? "newest" : `−${(-value).toFixed(high - low < 6 ? 1 : 0)} s`;
+    if (value === 0) return "newest";
+    const [unit, seconds] = AGO_UNITS.find(([, one]) => high - low >= 10 * one) ?? ["s", 1];
+    return `−${tidy((-value / seconds).toFixed(high - low < 6 * seconds ? 1 : 0))} ${unit}`;
   };
 
 export interface PlotHands {
@@ -176,7 +193,7 @@ export function plotOptions(
       x: { time: false, range: () => [...look.shown()] as [number, number] },
       y: { range: valueRange(look) },
     },
-    axes: [axis(look.theme, agoIn(look), 26, 80), valueAxis(look)],
+    axes: [{ ...axis(look.theme, agoIn(look), 26, 80), size: 26, incrs: AGO_STEPS }, valueAxis(look)],
     series: seriesOf(look),
     bands: bandsOf(look),
     plugins: [markerPlugin(markers, look.theme)],

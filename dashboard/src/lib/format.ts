@@ -6,6 +6,10 @@ const whole = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 
 type Value = number | null | undefined;
 
+const DAY_S = 86_400;
+/** From here on seconds are read as days. */
+const LONG_S = 1e6;
+
 const absent = (value: Value): value is null | undefined =>
   value === null || value === undefined || !Number.isFinite(value);
 
@@ -42,11 +46,22 @@ export const tasksText = (value: Value): string => counted(value, "task");
 export function seconds(value: Value): string {
   if (absent(value)) return NOTHING;
   const size = Math.abs(value);
-  // Below a nanosecond there is only the rounding of floating point numbers.
-  if (size < 1e-9) return "0 s";
+  // Below that there is only the rounding of floating point numbers, on a clock that counts years.
+  if (size < 5e-8) return "0 s";
   if (size < 1e-3) return `${digits(value * 1e6)} µs`;
   if (size < 1) return `${digits(value * 1e3)} ms`;
-  return `${digits(value)} s`;
+  return size < LONG_S ? `${digits(value)} s` : `${digits(value / DAY_S)} d`;
+}
+
+/** A stretch of time as it is chosen: `30 s`, `30 min`, `30 h`, `30 d`. */
+export function spanText(spanS: number): string {
+  for (const [unit, seconds] of [
+    ["d", DAY_S],
+    ["h", 3600],
+    ["min", 60],
+  ] as const)
+    if (spanS >= 10 * seconds && spanS % seconds === 0) return `${spanS / seconds} ${unit}`;
+  return tidy(`${digits(spanS)} s`);
 }
 
 /** Simulated time as a clock, with as many decimals of a second as tell one moment from the next. */
@@ -57,7 +72,10 @@ export function clock(value: Value, decimals = 0): string {
   const total = Math.floor(all / parts);
   const two = (n: number): string => String(n).padStart(2, "0");
   const rest = decimals > 0 ? `.${String(all % parts).padStart(decimals, "0")}` : "";
-  return `${Math.floor(total / 3600)}:${two(Math.floor(total / 60) % 60)}:${two(total % 60)}${rest}`;
+  const days = total >= DAY_S ? `${whole.format(Math.floor(total / DAY_S))} d ` : "";
+  if (days !== "" && all % (DAY_S * parts) === 0) return days.trim();
+  const hours = Math.floor((total % DAY_S) / 3600);
+  return `${days}${hours}:${two(Math.floor(total / 60) % 60)}:${two(total % 60)}${rest}`;
 }
 
 export function joules(value: Value): string {

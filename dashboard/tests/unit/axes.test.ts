@@ -12,6 +12,13 @@ describe("axes", () => {
   it("of a clock stand at whole minutes, and tell short moments apart", () => {
     expect(clockTicks(0, 1165, 8)).toEqual([0, 300, 600, 900]);
     expect(clockTicks(10, 95, 5)).toEqual([30, 60, 90]);
+    expect(clockTicks(0, 37_220_428, 5).map((tick) => clock(tick))).toEqual([
+      "0:00:00",
+      "100 d",
+      "200 d",
+      "300 d",
+      "400 d",
+    ]);
     const short = clockTicks(0, 2.2, 9);
     const written = short.map((tick) => clock(tick, decimalsOf(short)));
     expect(new Set(written).size).toBe(short.length);

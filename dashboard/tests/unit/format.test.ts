@@ -16,7 +16,9 @@ describe("numbers as people read them", () => {
     expect(seconds(4.321)).toBe("4.32 s");
     expect(seconds(0.000_012_3)).toBe("12.3 µs");
     expect(seconds(12_345)).toBe("12,345 s");
-    expect(seconds(47_434_164_903)).toBe("4.74·10¹⁰ s");
+    expect(seconds(19_405_120)).toBe("225 d");
+    expect(seconds(1e14)).toBe("1.16·10⁹ d");
+    expect(seconds(-2.6e-9)).toBe("0 s");
     expect(digits(-123_456_789)).toBe("−1.23·10⁸");
     expect(joules(25_000)).toBe("25.0 kJ");
     expect(dollars(0.000_043_2)).toBe("43.2 µ$");
@@ -29,6 +31,7 @@ describe("numbers as people read them", () => {
     expect(gap(0.000_42)).toBe("+0.04 %");
     expect(gap(25)).toBe("+2,500 %");
     expect(clock(3725.9)).toBe("1:02:05");
+    expect(clock(37_220_428)).toBe("430 d 19:00:28");
     expect(digits(0)).toBe("0");
   });
 });

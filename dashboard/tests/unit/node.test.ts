@@ -3,7 +3,8 @@ import { gangsOf, gangWords, runsOf } from "@/charts/gangs";
 import { lanesOf, motionWords, partUnder, sceneOf, viewOf } from "@/charts/nodeGantt";
 import type { Comparison, NodeMotion, StrategyMotion } from "@/client/types";
 import { burdenOf, heaviest } from "@/features/node/load";
-import { pairOf } from "@/features/node/pair";
+import { pairOf, spansOf } from "@/features/node/pair";
+import { spanText } from "@/lib/format";
 
 const STRATEGY: StrategyMotion = {
   scheduler: "greedy",
@@ -89,5 +90,19 @@ describe("the node in motion", () => {
     expect(pairOf(racers, "gone", "gone")).toEqual(["hybrid_ml", "earliest_finish"]);
     expect(pairOf(["greedy", "random"], null, null)).toEqual(["greedy", "random"]);
     expect(pairOf([], null, null)).toBeNull();
+  });
+
+  it("shows seconds of a busy stream, and hours or days of one whose tasks come seldom", () => {
+    expect([33, 6, 1, 0].map(spansOf)).toEqual(Array(4).fill([10, 30, 120]));
+    expect(spansOf(0.05)).toEqual([600, 1800, 7200]);
+    expect(spansOf(0.000_76)).toEqual([36_000, 108_000, 432_000]);
+    expect(spansOf(1e-6)).toEqual([864_000, 2_592_000, 10_368_000]);
+    expect([30, 120, 1800, 108_000, 2_592_000].map(spanText)).toEqual([
+      "30 s",
+      "120 s",
+      "30 min",
+      "30 h",
+      "30 d",
+    ]);
   });
 });

@@ -134,7 +134,7 @@ class Lockstep:
         self.rows.activations += self.learners.after_task(self.next_task_id)
         if self.is_complete:
             for racer in self.racers:
-                self.rows.outcomes += racer.count(racer.drain(), self.first_task_id)
+                self.rows.outcomes += racer.count(racer.drain(self.now_s), self.first_task_id)
         return task
 
     def advance(self, most: int) -> int:

@@ -66,6 +66,7 @@ class Racer:
         self.tally = Tally()
         self._latest: Outcome | tuple[TaskBatch, RunColumns] | None = None
         self._told: Outcome | None = None
+        self._last_seen: dict[str, DeviceLoad] | None = None
         self.stepped: list[Outcome] | None = None  # what came of a stretch in which it began to hold tasks
         self.reasons: Mapping[str, Any] = {}
         self.reasons_of = -1
@@ -97,8 +98,12 @@ class Racer:
         self._took(time.perf_counter() - begin, 1)
         return outcomes
 
-    def drain(self) -> list[Outcome]:
-        """Let everything that has arrived be decided and finish, since nothing more will come."""
+    def drain(self, now_s: float) -> list[Outcome]:
+        """Let everything that has arrived be decided and finish, since nothing more comes after now.
+
+        The devices are remembered as they are now: their queues are what a race that is over is shown with.
+        """
+        self._last_seen = self.devices(now_s)
         with self._blamed("the end of the trace"):
             return self.simulation.drain()
 
@@ -228,7 +233,9 @@ class Racer:
         return plain_reasons(said)
 
     def devices(self, now_s: float) -> dict[str, DeviceLoad]:
-        """Return how busy each device is."""
+        """Return how busy each device is; once everything was let finish, how busy it was before that."""
+        if self._last_seen is not None:
+            return self._last_seen
         cluster = self.simulation.cluster
         recent, whole = cluster.utilization(now_s, recent=True), cluster.utilization(now_s, recent=False)
         lengths = cluster.queue_lengths(now_s)
@@ -246,13 +253,16 @@ class Racer:
 
     def capture(self) -> Mapping[str, Any]:
         """Return the whole state, picklable."""
-        return {"simulation": self.simulation.capture(), "tally": self.tally.capture(), "latest": self.latest}
+        kept = {} if self._last_seen is None else {"last_seen": self._last_seen}
+        state = {"simulation": self.simulation.capture(), "tally": self.tally.capture(), "latest": self.latest}
+        return {**state, **kept}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
         self.simulation.restore(state["simulation"])
         self.tally.restore(state["tally"])
         self._latest = state["latest"]
+        self._last_seen = state.get("last_seen")
 
 
 def _columns(node: Node, stretch: Stretch, outcomes: list[Outcome]) -> RunColumns:

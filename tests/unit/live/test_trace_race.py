@@ -86,3 +86,21 @@ def test_a_race_that_is_brought_back_in_its_middle_ends_with_the_same_rows() -> 
     assert back.is_complete
     after = [one for rows in kept for one in rows.outcomes]
     assert before.outcomes + after == whole.outcomes
+
+
+@pytest.mark.parametrize("level", [EXACT, LEARNED])
+def test_a_race_that_is_over_shows_the_queues_that_were_left_at_its_last_task(level: Level) -> None:
+    race = _race(level)
+    rows = _raced(race)
+    again = _race(level)
+    again.restore(unpack_state(pack_state(race.capture())))
+    for racer in (*race.racers, *again.racers):
+        own = [outcome for name, outcome in rows.outcomes if name == racer.name]
+        seen = racer.devices(race.now_s)
+        if racer.name == "greedy":
+            last_s = max(outcome.finish_s for outcome in own if outcome.ready_s <= race.now_s)
+            assert last_s > race.now_s + 1.0, "it is overloaded"
+            longest_s = max(one.backlog_s for one in seen.values())
+            assert longest_s == pytest.approx(last_s - race.now_s) if level == EXACT else longest_s > 1.0
+        assert all(one.run_utilization <= 1.0 + 1e-9 for one in seen.values()), racer.name
+    assert [one.devices(race.now_s) for one in again.racers] == [one.devices(race.now_s) for one in race.racers]

@@ -5,7 +5,7 @@ import type { NodeMotion, StrategyMotion } from "@/client/types";
 import { Pick } from "@/features/widgets/Choice";
 import { Answer, Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count, counted, seconds } from "@/lib/format";
+import { count, counted, seconds, spanText } from "@/lib/format";
 import { type RunWords, useRunWords } from "@/lib/runWords";
 import { useTheme } from "@/lib/theme";
 import { useView } from "@/lib/url";
@@ -66,8 +66,8 @@ export function MotionWidget({ side }: { side: Side }) {
       title={name ? `Node of ${face(name).label}` : `Node on the ${side}`}
       meaning={
         words.isMeasured
-          ? `Every device of the machine, the last ${spanS} seconds until the last part had ended: what really ran, and when. Press a part to look at its task.`
-          : `Every device of this strategy's own node, ${spanS} simulated seconds before and after now. Left of the line: what ran. On the line: what runs. Right of it, pale: what is promised already, which is the queue. A red figure at the edge says how much more is promised beyond it. Press a part to look at its task.`
+          ? `Every device of the machine, the last ${spanText(spanS)} until the last part had ended: what really ran, and when. Press a part to look at its task.`
+          : `Every device of this strategy's own node, ${spanText(spanS)} of simulated time before and after now. Left of the line: what ran. On the line: what runs. Right of it, pale: what is promised already, which is the queue. A red figure at the edge says how much more is promised beyond it. Press a part to look at its task.`
       }
       table={table}
       controls={

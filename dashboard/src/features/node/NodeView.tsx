@@ -2,11 +2,12 @@ import { Download } from "lucide-react";
 import { useStoredRun } from "@/client/queries";
 import { Choice } from "@/features/widgets/Choice";
 import { WidgetGrid, type WidgetSpec } from "@/features/widgets/WidgetGrid";
+import { spanText } from "@/lib/format";
 import { useRunWords } from "@/lib/runWords";
 import { useView } from "@/lib/url";
 import { LoadWidget } from "./LoadWidget";
 import { MotionWidget } from "./MotionWidget";
-import { SPANS, usePair } from "./pair";
+import { usePair } from "./pair";
 import { QueueWidget } from "./QueueWidget";
 
 const WIDGETS: readonly WidgetSpec[] = [
@@ -43,12 +44,12 @@ function introOf(isMeasured: boolean, isAlone: boolean): string {
 /** The node in motion: two strategies' devices and queues side by side. */
 export function NodeView() {
   const [, change] = useView();
-  const { names, spanS } = usePair();
+  const { names, spanS, spans } = usePair();
   const run = useStoredRun();
   const { isMeasured } = useRunWords();
-  const options = SPANS.map((span) => ({
+  const options = spans.map((span) => ({
     key: String(span),
-    label: isMeasured ? `${span} s` : `± ${span} s`,
+    label: isMeasured ? spanText(span) : `± ${spanText(span)}`,
   }));
   const chosen = (names ?? []).map((name) => `scheduler=${encodeURIComponent(name)}`).join("&");
   return (
@@ -59,10 +60,10 @@ export function NodeView() {
           {introOf(isMeasured, names !== null && names[0] === names[1])}
         </p>
         <Choice
-          label="Simulated seconds around now"
+          label="Simulated time around now"
           value={String(spanS)}
           options={options}
-          onChange={(key) => change({ span: key === "30" ? null : key })}
+          onChange={(key) => change({ span: key === String(spans[1]) ? null : key })}
         />
         {names && (
           <a

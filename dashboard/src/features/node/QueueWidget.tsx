@@ -3,7 +3,7 @@ import { TimeChart } from "@/charts/TimeChart";
 import { useNode } from "@/client/queries";
 import { Empty, Loading } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
-import { count } from "@/lib/format";
+import { count, spanText } from "@/lib/format";
 import { useRunWords } from "@/lib/runWords";
 import { useTheme } from "@/lib/theme";
 import { useFaces } from "@/lib/useStrategy";
@@ -44,7 +44,7 @@ export function QueueWidget() {
       title="Queue length"
       meaning="Parts of tasks that were ready and had not begun, over all devices of a node, in simulated time. A line that keeps rising is a node that cannot keep up."
       table={table}
-      foot={`Parts waiting over the last ${spanS} ${isMeasured ? "seconds of the run" : "simulated seconds"}.${motion?.is_complete === false ? " A queue is longer than what is counted here: the tasks of the latest 50,000." : ""}`}
+      foot={`Parts waiting over the last ${spanText(spanS)} of ${isMeasured ? "the run" : "simulated time"}.${motion?.is_complete === false ? " A queue is longer than what is counted here: the tasks of the latest 50,000." : ""}`}
     >
       {names === null ? (
         <Empty title="No race yet" />
