@@ -26,22 +26,25 @@ _LONG = (
         "tests/e2e/test_new_run",
     ),
     ("tests/e2e/",),
-    ("tests/api/",),
+    ("tests/api/", "tests/contracts/storage/"),
     (
         "tests/contracts/on_ray/",
         "tests/unit/programs/",
-        "tests/contracts/",
-        "tests/unit/cli/",
         "tests/unit/docs/",
         "tests/unit/execution/",
-        "tests/unit/reports/",
         "tests/unit/studies/",
+        "tests/unit/reports/",
+        "tests/unit/cli/",
     ),
 )
 
 
 def in_stretches(tests: Sequence[Test], names: Sequence[str], workers: int) -> list[Test]:
-    """The tests, which have these names, so that the stretch of each worker begins with long ones."""
+    """The tests, which have these names, so that the stretch of each worker begins with long ones.
+
+    A list that is longer than a stretch leaves its end to the others: what were in front of the next stretch would be
+    the middle of a list, and its beginning would come last of all.
+    """
     if workers < 2:
         return list(tests)
     long: list[list[Test]] = [[] for _ in range(workers)]
@@ -49,11 +52,15 @@ def in_stretches(tests: Sequence[Test], names: Sequence[str], workers: int) -> l
     for place in sorted(range(len(tests)), key=lambda place: _place(names[place])):
         group, _ = _place(names[place])
         (small if group == len(_LONG) else long[group % workers]).append(tests[place])
+    shortest = len(tests) // workers
+    small = [*(test for own in long for test in own[shortest:]), *small]
     ordered: list[Test] = []
     for worker, own in enumerate(long):
-        room = (len(tests) - len(ordered)) // (workers - worker) - len(own)  # as pytest-xdist cuts
-        ordered += [*own, *small[: max(0, room)]]
-        small = small[max(0, room) :]
+        room = (len(tests) - len(ordered)) // (workers - worker)  # as pytest-xdist cuts
+        stretch = own[:shortest]
+        filling = room - len(stretch)
+        ordered += [*stretch, *small[:filling]]
+        small = small[filling:]
     return [*ordered, *small]
 
 
