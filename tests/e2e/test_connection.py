@@ -54,3 +54,41 @@ def test_from_the_empty_state_through_a_crash_and_back(browser: Browser, tmp_pat
         # A call in flight when the service is killed is reset; a later one is refused; one cut in its answer is empty.
         expected = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE", "WebSocket")
         assert [text for text in opened.complaints if not any(word in text for word in expected)] == []
+
+
+SLOW = """
+import time
+from pathlib import Path
+
+from hybrid_ml_scheduler import Decision
+
+
+class Slow:
+    name = "slow"
+
+    def decide(self, task, cluster):
+        while Path("{0}").exists():
+            time.sleep(0.01)
+        return Decision(gpu_fraction=1.0)
+"""
+
+
+def test_a_race_that_is_not_heard_is_not_called_live_and_it_is_said_why(browser: Browser, tmp_path: Path) -> None:
+    stop = tmp_path / "stop"
+    (tmp_path / "slow.py").write_text(SLOW.format(stop))
+    with (
+        service(tmp_path, {"HMS_SCHEDULERS": "greedy,slow.py:Slow", "HMS_SPEED": "50"}) as live,
+        tab(browser, live.url) as opened,
+    ):
+        live.post("/api/simulation/start")
+        page = opened.open("/")
+        pill = page.locator("[data-phase='live']")
+        expect(pill).to_contain_text("Live")
+        stop.touch()
+        banner = page.get_by_role("status").filter(has_text="The race stands still")
+        expect(banner).to_contain_text("a strategy may be stuck in its own code")
+        expect(pill).to_contain_text("Waiting")
+        stop.unlink()
+        expect(banner).to_have_count(0)
+        expect(pill).to_contain_text("Live")
+        assert opened.complaints == []

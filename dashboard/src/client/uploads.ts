@@ -13,6 +13,13 @@ export function useUploads(): readonly UploadCard[] {
   );
 }
 
+/** The name of a file as the service takes it: not hidden, no path. */
+export const plainName = (name: string): string =>
+  name
+    .replace(/^.*[/\\]/, "")
+    .replace(/^\.+/, "")
+    .slice(-120) || "file";
+
 /** Send a file; what is wrong with it is thrown as the service's sentence. */
 export async function sendUpload(
   file: File,
@@ -20,7 +27,7 @@ export async function sendUpload(
   columns: Readonly<Record<string, string>> = {},
   table?: string,
 ): Promise<UploadCard> {
-  const query = new URLSearchParams({ name: file.name, use, ...(table ? { table } : {}) });
+  const query = new URLSearchParams({ name: plainName(file.name), use, ...(table ? { table } : {}) });
   for (const [ours, theirs] of Object.entries(columns)) query.append("column", `${ours}=${theirs}`);
   const card = await ask<UploadCard>(`/api/uploads?${query}`, "POST", file);
   await queryClient.invalidateQueries({ queryKey: KEY });

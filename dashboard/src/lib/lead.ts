@@ -54,10 +54,14 @@ function whoLeads(order: readonly Ranked[], metric: MetricCard, words: string, l
   if (!second) return `${name} races alone ${words}: ${metric.short.toLowerCase()} ${text}.`;
   const level = order.filter(({ value }) => value <= first.value * (1 + LEVEL));
   if (level.length === order.length)
-    return `All ${order.length} strategies are level in ${metric.short.toLowerCase()} ${words}: ${text}.`;
+    return `${order.length === 2 ? "Both" : `All ${order.length}`} strategies are level in ${metric.short.toLowerCase()} ${words}: ${text}.`;
   if (level.length > 1) {
     const names = level.map(({ row }) => label(row.name));
-    return `${names.slice(0, -1).join(", ")} and ${names.at(-1)} are level at the head ${words}: ${metric.short.toLowerCase()} ${text}.`;
+    // Where the figures beside the bars differ, how little they do is said.
+    const apart = level.some(({ value }) => metric.format(value) !== text)
+      ? `, within ${percent(LEVEL, 1)}`
+      : "";
+    return `${names.slice(0, -1).join(", ")} and ${names.at(-1)} are level at the head ${words}: ${metric.short.toLowerCase()} ${text}${apart}.`;
   }
   return `${name} leads ${words}: ${metric.short.toLowerCase()} ${text}; next is ${label(second.row.name)} with ${metric.format(second.value)} (${more(first.value, second.value)}).`;
 }

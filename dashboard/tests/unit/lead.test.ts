@@ -70,11 +70,11 @@ describe("the sentence about who leads", () => {
   it("calls equal values level, whether all or some", () => {
     const twin = { ...QUICK, name: "twin", avg_latency: 0.0504 };
     expect(said([QUICK, twin])).toEqual({
-      who: "All 2 strategies are level in latency since the last shift: 50.3 ms.",
+      who: "Both strategies are level in latency since the last shift: 50.3 ms.",
       why: "",
     });
     expect(said([QUICK, twin, SPLITTER]).who).toBe(
-      "frugal finish and twin are level at the head since the last shift: latency 50.3 ms.",
+      "frugal finish and twin are level at the head since the last shift: latency 50.3 ms, within 0.5 %.",
     );
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { plainName } from "@/client/uploads";
 import {
   amountOf,
   columnsOf,
@@ -88,5 +89,15 @@ describe("a new run", () => {
     expect(guessedColumns(said, asked)).toEqual({ duration: "run_s", arrival_time: "sent at" });
     expect(guessedColumns("good.csv: the file is empty.", asked)).toEqual({});
     expect(withoutFlags(said)).toMatch(/say which column is which\.$/);
+  });
+
+  it("a file is sent under a name that the service takes", () => {
+    expect(["jobs.csv", ".jobs.csv", "C:\\logs\\a.swf", "...", "x".repeat(200)].map(plainName)).toEqual([
+      "jobs.csv",
+      "jobs.csv",
+      "a.swf",
+      "file",
+      "x".repeat(120),
+    ]);
   });
 });
