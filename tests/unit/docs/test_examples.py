@@ -11,10 +11,12 @@ import re
 import shlex
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
-from hybrid_ml_scheduler.cli.main import run
+from hybrid_ml_scheduler.cli.main import app, run
 from hybrid_ml_scheduler.plans.candidates import load_candidates
 from hybrid_ml_scheduler.plans.plan import plan_from_mapping
 from hybrid_ml_scheduler.service.wire.tasks import NewTask
@@ -25,6 +27,7 @@ from tests.toml_text import read_toml
 
 REPOSITORY = Path(__file__).parents[3]
 BLOCK = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+SPOKEN = re.compile(r"(?:`|^(?:\$ )?)hms ([a-z][^`\n#]*)", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
@@ -70,6 +73,34 @@ def test_the_commands_of_a_document_do_what_it_shows(
                 if line.strip() != "...":
                     assert squeezed(line.strip()) in said, f"{command} does not say: {line}"
                     said = said.split(squeezed(line.strip()), 1)[1]
+
+
+def unknown_words(spoken: str) -> list[str]:
+    """Commands and options in a call of `hms` that do not exist."""
+    command: Any = typer.main.get_command(app)
+    words, options = spoken.split(), {"--help", "-h"}
+    context = command.make_context("hms", ["schedulers"])
+    while words and hasattr(command, "get_command"):
+        found = command.get_command(context, words[0])
+        if found is None:
+            return words[:1]
+        command, words = found, words[1:]
+    options |= {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
+    return [word for word in words if re.match("--?[a-z]", word) and word.split("=")[0].rstrip(",.:;)") not in options]
+
+
+@pytest.mark.parametrize(
+    "document", [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))], ids=lambda path: path.stem
+)
+def test_every_command_and_option_that_a_document_names_exists(document: Path) -> None:
+    spoken = SPOKEN.findall(document.read_text(encoding="utf-8").replace("\\\n", " "))
+    assert {call: lost for call in spoken if (lost := unknown_words(call))} == {}
+
+
+def test_an_option_that_does_not_exist_is_noticed() -> None:
+    assert unknown_words("race --workload mine.csv --fast") == ["--fast"]
+    assert unknown_words("db check --full --whole") == ["--whole"]
+    assert unknown_words("rase --tasks 5") == ["rase"]
 
 
 @pytest.mark.parametrize("document", documents("toml"), ids=lambda path: path.stem)
