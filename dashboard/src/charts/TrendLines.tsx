@@ -128,7 +128,7 @@ export function TrendLines(props: TrendLinesProps) {
   const decimals = decimalsOf(moments);
   const ticks = valueTicks(values, log, Math.max(2, Math.floor((size.height - top - AXIS.foot) / 34)));
   return (
-    <div ref={ref} className="relative h-full min-h-64 w-full overflow-hidden">
+    <div ref={ref} className="relative h-full min-h-64 w-full overflow-hidden select-none">
       {size.width > 0 && (
         <>
           <div role="img" aria-label={label} data-markers={shifts.length} className="absolute inset-0">
