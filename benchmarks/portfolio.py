@@ -43,6 +43,7 @@ AGED: dict[str, tuple[str, dict[str, Any]]] = {
     "sjf, aging": ("sjf", {"aging": AGING}),
     "sjf (whole tasks), aging": ("sjf", {"splits": False, "aging": AGING}),
     "rl_hold, aging": ("rl_hold", {"aging": AGING}),
+    "rl_hold, longer aging": ("rl_hold", {"aging": 150.0}),
 }
 
 EVERYWHERE = everywhere.Amount()

@@ -263,7 +263,8 @@ class StagedReference(HeldReference):
             return math.inf
         sorts = ["cpu", *(self.node.gpus[gpu] for gpu in range(len(self.node.gpus)))]
         others = [one for one, sort in zip(seconds, sorts, strict=True) if sort != sorts[device]]
-        return task.arrival_time + patience * (own * (own / min(others)) ** affinity if affinity else own)
+        score = own * (own / min(others)) ** affinity if affinity else own
+        return task.arrival_time + patience * score if patience else score
 
     def hold_ready(self, now: float) -> bool:
         self.order = replace(self.order, steps=20)  # sizes are those of the best cut, whatever the stage

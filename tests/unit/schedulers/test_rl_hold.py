@@ -96,7 +96,7 @@ def staged(rule: HeldRule, stage: HeldStage) -> tuple[int, HeldOrder]:
 def test_all_forms_change_their_setting_at_the_same_moment_and_follow_each_of_them_bit_for_bit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("hybrid_ml_scheduler.schedulers.agents.rl_hold._FIRST_REVIEW", 6)
+    monkeypatch.setattr("hybrid_ml_scheduler.schedulers.agents.rl_hold._FIRST_REVIEW", 5)
     monkeypatch.setattr("hybrid_ml_scheduler.schedulers.agents.rl_hold._LONGEST_PAUSE", 1)
     rule = rule_of(Restless(), STREAM)
     assert len(rule.stages) > len(SETTINGS)
@@ -229,7 +229,7 @@ def test_the_shipped_model_knows_all_settings_and_the_plain_ones_first() -> None
         ({"settings": [[True, 0.0, None, 2.0, None, 0.0, 0.0, 1.0, 2.0]]}, "a setting outside its range"),
         ({"settings": [[True, "x", None, 2.0, None, 0.0, 0.0, 1.0, 0.0]]}, "a setting that is none"),
         ({"settings": [[True, 0.0, None, 2.0, None, 0.0, 0.0]]}, "a setting that is none"),
-        ({"weights": [[1.0]]}, "does not hold 39 x 55 finite weights"),
+        ({"weights": [[1.0]]}, "does not hold 43 x 55 finite weights"),
         ({"patience": -3}, "does not hold a patience of at least 0"),
         ({"aging": "old"}, "does not hold an aging of at least 0"),
         ({"scale": [0.0] * 9}, "holds a scale that is not above 0"),

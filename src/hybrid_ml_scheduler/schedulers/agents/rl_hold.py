@@ -108,7 +108,8 @@ class RlHold(KeyedHold):
         self._news = 0  # tasks that have finished since held ones were last put in order
         self._due_s = np.zeros(self._devices)
         self._has_gangs = False
-        self._next_review, self._reviews, self._gated = _FIRST_REVIEW, 0, 0
+        self._next_review = _FIRST_REVIEW
+        self.gate = (0, 0)  # reviews, and at how many of them a plain rule took the place of the setting chosen
         self._batch_keys: dict[int, float] | None = None
         self._aging = self._stream_aging
         self._setting = 0
@@ -141,7 +142,7 @@ class RlHold(KeyedHold):
         said = {"splits": setting.splits, "price": setting.price, "low": setting.low, "ratio": setting.ratio}
         said |= {"slowest": setting.slowest, "affinity": setting.affinity, "patience": setting.patience}
         said["soonest"] = setting.soonest > 0.0
-        return {**super().explain(task, cluster), **said, "reviews": self._reviews, "gate_acted": self._gated}
+        return {**super().explain(task, cluster), **said, "reviews": self.gate[0], "gate_acted": self.gate[1]}
 
     def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HeldRule | None:
         """The compiled form, for a batch or graph known at once, and for a stream of tasks that wait for nobody."""
@@ -184,7 +185,7 @@ class RlHold(KeyedHold):
             "due_s": self._due_s.tolist(),
             "setting": self._setting,
             "stage": asdict(self._stage),
-            "reviews": (self._next_review, self._reviews, self._gated),
+            "reviews": (self._next_review, *self.gate),
             "batch_keys": None if self._batch_keys is None else dict(self._batch_keys),
         }
 
@@ -197,7 +198,8 @@ class RlHold(KeyedHold):
         self._setting, self._has_gangs, self._news = state["setting"], state["has_gangs"], state["news"]
         self._due_s = as_column(state["due_s"])
         self._follow(HeldStage(**state["stage"]))
-        self._next_review, self._reviews, self._gated = state["reviews"]
+        self._next_review, *gate = state["reviews"]
+        self.gate = (gate[0], gate[1])
         self._batch_keys = None if state["batch_keys"] is None else dict(state["batch_keys"])
         self._aging = self._stream_aging if self._batch_keys is None else math.inf
 
@@ -296,10 +298,9 @@ class RlHold(KeyedHold):
         chosen = int(np.argmin(hedge(values, settings) + weight * prior))
         plain = [place for place, setting in enumerate(settings) if setting in PLAIN]
         best = min(plain, key=lambda place: values[place], default=chosen)
-        self._reviews += 1
-        if values[best] * math.exp(_TRUST / math.sqrt(len(history.ready_s))) < values[chosen]:
-            self._gated += 1
-            chosen = best
+        acts = bool(values[best] * math.exp(_TRUST / math.sqrt(len(history.ready_s))) < values[chosen])
+        self.gate = (self.gate[0] + 1, self.gate[1] + acts)
+        chosen = best if acts else chosen
         self._setting = chosen
         return chosen
 

@@ -60,7 +60,7 @@ class Setting(NamedTuple):
     soonest: float = 0.0
 
 
-_LONG = 10.0  # times the patience: hardly a bound
+_LONG, _ENDLESS = 10.0, 1e4  # times the patience: hardly a bound, and one for form's sake
 
 
 def _pull(slowest: float, affinity: float = 0.0, patience: float = 1.0) -> Setting:
@@ -71,12 +71,12 @@ _SHORTEST = (Setting(True, 0.0), Setting(False, 0.0))
 PLAIN = (
     *_SHORTEST,
     _pull(3.0),
-    *(one._replace(patience=_LONG) for one in (*_SHORTEST, _pull(3.0))),
+    *(one._replace(patience=patience) for patience in (_LONG, _ENDLESS) for one in (*_SHORTEST, _pull(3.0))),
     *(one._replace(patience=0.0) for one in _SHORTEST),
     Setting(True, 0.0, 4.0, 1.0, 4.0, patience=0.0),
 )
-"""What every other setting must beat: shortest first cut and whole and the c-mu rule, each with the patience as it is
-and with more; first come first served, cut, whole, and with a GPU for the long ones."""
+"""What every other setting must beat: shortest first cut and whole and the c-mu rule, each with the patience as it is,
+with more and with much more; first come first served, cut, whole, and with a GPU for the long ones."""
 
 PLANNED = (
     *_SHORTEST,
@@ -104,6 +104,7 @@ SETTINGS = (
     *PLANNED[2:],
     *(_pull(slowest) for slowest in (1.5, 6.0, math.inf)),
     *(_pull(slowest, patience=_LONG) for slowest in (1.5, math.inf)),
+    _pull(math.inf, patience=_ENDLESS),
     *(_pull(slowest, 1.0) for slowest in (3.0, math.inf)),
     _pull(math.inf, 3.0),
     _pull(math.inf, 10.0),
