@@ -64,10 +64,21 @@ def parsed(path: Path, root: Path) -> SourceFile:
     return SourceFile(path=path.relative_to(root).as_posix(), text=text, tree=ast.parse(text, str(path)))
 
 
-def imports(file: SourceFile) -> Iterator[Import]:
+@cache
+def nodes(file: SourceFile) -> tuple[ast.AST, ...]:
+    """Every node of a file's syntax tree: many tests look at all of them."""
+    return tuple(ast.walk(file.tree))
+
+
+@cache
+def imports(file: SourceFile) -> tuple[Import, ...]:
     """All imports of a file, relative ones made absolute."""
+    return tuple(_imports(file))
+
+
+def _imports(file: SourceFile) -> Iterator[Import]:
     inner = {id(node) for function in functions(file.tree) for node in ast.walk(function)}
-    for node in ast.walk(file.tree):
+    for node in nodes(file):
         in_function = id(node) in inner
         if isinstance(node, ast.Import):
             for alias in node.names:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from functools import cache
 
-from tests.architecture.source import SourceFile, dotted, imports, package_files, test_files
+from tests.architecture.source import SourceFile, dotted, imports, nodes, package_files, test_files
 
 # A generator is made in one place; everywhere else its type may be named.
 RANDOM_TYPES = {"Generator", "SeedSequence", "BitGenerator", "PCG64", "PCG64DXSM", "Philox"}
@@ -29,11 +30,11 @@ BROAD = {"Exception", "BaseException"}
 SKIPS = {"skip", "skipif", "xfail", "importorskip"}
 
 
-def attributes(file: SourceFile) -> Iterator[tuple[int, str]]:
+@cache
+def attributes(file: SourceFile) -> tuple[tuple[int, str], ...]:
     """Line and dotted name of every attribute chain."""
-    for node in ast.walk(file.tree):
-        if isinstance(node, ast.Attribute) and (name := dotted(node)):
-            yield node.lineno, name
+    chains = (node for node in nodes(file) if isinstance(node, ast.Attribute))
+    return tuple((node.lineno, name) for node in chains if (name := dotted(node)))
 
 
 def global_randomness(file: SourceFile) -> Iterator[str]:
@@ -48,7 +49,7 @@ def global_randomness(file: SourceFile) -> Iterator[str]:
 
 
 def broad_excepts(file: SourceFile) -> Iterator[str]:
-    for node in ast.walk(file.tree):
+    for node in nodes(file):
         caught: list[ast.expr | None] = []
         if isinstance(node, ast.ExceptHandler):
             caught = list(node.type.elts) if isinstance(node.type, ast.Tuple) else [node.type]
@@ -90,7 +91,7 @@ def test_nothing_evaluates_text_as_code() -> None:
     found = [
         f"{file.path}:{node.lineno} calls {node.func.id}"
         for file in package_files()
-        for node in ast.walk(file.tree)
+        for node in nodes(file)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("eval", "exec")
     ]
     assert found == []
@@ -100,7 +101,7 @@ def test_nothing_is_left_unwritten() -> None:
     found = [
         f"{file.path}:{node.lineno}"
         for file in package_files()
-        for node in ast.walk(file.tree)
+        for node in nodes(file)
         if isinstance(node, ast.Name) and node.id == "NotImplementedError"
     ]
     assert found == []

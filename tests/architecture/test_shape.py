@@ -17,6 +17,7 @@ from tests.architecture.source import (
     SourceFile,
     body_lines,
     functions,
+    nodes,
     package_files,
     test_files,
 )
@@ -97,7 +98,7 @@ def test_no_class_has_more_than_twenty_methods() -> None:
     crowded = {
         f"{file.path}:{node.name}": own_methods(node)
         for file in package_files()
-        for node in ast.walk(file.tree)
+        for node in nodes(file)
         if isinstance(node, ast.ClassDef) and own_methods(node) > MOST_METHODS
     }
     assert crowded == {}
@@ -167,7 +168,7 @@ def test_names_say_the_thing() -> None:
     vague = [
         f"{file.path}:{node.lineno} {node.name}"
         for file in package_files()
-        for node in ast.walk(file.tree)
+        for node in nodes(file)
         if isinstance(node, ast.ClassDef) and VAGUE_WORDS & set(re.findall(r"[A-Z][a-z0-9]+", node.name))
     ]
     vague += [file.path for file in package_files() if file.path.split("/")[-1].removesuffix(".py") in VAGUE_FILES]
