@@ -176,6 +176,10 @@ def test_no_width_leaves_anything_beyond_its_edge_or_a_menu_away_from_its_title(
             page = settled(opened.open(path))
             assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
             assert page.evaluate(ASTRAY) == [], path
+            title, pill = (page.locator(f"header {one}").bounding_box() for one in ("h1", "[data-phase]"))
+            assert title is not None
+            assert pill is not None
+            assert pill["y"] < title["y"] + title["height"], f"{path}: the state stands on a line of its own"
             main = page.locator("main").bounding_box()
             assert main is not None
             assert main["width"] > 0.94 * width - 30, "the width is used"

@@ -69,7 +69,8 @@ export const TERMS = {
   queue: { term: "In queue", meaning: "Parts of tasks that wait or run on the device now." },
   backlog: {
     term: "Free in",
-    meaning: "Simulated seconds until the device has done all that is promised to it.",
+    meaning:
+      "Simulated seconds until the device has done all that is promised to it, as far as the strategy knows.",
   },
   spread: {
     term: "Spread",

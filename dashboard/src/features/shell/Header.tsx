@@ -18,7 +18,7 @@ const VIEWS = [
 
 function Mark() {
   return (
-    <svg viewBox="0 0 32 32" className="size-8 shrink-0" aria-hidden="true">
+    <svg viewBox="0 0 32 32" className="size-8 shrink-0 max-[24rem]:size-6" aria-hidden="true">
       <defs>
         <linearGradient id="mark" x1="0" y1="0" x2="1" y2="1">
           <stop stopColor="var(--ml)" />
@@ -42,7 +42,7 @@ export function Header({ onTour }: { onTour: () => void }) {
     <header className="head -mx-3 flex flex-wrap items-center gap-x-2 gap-y-1.5 px-3 pt-3 pb-2 sm:-mx-5 sm:gap-x-4 sm:px-5 lg:sticky lg:top-0 lg:z-30 lg:pb-3">
       <div className="flex items-center gap-2 sm:gap-2.5">
         <Mark />
-        <h1 className="text-[0.9375rem] font-semibold tracking-tight sm:text-[1.0625rem]">
+        <h1 className="text-[0.9375rem] font-semibold tracking-tight whitespace-nowrap max-[24rem]:text-[0.8125rem] sm:text-[1.0625rem]">
           Hybrid <span className="bg-gradient-to-r from-ml to-rl bg-clip-text text-transparent">ML</span>{" "}
           Scheduler
         </h1>
