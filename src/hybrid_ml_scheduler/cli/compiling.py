@@ -37,12 +37,13 @@ def compile_service() -> None:
 def is_service_compiled() -> bool:
     """Whether what a live race needs lies in the cache: one function each for placing, believing, agent and forest."""
     from hybrid_ml_scheduler.cluster.lessons import learn_parts
+    from hybrid_ml_scheduler.cluster.onward import run_onward
     from hybrid_ml_scheduler.core.compiled import is_kept
     from hybrid_ml_scheduler.learning.belief import log_belief
     from hybrid_ml_scheduler.learning.network import td_step
     from hybrid_ml_scheduler.schedulers.forest.corrected_choice import corrected_size
 
-    needed: tuple[Callable[..., object], ...] = (learn_parts, log_belief, td_step, corrected_size)
+    needed: tuple[Callable[..., object], ...] = (learn_parts, run_onward, log_belief, td_step, corrected_size)
     return all(is_kept(function) for function in needed)
 
 
@@ -75,6 +76,7 @@ def _rehearse_live_races() -> None:
 def _rehearse_live(plan: Plan) -> None:
     from hybrid_ml_scheduler.live.race import Race
     from hybrid_ml_scheduler.live.records import Course
+    from hybrid_ml_scheduler.service.control.courses import live_options
 
     course = Course(
         seed=0,
@@ -82,6 +84,7 @@ def _rehearse_live(plan: Plan) -> None:
         preset=plan.workload.source,
         workload=plan.workload.parameters(),
         schedulers=plan.schedulers,
+        options=live_options(plan),
         retraining="background",
         knowledge=plan.knowledge,
         truth=plan.hidden,

@@ -21,7 +21,7 @@ from hybrid_ml_scheduler.service.uploads.folder import KeptUpload, UploadFolder
 from hybrid_ml_scheduler.service.wire.simulation import BranchRequest, SimulationPatch, StartRequest
 from hybrid_ml_scheduler.workload import WorkloadParameters, preset
 
-__all__ = ["RunDefaults", "branch_plan", "course_of", "laws_after", "plan_for", "stored_plan"]
+__all__ = ["RunDefaults", "branch_plan", "course_of", "laws_after", "live_options", "plan_for", "stored_plan"]
 
 # Where strategies are told the exact durations there is nothing about them to learn: unless a plan says otherwise,
 # Hybrid ML shows the classic forest there, as every stored run did before there were levels of knowledge.
@@ -149,7 +149,7 @@ def course_of(plan: Plan, retraining: Retraining, uploads: UploadFolder) -> Cour
         workload=plan.workload.parameters() if trace is None else WorkloadParameters(),
         trace=trace,
         schedulers=plan.schedulers,
-        options=_options(plan),
+        options=live_options(plan),
         retrain_interval=plan.retrain_interval,
         most_open=plan.most_open,
         retraining=retraining,
@@ -173,7 +173,7 @@ def _trace(plan: Plan, uploads: UploadFolder) -> Trace | None:
     return Trace(upload=found.digest, batch=batch)
 
 
-def _options(plan: Plan) -> Mapping[str, Mapping[str, Any]]:
+def live_options(plan: Plan) -> Mapping[str, Mapping[str, Any]]:
     """The options of the strategies, with those that are usual in a live race."""
     own = _TOLD_OPTIONS if plan.knowledge == EXACT else _LEARNING_OPTIONS
     usual = {name: {**told, **plan.options.get(name, {})} for name, told in own.items()}
