@@ -12,7 +12,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.decisions import Outcome
 from hybrid_ml_scheduler.core.errors import InternalError
-from hybrid_ml_scheduler.core.tasks import Task
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task
 from hybrid_ml_scheduler.physics.estimator import TaskSeconds, TruthFactor
 
 __all__ = ["Precedence", "WaitingTask"]
@@ -166,7 +166,7 @@ class Precedence:
             (e.task, e.duration_factor, e.open_parents, e.ready_s, e.doomed, e.seconds) for e in self._waiting.values()
         ]
         return {
-            "finish_s": (np.array(list(self._finish_s), dtype=np.int64), np.array(list(self._finish_s.values()))),
+            "finish_s": self._finishes(),
             "waiting": waiting,
             "children": {parent: list(ids) for parent, ids in self._children.items()},
             "doomed": sorted(self._doomed),
@@ -175,6 +175,11 @@ class Precedence:
             "failures": dict(self._failures),
             "active": self.active,
         }
+
+    def _finishes(self) -> tuple[IntColumn, FloatColumn]:
+        """Task ids and finish times, as arrays: there may be tens of thousands of them."""
+        known = self._finish_s
+        return np.fromiter(known, np.int64, len(known)), np.fromiter(known.values(), np.float64, len(known))
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""

@@ -16,6 +16,8 @@ from hybrid_ml_scheduler.physics.truth import Drift, HiddenFactors, Truth, devic
 
 __all__ = ["HiddenTruth", "TrueTask"]
 
+_CPU_TIME, _GPU_TIME, _GPU_TIMES = map(Task._fields.index, ("cpu_time", "gpu_time", "gpu_times"))
+
 
 class TrueTask(NamedTuple):
     """A task's nominal and true seconds, and how many times the nominal ones it takes, noise included."""
@@ -70,7 +72,9 @@ class HiddenTruth:
         if not self.hides:
             return task
         on_gpu = min(one * speed for one, speed in zip(seconds.gpu_s, self._speeds, strict=True))
-        return task._replace(cpu_time=seconds.cpu_s * self._cpu_speed, gpu_time=on_gpu, gpu_times=())
+        told: list[Any] = list(task)  # `_replace` takes four times as long, and every task of a race comes by
+        told[_CPU_TIME], told[_GPU_TIME], told[_GPU_TIMES] = seconds.cpu_s * self._cpu_speed, on_gpu, ()
+        return Task._make(told)
 
     def drift(self, drift: Drift, kinds: Sequence[str]) -> tuple[str, ...]:
         """Let some factors change for the tasks to come; returns the kinds that changed."""

@@ -188,9 +188,8 @@ class Lockstep:
             self.rows.stretches.append(raced)
         else:
             self._take_singly(stretch.tasks, raced, fastest_s)
-        rows = zip(stretch.tasks, fastest_s.tolist(), noise.tolist(), stretch.exact.seconds, strict=True)
-        for task, fastest, duration_factor, true in rows:
-            self.windows.enter(task.task_id, task.arrival_time, fastest, task.arrival_time)
+        self.windows.enter_all(stretch.batch.task_id, stretch.batch.arrival_time, fastest_s)
+        for task, duration_factor, true in zip(stretch.tasks, noise.tolist(), stretch.exact.seconds, strict=True):
             self.proof.add(self.hidden.proven(task, true), duration_factor)
         self.recent += stretch.tasks
         self.now_s, self.next_task_id = stretch.tasks[-1].arrival_time, stretch.tasks[-1].task_id + 1

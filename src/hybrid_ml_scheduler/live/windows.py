@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hybrid_ml_scheduler.core import FloatColumn, IntColumn
 from hybrid_ml_scheduler.physics.node import Node
 
 __all__ = ["LATEST", "Span", "WindowName", "Windows", "loads"]
@@ -64,6 +65,15 @@ class Windows:
         self.oracle_s += label_s
         self._shift_oracle_s += label_s
         self._next_task, self._now_s = task_id + 1, now_s
+
+    def enter_all(self, task_ids: IntColumn, arrival_s: FloatColumn, label_s: FloatColumn) -> None:
+        """Note tasks that were taken together, the sums being those of entering one by one, to the last bit."""
+        slots = task_ids % LATEST  # a stretch is shorter than the window
+        self._arrival_s[slots], self._label_s[slots] = arrival_s, label_s
+        for seconds in label_s.tolist():
+            self.oracle_s += seconds
+            self._shift_oracle_s += seconds
+        self._next_task, self._now_s = int(task_ids[-1]) + 1, float(arrival_s[-1])
 
     def shift(self, task_id: int, now_s: float) -> None:
         """The tasks from this one on follow other laws."""

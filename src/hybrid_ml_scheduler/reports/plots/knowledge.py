@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["knowledge_levels", "knowledge_prices"]
 
+_CUT = 3.0
 _TITLES = {"exact": "told the truth", "nominal": "told the formula", "learned": "learning"}
 
 
@@ -25,9 +26,9 @@ def knowledge_levels(read: Read) -> Figure:
     figure = new_figure(9.2, 3.8)
     panels = figure.subplots(1, len(_TITLES), sharey=True)
     for axes, (level, title) in zip(panels, _TITLES.items(), strict=True):
-        _lines(axes, levels[levels["level"] == level])
+        _lines(axes, levels[levels["level"] == level], _floor(levels))
         axes.set(title=title, xlabel="load")
-    plain_log(panels[0], "y")
+    _cut_off(panels[0], levels)
     panels[0].set_ylabel("mean latency (s)")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
@@ -39,18 +40,31 @@ def knowledge_prices(read: Read) -> Figure:
     figure = new_figure(9.2, 3.8)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, level in zip(panels, ("nominal", "learned"), strict=True):
-        _lines(axes, prices[prices["level"] == level])
+        _lines(axes, prices[prices["level"] == level], _floor(prices))
         axes.axhline(1.0, color="#475569", lw=1.0, linestyle="--")
         name_axes(axes, x="load", y="latency ÷ latency when told", title=_TITLES[level])
         legend = axes.get_legend()
         if legend is not None:
             legend.remove()
-    plain_log(panels[0], "y")
+    _cut_off(panels[0], prices)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 
 
-def _lines(axes: Axes, rows: pd.DataFrame) -> None:
+def _floor(rows: pd.DataFrame) -> float:
+    """Where intervals are cut off: few seeds give some that reach zero, which no logarithmic axis can show."""
+    return float(rows["mean"].min()) / _CUT
+
+
+def _cut_off(axes: Axes, rows: pd.DataFrame) -> None:
+    """The common axis of all panels, logarithmic; what is cut off goes on below the picture."""
+    plain_log(axes, "y")
+    if (rows["low"] < _floor(rows)).any():
+        axes.set_ylim(bottom=_floor(rows))
+
+
+def _lines(axes: Axes, rows: pd.DataFrame, floor: float) -> None:
+    axes.set_xticks(sorted(set(rows["load"])))
     for name in dict.fromkeys(rows["scheduler"]):
         own, style = rows[rows["scheduler"] == name], style_of(name)
         axes.plot(
@@ -64,5 +78,5 @@ def _lines(axes: Axes, rows: pd.DataFrame) -> None:
         )
         if own["low"].notna().all():
             axes.fill_between(
-                own["load"], own["low"].clip(lower=1e-9), own["high"], color=style.colour, alpha=0.12, linewidth=0
+                own["load"], own["low"].clip(lower=floor), own["high"], color=style.colour, alpha=0.12, linewidth=0
             )
