@@ -137,6 +137,7 @@ export const REASON_WORDS: Readonly<Record<string, ReasonWord>> = {
     "How much a free device leaves alone what is quicker elsewhere; 0 looks at its own seconds only.",
   ),
   patience: word("patience", "How long a task may be passed over; 0 is first come, first served."),
+  soonest: word("soonest first", "Whether what any device can end soonest goes first, as Min-Min has it."),
   reviews: word("reviews", "How often the strategy has reviewed its settings so far."),
   gate_acted: word(
     "vetoes",
