@@ -138,7 +138,7 @@ def agent(
 
     With nothing but the strategy this makes the very weights that the product ships: `rl_agent` by true
     returns of every action behind a searched demonstrator (about 40 s of one core), `rl_hold` by playing many
-    workloads under all its settings (about a minute; on all presets and nodes of one to eight GPUs), `rl_split` by
+    workloads under all its settings (a minute and a half; on all presets and nodes of one to eight GPUs), `rl_split` by
     policy search (three and a half minutes of one core, shared by all cores). `--effort 0.1` is for trying out. A name
     ending in `.npy` keeps the bare weights only. The plot shows the learning curves: search, loss, and latency on
     training seeds.
