@@ -18,6 +18,7 @@ from hybrid_ml_scheduler.studies.race import run_scheduler
 from hybrid_ml_scheduler.studies.what_if import RunToChange, changed_run, row_of
 from tests.api.service import LiveService, service
 
+ASKED_NEVER_AGAIN = ("earliest_finish", "sjf", "hybrid_ml", "rl_agent")
 PLAIN = ("earliest_device", "round_robin", "greedy")
 TASK = {"size": 3000, "compute_intensity": 0.9, "memory_required": 100}
 SPECIAL: dict[str, dict[str, Any]] = {"whole": {"divisible": False, "deadline": 9.0}, "gang": {"gpus_required": 2}}
@@ -36,9 +37,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
         live.post("/api/simulation/start", {"speed": 0})
         live.wait(lambda status: status["tasks_processed"] >= 400)
         live.held("stop")
-        hidden = {"new_run": True, "speed": 0, "workload": "unknown", "schedulers": ["earliest_finish", "sjf"]}
+        hidden = {"new_run": True, "speed": 0, "workload": "unknown", "schedulers": list(ASKED_NEVER_AGAIN)}
         live.post("/api/simulation/start", hidden)
-        live.wait(lambda status: status["tasks_processed"] >= 200)
+        live.wait(lambda status: status["tasks_processed"] >= 600)
         live.held("stop")
         yield live
 
@@ -115,13 +116,15 @@ def test_the_decisions_that_cost_most_come_first(runs: LiveService) -> None:
     assert regrets[0] >= asked(runs, "earliest_device", card["first_task_id"] + 150)["task"]["regret_s"] > -1.0
 
 
-@pytest.mark.parametrize("scheduler", ["earliest_finish", "sjf"])
+@pytest.mark.parametrize("scheduler", ASKED_NEVER_AGAIN)
 def test_where_a_strategy_cannot_be_asked_again_the_other_decisions_are_kept(runs: LiveService, scheduler: str) -> None:
     card = runs.get("/api/runs")["runs"][0]
     found = runs.get(f"/api/runs/{card['run_id']}/what_if", scheduler=scheduler, task_id=card["first_task_id"] + 60)
     assert found["later_decisions"] == "kept"
     assert "kept as they were" in found["explanation"]
     assert found["task"]["alternatives"]
+    worst = runs.get(f"/api/runs/{card['run_id']}/costliest", scheduler=scheduler, count=3, looked_at=20)
+    assert len(worst["tasks"]) == 3
 
 
 def test_what_is_not_there_gets_one_sentence(runs: LiveService) -> None:

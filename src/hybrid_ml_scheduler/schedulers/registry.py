@@ -75,7 +75,7 @@ _BUILT_IN = (
         "Hybrid ML",
         "learner",
         "forest.hybrid_hold:HybridHold",
-        "holds; learned seconds, shortest first",
+        "learns how long tasks take; places and orders by that",
     ),
     _built_in(
         "rl_agent", "RL agent", "learner", "agents.rl_agent:RlAgent", "a Dueling Double DQN picks a whole device"

@@ -92,7 +92,16 @@ def name_axes(axes: Axes, *, x: str, y: str, title: str) -> None:
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.set_title(title)
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
+    columns = max(1, -(-len(axes.get_legend_handles_labels()[1]) // _LEGEND_ROWS))
+    figure = axes.get_figure(root=True)
+    if columns > 1 and figure is not None:
+        figure.set_figwidth(figure.get_figwidth() + _LEGEND_COLUMN * (columns - 1))
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), ncols=columns)
+
+
+# A legend longer than its axes would squash them: so many names a column, and so many inches for each further column.
+_LEGEND_ROWS = 15
+_LEGEND_COLUMN = 1.7
 
 
 def labels(names: list[str]) -> list[str]:

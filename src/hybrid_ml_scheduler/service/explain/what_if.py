@@ -22,7 +22,7 @@ from hybrid_ml_scheduler.physics.truth import Truth
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.schedulers import create, options_for
-from hybrid_ml_scheduler.service.control.courses import stored_plan
+from hybrid_ml_scheduler.service.control.courses import live_options, stored_plan
 from hybrid_ml_scheduler.service.explain.gantt import stored_gang
 from hybrid_ml_scheduler.service.problems import Conflict, NotFound
 from hybrid_ml_scheduler.service.wire.what_if import Costliest, WhatIfAnswer, WhatIfTask
@@ -146,7 +146,7 @@ def _maker(recorded: _Recorded) -> Callable[[], Scheduler] | None:
     """How to make the strategy of the run anew; None for one that the plan does not name."""
     bare, plan = split_level(recorded.scheduler)[0], recorded.plan
     spec = next((spec for spec in plan.schedulers if split_level(spec)[0] == bare), None)
-    return None if spec is None else lambda: create(spec, options_for(spec, plan.options))
+    return None if spec is None else lambda: create(spec, options_for(spec, live_options(plan)))
 
 
 def _can_be_asked_again(recorded: _Recorded, made: Scheduler) -> bool:
