@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hybrid_ml_scheduler.core import NO_GPU, FloatColumn, held_gpus
 from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import runs, scheduler_results, tasks
-from hybrid_ml_scheduler.storage.read.bands import SIDES, Side, Stretch, band, overlaps
+from hybrid_ml_scheduler.storage.read.bands import SIDES, Side, Stretch, TaskRange, among, overlaps, reach_of
 from hybrid_ml_scheduler.storage.read.history import end_tasks
 from hybrid_ml_scheduler.storage.read.parts import last_finish
 from hybrid_ml_scheduler.storage.records import BusyShares
@@ -57,7 +57,9 @@ async def device_load(
             end_s = max(end_s, (await connection.execute(last_finish([scheduler], first, last))).scalar_one() or 0.0)
         begun = (await connection.execute(sa.select(runs.c.first_task).where(runs.c.run_id == run_id))).scalar_one()
         stretch = Stretch(max(0.0, end_s - span_s), end_s)
-        parts, known = await _parts(connection, scheduler, (first, last), stretch)
+        parts, known = await _parts(
+            connection, run_id, scheduler, (first, last), stretch, is_whole=begun is None or first <= begun
+        )
         used = await _used(connection, scheduler, (max(first, last - _LATELY + 1), last))
     edges = np.linspace(*stretch, steps + 1)
     found: dict[str, list[float | None]] = {}
@@ -65,20 +67,20 @@ async def device_load(
         own = [(part.begin_s, part.begin_s + part.seconds) for part in parts if part.device == name]
         begin, end = np.array(own, dtype=np.float64).reshape(-1, 2).T
         shares = _busy(begin, end, edges, cpu_slots if name == "cpu" else 1).tolist()
-        from_s = 0.0 if begun is None or first <= begun else known["cpu" if name == "cpu" else "gpu"]
+        from_s = known["cpu" if name == "cpu" else "gpu"]
         found[name] = [None if edge < from_s else share for edge, share in zip(edges, shares, strict=False)]
     return BusyShares(edges_s=edges.tolist(), busy=found)
 
 
 async def _parts(
-    connection: AsyncConnection, scheduler: str, ends: tuple[int, int], stretch: Stretch
+    connection: AsyncConnection, run_id: int, scheduler: str, ends: TaskRange, stretch: Stretch, *, is_whole: bool
 ) -> tuple[list[_Part], dict[Side, float]]:
     """Return what ran in a stretch, however long ago it came, and since when each side is known."""
     results, found, known = scheduler_results.c, list[_Part](), dict[Side, float]()
     for side in SIDES:
-        first, last, known[side] = await band(connection, scheduler, side, ends, stretch)
+        ranges, known[side] = await reach_of(connection, run_id, scheduler, side, ends, stretch, is_whole=is_whole)
         query = sa.select(results.device, results.gpu_id, results[f"{side}_start"], results[f"{side}_part"]).where(
-            results.task_id.between(first, last), results.scheduler_name == scheduler, overlaps(side, stretch)
+            among(ranges), results.scheduler_name == scheduler, overlaps(side, stretch)
         )
         rows = (await connection.execute(query)).all()
         found += [_Part(name, row[2], row[3]) for row in rows for name in _names(side, row)]

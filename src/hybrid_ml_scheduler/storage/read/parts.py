@@ -12,15 +12,22 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hybrid_ml_scheduler.core import held_gpus
 from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, tasks
-from hybrid_ml_scheduler.storage.read.bands import SIDES, Stretch, band, overlaps
+from hybrid_ml_scheduler.storage.read.bands import (
+    SIDES,
+    Stretch,
+    TaskRange,
+    among,
+    newest,
+    overlaps,
+    reach_of,
+    unfinished,
+)
 from hybrid_ml_scheduler.storage.read.history import end_tasks
 
 __all__ = ["ChangeRow", "PartRow", "PartsAroundNow", "QueueRow", "last_finish", "parts_around_now", "parts_in_order"]
 
 # Many rows at once would keep the event loop from everybody else.
 _TASKS_PER_READ = 500
-# How many tasks are counted where queues are long; their parts around now are found however long ago they came.
-_MOST_TASKS = 50_000
 # Parts on one side of a strategy, those next to now.
 _MOST_ROWS = 4000
 
@@ -117,7 +124,6 @@ async def parts_around_now(
 
     The changes of the queues are counted in `steps` equal steps from then, or from the run's beginning, until now.
     """
-    results = scheduler_results.c
     async with store.reading() as connection:
         first, last = (await connection.execute(end_tasks(run_id))).one()
         if last is None:
@@ -128,18 +134,19 @@ async def parts_around_now(
         if is_over:
             finish_s = (await connection.execute(last_finish(schedulers, first, last))).scalar_one()
             now_s = max(now_s, float(finish_s or 0.0))
-        around = [await _seen(connection, name, (first, last), now_s, seconds) for name in schedulers]
-        begin_s, oldest = max(0.0, now_s - seconds), min((one.oldest for one in around), default=last)
-        reaches_back, oldest = last - oldest < _MOST_TASKS, max(oldest, last - _MOST_TASKS + 1)
-        wanted = _wanted(schedulers).where(results.task_id.between(oldest, last))
-        changed = _changes(store, wanted, (begin_s, now_s), steps)
+        around = [await _seen(connection, run_id, name, (first, last), now_s, seconds) for name in schedulers]
+        begin_s = max(0.0, now_s - seconds)
+        changing = newest(await unfinished(connection, run_id, schedulers, (first, last), begin_s))
+        waiting = await unfinished(connection, run_id, schedulers, (first, last), now_s)
+        counted = newest(waiting)
+        changed = _changes(store, _wanted(schedulers).where(among(changing)), (begin_s, now_s), steps)
         return PartsAroundNow(
             now_s=now_s,
             rows=[row for one in around for row in one.rows],
             unread={name: one.unread for name, one in zip(schedulers, around, strict=True)},
             changes=[ChangeRow(*row) for row in await connection.execute(changed)],
-            queues=[QueueRow(*row) for row in await connection.execute(_queues(schedulers, (oldest, last), now_s))],
-            reaches_back=reaches_back,
+            queues=[QueueRow(*row) for row in await connection.execute(_queues(schedulers, counted, now_s))],
+            reaches_back=counted == waiting,
         )
 
 
@@ -151,28 +158,26 @@ def last_finish(schedulers: Sequence[str], first: int, last: int) -> sa.Select[A
 
 
 class _Seen(NamedTuple):
-    """Tasks of one strategy with parts around now, how many parts more there are, and the oldest task of them."""
+    """Tasks of one strategy with parts around now, and how many parts more there are."""
 
     rows: Sequence[PartRow]
     unread: int
-    oldest: int
 
 
 async def _seen(
-    connection: AsyncConnection, scheduler: str, ends: tuple[int, int], now_s: float, seconds: float
+    connection: AsyncConnection, run_id: int, scheduler: str, ends: TaskRange, now_s: float, seconds: float
 ) -> _Seen:
     """Read the parts that lie around now; of too many, those next to it."""
-    stretch, rows = Stretch(now_s - seconds, now_s + seconds), dict[int, PartRow]()
-    unread, oldest = 0, ends[1]
+    stretch, rows, unread = Stretch(now_s - seconds, now_s + seconds), dict[int, PartRow](), 0
     for side in SIDES:
-        first, last, _ = await band(connection, scheduler, side, ends, stretch)
+        ranges, _ = await reach_of(connection, run_id, scheduler, side, ends, stretch)
         near = sa.func.abs(scheduler_results.c[f"{side}_start"] - now_s)
-        wanted = _wanted([scheduler]).where(scheduler_results.c.task_id.between(first, last), overlaps(side, stretch))
+        wanted = _wanted([scheduler]).where(among(ranges), overlaps(side, stretch))
         some = wanted.add_columns(sa.func.count().over()).order_by(near).limit(_MOST_ROWS)
         found = (await connection.execute(some)).all()
         rows |= {row.task_id: PartRow(*row[:-1]) for row in found}
-        unread, oldest = unread + (found[0][-1] - len(found) if found else 0), min(oldest, first)
-    return _Seen(list(rows.values()), unread, oldest)
+        unread += found[0][-1] - len(found) if found else 0
+    return _Seen(list(rows.values()), unread)
 
 
 def _changes(store: Store, wanted: sa.Select[Any], ends_s: tuple[float, float], steps: int) -> sa.Select[Any]:
@@ -203,14 +208,14 @@ def _changes(store: Store, wanted: sa.Select[Any], ends_s: tuple[float, float], 
     return counted.group_by(each.c.scheduler_name, each.c.step)
 
 
-def _queues(schedulers: Sequence[str], ends: tuple[int, int], now_s: float) -> sa.Select[Any]:
+def _queues(schedulers: Sequence[str], ranges: Sequence[TaskRange], now_s: float) -> sa.Select[Any]:
     results = scheduler_results.c
     own = (results.scheduler_name, results.gpu_id, results.device)
     on_cpu = _promised(results.cpu_start, results.cpu_part, now_s)
     on_gpu = _promised(results.gpu_start, results.gpu_part, now_s)
     return (
         sa.select(*own, *on_cpu, *on_gpu)
-        .where(results.task_id.between(*ends), results.scheduler_name.in_(schedulers), results.finish_time > now_s)
+        .where(among(ranges), results.scheduler_name.in_(schedulers), results.finish_time > now_s)
         .group_by(*own)
     )
 
