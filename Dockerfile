@@ -26,7 +26,7 @@ USER hms
 WORKDIR /var/lib/hms
 VOLUME /var/lib/hms
 EXPOSE 8000
-HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 \
+HEALTHCHECK --interval=10s --timeout=3s --start-period=300s --retries=3 \
     CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/api/health', timeout=2)"]
 STOPSIGNAL SIGTERM
 CMD ["hms", "serve"]

@@ -85,7 +85,7 @@ def test_a_race_that_is_not_heard_is_not_called_live_and_it_is_said_why(browser:
         pill = page.locator("[data-phase='live']")
         expect(pill).to_contain_text("Live")
         stop.touch()
-        banner = page.get_by_role("status").filter(has_text="The race stands still")
+        banner = page.get_by_role("status").filter(has_text="No news of the race")
         expect(banner).to_contain_text("a strategy may be stuck in its own code")
         expect(pill).to_contain_text("Waiting")
         stop.unlink()

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta, timezone
 
 from hybrid_ml_scheduler.workload.table import Table
 
-__all__ = ["EMPTY_WORDS", "is_time_column", "moments", "plain_cells"]
+__all__ = ["EMPTY_WORDS", "is_time_column", "moments", "plain_cells", "scaled_by_name"]
 
 EMPTY_WORDS = frozenset({"", "-", "na", "n/a", "nan", "nat", "none", "null", "unknown"})
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -25,6 +25,8 @@ _DATE_TIME = re.compile(
 )
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:([,' ])\d{3})(?:\1\d{3})*(?:\.\d+)?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+", re.ASCII)
+# The words of a column's name: `run_ms`, `run ms`, `runMs`, `memGB`.
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECONDS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
     **dict.fromkeys(("ms", "msec", "millisecond", "milliseconds"), 1e-3),
@@ -56,6 +58,18 @@ _AMOUNTS = ("size", "duration_factor", "speedup_factor")
 def is_time_column(name: str) -> bool:
     """Whether a column of a task holds seconds of work."""
     return name in _TIMES or name.startswith("gpu_time.")
+
+
+def scaled_by_name(ours: str, theirs: str, cells: list[str]) -> tuple[list[str], list[str]]:
+    """The cells of a mapped column whose name ends with a unit (`run_ms`, `memGB`) in the product's unit, and a note."""
+    units = _SECONDS if ours == "arrival_time" else _units(ours) or {}
+    words = _WORD.findall(theirs)
+    unit = words[-1].lower() if len(words) > 1 else ""
+    factor = units.get(unit, 1.0) if len(unit) > 1 or unit == "h" else 1.0
+    if factor == 1.0:
+        return cells, []
+    scaled = [repr(float(cell) * factor) if _PLAIN.fullmatch(cell.strip()) else cell for cell in cells]
+    return scaled, [f"unit_of_name: numbers of {theirs!r} are in {unit}, by its name."]
 
 
 def plain_cells(table: Table, foreign: Sequence[str] = ()) -> tuple[Table, list[str]]:

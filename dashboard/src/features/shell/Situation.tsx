@@ -85,7 +85,7 @@ function Silence({ seconds }: { seconds: number }) {
     <Banner
       icon={<Hourglass size={18} aria-hidden="true" />}
       tone="var(--warn)"
-      title="The race stands still"
+      title="No news of the race"
     >
       Nothing was heard of it for {seconds} s; what you see is the last that was known. {words}
     </Banner>

@@ -204,6 +204,7 @@ def _check(
 ) -> None:
     """Refuse what cannot be used before anything is measured."""
     from hybrid_ml_scheduler.core.errors import HmsError
+    from hybrid_ml_scheduler.execution.devices import cuda_count
     from hybrid_ml_scheduler.execution.placing.placement import strategy_of
     from hybrid_ml_scheduler.execution.runs.calibration import read_calibration
     from hybrid_ml_scheduler.execution.runs.kinds import kinds_named, sizes_named
@@ -214,6 +215,8 @@ def _check(
     for name in device or []:
         if name not in _DEVICES:
             raise HmsError(f"--device {name!r} must be one of {', '.join(_DEVICES)}.")
+        if name == "cuda" and cuda_count() == 0:
+            raise HmsError("--device cuda: there is no CUDA GPU on this machine that this process may use.")
     sizes_named(kinds[1], kinds_named(kinds[0]))
     for name in scheduler or []:
         if name != "best_fixed":
