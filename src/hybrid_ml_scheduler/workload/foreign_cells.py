@@ -61,7 +61,7 @@ def is_time_column(name: str) -> bool:
 
 
 def scaled_by_name(ours: str, theirs: str, cells: list[str]) -> tuple[list[str], list[str]]:
-    """The cells of a mapped column whose name ends with a unit (`run_ms`, `memGB`) in the product's unit, and a note."""
+    """The cells of a mapped column whose name ends with a unit (`run_ms`, `memGB`) in our unit, and a note."""
     units = _SECONDS if ours == "arrival_time" else _units(ours) or {}
     words = _WORD.findall(theirs)
     unit = words[-1].lower() if len(words) > 1 else ""

@@ -43,8 +43,17 @@ def test_arrivals_are_read_as_they_are_written_elsewhere(
 
 @pytest.mark.parametrize(
     ("name", "factor"),
-    [("run_ms", 1e-3), ("run ms", 1e-3), ("runMs", 1e-3), ("run_minutes", 60.0), ("run_h", 3600.0), ("ms", 1.0)]
-    + [("run_s", 1.0), ("claims", 1.0), ("run_m", 1.0)],
+    [
+        ("run_ms", 1e-3),
+        ("run ms", 1e-3),
+        ("runMs", 1e-3),
+        ("run_minutes", 60.0),
+        ("run_h", 3600.0),
+        ("ms", 1.0),
+        ("run_s", 1.0),
+        ("claims", 1.0),
+        ("run_m", 1.0),
+    ],
 )
 def test_a_unit_in_the_name_of_a_mapped_column_counts(name: str, factor: float, tmp_path: Path) -> None:
     batch = read(tmp_path / "x.csv", f"t,{name}\n0,250\n1,500\n", arrival_time="t", duration=name)
