@@ -82,11 +82,7 @@ function Away() {
 function Silence({ seconds }: { seconds: number }) {
   const words = useEngineWords();
   return (
-    <Banner
-      icon={<Hourglass size={18} aria-hidden="true" />}
-      tone="var(--warn)"
-      title="No news of the race"
-    >
+    <Banner icon={<Hourglass size={18} aria-hidden="true" />} tone="var(--warn)" title="No news of the race">
       Nothing was heard of it for {seconds} s; what you see is the last that was known. {words}
     </Banner>
   );
