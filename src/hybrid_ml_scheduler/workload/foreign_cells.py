@@ -12,7 +12,7 @@ from datetime import datetime, timedelta, timezone
 
 from hybrid_ml_scheduler.workload.table import Table
 
-__all__ = ["EMPTY_WORDS", "is_time_column", "moments", "plain_cells", "scaled_by_name"]
+__all__ = ["EMPTY_WORDS", "is_time_column", "moments", "plain_cells", "scale_by_name"]
 
 EMPTY_WORDS = frozenset({"", "-", "na", "n/a", "nan", "nat", "none", "null", "unknown"})
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -60,7 +60,7 @@ def is_time_column(name: str) -> bool:
     return name in _TIMES or name.startswith("gpu_time.")
 
 
-def scaled_by_name(ours: str, theirs: str, cells: list[str]) -> tuple[list[str], list[str]]:
+def scale_by_name(ours: str, theirs: str, cells: list[str]) -> tuple[list[str], list[str]]:
     """The cells of a mapped column whose name ends with a unit (`run_ms`, `memGB`) in our unit, and a note."""
     units = _SECONDS if ours == "arrival_time" else _units(ours) or {}
     words = _WORD.findall(theirs)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
 from hybrid_ml_scheduler.core.text import amount, nearest_hint
 from hybrid_ml_scheduler.workload.csv_file import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, TYPED_TIME
-from hybrid_ml_scheduler.workload.foreign_cells import EMPTY_WORDS, moments, plain_cells, scaled_by_name
+from hybrid_ml_scheduler.workload.foreign_cells import EMPTY_WORDS, moments, plain_cells, scale_by_name
 from hybrid_ml_scheduler.workload.table import Table
 
 __all__ = ["DURATION", "map_columns", "suggested_map"]
@@ -73,7 +73,7 @@ def map_columns(table: Table, names: Mapping[str, str]) -> tuple[Table, list[str
     columns, notes = dict(table.columns), []
     for ours, theirs in names.items():
         _check_name(ours, theirs)
-        cells, said = scaled_by_name(ours, theirs, _cells(table, columns, theirs))
+        cells, said = scale_by_name(ours, theirs, _cells(table, columns, theirs))
         if ours in columns and ours != theirs:
             raise WorkloadError(f"{table.path}: --map {ours}={theirs}, but the file has a column {ours!r} too.")
         columns.pop(theirs, None)

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, scheduler_results, stretches
 
-__all__ = ["SIDES", "Reach", "Side", "Stretch", "TaskRange", "among", "newest", "overlaps", "reach_of", "unfinished"]
+__all__ = ["SIDES", "Reach", "Side", "Stretch", "TaskRange", "among", "newest", "open_ranges", "overlaps", "reach_of"]
 
 Side = Literal["cpu", "gpu"]
 SIDES: tuple[Side, ...] = ("cpu", "gpu")
@@ -86,7 +86,7 @@ def among(ranges: Sequence[TaskRange]) -> sa.ColumnElement[bool]:
     return sa.or_(sa.false(), *(scheduler_results.c.task_id.between(*one) for one in ranges))
 
 
-async def unfinished(
+async def open_ranges(
     connection: AsyncConnection,
     run_id: int,
     schedulers: Sequence[str],
@@ -128,7 +128,7 @@ async def reach_of(
 
     A run `is_whole` as long as none of its rows was removed.
     """
-    ranges = await unfinished(connection, run_id, [scheduler], tasks, stretch.begin_s, side)
+    ranges = await open_ranges(connection, run_id, [scheduler], tasks, stretch.begin_s, side)
     if not ranges:
         return Reach([], 0.0)
     queue, known_from_s = _Queue(connection, scheduler, side), 0.0

@@ -20,7 +20,6 @@ from hybrid_ml_scheduler.storage.read.bands import (
     newest,
     overlaps,
     reach_of,
-    unfinished,
 )
 from hybrid_ml_scheduler.storage.read.history import end_tasks
 
@@ -136,8 +135,8 @@ async def parts_around_now(
             now_s = max(now_s, float(finish_s or 0.0))
         around = [await _seen(connection, run_id, name, (first, last), now_s, seconds) for name in schedulers]
         begin_s = max(0.0, now_s - seconds)
-        changing = newest(await unfinished(connection, run_id, schedulers, (first, last), begin_s))
-        waiting = await unfinished(connection, run_id, schedulers, (first, last), now_s)
+        changing = newest(await open_ranges(connection, run_id, schedulers, (first, last), begin_s))
+        waiting = await open_ranges(connection, run_id, schedulers, (first, last), now_s)
         counted = newest(waiting)
         changed = _changes(store, _wanted(schedulers).where(among(changing)), (begin_s, now_s), steps)
         return PartsAroundNow(
