@@ -12,12 +12,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hybrid_ml_scheduler.core import held_gpus
 from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import scheduler_results, tasks
-from hybrid_ml_scheduler.storage.read.bands import SIDES, Stretch, TaskRange, among, newest, open_ranges, overlaps, reach_of
+from hybrid_ml_scheduler.storage.read.bands import (
     SIDES,
     Stretch,
     TaskRange,
     among,
     newest,
+    open_ranges,
     overlaps,
     reach_of,
 )
