@@ -47,7 +47,7 @@ class Device:
         """Move finished parts to the recent past and forget what lies before the window."""
         queue, recent, done_s = self._queue, self._recent, self._done_s
         while queue and queue[0][FINISH] <= now_s:
-            start_s, finish_s, *_ = queue.popleft()
+            start_s, finish_s, _, _, _, _ = queue.popleft()  # a starred name would make a list each time
             recent.append((start_s, finish_s, done_s))
             done_s += finish_s - start_s
         self._done_s, oldest = done_s, now_s - self._window_s
