@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from operator import mul
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import numpy as np
 from hybrid_ml_scheduler.cluster.belief_record import BeliefRecord
 from hybrid_ml_scheduler.cluster.lessons import learn_parts, plain_belief
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Outcome, Parts
-from hybrid_ml_scheduler.core.tasks import Task
+from hybrid_ml_scheduler.core.tasks import FloatColumn, Task
 from hybrid_ml_scheduler.core.terms import Formula
 from hybrid_ml_scheduler.learning.duration_model import Belief, DurationModel, belief_sentence
 from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TaskSeconds, is_plain
@@ -48,7 +49,17 @@ class LearnedEstimator(PhysicsEstimator):
         self._formula, self._formula_cells = self._formula_now(), self.model.cells
         self._parted: Task | None = None
         self._parts = Parts(0.0, 0.0, 0.0, False, False)
+        self._apart = math.inf
         self.record = BeliefRecord(len(self.types))
+
+    def doubt(self, apart: float) -> None:
+        """Believe from now on of no two types of device that they differ from what was told by more than e to `apart`.
+
+        Each type learns from the tasks that it got. Where a few tasks take thousands of times as long as the others,
+        the type that got them looks slow and the other one fast, though both did what could be expected of them.
+        """
+        self._apart = apart
+        self.look_again()
 
     def seconds(self, task: Task) -> TaskSeconds:
         """The believed durations of one task."""
@@ -86,11 +97,14 @@ class LearnedEstimator(PhysicsEstimator):
         """Take over what compiled code has filled in for this task."""
         (cpu_s, *gpu_s), (believed_cpu_s, *believed_gpu_s) = self._believed.tolist()
         self._task, self._nominal, self._lent = task, TaskSeconds(cpu_s, tuple(gpu_s)), None
-        self._seconds = TaskSeconds(believed_cpu_s, tuple(believed_gpu_s))
+        if self._apart < math.inf:
+            self._seconds = self._times(self._factors)
+        else:
+            self._seconds = TaskSeconds(believed_cpu_s, tuple(believed_gpu_s))
 
     def lend_formula(self, task: Task) -> tuple[Formula, int] | None:
         """Formula and beliefs for compiled code, which fills in this task's; `None` if it has times of its own."""
-        if not (self._has_formula and is_plain(task)):
+        if not (self._has_formula and is_plain(task)) or self._apart < math.inf:
             return None
         model = self.model
         if self._formula_cells is not model.cells:
@@ -110,9 +124,24 @@ class LearnedEstimator(PhysicsEstimator):
     def remember(self, task: Task, seconds: TaskSeconds) -> None:
         """Accept nominal durations that were computed for a whole batch, and believe what was learned of them."""
         self._task, self._nominal, self._lent = task, seconds, None
-        cpu, *gpus = self.model.factors(task.kind, self._factors).tolist()
-        paged = tuple(map(mul, seconds.paged_s, gpus)) if seconds.paged_s else ()
-        self._seconds = TaskSeconds(seconds.cpu_s * cpu, tuple(map(mul, seconds.gpu_s, gpus)), paged)
+        self._seconds = self._times(self.model.factors(task.kind, self._factors))
+
+    def _times(self, factors: FloatColumn) -> TaskSeconds:
+        """The nominal seconds of the task times these factors, drawn together where they are in doubt."""
+        cpu, *gpus = (self._drawn_together(factors) if self._apart < math.inf else factors).tolist()
+        told = self._nominal
+        paged = tuple(map(mul, told.paged_s, gpus)) if told.paged_s else ()
+        return TaskSeconds(told.cpu_s * cpu, tuple(map(mul, told.gpu_s, gpus)), paged)
+
+    def _drawn_together(self, factors: FloatColumn) -> FloatColumn:
+        """The factors of all types around their common one, no further apart than is believed."""
+        logs = np.log(factors)
+        spread = float(np.ptp(logs))
+        if spread <= self._apart:
+            return factors
+        common = logs.mean()
+        drawn: FloatColumn = np.exp(common + (logs - common) * (self._apart / spread))
+        return drawn
 
     def true_parts(self, task: Task, gpu_fraction: float, gpu: int) -> Parts:
         """The two parts of a split in nominal seconds, which the truth multiplies."""

@@ -23,6 +23,7 @@ from hybrid_ml_scheduler.core.terms import BatchTerms, TaskTerms
 __all__ = [
     "BatchRule",
     "ClusterView",
+    "Doubts",
     "Estimator",
     "Explains",
     "Foresees",
@@ -81,6 +82,14 @@ class Estimator(Protocol):
 
     def cost_usd(self, parts: Parts, gpu: int) -> float:
         """Dollars that the parts cost."""
+
+
+@runtime_checkable
+class Doubts(Protocol):
+    """An estimator that learns, and can be told to believe less of what it learns about devices."""
+
+    def doubt(self, apart: float) -> None:
+        """Believe of no two devices that they differ from what was told by more than e to `apart`."""
 
 
 class ClusterView(Protocol):

@@ -22,7 +22,7 @@ from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, RaceContext, Task,
 from hybrid_ml_scheduler.core.decisions import Outcome, Parts
 from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
 from hybrid_ml_scheduler.core.holding import BatchSeconds, Commitment, HeldRule, HeldStage, HeldTasks, HeldView, Pick
-from hybrid_ml_scheduler.core.protocols import ClusterView, Estimator
+from hybrid_ml_scheduler.core.protocols import ClusterView, Doubts, Estimator
 from hybrid_ml_scheduler.core.tasks import BoolColumn
 from hybrid_ml_scheduler.core.terms import TaskTerms
 from hybrid_ml_scheduler.core.validation import parent_rows
@@ -54,6 +54,7 @@ _PRIOR_TASKS = 100.0  # the expectation counts as much as what so many tasks say
 _OTHER_PRIOR_TASKS = 50.0  # it was learned for the mean latency, and says less about anything else
 _TRUST = 2.0  # over the root of the tasks replayed: so much worse than a plain rule may be chance
 _BATCH = 16  # so many tasks in the first instant are a batch
+_APART = 2.0  # twice the spread that is expected of two devices: e to this is as far as they differ from what was told
 _NEWS = 8  # when as many tasks have finished as an eighth of the held ones, these are put in order by what is known now
 
 
@@ -103,6 +104,8 @@ class RlHold(KeyedHold):
         """Start afresh with nothing held and nothing seen."""
         super().prepare(context)
         self._estimator, self._devices = context.estimator, context.num_gpus + 1
+        if isinstance(context.estimator, Doubts):
+            context.estimator.doubt(_APART)
         self.rates = _rates(context.estimator, self._devices, self._objective)
         self._history: dict[int, _Remembered] = {}
         self._news = 0  # tasks that have finished since held ones were last put in order
