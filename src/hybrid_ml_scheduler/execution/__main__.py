@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration, read_calibration, write_calibration
 from hybrid_ml_scheduler.execution.runs.kinds import kinds_named, sizes_named
-from hybrid_ml_scheduler.execution.runs.measuring import calibrate
 from hybrid_ml_scheduler.execution.runs.real_runs import RealPlan, real_run
 from hybrid_ml_scheduler.execution.runs.report import markdown, write_comparisons, write_json
 from hybrid_ml_scheduler.execution.runs.run_result import RunResult
@@ -39,8 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.judge:
             _judge(given)
             return 0
-        calibration = _calibration(given)
-        {"calibrate": _calibrate, "run": _run, "validate": _validate}[given.command](given, calibration)
+        with _bench(given) as bench:
+            {"calibrate": _calibrate, "run": _run, "validate": _validate}[given.command](given, bench)
     except HmsError as error:
         print(error, file=sys.stderr)
         return 2
@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--measure-only", action="store_true", help="validate: only run; judge elsewhere")
     parser.add_argument("--draws", type=int, default=20, help="validate: simulated runs of each case")
     parser.add_argument("--calibration", type=Path, help="a calibration made before; default: measure now")
-    parser.add_argument("--calibrate-seconds", type=float, default=40.0, help="how long to measure")
+    parser.add_argument("--calibrate-seconds", type=float, default=60.0, help="how long to measure")
     parser.add_argument("--seconds", type=float, default=20.0, help="length of a stream")
     parser.add_argument("--strategy", action="append", help="default: hybrid_ml, best_fixed, cpu_only, gpu_only")
     parser.add_argument("--load", type=float, action="append", help="1 = all tasks at once (default)")
@@ -74,16 +74,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _calibration(given: argparse.Namespace) -> Calibration:
+@contextmanager
+def _bench(given: argparse.Namespace) -> Iterator[Bench]:
+    """Workers that are calibrated: now, or by what was measured before."""
     if given.calibration is not None:
-        return read_calibration(given.calibration).of_kinds(given.kind)
-    sizes = sizes_named(given.sizes, kinds_named(given.kind))
-    found = calibrate(sizes, given.workers, given.device, given.calibrate_seconds, _say)
-    write_calibration(found, given.out / "calibration.json")
-    return found
+        with Bench.of(read_calibration(given.calibration).of_kinds(given.kind), given.device) as bench:
+            yield bench
+        return
+    with Bench(sizes_named(given.sizes, kinds_named(given.kind)), given.workers, given.device) as bench:
+        write_calibration(bench.calibrate(given.calibrate_seconds, _say), given.out / "calibration.json")
+        yield bench
 
 
-def _calibrate(given: argparse.Namespace, calibration: Calibration) -> None:
+def _calibrate(given: argparse.Namespace, bench: Bench) -> None:
+    calibration = bench.calibration
     rows = [
         {"device": device, "kind": kind, "slower while others are busy": factor.value, "±": 1.64 * factor.spread}
         for device, kinds in calibration.cross.items()
@@ -93,7 +97,7 @@ def _calibrate(given: argparse.Namespace, calibration: Calibration) -> None:
     print(f"pause between tasks {calibration.gap_s * 1e6:.0f} µs, drift {calibration.drift:.1%}")
 
 
-def _run(given: argparse.Namespace, calibration: Calibration) -> None:
+def _run(given: argparse.Namespace, bench: Bench) -> None:
     runs: list[dict[str, object]] = []
 
     def ended(strategy: str, repeat: int, run: RunResult) -> None:
@@ -102,9 +106,8 @@ def _run(given: argparse.Namespace, calibration: Calibration) -> None:
         write_json(given.out / "runs.json", runs)  # whatever happens next, this much is known
 
     found = real_run(
-        calibration,
+        bench,
         given.strategy or DEFAULT_POLICIES,
-        devices=given.device,
         plan=RealPlan(
             load=(given.load or [1.0])[0],
             seconds=given.seconds,
@@ -121,7 +124,7 @@ def _run(given: argparse.Namespace, calibration: Calibration) -> None:
     cases = [
         RealCase(
             found.load, name, given.seed, given.seconds, repeat,
-            case_summary(run, found.tasks, calibration, found.decision_s[name]), knows=False,
+            case_summary(run, found.tasks, bench.calibration, found.decision_s[name]), knows=False,
         )
         for repeat, name in turns
         if not (run := found.measured[name][repeat]).unfinished
@@ -130,13 +133,12 @@ def _run(given: argparse.Namespace, calibration: Calibration) -> None:
     print(found.table())
 
 
-def _validate(given: argparse.Namespace, calibration: Calibration) -> None:
+def _validate(given: argparse.Namespace, bench: Bench) -> None:
     policies, loads = given.strategy or DEFAULT_POLICIES, given.load or [0.5, 0.8, 1.0]
-    cases = []
-    with Bench(calibration, calibration.devices["cpu"], given.device) as bench:
-        for case in measured_cases(bench, calibration, loads, policies, given.repeats, given.seconds, _say, given.seed):
-            cases.append(case)
-            write_json(given.out / "measured.json", cases)  # whatever happens next, this much is known
+    cases, calibration = [], bench.calibration
+    for case in measured_cases(bench, loads, policies, given.repeats, given.seconds, _say, given.seed):
+        cases.append(case)
+        write_json(given.out / "measured.json", cases)  # whatever happens next, this much is known
     if not given.measure_only:
         _tell(given.out, calibration, cases, compare(cases, calibration, given.draws))
 

@@ -17,8 +17,8 @@ from hybrid_ml_scheduler.core.errors import PlanError
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.cli.real_following import LiveSender
-    from hybrid_ml_scheduler.execution.runs.calibration import Calibration
     from hybrid_ml_scheduler.execution.runs.real_runs import RealRun
+    from hybrid_ml_scheduler.execution.runs.study import Bench
 
 __all__ = ["calibrate", "run", "validate"]
 
@@ -47,10 +47,10 @@ def calibrate(
     workers: Workers = None,
     kind: Kinds = None,
     sizes: SizeTable = "small",
-    seconds: Annotated[float, typer.Option(min=2.0, help="How long to measure.")] = 40.0,
+    seconds: Annotated[float, typer.Option(min=2.0, help="How long to measure.")] = 60.0,
     output: Output = Format.TABLE,
 ) -> None:
-    """Measure every kind alone on every device, then together: the calibration of this machine.
+    """Measure every kind alone on every device, together, lightly loaded and as strategies place them.
 
     The file holds the seconds of each kind and size, by how much devices slow each other down, and how sure that is.
     Keep the machine quiet meanwhile.
@@ -58,7 +58,8 @@ def calibrate(
     from dataclasses import asdict
 
     _check(out, device, (kind, sizes), [("--seconds", seconds)])
-    found = _calibration(out, None, device, workers, (kind, sizes), seconds)
+    with _bench(out, None, device, workers, (kind, sizes), seconds) as bench:
+        found = bench.calibration
     rows = [
         {"device": name, "kind": kind_name, "slower together": factor.value, "±": 1.64 * factor.spread}
         for name, kinds in found.cross.items()
@@ -103,13 +104,11 @@ def run(
     from hybrid_ml_scheduler.execution.runs.real_runs import RealPlan, real_run
 
     _check_history(store, service)
-    known = _calibration(out, calibration, device, workers, (kind, sizes), 40.0)
     sender = None if service is None else _sender(service)
-    with steps() as say:
+    with _bench(out, calibration, device, workers, (kind, sizes), 60.0) as bench, steps() as say:
         found = real_run(
-            known,
+            bench,
             scheduler or _POLICIES,
-            devices=device,
             plan=RealPlan(load=load, seconds=seconds, repeats=repeats, seed=seed),
             say=say,
             follower=sender,
@@ -171,17 +170,16 @@ def validate(
     from hybrid_ml_scheduler.cli.output.formats import steps
     from hybrid_ml_scheduler.execution.runs.calibration import write_calibration
     from hybrid_ml_scheduler.execution.runs.report import write_comparisons, write_json
-    from hybrid_ml_scheduler.execution.runs.study import Bench
     from hybrid_ml_scheduler.execution.runs.validated import validated_range
     from hybrid_ml_scheduler.execution.runs.validation import METRICS, compare, fidelity, measured_cases
 
     amounts = [("--seconds", seconds), *(("--load", one) for one in load or [])]
     _check(out, device, (kind, sizes), amounts, scheduler, calibration)
-    known = _calibration(out, calibration, device, workers, (kind, sizes), 40.0)
-    with steps() as say, Bench(known, known.devices["cpu"], device) as bench:
-        policies, loads = scheduler or _POLICIES, load or [0.5, 0.8, 1.0]
-        cases = []
-        for case in measured_cases(bench, known, loads, policies, repeats, seconds, say):
+    policies, loads = scheduler or _POLICIES, load or [0.5, 0.8, 1.0]
+    cases = []
+    with _bench(out, calibration, device, workers, (kind, sizes), 60.0) as bench, steps() as say:
+        known = bench.calibration
+        for case in measured_cases(bench, loads, policies, repeats, seconds, say):
             cases.append(case)
             write_json(out / "measured.json", cases)  # whatever happens next, this much is known
     rows = compare(cases, known)
@@ -228,28 +226,31 @@ def _check(
         raise HmsError(f"--out {out} must be a folder, and {above} is a file.")
 
 
-def _calibration(
+@contextmanager
+def _bench(
     out: Path,
     given: Path | None,
     device: list[str] | None,
     workers: int | None,
     kinds: tuple[list[str] | None, str],
     seconds: float,
-) -> Calibration:
-    """A calibration from a file, or measured now and written beside the results."""
+) -> Iterator[Bench]:
+    """Workers with a calibration from a file, or measured now on them and written beside the results."""
     from hybrid_ml_scheduler.cli.output.formats import steps
     from hybrid_ml_scheduler.execution.runs.calibration import read_calibration, write_calibration
     from hybrid_ml_scheduler.execution.runs.kinds import kinds_named, sizes_named
-    from hybrid_ml_scheduler.execution.runs.measuring import calibrate
+    from hybrid_ml_scheduler.execution.runs.study import Bench
 
     out.mkdir(parents=True, exist_ok=True)
     if given is not None:
-        return read_calibration(given).of_kinds(kinds[0])
-    wanted = sizes_named(kinds[1], kinds_named(kinds[0]))
-    with steps() as say:
-        found = calibrate(wanted, workers, device, seconds, say)
-    write_calibration(found, out / "calibration.json")
-    return found
+        with Bench.of(read_calibration(given).of_kinds(kinds[0]), device) as bench:
+            yield bench
+        return
+    with Bench(sizes_named(kinds[1], kinds_named(kinds[0])), workers, device) as bench:
+        with steps() as say:
+            found = bench.calibrate(seconds, say)
+        write_calibration(found, out / "calibration.json")
+        yield bench
 
 
 def _check_history(store: bool, service: str | None) -> None:

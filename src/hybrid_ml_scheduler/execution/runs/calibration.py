@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import ProfileError
 from hybrid_ml_scheduler.execution.devices import CPU
+from hybrid_ml_scheduler.execution.runs.neighbours import Neighbours, no_neighbours
 from hybrid_ml_scheduler.physics.interference import Slowdown
 
 __all__ = ["Calibration", "Factor", "read_calibration", "write_calibration"]
@@ -35,12 +36,14 @@ class Factor:
 class Calibration:
     """All that the model needs to know of a machine and its kinds.
 
-    `alone_s[device][kind][size]` are medians; `cross[device][kind]` is the slowdown while the other class of devices is
-    busy, `within[kind]` while all CPU workers are; `residuals[device][kind]` are quantiles of what no factor explains.
-    `rested` is the slowdown of a task that finds its worker at rest, by device and by `device:kind`, and `delay_s` how
-    long that takes to begin.
-    `drift` is how much the whole machine changes from one stretch of seconds to the next. `validated` says for which
-    loads and strategies the model was compared with real runs, and how far it was off.
+    `alone_s[device][kind][size]` are geometric means; `cross[device][kind]` is the slowdown while the other class of
+    devices is busy, `within[kind]` while all CPU workers are; `residuals[device][kind]` are quantiles of what no factor
+    explains. `rested` is the slowdown of a task that finds its worker at rest, by device and by `device:kind`, and
+    `delay_s` how long that takes to begin. `repeated[device][kind][size]` is how much longer (below 1: shorter) a task
+    takes right behind one of its own kind and size: it finds its data in the caches and its branches foreseen.
+    `neighbours[device]` is what those who run beside a task do to it beyond that, `gaps_s[device]` the pause between
+    two tasks as strategies place them. `drift` is how much the whole machine changes from one stretch of seconds to the
+    next. `validated` says for which loads and strategies the model was compared with real runs, and how far it was off.
     """
 
     machine: Mapping[str, str]
@@ -54,12 +57,39 @@ class Calibration:
     delay_s: float
     drift: float
     rested: Mapping[str, Factor] = field(default_factory=dict)
+    repeated: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
+    neighbours: Mapping[str, Neighbours] = field(default_factory=dict)
+    gaps_s: Mapping[str, float] = field(default_factory=dict)
     validated: Mapping[str, Any] = field(default_factory=dict)
 
     def seconds(self, device: str, kind: str, size: float) -> float | None:
-        """The median seconds of a task alone; None where the device has no implementation."""
+        """The seconds of a task alone; None where the device has no implementation."""
         by_size = self.alone_s.get(device, {}).get(kind)
         return None if by_size is None else by_size[str(int(size))]
+
+    def repeat_factor(self, device: str, kind: str, size: float) -> float:
+        """How much longer a task takes right behind one of its own kind and size."""
+        return self.repeated.get(device, {}).get(kind, {}).get(str(int(size)), 1.0)
+
+    def rested_factor(self, device: str, kind: str) -> float:
+        """How much slower a task is that finds its worker at rest."""
+        factor = self.rested.get(f"{device}:{kind}") or self.rested.get(device)
+        return 1.0 if factor is None else factor.value
+
+    def neighbours_beside(self, device: str, kinds: Sequence[str]) -> list[float]:
+        """What neighbours do to tasks of a device: on the CPU and elsewhere for each kind, then a CPU that is full."""
+        known = self.neighbours.get(device) or no_neighbours(kinds)
+        return [*(table.get(kind, 0.0) for table in (known.on_cpu, known.elsewhere) for kind in kinds), known.full]
+
+    def placed_excess(self, device: str, kind: str, size: float) -> float:
+        """By how much (a logarithm) a kind and size is slower where strategies place it, whoever is beside."""
+        known = self.neighbours.get(device)
+        return 0.0 if known is None else known.own.get(f"{kind}:{int(size)}", known.own.get(kind, 0.0))
+
+    @property
+    def others(self) -> list[str]:
+        """The devices beside the CPU; the factors of the first one speak for all."""
+        return [device for device in self.devices if device != CPU]
 
     @property
     def cores_left(self) -> int:
@@ -99,7 +129,7 @@ class Calibration:
         found = [Slowdown(cpu=common[0], gpu=common[1], within=common[2])]
         for kind in self.kinds:
             cpu, gpu, within = (table[kind].value if kind in table else 1.0 for table in tables)
-            found.append(Slowdown(kind=kind, cpu=cpu, gpu=gpu, within=within))
+            found.append(Slowdown(kind=kind, cpu=max(cpu, 1.0), gpu=max(gpu, 1.0), within=max(within, 1.0)))
         return tuple(found)
 
     def size_excess(self, device: str, kind: str, size: int) -> float:
@@ -116,9 +146,9 @@ class Calibration:
 
 
 def _mean_factor(factors: Iterable[Factor]) -> float:
-    """The geometric mean; 1 of none."""
+    """The geometric mean, at least 1 as a plan wants it; 1 of none."""
     logs = [math.log(factor.value) for factor in factors]
-    return math.exp(sum(logs) / len(logs)) if logs else 1.0
+    return max(math.exp(sum(logs) / len(logs)), 1.0) if logs else 1.0
 
 
 def write_calibration(calibration: Calibration, path: Path) -> None:
@@ -144,8 +174,21 @@ def read_calibration(path: Path) -> Calibration:
         raise ProfileError(f"{path}: the calibration is damaged ({type(error).__name__}: {error}).") from error
 
 
+def _numbers(table: Mapping[str, Any]) -> dict[str, float]:
+    found = {key: float(value) for key, value in table.items()}
+    if not all(map(math.isfinite, found.values())):
+        raise ValueError(f"{found} are not all finite")
+    return found
+
+
+def _neighbours(terms: Mapping[str, Any]) -> Neighbours:
+    full = _numbers({"full": terms["full"]})["full"]
+    return Neighbours(**{name: _numbers(terms[name]) for name in ("own", "on_cpu", "elsewhere")}, full=full)
+
+
 def _from_mapping(content: dict[str, Any]) -> Calibration:
-    content = {"validated": {}, "rested": {}, **content}  # files from before these were measured have none
+    # Files from before these were measured have none.
+    content = {"validated": {}, "rested": {}, "repeated": {}, "neighbours": {}, "gaps_s": {}, **content}
     values = {one.name: content[one.name] for one in fields(Calibration)}
     values["kinds"] = tuple(values["kinds"])
     values["cross"] = {
@@ -153,6 +196,14 @@ def _from_mapping(content: dict[str, Any]) -> Calibration:
     }
     for name in ("within", "rested"):
         values[name] = {key: Factor(**factor) for key, factor in content[name].items()}
+    values["neighbours"] = {device: _neighbours(terms) for device, terms in content["neighbours"].items()}
+    values["gaps_s"] = _numbers(content["gaps_s"])
+    values["repeated"] = {
+        device: {kind: _numbers(sizes) for kind, sizes in kinds.items()}
+        for device, kinds in content["repeated"].items()
+    }
+    if min(values["gaps_s"].values(), default=0.0) < 0.0:
+        raise ValueError(f"gaps_s = {values['gaps_s']}")
     values["residuals"] = {
         device: {kind: tuple(map(float, row)) for kind, row in kinds.items()}
         for device, kinds in content["residuals"].items()

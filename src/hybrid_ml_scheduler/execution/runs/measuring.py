@@ -14,38 +14,43 @@ from typing import Any
 import numpy as np
 
 from hybrid_ml_scheduler.core.reproducible import stream
-from hybrid_ml_scheduler.execution.devices import CPU, Device, node_devices, usable_core_ids
+from hybrid_ml_scheduler.execution.devices import CPU, usable_core_ids
 from hybrid_ml_scheduler.execution.executor import HybridExecutor
 from hybrid_ml_scheduler.execution.runs.busy_machine import keep_busy
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration, Factor
 from hybrid_ml_scheduler.execution.runs.kinds import KINDS, Sizes
 from hybrid_ml_scheduler.execution.runs.light_load import LightTask, device_of, light_tasks, rested_factors, waking_s
-from hybrid_ml_scheduler.execution.runs.measured_run import ready_executor
+from hybrid_ml_scheduler.execution.runs.measured_run import short_collections
 from hybrid_ml_scheduler.execution.runs.pinned import Pinned
 from hybrid_ml_scheduler.execution.work import TaskRecord
 from hybrid_ml_scheduler.hardware.machine import cpu_model
 
-__all__ = ["calibrate", "this_machine"]
+__all__ = ["calibrate", "repeated_ids", "this_machine"]
 
 Say = Callable[[str, int, int], Any]
 Alone = Mapping[tuple[str, str, int], float]
+_Runs = dict[tuple[str, str, int], list[TaskRecord]]
 _LEAST_ROUNDS = 2
 _QUANTILES = 41
 _BLOCK_S = 2.0
-# So long a worker that serves its place alone is kept busy without a pause, and this share of it it takes to wake.
-_BURST_S, _WAKING_SHARE = 1.0, 0.3
+# So long a worker that serves its place alone is kept busy without a pause, and so long it takes to wake.
+_BURST_S, _WAKING_S = 1.0, 0.3
 
 
 @dataclass(slots=True)
 class _Measuring:
-    """The executor under measurement and what was found so far."""
+    """The executor under measurement and what was found so far, by device, kind and size.
+
+    `waking_runs` are those before a worker is awake, `repeated_runs` those right behind one of their own kind and size.
+    """
 
     executor: HybridExecutor
     pinned: Pinned
     sizes: Sizes
     devices: dict[str, int]
-    alone_runs: dict[tuple[str, str, int], list[TaskRecord]]
-    waking_runs: dict[tuple[str, str, int], list[TaskRecord]]
+    alone_runs: _Runs
+    waking_runs: _Runs
+    repeated_runs: _Runs
 
     @property
     def alone(self) -> dict[tuple[str, str, int], float]:
@@ -53,32 +58,36 @@ class _Measuring:
         runs = {**self.waking_runs, **self.alone_runs}
         return {key: statistics.geometric_mean(one.seconds for one in runs[key]) for key in runs}
 
+    @property
+    def repeated(self) -> dict[tuple[str, str, int], float]:
+        """How much longer a task takes right behind one of its own kind and size."""
+        alone, runs = self.alone, self.repeated_runs
+        return {key: statistics.geometric_mean(one.seconds for one in runs[key]) / alone[key] for key in runs}
+
 
 def calibrate(
+    executor: HybridExecutor,
+    pinned: Pinned,
     sizes: Sizes,
-    max_workers: int | None = None,
-    devices: Sequence[Device | str] | None = None,
+    workers: Mapping[str, int],
     seconds: float = 30.0,
     say: Say | None = None,
 ) -> Calibration:
-    """Measure for about so many seconds."""
-    say = say or _silent
-    node = node_devices(max_workers, devices)
-    pinned = Pinned(0)
-    with ready_executor(pinned, sizes, max_workers, devices) as executor:
-        workers = {device.name: device.workers for device in node}
-        state = _Measuring(executor, pinned, sizes, workers, defaultdict(list), defaultdict(list))
-        _alone(state, seconds * 0.25, say)
+    """Measure an executor that decides by `pinned`, for about so many seconds."""
+    say, workers = say or _silent, dict(workers)
+    with short_collections():
+        state = _Measuring(executor, pinned, sizes, workers, defaultdict(list), defaultdict(list), defaultdict(list))
+        _alone(state, seconds * 0.28, say)
         crowds: dict[str, list[TaskRecord]] = {}
         if state.devices[CPU] > 1:
-            say("all CPU workers together", 1, 4)
+            say("all CPU workers together", 1, 5)
             crowds["within"] = keep_busy(executor, pinned, sizes, workers, seconds * 0.15, with_devices=False)
-        say("all devices together", 2, 4)
-        crowds["cross"] = keep_busy(executor, pinned, sizes, workers, seconds * 0.25)
-        say("alone once more", 3, 4)
-        _alone(state, seconds * 0.15, _silent)
-        say("lightly loaded", 4, 4)
-        light = light_tasks(executor, pinned, sizes, state.alone, _places(state), seconds * 0.2)
+        say("all devices together", 2, 5)
+        crowds["cross"] = keep_busy(executor, pinned, sizes, workers, seconds * 0.22)
+        say("alone once more", 3, 5)
+        _alone(state, seconds * 0.14, _silent)
+        say("lightly loaded", 4, 5)
+        light = light_tasks(executor, pinned, sizes, state.alone, _places(state), seconds * 0.21)
     return _calibration(state, crowds, light)
 
 
@@ -87,11 +96,12 @@ def _silent(label: str, done: int, total: int) -> None:
 
 
 def _places(state: _Measuring) -> list[tuple[int, str]]:
-    """The first place of every device."""
+    """The first place of every device that has an implementation of any kind."""
     seen: dict[str, int] = {}
     for index, name in enumerate(state.executor.place_names):
         device = CPU if index == 0 else name.rsplit("_", 1)[0]
-        seen.setdefault(device, index)
+        if any(device in KINDS[kind].implementations for kind in state.sizes):
+            seen.setdefault(device, index)
     return [(index, device) for device, index in seen.items()]
 
 
@@ -121,57 +131,84 @@ def _alone(state: _Measuring, seconds: float, say: Say) -> None:
 def _burst(
     state: _Measuring, device: str, cases: list[tuple[str, int]], seconds: float | None, rng: np.random.Generator
 ) -> None:
-    """Every case once, each waited for; or with `seconds` again and again for so long, and never a pause."""
-    executor, order, before = state.executor, list[tuple[str, str, int]](), list[Any]()
+    """Every case twice in a row, each waited for; or with `seconds` again and again for so long, and never a pause."""
+    executor, before = state.executor, list[Any]()
     first, begun = executor.next_task_id, executor.now_s()
-    while not order or (seconds is not None and executor.now_s() < begun + seconds):
+    while executor.next_task_id == first or (seconds is not None and executor.now_s() < begun + seconds):
         futures = []
-        for number in rng.permutation(len(cases)).tolist():
+        for number in np.repeat(rng.permutation(len(cases)), 2).tolist():
             futures.append(executor.submit(KINDS[cases[number][0]], cases[number][1]))
-            order.append((device, *cases[number]))
             if seconds is None:
                 futures[-1].result()
         wait(before)
         before = futures
     wait(before)
-    is_awake_s = begun + _WAKING_SHARE * (seconds or 0.0)
-    for record in executor.records():
-        if record.task_id >= first:
-            is_warm = record.started_s >= is_awake_s
-            (state.alone_runs if is_warm else state.waking_runs)[order[record.task_id - first]].append(record)
+    is_awake_s = begun + min(_WAKING_S, (seconds or 0.0) / 2.0)
+    records = [record for record in executor.records() if record.task_id >= first]
+    repeats = repeated_ids(records)
+    for record in records:
+        is_warm = record.started_s >= is_awake_s
+        runs = state.alone_runs if is_warm else state.waking_runs
+        if record.task_id in repeats:
+            if not is_warm:
+                continue
+            runs = state.repeated_runs
+        runs[device, record.kind, int(record.size)].append(record)
 
 
-def _excess(alone: Alone, record: TaskRecord) -> float:
-    """Logarithm of measured seconds over seconds alone."""
-    return math.log(record.seconds / alone[device_of(record), record.kind, int(record.size)])
+def repeated_ids(records: Sequence[TaskRecord]) -> set[int]:
+    """The tasks that ran right behind one of their own kind and size on the same worker."""
+    last: dict[int, TaskRecord] = {}
+    found = set()
+    for record in sorted(records, key=lambda one: one.started_s):
+        before = last.get(record.worker)
+        if before is not None and (before.kind, before.size) == (record.kind, record.size):
+            found.add(record.task_id)
+        last[record.worker] = record
+    return found
 
 
-def _factors(alone: Alone, records: list[TaskRecord], floor: dict[str, Factor]) -> dict[str, dict[str, Factor]]:
+def _excesses(state: _Measuring, records: Sequence[TaskRecord]) -> list[float]:
+    """Logarithms of measured seconds over seconds alone, of each record."""
+    alone, repeated, repeats = state.alone, state.repeated, repeated_ids(records)
+    found = []
+    for record in records:
+        key = (device_of(record), record.kind, int(record.size))
+        factor = repeated.get(key, 1.0) if record.task_id in repeats else 1.0
+        found.append(math.log(record.seconds / (alone[key] * factor)))
+    return found
+
+
+def _factors(
+    records: Sequence[TaskRecord], excesses: Sequence[float], floor: Mapping[str, Factor]
+) -> dict[str, dict[str, Factor]]:
     """By device and kind, over what is explained already (`floor`, for the CPU)."""
     groups: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for record in records:
+    for record, excess in zip(records, excesses, strict=True):
         device = device_of(record)
         known = math.log(floor[record.kind].value) if device == CPU and record.kind in floor else 0.0
-        groups[device, record.kind].append(_excess(alone, record) - known)
+        groups[device, record.kind].append(excess - known)
     found: dict[str, dict[str, Factor]] = defaultdict(dict)
     for (device, kind), values in groups.items():
         spread = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.5
         mean = statistics.fmean(values)
-        found[device][kind] = Factor(value=max(math.exp(mean), 1.0), spread=spread, runs=len(values))
+        # It may be below 1: a worker that never rests can be quicker than one that is asked now and then.
+        found[device][kind] = Factor(value=math.exp(mean), spread=spread, runs=len(values))
     return dict(found)
 
 
 def _calibration(state: _Measuring, crowds: dict[str, list[TaskRecord]], light: list[LightTask]) -> Calibration:
-    alone = state.alone
-    within = _factors(alone, crowds.get("within", []), {}).get(CPU, {})
-    cross = _factors(alone, crowds["cross"], within)
+    alone, among, together = state.alone, crowds.get("within", []), crowds["cross"]
+    within = _factors(among, _excesses(state, among), {}).get(CPU, {})
+    excesses = _excesses(state, together)
+    cross = _factors(together, excesses, within)
     residuals: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     blocks: dict[int, list[float]] = defaultdict(list)
-    for record in crowds["cross"]:
+    for record, excess in zip(together, excesses, strict=True):
         device = device_of(record)
         known = math.log(cross[device][record.kind].value)
         known += math.log(within[record.kind].value) if device == CPU and record.kind in within else 0.0
-        rest = _excess(alone, record) - known
+        rest = excess - known
         residuals[device][record.kind].append(rest)
         # Large tasks meet the limits of the memory and small ones do not: each size has what it has.
         residuals[device][f"{record.kind}:{int(record.size)}"].append(rest)
@@ -189,8 +226,9 @@ def _calibration(state: _Measuring, crowds: dict[str, list[TaskRecord]], light: 
             device: {kind: tuple(np.quantile(values, levels).tolist()) for kind, values in kinds.items()}
             for device, kinds in residuals.items()
         },
-        gap_s=_gap_s(crowds["cross"]),
+        gap_s=_gap_s(together),
         delay_s=waking_s(light) or _first_delay_s(state),
+        repeated=_nested(state.repeated),
         rested=rested_factors(light, alone, cross, within, state.devices[CPU]),
         drift=statistics.stdev(means) if len(means) > 2 else 0.02,
     )

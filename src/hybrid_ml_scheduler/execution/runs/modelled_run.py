@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hybrid_ml_scheduler.cluster.interference import rescale
 from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.core.tasks import FloatColumn
@@ -20,6 +19,7 @@ from hybrid_ml_scheduler.execution.placing.placement import Placer
 from hybrid_ml_scheduler.execution.placing.reserve import Reserve
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration, Factor
 from hybrid_ml_scheduler.execution.runs.kinds import KINDS
+from hybrid_ml_scheduler.execution.runs.neighbours import rescale_beside
 from hybrid_ml_scheduler.execution.runs.run_result import RunResult
 from hybrid_ml_scheduler.execution.runs.streams import RealStream
 from hybrid_ml_scheduler.execution.work import Work
@@ -78,7 +78,7 @@ class _Clock:
         self._tasks, self._calibration, self._placer, self._node = tasks, calibration, placer, node
         self._slots = node[0].workers
         servers = self._slots + len(node) - 1
-        self._row = np.full(servers, -1)
+        self._row, self._last_case = np.full(servers, -1), np.full(servers, -1)
         self._left, self._slower, self._since = np.zeros(servers), np.ones(servers), np.zeros(servers)
         self._queues: list[deque[int]] = [deque() for _ in node]
         self._work: list[Work] = []
@@ -90,11 +90,16 @@ class _Clock:
         self._turns = itertools.cycle(range(servers if calibration.cores_left <= 0 else 0))
         self._rng = rng
         drift = calibration.drift * rng.standard_normal() if rng is not None else 0.0
-        self._slower_now = {device: math.exp(drift + levels.get(device, 0.0)) for device in calibration.devices}
+        self._drift, self._levels = drift, levels
         pairs = list(zip(tasks.names(), tasks.size.astype(int).tolist(), strict=True))
         self._cases = sorted(set(pairs))
         codes = {case: code for code, case in enumerate(self._cases)}
         self._case_of_row = np.array([codes[pair] for pair in pairs], dtype=np.int64)
+        self._kind_of_row = np.asarray(tasks.kind, dtype=np.int64)
+        names = list(calibration.devices)
+        self._device_of_server = np.array([0] * self._slots + [names.index(place.device) for place in node[1:]])
+        self._terms = np.array([calibration.neighbours_beside(device, tasks.kinds) for device in names])
+        self._own = np.array([[calibration.placed_excess(device, *case) for case in self._cases] for device in names])
         self._factors = self._drawn_factors()
         self._rested = {
             key: factor.value * math.exp(0.0 if rng is None else factor.spread * rng.standard_normal())
@@ -107,7 +112,7 @@ class _Clock:
     def _drawn_factors(self) -> tuple[FloatColumn, FloatColumn, FloatColumn]:
         """By kind and size: what belongs to a size shows while others are busy, as it was measured, and not alone."""
         calibration, kinds = self._calibration, self._tasks.kinds
-        others = [device for device in calibration.devices if device != CPU]
+        others = calibration.others
         tables = (
             calibration.cross.get(CPU, {}),
             calibration.cross.get(others[0], {}) if others else {},
@@ -124,7 +129,7 @@ class _Clock:
 
     def _drawn(self, factor: Factor) -> float:
         noise = 0.0 if self._rng is None else factor.spread * self._rng.standard_normal()
-        return max(factor.value * math.exp(noise), 1.0)
+        return factor.value * math.exp(noise)
 
     def run(self) -> RunResult:
         """Let every task arrive, run and end."""
@@ -145,9 +150,10 @@ class _Clock:
                 self._refill(moment)
             self._begin(moment)
             self._take_turns()
-            rescale(
-                moment, self._slots, self._row, self._left, self._slower, self._since, self._case_of_row, *self._factors
-            )
+            rescale_beside(
+                moment, self._slots, self._row, self._left, self._slower, self._since, self._case_of_row,
+                self._kind_of_row, self._device_of_server, *self._factors, self._own, self._terms,
+            )  # fmt: skip
 
     def _arrive(self, row: int, kind: str, moment: float) -> None:
         work = work_of(self._tasks, row, kind)
@@ -183,10 +189,13 @@ class _Clock:
             work.started_s = moment
             self._placer.loads[work.place].running[id(work)] = work
             waited = moment > work.submitted_s
-            pause = self._calibration.gap_s if waited else self._calibration.delay_s
+            calibration, device = self._calibration, self._node[work.place].device
+            pause = calibration.gaps_s.get(device, calibration.gap_s) if waited else calibration.delay_s
             pause += max(float(self._ready_s[row]) - moment, 0.0)
             self._row[server], self._since[server], self._slower[server] = row, moment, 1.0
-            self._left[server] = pause + self._seconds(work, waited)
+            case = int(self._case_of_row[row])
+            self._left[server] = pause + self._seconds(work, waited, case == self._last_case[server])
+            self._last_case[server] = case
             self._start[row], self._worker[row] = moment + pause, server
 
     def _take_turns(self) -> None:
@@ -195,13 +204,16 @@ class _Clock:
             self._left[server] += self._deciding_s / self._slower[server]
         self._deciding_s = 0.0
 
-    def _seconds(self, work: Work, waited: bool) -> float:
+    def _seconds(self, work: Work, waited: bool, is_repeat: bool) -> float:
         device = self._node[work.place].device
         alone = self._calibration.seconds(device, work.kind, work.size)
         assert alone is not None
+        if is_repeat:
+            alone *= self._calibration.repeat_factor(device, work.kind, work.size)
         usual = self._rested.get(device, 1.0)
         rested = 1.0 if waited else self._rested.get(f"{device}:{work.kind}", usual)
-        return alone * rested * self._slower_now[device] * math.exp(self._residual(device, work.kind, work.size))
+        slower = self._drift + self._levels.get(device, 0.0) + self._residual(device, work.kind, work.size)
+        return alone * rested * math.exp(slower)
 
     def _residual(self, device: str, kind: str, size: float) -> float:
         found = self._calibration.residuals.get(device, {})

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from hybrid_ml_scheduler.execution.devices import Device
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration, write_calibration
 from hybrid_ml_scheduler.execution.runs.measured_run import EndedTasks
 from hybrid_ml_scheduler.execution.runs.measuring import this_machine
@@ -170,10 +169,9 @@ class Follower(Protocol):
 
 
 def real_run(
-    calibration: Calibration,
+    bench: Bench,
     strategies: Sequence[str],
     *,
-    devices: Sequence[Device | str] | None,
     plan: RealPlan,
     say: Say,
     follower: Follower | None = None,
@@ -183,27 +181,26 @@ def real_run(
 
     `ended` is told of every run as soon as it is over.
     """
-    load, repeats = plan.load, plan.repeats
+    load, repeats, calibration = plan.load, plan.repeats, bench.calibration
     tasks = stream_of_length(calibration, plan.seconds, load, plan.seed)
     measured: dict[str, list[RunResult]] = {name: [] for name in strategies}
     others = [name for name in ("earliest_device", "cpu_only", "gpu_only", "round_robin") if name not in strategies]
     meters, energy = Meters(), {name: list[float | None]() for name in strategies}
     total = repeats * len(strategies)
-    with Bench(calibration, calibration.devices["cpu"], devices) as bench:
-        decision_s = {name: bench.decision_s(name) for name in (*strategies, *others)}
-        for repeat in range(repeats):
-            if follower is not None:
-                follower.begin(_document(tasks, calibration, load, repeat, repeats), tasks)
-            for turn, name in enumerate(strategies):
-                say(f"{name}, run {repeat + 1}", repeat * len(strategies) + turn, total)
-                meters.start()
-                first = measured[strategies[0]]
-                limit_s = plan.patience * first[-1].makespan_s if turn else math.inf
-                watch = None if follower is None else partial(follower.watch, name)
-                measured[name].append(bench.run(name, tasks, knows=False, limit_s=limit_s, watch=watch))
-                energy[name].append(meters.joules())
-                if ended is not None:
-                    ended(name, repeat, measured[name][-1])
+    decision_s = {name: bench.decision_s(name) for name in (*strategies, *others)}
+    for repeat in range(repeats):
+        if follower is not None:
+            follower.begin(_document(tasks, calibration, load, repeat, repeats), tasks)
+        for turn, name in enumerate(strategies):
+            say(f"{name}, run {repeat + 1}", repeat * len(strategies) + turn, total)
+            meters.start()
+            first = measured[strategies[0]]
+            limit_s = plan.patience * first[-1].makespan_s if turn else math.inf
+            watch = None if follower is None else partial(follower.watch, name)
+            measured[name].append(bench.run(name, tasks, knows=False, limit_s=limit_s, watch=watch))
+            energy[name].append(meters.joules())
+            if ended is not None:
+                ended(name, repeat, measured[name][-1])
     model = {
         name: simulate(
             tasks,

@@ -8,20 +8,25 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
 from hybrid_ml_scheduler.cluster.bounds import Certificate, area_bound_s, certificate
+from hybrid_ml_scheduler.core.errors import ProfileError
 from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.core.tasks import TaskBatch
-from hybrid_ml_scheduler.execution.devices import CPU, Device
+from hybrid_ml_scheduler.execution.devices import CPU, Device, node_devices
 from hybrid_ml_scheduler.execution.placing.estimator import NEVER_S
 from hybrid_ml_scheduler.execution.placing.placement import strategy_of
 from hybrid_ml_scheduler.execution.runs.calibration import Calibration
 from hybrid_ml_scheduler.execution.runs.deciding import decision_seconds
+from hybrid_ml_scheduler.execution.runs.kinds import Sizes
 from hybrid_ml_scheduler.execution.runs.measured_run import EndedTasks, measure_run, ready_executor
+from hybrid_ml_scheduler.execution.runs.measuring import calibrate
 from hybrid_ml_scheduler.execution.runs.modelled_run import simulate
-from hybrid_ml_scheduler.execution.runs.pinned import FixedByKind, Switching
+from hybrid_ml_scheduler.execution.runs.pinned import FixedByKind, Pinned, Switching
+from hybrid_ml_scheduler.execution.runs.placed import as_placed
 from hybrid_ml_scheduler.execution.runs.run_result import RunResult
 from hybrid_ml_scheduler.execution.runs.streams import RealStream, drawn_stream
 from hybrid_ml_scheduler.physics.node import Gpu, Node
@@ -30,18 +35,43 @@ __all__ = ["Bench", "best_fixed", "bound", "capacity", "slowness", "stream_of_le
 
 BEST_FIXED = "best_fixed"
 _WARM_UP_TASKS, _DECIDED_TASKS = 300, 1000
+# Strategies and loads of the streams that a calibration ends with, their share of its time, and the seed of the first:
+# far from those that runs are drawn with.
+_PLACED = (
+    ("earliest_device", 0.5),
+    ("earliest_device", 0.8),
+    (BEST_FIXED, 0.8),
+    ("earliest_device", 1.0),
+    ("hybrid_ml", 1.0),
+)
+_PLACED_SHARE, _PLACED_SEED = 0.4, 1_000_003
 
 
 class Bench:
-    """One executor on which strategy after strategy runs stream after stream."""
+    """One executor: the machine is calibrated on it, then strategy after strategy runs stream after stream.
+
+    A kind may take half as long again in one worker process as in the next, for as long as they live: where in memory
+    its arrays come to lie decides that. So what is measured here is best run here.
+    """
 
     def __init__(
-        self, calibration: Calibration, max_workers: int | None, devices: Sequence[Device | str] | None
+        self, sizes: Sizes, max_workers: int | None = None, devices: Sequence[Device | str] | None = None
     ) -> None:
-        self._calibration = calibration
+        self._calibration: Calibration | None = None
+        self._sizes = sizes
+        self._workers = {device.name: device.workers for device in node_devices(max_workers, devices)}
         self._decision_s: dict[str, float] = {}
         self._switch = Switching(strategy_of("cpu_only"))
-        self._executor = ready_executor(self._switch, calibration.sizes, max_workers, devices)
+        self._executor = ready_executor(self._switch, sizes, max_workers, devices)
+
+    @classmethod
+    def of(cls, calibration: Calibration, devices: Sequence[Device | str] | None = None) -> Bench:
+        """Workers as of a calibration that was made before, on its devices unless others are named."""
+        if devices is None:
+            devices = [Device(name=name, workers=calibration.devices[name]) for name in calibration.others]
+        bench = cls(calibration.sizes, calibration.devices[CPU], devices)
+        bench._calibration = calibration
+        return bench
 
     def __enter__(self) -> Bench:
         return self
@@ -50,6 +80,27 @@ class Bench:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._executor.__exit__(kind, error, trace)  # whoever interrupts a run does not wait for the rest of it
+
+    @property
+    def calibration(self) -> Calibration:
+        """What is known of the machine: from a file, or measured here."""
+        if self._calibration is None:
+            raise ProfileError("This executor was not calibrated yet.")
+        return self._calibration
+
+    def calibrate(self, seconds: float, say: Callable[[str, int, int], Any] | None = None) -> Calibration:
+        """Measure the machine for about so many seconds, and know it from now on."""
+        pinned, say = Pinned(0), say or _silent
+        self._switch.use(pinned)
+        mixed_s = seconds * (1.0 - _PLACED_SHARE)
+        self._calibration = known = calibrate(self._executor, pinned, self._sizes, self._workers, mixed_s, say)
+        runs = []
+        for turn, (name, load) in enumerate(_PLACED):
+            say(f"{name} at load {load:g}", turn, len(_PLACED))
+            tasks = stream_of_length(known, seconds * _PLACED_SHARE / len(_PLACED), load, _PLACED_SEED + turn)
+            runs.append((tasks, self.run(name, tasks)))
+        self._calibration = as_placed(known, runs)
+        return self._calibration
 
     def run(
         self,
@@ -62,10 +113,10 @@ class Bench:
     ) -> RunResult:
         """Run a stream with a strategy that starts with the calibration's knowledge, or ignorant."""
         self.decision_s(name)
-        self._switch.use(make_strategy(name, tasks, self._calibration))
+        self._switch.use(make_strategy(name, tasks, self.calibration))
         self._executor.durations.forget()
         if knows:
-            self._executor.durations.learn(self._calibration.observations())
+            self._executor.durations.learn(self.calibration.observations())
         time.sleep(0.2)
         return measure_run(self._executor, tasks, limit_s, watch)
 
@@ -75,13 +126,17 @@ class Bench:
         It decides and learns in the model first: compiling its code is no part of a measurement.
         """
         if name not in self._decision_s:
-            few = drawn_stream(self._calibration.sizes, _WARM_UP_TASKS, 0).at_once()
-            simulate(few, self._calibration, make_strategy(name, few, self._calibration), knows=False)
-            many = drawn_stream(self._calibration.sizes, _DECIDED_TASKS, 0).at_once()
+            few = drawn_stream(self.calibration.sizes, _WARM_UP_TASKS, 0).at_once()
+            simulate(few, self.calibration, make_strategy(name, few, self.calibration), knows=False)
+            many = drawn_stream(self.calibration.sizes, _DECIDED_TASKS, 0).at_once()
             self._decision_s[name] = decision_seconds(
-                make_strategy(name, many, self._calibration), many, self._calibration
+                make_strategy(name, many, self.calibration), many, self.calibration
             )
         return self._decision_s[name]
+
+
+def _silent(label: str, done: int, total: int) -> None:
+    """Say nothing."""
 
 
 def make_strategy(name: str, tasks: RealStream, calibration: Calibration) -> Scheduler:

@@ -42,6 +42,8 @@ LIMITS = {"makespan_s": (0.05, 0.15), "mean_latency_s": (0.10, 0.25), "p95_laten
 # What stands before a device's name in a summary where it is told how slow the device was in the run.
 _SLOWNESS = "slowness_"
 _DECISION = "decision_s"
+# So much of what the run before was slower than modelled is believed to last.
+_FOLLOWED = 0.25
 
 
 class Comparison(NamedTuple):
@@ -138,7 +140,6 @@ def case_summary(run: RunResult, tasks: RealStream, calibration: Calibration, de
 
 def measured_cases(
     bench: Bench,
-    calibration: Calibration,
     loads: Sequence[float],
     strategies: Sequence[str],
     repeats: int,
@@ -151,9 +152,9 @@ def measured_cases(
     for done, (repeat, load, strategy) in enumerate(cases):
         say(f"{strategy} at load {load:g}, run {repeat + 1}", done, len(cases))
         own_seed = 1000 * seed + round(100 * load)
-        tasks = stream_of_length(calibration, seconds, load, own_seed)
+        tasks = stream_of_length(bench.calibration, seconds, load, own_seed)
         decision_s = bench.decision_s(strategy)
-        summary = case_summary(bench.run(strategy, tasks), tasks, calibration, decision_s)
+        summary = case_summary(bench.run(strategy, tasks), tasks, bench.calibration, decision_s)
         yield RealCase(load, strategy, own_seed, seconds, repeat, summary)
 
 
@@ -178,7 +179,8 @@ def compare(cases: Iterable[RealCase], calibration: Calibration, draws: int = DR
     """The metrics of real runs beside their predictions, which know nothing that was measured later than they began.
 
     The cases are in the order in which they were run. A shared machine is not as fast now as it was some minutes ago:
-    by how much the tasks of each device took longer than modelled in the run before is the level of the next one.
+    a quarter of what the tasks of each device took longer than modelled in the run before is the level of the next one.
+    All of it would also follow what was particular to that run.
     """
     found: list[Comparison] = []
     known: dict[Hashable, _Prediction] = {}
@@ -194,7 +196,9 @@ def compare(cases: Iterable[RealCase], calibration: Calibration, draws: int = DR
                 )
             )
         slow = case.slowness
-        levels = {device: slow[device] - usual.slowness[device] for device in slow if device in usual.slowness}
+        levels = {
+            device: _FOLLOWED * (slow[device] - usual.slowness[device]) for device in slow if device in usual.slowness
+        }
     return found
 
 
