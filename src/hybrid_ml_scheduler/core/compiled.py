@@ -26,7 +26,7 @@ MADE_FROM = {
     "schedulers": ("core", "learning", "physics", "schedulers"),
     "training": ("core", "learning", "physics", "cluster", "schedulers", "training"),
     "live": ("core", "physics", "live"),
-    "execution": ("core", "execution"),
+    "execution": ("core", "learning", "physics", "cluster", "execution"),
 }
 # Files without compiled functions whose constants are compiled in.
 _CONSTANTS = ("decisions.py", "holding.py", "protocols.py", "ranges.py", "node.py")

@@ -31,9 +31,9 @@ def package(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("changed", "renewed"),
     [
-        ("physics/inner/fast.py", {"physics", "cluster", "schedulers", "training", "live"}),
-        ("learning/inner/fast.py", {"learning", "cluster", "schedulers", "training"}),
-        ("cluster/inner/fast.py", {"cluster", "training"}),
+        ("physics/inner/fast.py", {"physics", "cluster", "schedulers", "training", "live", "execution"}),
+        ("learning/inner/fast.py", {"learning", "cluster", "schedulers", "training", "execution"}),
+        ("cluster/inner/fast.py", {"cluster", "training", "execution"}),
         ("training/inner/fast.py", {"training"}),
         ("core/protocols.py", set(MADE_FROM)),
         ("physics/plain.py", set()),

@@ -95,7 +95,7 @@ def test_without_neighbours_the_slowdown_is_that_of_the_cluster_to_the_last_bit(
     rng = stream(1, "tests", "neighbours")
     row = np.array([0, -1, 2, 3, 1])
     case, kind, device = rng.integers(3, size=4), rng.integers(2, size=4), np.array([0, 0, 0, 0, 1])
-    factors = [1.0 + rng.random(3) for _ in range(3)]
+    factors = (1.0 + rng.random(3), 1.0 + rng.random(3), 1.0 + rng.random(3))
     states = []
     for beside in (False, True):
         left, slower, since = np.full(5, 0.7), np.full(5, 1.1), np.zeros(5)
