@@ -17,7 +17,7 @@ from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.physics.node import Node
 
-__all__ = ["EventRun", "Interference", "refuse_interference", "rescale", "run_events"]
+__all__ = ["EventRun", "Interference", "change_pace", "refuse_interference", "rescale", "run_events"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -157,6 +157,16 @@ def _serve(
 
 
 @compiled()
+def change_pace(
+    server: int, present: float, moment: float, left: FloatColumn, slower: FloatColumn, since: FloatColumn
+) -> None:
+    """Let what runs on a server be `present` times as slow as alone from now on; no change touches nothing."""
+    if present != slower[server]:
+        left[server] = max(left[server] - (moment - since[server]) / slower[server], 0.0)
+        since[server], slower[server] = moment, present
+
+
+@compiled()
 def rescale(
     moment: float,
     slots: int,
@@ -184,6 +194,4 @@ def rescale(
         present = slowdown(
             server < slots, cpu_factor[code], gpu_factor[code], within_factor[code], busy_cpu, slots, busy_gpus
         )
-        if present != slower[server]:
-            left[server] = max(left[server] - (moment - since[server]) / slower[server], 0.0)
-            since[server], slower[server] = moment, present
+        change_pace(server, present, moment, left, slower, since)

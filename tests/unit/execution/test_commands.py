@@ -73,6 +73,7 @@ def test_a_stream_of_real_kinds_is_run_told_and_stored(
     assert rows["earliest_device"]["makespan_s"] > 0.0
     assert set(rows) == {"earliest_device", "cpu_only", "gpu_only", "round_robin"}
     assert {"run.json", "tasks.csv", "trace.json", "table.md"} <= {path.name for path in known.iterdir()}
+    assert set(json.loads((known / "run.json").read_text())["decision_s"]) == set(rows)
     stored = asyncio.run(stored_totals(database))
     assert stored["earliest_device"].last_finish_s == pytest.approx(rows["earliest_device"]["makespan_s"])
     assert {"cpu_only.modelled", "earliest_device.modelled"} < set(stored)

@@ -152,6 +152,9 @@ def test_a_run_that_was_stopped_and_a_node_without_further_devices_tell_what_the
     late = run.start_s > 1.5
     cut = replace(run, start_s=np.where(late, np.nan, run.start_s), finish_s=np.where(late, np.nan, run.finish_s))
     assert cut.unfinished > 0
+    shares = [cut.summary()[f"share_{name}"] for name in cut.place_names]
+    assert sum(shares) == pytest.approx(1.0)
+    assert shares[0] == pytest.approx((run.place[~late] == 0).mean())  # what never ran, ran nowhere
     assert set(as_placed(known, [(tasks, cut)]).neighbours) == {"cpu", "numba"}
     bare = replace(known, devices={"cpu": 4}, cross={})
     alone = simulate(tasks, bare, make_strategy("cpu_only", tasks, bare), uncertain=False)
@@ -181,6 +184,9 @@ def test_what_placed_streams_told_is_read_as_it_was_written_and_nothing_else_is(
         with pytest.raises(ProfileError, match="damaged"):
             read_calibration(path)
     old = json.loads(content)
+    path.write_text(json.dumps({name: value for name, value in old.items() if name != "machine"}))
+    with pytest.raises(ProfileError, match=r"damaged \('machine' is missing\)"):
+        read_calibration(path)
     for name in ("neighbours", "gaps_s", "repeated"):
         del old[name]
     path.write_text(json.dumps(old))
@@ -210,15 +216,17 @@ def test_a_task_behind_one_of_its_own_kind_and_size_takes_as_long_as_was_measure
 
 
 def test_only_a_task_right_behind_its_equal_on_the_same_worker_is_a_repetition() -> None:
-    def record(task_id: int, worker: int, kind: str, size: float) -> TaskRecord:
+    def record(task_id: int, worker: int, kind: str, size: float, place: str = "cpu") -> TaskRecord:
         known = {"task_id": task_id, "worker": worker, "kind": kind, "size": size, "started_s": float(task_id)}
+        known["place"] = place
         return TaskRecord._make(known.get(name) for name in TaskRecord._fields)
 
     records = [
         record(0, 0, "sort", 1.0), record(1, 1, "sort", 1.0), record(2, 0, "sort", 1.0), record(3, 1, "sort", 2.0),
         record(4, 0, "parse", 1.0), record(5, 0, "sort", 1.0), record(6, 0, "sort", 1.0),
+        record(7, 0, "sort", 1.0, "numba_0"), record(8, 0, "sort", 1.0),
     ]  # fmt: skip
-    assert repeated_ids(records[::-1]) == {2, 6}
+    assert repeated_ids(records[::-1]) == {2, 6, 8}
 
 
 def test_what_is_in_memory_before_a_run_is_not_searched_for_garbage_during_it() -> None:

@@ -31,7 +31,10 @@ Workers = Annotated[
 ]
 Kinds = Annotated[list[str] | None, typer.Option("--kind", help="A built-in kind (default: all).")]
 SizeTable = Annotated[str, typer.Option("--sizes", help="small (1 to 50 ms on a core) or large (10 to 500 ms).")]
-Known = Annotated[Path | None, typer.Option("--calibration", help="A calibration made before (default: measure now).")]
+Known = Annotated[
+    Path | None,
+    typer.Option("--calibration", help="A calibration made before; it names the devices, too (default: measure now)."),
+]
 Seconds = Annotated[float, typer.Option(min=0.5, help="Length of a stream in seconds.")]
 Repeats = Annotated[int, typer.Option(min=1, max=1000, help="Real runs of each case.")]
 Strategies = Annotated[list[str] | None, typer.Option("--scheduler", help="A strategy; best_fixed is the hindsight.")]

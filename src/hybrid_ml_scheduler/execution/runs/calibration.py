@@ -170,8 +170,10 @@ def read_calibration(path: Path) -> Calibration:
         raise ProfileError(f"{path}: this is no calibration of format {FORMAT}; make one with `hms calibrate`.")
     try:
         return _from_mapping(content)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ProfileError(f"{path}: the calibration is damaged ({type(error).__name__}: {error}).") from error
+    except KeyError as error:
+        raise ProfileError(f"{path}: the calibration is damaged ({error} is missing).") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ProfileError(f"{path}: the calibration is damaged ({error}).") from error
 
 
 def _numbers(table: Mapping[str, Any]) -> dict[str, float]:

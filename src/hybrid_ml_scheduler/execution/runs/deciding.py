@@ -22,7 +22,10 @@ _TURNS = 3
 
 
 def decision_seconds(strategy: Scheduler, tasks: RealStream, calibration: Calibration) -> float:
-    """Seconds for each task, trainings included: the median of a few turns through these tasks, none of which runs."""
+    """Seconds for each task, trainings included: the median of a few turns through these tasks, none of which runs.
+
+    They are the processor's: what else happens to take its turn on the machine just then is no part of a decision.
+    """
     return statistics.median(_turn(strategy, tasks, calibration) for _ in range(_TURNS))
 
 
@@ -34,7 +37,7 @@ def _turn(strategy: Scheduler, tasks: RealStream, calibration: Calibration) -> f
     placer = Placer(strategy, node, durations, seed=0)
     reserve, running, now_s = Reserve(placer), deque[Work](), 0.0
     works = [work_of(tasks, row, kind) for row, kind in enumerate(tasks.names())]
-    begun = time.perf_counter()
+    begun = time.thread_time()
     for work in works:
         chosen = reserve.offer(work, now_s)
         if chosen is not None:
@@ -48,4 +51,4 @@ def _turn(strategy: Scheduler, tasks: RealStream, calibration: Calibration) -> f
         now_s += seconds / (calibration.devices[node[work.place].device] + 1)
         placer.loads[work.place].remove(work)
         placer.learn(work, seconds, now_s, cold=False)
-    return (time.perf_counter() - begun) / len(works)
+    return (time.thread_time() - begun) / len(works)

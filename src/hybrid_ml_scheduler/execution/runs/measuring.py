@@ -158,13 +158,14 @@ def _burst(
 
 def repeated_ids(records: Sequence[TaskRecord]) -> set[int]:
     """The tasks that ran right behind one of their own kind and size on the same worker."""
-    last: dict[int, TaskRecord] = {}
+    last: dict[tuple[str, int], TaskRecord] = {}
     found = set()
     for record in sorted(records, key=lambda one: one.started_s):
-        before = last.get(record.worker)
+        worker = record.place, record.worker
+        before = last.get(worker)
         if before is not None and (before.kind, before.size) == (record.kind, record.size):
             found.add(record.task_id)
-        last[record.worker] = record
+        last[worker] = record
     return found
 
 
@@ -248,9 +249,9 @@ def _nested(alone: Alone) -> dict[str, dict[str, dict[str, float]]]:
 
 def _gap_s(records: list[TaskRecord]) -> float:
     """The mean pause of a worker between two tasks while others wait, but for the worst twentieth."""
-    by_worker: dict[int, list[TaskRecord]] = defaultdict(list)
+    by_worker: dict[tuple[str, int], list[TaskRecord]] = defaultdict(list)
     for record in records:
-        by_worker[record.worker].append(record)
+        by_worker[record.place, record.worker].append(record)
     gaps = []
     for mine in by_worker.values():
         mine.sort(key=lambda record: record.started_s)

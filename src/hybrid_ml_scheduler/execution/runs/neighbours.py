@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hybrid_ml_scheduler.cluster.interference import slowdown
+from hybrid_ml_scheduler.cluster.interference import change_pace, slowdown
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 
@@ -169,6 +169,4 @@ def rescale_beside(
         present = math.exp(extra) * slowdown(
             server < slots, cpu_factor[mine], gpu_factor[mine], within_factor[mine], busy_cpu, slots, busy_others
         )
-        if present != slower[server]:
-            left[server] = max(left[server] - (moment - since[server]) / slower[server], 0.0)
-            since[server], slower[server] = moment, present
+        change_pace(server, present, moment, left, slower, since)

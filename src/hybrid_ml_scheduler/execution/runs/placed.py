@@ -90,7 +90,7 @@ def _table(calibration: Calibration, tasks: RealStream, run: RunResult) -> _Tabl
     times = RunTimes(kind=kind, is_cpu=is_cpu, start_s=run.start_s[ran], finish_s=run.finish_s[ran])
     beside = shares_beside(times, len(tasks.kinds), slots, sum(calibration.devices.values()) - slots)
     on_cpu = beside.shares[:, : len(tasks.kinds)].sum(axis=1) * slots + is_cpu
-    rested, repeated = _rested(run, ran), _repeated(tasks, run, ran)
+    rested, repeated = _before(tasks, run, ran)
     excess, cases = np.empty(len(ran)), []
     for row, (task, device) in enumerate(zip(ran.tolist(), devices, strict=True)):
         name, size = tasks.kinds[int(tasks.kind[task])], float(tasks.size[task])
@@ -119,25 +119,14 @@ def _mixed(calibration: Calibration, device: str, kind: str, size: int, on_cpu: 
     return inside * (1.0 + (factor * own - 1.0) * min(elsewhere, 1.0))
 
 
-def _rested(run: RunResult, ran: _Rows) -> list[bool]:
-    """Whether the worker of each task had nothing to do when it came."""
-    free_s: dict[tuple[int, int], float] = {}
-    found = [False] * len(ran)
-    for row in np.argsort(run.start_s[ran], kind="stable").tolist():
-        task = int(ran[row])
-        server = (int(run.place[task]), int(run.worker[task]))
-        found[row] = free_s.get(server, -math.inf) <= run.arrival_s[task]
-        free_s[server] = float(run.finish_s[task])
-    return found
-
-
-def _repeated(tasks: RealStream, run: RunResult, ran: _Rows) -> list[bool]:
-    """Whether each task ran right behind one of its own kind and size."""
-    last: dict[tuple[int, int], tuple[int, float]] = {}
-    found = [False] * len(ran)
+def _before(tasks: RealStream, run: RunResult, ran: _Rows) -> tuple[list[bool], list[bool]]:
+    """Whether the worker of each task had nothing to do when it came, and had last run one of its kind and size."""
+    last: dict[tuple[int, int], tuple[float, tuple[int, float]]] = {}
+    rested, repeated = [False] * len(ran), [False] * len(ran)
     for row in np.argsort(run.start_s[ran], kind="stable").tolist():
         task = int(ran[row])
         server, case = (int(run.place[task]), int(run.worker[task])), (int(tasks.kind[task]), float(tasks.size[task]))
-        found[row] = last.get(server) == case
-        last[server] = case
-    return found
+        free_s, case_before = last.get(server, (-math.inf, None))
+        rested[row], repeated[row] = free_s <= run.arrival_s[task], case_before == case
+        last[server] = float(run.finish_s[task]), case
+    return rested, repeated

@@ -131,6 +131,7 @@ class RealRun:
             "seed": self.tasks.seed,
             "tasks": len(self.tasks),
             "bound_s": self.bound_s,
+            "decision_s": self.decision_s,
             "meters": self.meters,
             "alarms": self.alarms,
             "rows": self.rows(),

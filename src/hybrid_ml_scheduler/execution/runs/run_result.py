@@ -48,7 +48,8 @@ class RunResult:
 
     def summary(self) -> dict[str, float]:
         """The headline figures."""
-        latency = self.latency_s[np.isfinite(self.finish_s)]
+        ended = np.isfinite(self.finish_s)
+        latency, place = self.latency_s[ended], self.place[ended]
         busy = self.finish_s - self.start_s
         return {
             "makespan_s": self.makespan_s,
@@ -57,7 +58,7 @@ class RunResult:
             "device_seconds": float(np.nansum(busy)),
             "tasks": float(len(self.finish_s)),
             "failed": float(self.unfinished),
-            **{f"share_{name}": float((self.place == place).mean()) for place, name in enumerate(self.place_names)},
+            **{f"share_{name}": float((place == index).mean()) for index, name in enumerate(self.place_names)},
         }
 
 
