@@ -138,6 +138,29 @@ def test_where_seconds_are_learned_tasks_are_played_again_with_those_that_they_t
     assert np.all(slow[:2] > told[:2])
 
 
+def test_where_seconds_are_learned_whole_tasks_go_by_what_is_believed_of_cpu_and_gpu_together() -> None:
+    known = known_at_load(preset("unknown").with_values({"num_tasks": 80}), NODE, 0.8, 3, truth=usual_truth("unknown"))
+    whole = replace(known, batch=replace(known.batch, divisible=np.zeros(80, dtype=bool)))
+    seen: list[History] = []
+
+    class Watched(RlHold):
+        def _reviewed(self, history: History) -> int:
+            seen.append(history)
+            task = self._queue[-1][2]
+            terms = self._estimator.terms(task)
+            both = float(np.float64(terms.cpu_s) * min(terms.gpu_s) / (terms.cpu_s + min(terms.gpu_s)))
+            assert self.key(task, self._size_s(terms), terms) == task.arrival_time + 100.0 * both
+            return super()._reviewed(history)
+
+    run_known(Watched(), whole, LEARNED)
+    played = seen[-1].rows(10, 60)
+    cpu_s, gpu_s = played.tasks.cpu_s, played.tasks.gpu_s.min(axis=1)
+    together = cpu_s * gpu_s / (cpu_s + gpu_s)
+    assert np.any(played.size_s > together)
+    for setting in PLAIN[:2]:
+        assert played.order(setting).tolist() == (played.ready_s + played.patience * together).tolist()
+
+
 def test_a_state_of_another_version_is_refused_in_a_sentence() -> None:
     strategy = RlHold()
     strategy.prepare(RaceContext(estimator=PhysicsEstimator(NODE), seed=0))

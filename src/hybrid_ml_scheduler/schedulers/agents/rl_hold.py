@@ -28,6 +28,7 @@ from hybrid_ml_scheduler.core.terms import TaskTerms
 from hybrid_ml_scheduler.core.validation import parent_rows
 from hybrid_ml_scheduler.physics.choices import split_on
 from hybrid_ml_scheduler.physics.held_choices import possible_s, possible_seconds
+from hybrid_ml_scheduler.physics.node import WHOLE
 from hybrid_ml_scheduler.schedulers.agents.batch_orders import best_batch_order
 from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel, hedge, hold_features, load_hold
 from hybrid_ml_scheduler.schedulers.agents.hold_starts import planned_beside_gangs, pull
@@ -46,7 +47,7 @@ from hybrid_ml_scheduler.schedulers.holding.settings import (
 
 __all__ = ["RlHold"]
 
-_VERSION = 4  # of the captured state
+_VERSION = 5  # of the captured state
 _FIRST_REVIEW = 32
 _LONGEST_PAUSE = 2000
 _REMEMBERED = 4000
@@ -119,11 +120,18 @@ class RlHold(KeyedHold):
         self._follow(self._stage_of(0))
 
     def key(self, task: Task, size_s: float, terms: TaskTerms) -> float:
-        """Its place in a batch; in a stream its seconds, or the moment up to which it lets others pass."""
+        """Its place in a batch; in a stream its seconds, or the moment up to which it lets others pass.
+
+        Where seconds are learned, all go by those that they would take if they were divided: what is believed of the
+        CPU and of the GPU are two guesses at how long a task is, and the lesser of them is one.
+        """
         if self._batch_keys is not None:
             return self._batch_keys[task.task_id]
         setting = self.model.settings[self._setting]
-        own_s = size_s if setting.splits else _whole_s(terms)
+        if self._estimator.learns:
+            own_s = float(possible_s(terms.cpu_s, terms.gpu_s, terms.memory_rule % WHOLE, True))
+        else:
+            own_s = size_s if setting.splits else _whole_s(terms)
         return held_order(task.arrival_time, own_s, self._patience, setting.patience)
 
     def keys(self, batch: TaskBatch, size_s: FloatColumn, seconds: BatchSeconds) -> FloatColumn:
@@ -327,8 +335,11 @@ def _known(latest: list[_Remembered], estimator: Estimator, aging: float, patien
     tasks = as_batch([estimator.terms(one.task) if estimator.learns else one.terms for one in latest])
     cut_s, whole_s = (possible_seconds(tasks.cpu_s, tasks.gpu_s, tasks.memory_rule, cut) for cut in (True, False))
     ready_s, width = as_column([one.ready_s for one in latest]), [one.task.gpus_required for one in latest]
-    slower = _slower(latest, tasks) if estimator.learns else None
-    return History(ready_s, cut_s, tasks, aging, patience, whole_s, np.array(width, dtype=np.int64), slower)
+    known = History(ready_s, cut_s, tasks, aging, patience, whole_s, np.array(width, dtype=np.int64))
+    if not estimator.learns:
+        return known
+    order_s = possible_seconds(tasks.cpu_s, tasks.gpu_s, tasks.memory_rule % WHOLE, True)  # as in `RlHold.key`
+    return known._replace(slower=_slower(latest, tasks), order_s=order_s)
 
 
 def _slower(latest: list[_Remembered], tasks: BatchTerms) -> FloatColumn:
