@@ -42,8 +42,8 @@ LIMITS = {"makespan_s": (0.05, 0.15), "mean_latency_s": (0.10, 0.25), "p95_laten
 # What stands before a device's name in a summary where it is told how slow the device was in the run.
 _SLOWNESS = "slowness_"
 _DECISION = "decision_s"
-# So much of what the run before was slower than modelled is believed to last.
-_FOLLOWED = 0.25
+# How fast the level of a device goes to where the run before saw it: exponential smoothing.
+_FOLLOWED = 0.3
 
 
 class Comparison(NamedTuple):
@@ -179,8 +179,8 @@ def compare(cases: Iterable[RealCase], calibration: Calibration, draws: int = DR
     """The metrics of real runs beside their predictions, which know nothing that was measured later than they began.
 
     The cases are in the order in which they were run. A shared machine is not as fast now as it was some minutes ago:
-    a quarter of what the tasks of each device took longer than modelled in the run before is the level of the next one.
-    All of it would also follow what was particular to that run.
+    what the tasks of each device took longer than modelled in the runs before, smoothed, is its level in the next one.
+    One run alone would also tell what was particular to it.
     """
     found: list[Comparison] = []
     known: dict[Hashable, _Prediction] = {}
@@ -196,9 +196,9 @@ def compare(cases: Iterable[RealCase], calibration: Calibration, draws: int = DR
                 )
             )
         slow = case.slowness
-        levels = {
-            device: _FOLLOWED * (slow[device] - usual.slowness[device]) for device in slow if device in usual.slowness
-        }
+        for device in slow.keys() & usual.slowness.keys():
+            level = levels.get(device, 0.0)
+            levels[device] = level + _FOLLOWED * (slow[device] - usual.slowness[device] - level)
     return found
 
 
