@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).resolve().parent
 PROFILES = DOCS.parent / "plans" / "hardware"
-MACHINES = {"h200": "An H200 and 14 CPU workers", "two_cores": "Two cores"}
+MACHINES = {"h200": "Two nodes with an H200 and 14 CPU workers", "two_cores": "Two cores"}
 PANELS = (("makespan_s", "makespan (s)", 0.15), ("mean_latency_s", "mean latency (s)", 0.25))
 _MARKERS = "ovs^D*"
 _WORDS = {
