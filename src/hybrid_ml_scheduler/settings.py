@@ -35,7 +35,7 @@ _PLAINER = (
 
 _OWN_PREFIX = "HMS_"
 # Ours, but read by the command line, the tests and the benchmarks; no setting of the service.
-_READ_ELSEWHERE = frozenset({"HMS_CHROMIUM", "HMS_SOAK_TASKS", "HMS_TRACEBACK", "HMS_TRACES"})
+_READ_ELSEWHERE = frozenset({"HMS_CHROMIUM", "HMS_PERFORMANCE_STORE", "HMS_SOAK_TASKS", "HMS_TRACEBACK", "HMS_TRACES"})
 # A key made of nothing but these, however often and with whatever between them, was never chosen as a secret.
 _WORTHLESS_WORDS = re.compile(
     r"(?:admin|api|change|default|demo|dev|elopment|example|here|hms|hybrid|insert|it|key|letmein|me|ml|my|pass|phrase|"

@@ -45,7 +45,9 @@ def check_width(task_id: int, width: int, num_gpus: int) -> None:
     """Refuse a task that needs more GPUs than there are."""
     if width > num_gpus:
         have = "1 GPU" if num_gpus == 1 else f"{num_gpus} GPUs"
-        raise WorkloadError(f"Task {task_id} needs {width} GPUs at once, and the node has {have}.")
+        raise WorkloadError(
+            f"Task {task_id} needs {width} GPUs at once, and the node has {have} (--gpus gives a modelled node more)."
+        )
 
 
 def kind_counts(gpu_kind: IntColumn) -> IntColumn:

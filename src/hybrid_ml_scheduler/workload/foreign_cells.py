@@ -12,7 +12,16 @@ from datetime import datetime, timedelta, timezone
 
 from hybrid_ml_scheduler.workload.table import Table
 
-__all__ = ["EMPTY_WORDS", "is_time_column", "moments", "plain_cells", "scale_by_name"]
+__all__ = [
+    "EMPTY_WORDS",
+    "epoch_unit",
+    "is_time_column",
+    "moments",
+    "plain_cells",
+    "plain_number",
+    "scale_by_name",
+    "unit_of_name",
+]
 
 EMPTY_WORDS = frozenset({"", "-", "na", "n/a", "nan", "nat", "none", "null", "unknown"})
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -50,7 +59,12 @@ _MEGABYTES = {
 }
 _SHARES = {"%": 0.01}
 # Since 1970, from 2001 to 2286: no file of tasks has arrivals like these by chance.
-_EPOCHS = ((1e9, 1.0, "seconds"), (1e12, 1e-3, "milliseconds"), (1e15, 1e-6, "microseconds"))
+_EPOCHS = (
+    (1e9, 1.0, "seconds"),
+    (1e12, 1e-3, "milliseconds"),
+    (1e15, 1e-6, "microseconds"),
+    (1e18, 1e-9, "nanoseconds"),
+)
 _TIMES = ("cpu_time", "gpu_time", "deadline", "requested_time", "duration")
 _AMOUNTS = ("size", "duration_factor", "speedup_factor")
 
@@ -60,16 +74,40 @@ def is_time_column(name: str) -> bool:
     return name in _TIMES or name.startswith("gpu_time.")
 
 
-def scale_by_name(ours: str, theirs: str, cells: list[str]) -> tuple[list[str], list[str]]:
-    """The cells of a mapped column whose name ends with a unit (`run_ms`, `memGB`) in our unit, and a note."""
+def unit_of_name(ours: str, theirs: str) -> tuple[float, str]:
+    """How many of our units is that with which a mapped column's name ends (`run_ms`, `memGB`), and its name."""
     units = _SECONDS if ours == "arrival_time" else _units(ours) or {}
     words = _WORD.findall(theirs)
     unit = words[-1].lower() if len(words) > 1 else ""
-    factor = units.get(unit, 1.0) if len(unit) > 1 or unit == "h" else 1.0
+    return (units[unit], unit) if unit in units and (len(unit) > 1 or unit == "h") else (1.0, "")
+
+
+def scale_by_name(ours: str, theirs: str, cells: list[str], decimal_comma: bool) -> tuple[list[str], list[str]]:
+    """The cells of a mapped column whose name ends with a unit in our unit, however they are written, and a note."""
+    factor, unit = unit_of_name(ours, theirs)
     if factor == 1.0:
         return cells, []
-    scaled = [repr(float(cell) * factor) if _PLAIN.fullmatch(cell.strip()) else cell for cell in cells]
-    return scaled, [f"unit_of_name: numbers of {theirs!r} are in {unit}, by its name."]
+    numbers = [plain_number(cell, decimal_comma) for cell in cells]
+    scaled = [
+        repr(float(number) * factor) if _PLAIN.fullmatch(number) else cell
+        for cell, number in zip(cells, numbers, strict=True)
+    ]
+    note = f"unit_of_name: numbers of {theirs!r} are in {unit}, by its name."
+    return scaled, [note] if scaled != cells else []
+
+
+def plain_number(cell: str, decimal_comma: bool) -> str:
+    """A number without a unit in plain form, whatever parts its thousands and decimals; else the cell itself."""
+    return _amount(cell, {}, decimal_comma).strip()
+
+
+def epoch_unit(values: Sequence[float]) -> tuple[float, str]:
+    """How many seconds one is, and its name, if all values above 0 are times since 1970; else (1, "")."""
+    known = [value for value in values if value > 0.0]
+    for least, factor, unit in _EPOCHS:
+        if known and least <= min(known) and max(known) < 10.0 * least:
+            return factor, unit
+    return 1.0, ""
 
 
 def plain_cells(table: Table, foreign: Sequence[str] = ()) -> tuple[Table, list[str]]:
@@ -155,19 +193,19 @@ def _arrivals(table: Table, cells: list[str], *, foreign: bool) -> tuple[list[st
         if cell and not _all_numbers([cell]):
             demand = "neither a number of seconds nor a date-time like 2026-01-02T03:04:05Z"
             table.refuse(row, f"arrival_time is {cell!r}, which is {demand}")
-    return found, []
+    return _since_1970(found) if foreign and all(found) else (found, [])
 
 
 def _since_1970(cells: list[str]) -> tuple[list[str], list[str]]:
     """Seconds since the first of times that are counted from 1970."""
     values = [float(cell) for cell in cells]
-    for least, factor, unit in _EPOCHS:
-        if least <= min(values) and max(values) < 10.0 * least:
-            first = min(values)
-            start = f"{datetime.fromtimestamp(first * factor, tz=timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
-            text = f"epoch: arrival_time is read as {unit} since 1970; time 0 is the first, {start}."
-            return [repr((value - first) * factor) for value in values], [text]
-    return cells, []
+    factor, unit = epoch_unit(values)
+    first = min(values)
+    if not unit or first <= 0.0:
+        return cells, []
+    start = f"{datetime.fromtimestamp(first * factor, tz=timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
+    text = f"epoch: arrival_time is read as {unit} since 1970; time 0 is the first, {start}."
+    return [repr((value - first) * factor) for value in values], [text]
 
 
 def _is_date_time(cell: str) -> bool:

@@ -32,6 +32,7 @@ from hybrid_ml_scheduler.workload.traces import (
     detect_dialect,
     dialect_named,
 )
+from hybrid_ml_scheduler.workload.wide_gangs import without_wide_gangs
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.physics import Node
@@ -57,7 +58,8 @@ def load(
     """Read a file of tasks: the product's own CSV or a trace, whose gaps are filled by stated assumptions.
 
     `limit` keeps the first tasks in order of arrival; `options` are those of `TraceOptions`. `rate` sets the mean
-    rate of arrivals; a load is that of `node` (default: the default node). `part` keeps a part of the file.
+    rate of arrivals; a load is that of `node` (default: the default node). `part` keeps a part of the file. Gangs that
+    `node` cannot hold are left out, counted and named.
     """
     check_seed(seed)
     if limit is not None and limit < 1:
@@ -81,6 +83,8 @@ def load(
         if "divisible" in given and "divisible" not in table.columns and not wanted.divisible:
             table = replace(table, columns={**table.columns, "divisible": ["no"] * len(table)})
         batch = _own_batch(table, names, seed, wanted)
+        if node is not None:
+            batch = without_wide_gangs(batch, node.num_gpus, str(where))
         return _own(_beginning(batch, limit, where, part), wanted, rate, node)
     records = form.read(where, text, wanted)
     return complete_records(

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
 from hybrid_ml_scheduler.core.text import amount, nearest_hint
 from hybrid_ml_scheduler.workload.csv_file import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, TYPED_TIME
-from hybrid_ml_scheduler.workload.foreign_cells import EMPTY_WORDS, moments, plain_cells, scale_by_name
+from hybrid_ml_scheduler.workload.foreign_cells import (
+    EMPTY_WORDS,
+    epoch_unit,
+    moments,
+    plain_cells,
+    plain_number,
+    scale_by_name,
+    unit_of_name,
+)
 from hybrid_ml_scheduler.workload.table import Table
 
 __all__ = ["DURATION", "map_columns", "suggested_map"]
@@ -73,12 +81,13 @@ def map_columns(table: Table, names: Mapping[str, str]) -> tuple[Table, list[str
     columns, notes = dict(table.columns), []
     for ours, theirs in names.items():
         _check_name(ours, theirs)
-        cells, said = scale_by_name(ours, theirs, _cells(table, columns, theirs))
+        cells, counted = _cells(table, columns, ours, theirs)
+        cells, said = scale_by_name(ours, theirs, cells, table.decimal_comma)
         if ours in columns and ours != theirs:
             raise WorkloadError(f"{table.path}: --map {ours}={theirs}, but the file has a column {ours!r} too.")
         columns.pop(theirs, None)
         columns[ours] = cells
-        notes += [f"mapped_column: {ours} is the file's column {theirs!r}.", *said]
+        notes += [f"mapped_column: {ours} is the file's column {theirs!r}.", *counted, *said]
     found, ignored = _known_alone(table, columns) if names else (table, [])
     found, left_out = _without_open_jobs(found, names)
     found, read = plain_cells(found, tuple(names))
@@ -103,25 +112,40 @@ def _known_alone(table: Table, columns: Mapping[str, list[str]]) -> tuple[Table,
     return replace(table, columns=kept), [f"ignored_columns: {', '.join(others)} (not mapped)."] if others else []
 
 
-def _cells(table: Table, columns: Mapping[str, list[str]], theirs: str) -> list[str]:
-    """The cells of a column, or the seconds between two: `ended-started`."""
+def _cells(table: Table, columns: Mapping[str, list[str]], ours: str, theirs: str) -> tuple[list[str], list[str]]:
+    """The cells of a column, or the seconds between two (`ended-started`), and what is assumed of those."""
     if theirs in columns:
-        return columns[theirs]
+        return columns[theirs], []
     for place in (place for place, letter in enumerate(theirs) if letter == "-"):
         end, start = theirs[:place].strip(), theirs[place + 1 :].strip()
         if end in columns and start in columns:
-            return _between(table, (end, columns[end]), (start, columns[start]))
+            cells, unit = _between(table, (end, columns[end]), (start, columns[start]), unit_of_name(ours, theirs)[1])
+            note = f"epoch: {ours} is read from {unit} since 1970, as {end!r} and {start!r} are."
+            return cells, [note] if unit else []
     raise WorkloadError(f"{table.path}: the column {theirs!r} is missing{nearest_hint(theirs, columns)}")
 
 
-def _between(table: Table, end: tuple[str, list[str]], start: tuple[str, list[str]]) -> list[str]:
-    """Seconds between two columns of date-times or of numbers; empty where either is."""
+def _between(
+    table: Table, end: tuple[str, list[str]], start: tuple[str, list[str]], named_unit: str
+) -> tuple[list[str], str]:
+    """Seconds between two columns of date-times or of numbers, empty where either is; and their unit since 1970.
+
+    The unit is told, and counts, where it is not seconds and no unit stands in the name.
+    """
     pairs = list(zip(end[1], start[1], strict=True))
     rows = [row for row, pair in enumerate(pairs) if not any(one.strip().lower() in EMPTY_WORDS for one in pair)]
     part = replace(table, lines=[table.lines[row] for row in rows])
     both = [pairs[row][0] for row in rows], [pairs[row][1] for row in rows]
+    told = ""
     try:
-        seconds = [float(one) - float(other) for one, other in zip(*both, strict=True)]
+        numbers = [[float(plain_number(cell, table.decimal_comma)) for cell in cells] for cells in both]
+        factor, unit = epoch_unit([*numbers[0], *numbers[1]])
+        if unit:
+            _refuse_half(part, f"{end[0]} - {start[0]}", both, numbers)
+        if named_unit or factor == 1.0:
+            factor, unit = 1.0, ""
+        told = unit
+        seconds = [(one - other) * factor for one, other in zip(*numbers, strict=True)]
     except ValueError:
         joined = replace(part, lines=[*part.lines, *part.lines])
         since, _ = moments(joined, f"{end[0]} or {start[0]}", [*both[0], *both[1]])
@@ -129,7 +153,17 @@ def _between(table: Table, end: tuple[str, list[str]], start: tuple[str, list[st
     cells = [""] * len(table)
     for row, value in zip(rows, seconds, strict=True):
         cells[row] = repr(value)
-    return cells
+    return cells, told
+
+
+def _refuse_half(
+    table: Table, name: str, cells: tuple[list[str], list[str]], numbers: Sequence[Sequence[float]]
+) -> None:
+    """Refuse a row with one time since 1970 and a 0, as of a job that never began: nothing was worked between them."""
+    for row, (end, start) in enumerate(zip(*numbers, strict=True)):
+        if (end > 0.0) != (start > 0.0):
+            reason = "where times are counted since 1970; leave the cell of a job that never ran empty"
+            table.refuse(row, f"{name} is {cells[0][row]} - {cells[1][row]}, {reason}")
 
 
 def _without_open_jobs(table: Table, names: Mapping[str, str]) -> tuple[Table, list[str]]:

@@ -200,5 +200,11 @@ def test_a_misspelt_name_is_refused_with_the_nearest_one(tmp_path: Path, monkeyp
 
 
 def test_names_that_others_read_do_not_stop_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    others = {"HMS_TRACEBACK": "1", "HMS_TRACES": "traces", "HMS_CHROMIUM": "chromium", "HMS_SOAK_TASKS": "10"}
+    others = {
+        "HMS_TRACEBACK": "1",
+        "HMS_TRACES": "traces",
+        "HMS_CHROMIUM": "chromium",
+        "HMS_SOAK_TASKS": "10",
+        "HMS_PERFORMANCE_STORE": "measured",
+    }
     assert loaded(tmp_path, monkeypatch, **others).port == 8000

@@ -25,6 +25,7 @@ from hybrid_ml_scheduler.plans.time_notes import time_notes
 from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.studies.folder_files import RunLog
 from hybrid_ml_scheduler.studies.race import run_scheduler
+from hybrid_ml_scheduler.workload.wide_gangs import without_wide_gangs
 
 __all__ = ["DEFAULT_POLICIES", "Answer", "Question", "Trial", "recommend"]
 
@@ -136,8 +137,10 @@ def recommend(question: Question, progress: Progress | None = None, log: RunLog 
 
 
 def _tasks(question: Question, seed: int) -> TaskBatch:
-    """The tasks of a seed; arrival times are the same for all nodes, those for the first one."""
-    return question.workload.tasks(seed, question.nodes[0].node)
+    """The tasks of a seed that every node can hold; arrival times are the same for all, those for the first one."""
+    fewest = min(one.node.num_gpus for one in question.nodes)
+    batch = question.workload.tasks(seed, question.nodes[0].node)
+    return without_wide_gangs(batch, fewest, question.workload.source)
 
 
 def _same(one: TaskBatch, other: TaskBatch) -> bool:

@@ -10,7 +10,6 @@ import numpy as np
 from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn, TaskBatch
-from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.core.validation import validate_batch
 from hybrid_ml_scheduler.workload import draws
 from hybrid_ml_scheduler.workload.arrival_times import ArrivalChoice, with_arrivals
@@ -19,6 +18,7 @@ from hybrid_ml_scheduler.workload.missing_times import missing_time_notes, share
 from hybrid_ml_scheduler.workload.parts import WHOLE, Part, parents_within
 from hybrid_ml_scheduler.workload.traces.options import TraceOptions
 from hybrid_ml_scheduler.workload.traces.records import ANY_MODE, PARALLEL, SERIAL, Assumption, Records
+from hybrid_ml_scheduler.workload.wide_gangs import wide_gangs_note
 from hybrid_ml_scheduler.workload.without_zeros import parents_inherited, zero_seconds_note
 
 if TYPE_CHECKING:
@@ -141,12 +141,9 @@ def without_wide_gangs(records: Records, source: str, node: Node | None) -> Reco
     if len(records.parent_ids):
         raise WorkloadError(f"{source}: tasks that wait for each other need more GPUs than the {most} of the node.")
     wide = records.gpus_required[records.gpus_required > most]
-    text = (
-        f"{len(wide):,} of {len(records):,} tasks need more than the node's {amount(most, 'GPU')} at once "
-        f"(up to {wide.max()}) and are left out; a node with more GPUs takes more of them."
-    )
+    name, _, text = wide_gangs_note(len(wide), len(records), most, int(wide.max())).partition(": ")
     offsets = np.zeros(len(kept) + 1, dtype=np.int64)
-    note = Assumption(name="wide_gangs", text=text)
+    note = Assumption(name=name, text=text)
     return replace(_rows_of(records, kept), parent_offsets=offsets, notes=(*records.notes, note))
 
 

@@ -1,0 +1,42 @@
+"""Gangs that a node cannot hold are left out of a file of one's own, counted and named, as of a public trace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hybrid_ml_scheduler.core.errors import WorkloadError
+from hybrid_ml_scheduler.core.tasks import TaskBatch
+from hybrid_ml_scheduler.core.text import amount
+
+__all__ = ["wide_gangs_note", "without_wide_gangs"]
+
+
+def wide_gangs_note(left_out: int, total: int, num_gpus: int, widest: int) -> str:
+    """What was left out, in a sentence."""
+    return (
+        f"wide_gangs: {left_out:,} of {total:,} tasks need more than the node's {amount(num_gpus, 'GPU')} at once "
+        f"(up to {widest}) and are left out; a node with more GPUs takes more of them."
+    )
+
+
+def without_wide_gangs(batch: TaskBatch, num_gpus: int, source: str) -> TaskBatch:
+    """The tasks that fit a node of so many GPUs; refused where none does, or where others wait for one another."""
+    fits = batch.gpus_required <= num_gpus
+    if fits.all():
+        return batch
+    needed = batch.gpus_required[~fits]
+    least, widest = int(needed.min()), int(needed.max())
+    if not fits.any():
+        raise WorkloadError(
+            f"{source}: every task needs more GPUs at once than the node's {num_gpus}; a node with more takes them "
+            f"(--gpus {least} or more)."
+        )
+    if batch.has_dependencies:
+        raise WorkloadError(
+            f"{source}: its tasks wait for each other and need up to {widest} GPUs at once, and the node has "
+            f"{amount(num_gpus, 'GPU')}; a node with more takes them (--gpus {widest})."
+        )
+    note = wide_gangs_note(len(needed), len(batch), num_gpus, widest)
+    return replace(batch.select(np.flatnonzero(fits)), assumptions=(*batch.assumptions, note))
