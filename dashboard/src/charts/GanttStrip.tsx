@@ -129,7 +129,7 @@ export function GanttStrip(props: GanttStripProps) {
           }}
         />
       </div>
-      <p className="figure h-4 text-[0.6875rem] text-muted">
+      <p className="figure min-h-8 text-[0.6875rem] text-muted sm:min-h-4">
         {near
           ? `Task ${nameOf(near.task_id)} on ${deviceLabel(near.device)}: ${seconds(near.end - near.begin)} from second ${digits(near.begin, 4)}`
           : gantt.is_complete

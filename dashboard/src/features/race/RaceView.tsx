@@ -20,19 +20,19 @@ const WIDGETS: readonly WidgetSpec[] = [
   },
   { place: { i: "log", x: 8, y: 7, w: 4, h: 4, minW: 3, minH: 3 }, title: "Live log", body: <LogWidget /> },
   {
-    place: { i: "summary", x: 0, y: 11, w: 7, h: 10, minW: 4, minH: 5 },
+    place: { i: "summary", x: 0, y: 11, w: 12, h: 10, minW: 4, minH: 5 },
     title: "Average metrics",
     body: <SummaryWidget />,
     grows: true,
   },
   {
-    place: { i: "wins", x: 7, y: 11, w: 5, h: 10, minW: 4, minH: 6 },
+    place: { i: "wins", x: 0, y: 21, w: 5, h: 10, minW: 4, minH: 6 },
     title: "Win/loss matrix",
     body: <WinWidget />,
     grows: true,
   },
   {
-    place: { i: "form", x: 0, y: 21, w: 12, h: 8, minW: 4, minH: 5 },
+    place: { i: "form", x: 5, y: 21, w: 7, h: 10, minW: 4, minH: 5 },
     title: "Recent form",
     body: <RecentFormWidget />,
     grows: true,

@@ -2,6 +2,7 @@ import { ArrowUp } from "lucide-react";
 import { Link } from "react-router";
 import type { Comparison } from "@/client/types";
 import { NameCell } from "@/features/widgets/NameCell";
+import { ScrollRegion } from "@/features/widgets/ScrollRegion";
 import { Empty, Loading } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { WindowChoice } from "@/features/widgets/WindowChoice";
@@ -171,8 +172,7 @@ export function SummaryWidget() {
       ) : rows.length === 0 ? (
         <Empty title="No figures yet" />
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-        <section aria-label="Average metrics of every strategy" className="h-full overflow-auto" tabIndex={0}>
+        <ScrollRegion label="Average metrics of every strategy">
           <div style={{ height: `min(100%, ${rows.length * 46 + 40}px)` }}>
             <table className="figure h-full w-full text-right text-xs">
               <Head
@@ -187,7 +187,7 @@ export function SummaryWidget() {
               </tbody>
             </table>
           </div>
-        </section>
+        </ScrollRegion>
       )}
     </Widget>
   );

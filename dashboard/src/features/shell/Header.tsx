@@ -47,10 +47,7 @@ export function Header({ onTour }: { onTour: () => void }) {
           Scheduler
         </h1>
       </div>
-      <nav
-        aria-label="Views"
-        className="order-last flex w-full gap-1 overflow-x-auto lg:order-none lg:w-auto"
-      >
+      <nav aria-label="Views" className="order-last flex w-full flex-wrap gap-1 lg:order-none lg:w-auto">
         {VIEWS.map((view) => (
           <NavLink
             key={view.to}

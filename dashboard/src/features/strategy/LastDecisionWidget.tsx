@@ -2,6 +2,7 @@ import { useFollows, useStoredRun } from "@/client/queries";
 import { GpuShare } from "@/features/audit/GpuShare";
 import { Reasons } from "@/features/audit/Reasons";
 import { knownReasons } from "@/features/audit/reasonWords";
+import { ScrollRegion } from "@/features/widgets/ScrollRegion";
 import { Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { percent, taskNumber } from "@/lib/format";
@@ -66,8 +67,7 @@ export function LastDecisionWidget({ name }: { name: string }) {
           {isPast && "What was decided for each task is in the ledger."}
         </Empty>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-        <section aria-label="Why the latest decision" className="h-full overflow-auto" tabIndex={0}>
+        <ScrollRegion label="Why the latest decision" hasButton>
           <div className="flex flex-wrap items-center gap-2 text-sm">
             <button type="button" className="press" onClick={open}>
               Task {taskNumber(audit.task_id)}
@@ -86,7 +86,7 @@ export function LastDecisionWidget({ name }: { name: string }) {
             colour={face(name).colour}
             none={card?.explains && <Unexplained onAsk={follows ? undefined : open} />}
           />
-        </section>
+        </ScrollRegion>
       )}
     </Widget>
   );

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { ScrollRegion } from "./ScrollRegion";
 
 export interface ScrollTableProps {
   /** What a screen reader calls the region, which can be scrolled by keyboard. */
@@ -14,8 +15,7 @@ export interface ScrollTableProps {
 /** A table of figures that scrolls within its widget, under a head that stays; its rows are given. */
 export function ScrollTable({ label, heads, words, height = "h-full", children }: ScrollTableProps) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section aria-label={label} className={`${height} overflow-auto`} tabIndex={0}>
+    <ScrollRegion label={label} className={height}>
       <table className="figure w-full whitespace-nowrap text-right text-xs [&_tbody_tr]:border-t [&_tbody_tr]:border-line [&_td]:py-1.5 [&_td]:pl-2.5 [&_td:first-child]:pl-0 [&_th]:pl-2.5 [&_th:first-child]:pl-0">
         <thead className="sticky top-0 text-muted" style={{ background: "var(--panel-solid)" }}>
           <tr>
@@ -28,6 +28,6 @@ export function ScrollTable({ label, heads, words, height = "h-full", children }
         </thead>
         <tbody>{children}</tbody>
       </table>
-    </section>
+    </ScrollRegion>
   );
 }
