@@ -1,5 +1,6 @@
 /** Files that a person sends: traces to race, and hardware profiles. */
 import { useQuery } from "@tanstack/react-query";
+import { tasksText, wallDay, wallTime } from "@/lib/format";
 import { ask } from "./http";
 import { queryClient } from "./queries";
 import type { UploadCard, UploadList } from "./types";
@@ -19,6 +20,13 @@ export const plainName = (name: string): string =>
     .replace(/^.*[/\\]/, "")
     .replace(/^\.+/, "")
     .slice(-120) || "file";
+
+/** What an upload is called among others: its name, and where another has the same, what it holds and when it came. */
+export function uploadLabel(card: UploadCard, all: readonly UploadCard[]): string {
+  if (all.filter((one) => one.name === card.name).length < 2) return card.name;
+  const holds = card.trace === null ? "" : `${tasksText(card.trace.tasks)}, `;
+  return `${card.name} (${holds}${wallDay(card.at)}:${wallTime(card.at).slice(-2)})`;
+}
 
 /** Send a file; what is wrong with it is thrown as the service's sentence. */
 export async function sendUpload(

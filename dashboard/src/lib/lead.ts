@@ -47,12 +47,16 @@ function more(lead: number, other: number): string {
   return `+${percent(other / lead - 1, other / lead < 1.1 ? 1 : 0)}`;
 }
 
+/** Those that nobody could call worse than the first. */
+const levelOf = (order: readonly Ranked[]): readonly Ranked[] =>
+  order.filter(({ value }) => value <= (order[0]?.value ?? 0) * (1 + LEVEL));
+
 function whoLeads(order: readonly Ranked[], metric: MetricCard, words: string, label: LabelOf): string {
   const [first, second] = order as [Ranked, Ranked | undefined];
   const name = label(first.row.name);
   const text = metric.format(first.value);
   if (!second) return `${name} races alone ${words}: ${metric.short.toLowerCase()} ${text}.`;
-  const level = order.filter(({ value }) => value <= first.value * (1 + LEVEL));
+  const level = levelOf(order);
   if (level.length === order.length)
     return `${order.length === 2 ? "Both" : `All ${order.length}`} strategies are level in ${metric.short.toLowerCase()} ${words}: ${text}.`;
   if (level.length > 1) {
@@ -91,35 +95,51 @@ function queue(row: Comparison, far: Far): string {
       : `${far.all} is the queue (${work})`;
 }
 
-function cause(row: Comparison, far: Far): string {
+/** Why tasks of the last one take long; its name says whose device is meant. */
+function cause(row: Comparison, label: LabelOf, far: Far): string {
   const parts = [placement(row, far), queue(row, far)].filter((part) => part !== "");
-  return parts.length === 0 ? "" : `: ${parts.join(" and ")}`;
+  return parts.length === 0 ? "" : `: with ${label(row.name)} ${parts.join(" and ")}`;
 }
 
-function whyLatency(first: Comparison, last: Comparison, label: LabelOf, far: Far): string {
-  const [waits, runs] = [
-    (row: Comparison) => (row.avg_latency ?? 0) - (row.avg_time ?? 0),
-    (row: Comparison) => row.avg_time ?? 0,
-  ];
+const waitOf = (row: Comparison): number => (row.avg_latency ?? 0) - (row.avg_time ?? 0);
+const runOf = (row: Comparison): number => row.avg_time ?? 0;
+
+/** A figure of all at the head: one where theirs read alike, else from the least to the most. */
+function amongst(
+  head: readonly Comparison[],
+  of: (row: Comparison) => number,
+  format: (value: number) => string,
+): string {
+  const values = head.map(of);
+  const [least, most] = [format(Math.min(...values)), format(Math.max(...values))];
+  return least === most ? least : `${least} to ${most}`;
+}
+
+function whyLatency(head: readonly Comparison[], last: Comparison, label: LabelOf, far: Far): string {
+  const first = head[0] as Comparison;
   const total = (last.avg_latency ?? 0) - (first.avg_latency ?? 0);
-  const name = label(last.name);
-  if (waits(last) - waits(first) >= MOST * total)
-    return `Its tasks wait ${seconds(waits(first))} where those of ${name} wait ${seconds(waits(last))}${cause(last, far)}.`;
-  if (runs(last) - runs(first) >= MOST * total)
-    return `Its tasks run ${seconds(runs(first))} where those of ${name} run ${seconds(runs(last))}: there ${placement(last, far)}.`;
-  return `Its tasks wait ${seconds(waits(first))} and run ${seconds(runs(first))}; those of ${name} wait ${seconds(waits(last))} and run ${seconds(runs(last))}${cause(last, far)}.`;
+  const theirs = head.length > 1 ? "Their" : "Its";
+  const [name, why] = [label(last.name), cause(last, label, far)];
+  const [waits, runs] = [amongst(head, waitOf, seconds), amongst(head, runOf, seconds)];
+  if (waitOf(last) - waitOf(first) >= MOST * total)
+    return `${theirs} tasks wait ${waits} where those of ${name} wait ${seconds(waitOf(last))}${why}.`;
+  if (runOf(last) - runOf(first) >= MOST * total)
+    return `${theirs} tasks run ${runs} where those of ${name} run ${seconds(runOf(last))}: there ${placement(last, far)}.`;
+  return `${theirs} tasks wait ${waits} and run ${runs}; those of ${name} wait ${seconds(waitOf(last))} and run ${seconds(runOf(last))}${why}.`;
 }
 
-function whyTime(first: Comparison, order: readonly Comparison[], label: LabelOf): string {
+function whyTime(head: readonly Comparison[], order: readonly Comparison[], label: LabelOf): string {
+  const first = head[0] as Comparison;
   const soonest = [...order]
     .filter((row) => row.avg_latency !== null)
     .sort((a, b) => (a.avg_latency ?? 0) - (b.avg_latency ?? 0))[0];
-  if (!soonest || soonest.name === first.name) return "";
+  if (!soonest || head.includes(soonest)) return "";
   return `Queues do not count here: with them, ${label(soonest.name)} is ahead (${seconds(soonest.avg_latency)} from arrival to finish, ${label(first.name)} ${seconds(first.avg_latency)}).`;
 }
 
-function whyPrice(first: Comparison, last: Comparison, label: LabelOf): string {
-  return `It gives ${percent(first.avg_gpu_fraction)} of the work to GPUs, ${label(last.name)} ${percent(last.avg_gpu_fraction)}.`;
+function whyPrice(head: readonly Comparison[], last: Comparison, label: LabelOf): string {
+  const share = amongst(head, (row) => row.avg_gpu_fraction ?? 0, percent);
+  return `${head.length > 1 ? "They give" : "It gives"} ${share} of the work to GPUs, ${label(last.name)} ${percent(last.avg_gpu_fraction)}.`;
 }
 
 function whyMakespan(last: Comparison, label: LabelOf, far: Far): string {
@@ -128,26 +148,28 @@ function whyMakespan(last: Comparison, label: LabelOf, far: Far): string {
 }
 
 /** That even the best cannot keep up; nothing else matters as much. */
-function overload(row: Comparison): string {
+function overload(head: readonly Comparison[], label: LabelOf): string {
+  const row = head[0] as Comparison;
   const most = Math.max(row.cpu_load ?? 0, row.gpu_load ?? 0);
   if (most <= 1) return "";
   const where = (row.cpu_load ?? 0) >= (row.gpu_load ?? 0) ? "CPU gets" : "GPUs each get";
-  return ` Even so its ${where} ${digits(most)} s of work for every second, so its queue grows.`;
+  const whose = head.length > 1 ? `with ${label(row.name)} the` : "its";
+  return ` Even so ${whose} ${where} ${digits(most)} s of work for every second, so ${head.length > 1 ? "the" : "its"} queue grows.`;
 }
 
 function whyOf(order: readonly Ranked[], metric: MetricCard, label: LabelOf, far: Far): string {
-  const first = order[0]?.row as Comparison;
+  const head = levelOf(order).map(({ row }) => row);
   const last = order.at(-1)?.row as Comparison;
   const all = order.map(({ row }) => row);
   switch (metric.key) {
     case "latency":
-      return whyLatency(first, last, label, far) + overload(first);
+      return whyLatency(head, last, label, far) + overload(head, label);
     case "time":
-      return whyTime(first, all, label);
+      return whyTime(head, all, label);
     case "makespan":
       return whyMakespan(last, label, far);
     default:
-      return whyPrice(first, last, label);
+      return whyPrice(head, last, label);
   }
 }
 

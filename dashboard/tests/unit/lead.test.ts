@@ -35,7 +35,7 @@ describe("the sentence about who leads", () => {
   it("names the leader, the next one and by how much, and says where the last one's tasks queue", () => {
     expect(said([SPLITTER, MIDDLE, QUICK])).toEqual({
       who: "frugal finish leads since the last shift: latency 50.3 ms; next is greedy with 66.0 ms (+31 %).",
-      why: "Its tasks wait 300 µs where those of hybrid ml wait 464 ms: every task is split and its CPU is the queue (1.31 s of work for every second).",
+      why: "Its tasks wait 300 µs where those of hybrid ml wait 464 ms: with hybrid ml every task is split and its CPU is the queue (1.31 s of work for every second).",
     });
   });
 
@@ -57,7 +57,7 @@ describe("the sentence about who leads", () => {
       decisions: { cpu: 0, gpu: 400, split: 0 },
     });
     expect(said([QUICK, both]).why).toBe(
-      "Its tasks wait 300 µs and run 50.0 ms; those of both wait 100 ms and run 150 ms: every task goes to a GPU alone.",
+      "Its tasks wait 300 µs and run 50.0 ms; those of both wait 100 ms and run 150 ms: with both every task goes to a GPU alone.",
     );
   });
 
@@ -75,6 +75,22 @@ describe("the sentence about who leads", () => {
     });
     expect(said([QUICK, twin, SPLITTER]).who).toBe(
       "frugal finish and twin are level at the head since the last shift: latency 50.3 ms, within 0.5 %.",
+    );
+  });
+
+  it("speaks of all that are level at the head, and says whose device is the queue", () => {
+    const twin = { ...QUICK, name: "twin", avg_latency: 0.0504, avg_gpu_fraction: 0.62 };
+    expect(said([QUICK, twin, SPLITTER]).why).toBe(
+      "Their tasks wait 300 µs to 400 µs where those of hybrid ml wait 464 ms: with hybrid ml every task is split and its CPU is the queue (1.31 s of work for every second).",
+    );
+    const jammed = { gpu_load: 1.2, cpu_load: 0.9 };
+    expect(said([{ ...QUICK, ...jammed }, { ...twin, ...jammed }, SPLITTER]).why).toMatch(
+      /Even so with frugal finish the GPUs each get 1\.20 s of work for every second, so the queue grows\.$/,
+    );
+    const dear = { ...SPLITTER, avg_energy: 9 };
+    const cheap = [QUICK, twin].map((one) => ({ ...one, avg_energy: 1 }));
+    expect(said([...cheap, dear], "energy").why).toBe(
+      "They give 60 % to 62 % of the work to GPUs, hybrid ml 80 %.",
     );
   });
 

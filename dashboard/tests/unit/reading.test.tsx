@@ -5,19 +5,22 @@ import { grades } from "@/charts/race";
 import { wordsBeside } from "@/charts/series";
 import { logBounds, valueTicks } from "@/charts/trendAxis";
 import { pathsApiHistoryLedgerGetParametersQuerySortValues as SORTABLE } from "@/client/schema";
-import type { Notification } from "@/client/types";
+import type { Bound, Comparison, LearningState, Notification } from "@/client/types";
 import { latencyScale, scaleEnd } from "@/features/audit/latencyScale";
 import { knownReasons, REASON_WORDS } from "@/features/audit/reasonWords";
 import { measured, shapesOf } from "@/features/audit/shapes";
 import { soonestFirst } from "@/features/audit/soonest";
-import { ordered } from "@/features/race/SummaryWidget";
+import { boundSentence } from "@/features/race/BoundNote";
+import { bests, ordered } from "@/features/race/SummaryWidget";
 import { bestFirst } from "@/features/race/wins";
-import { newestOf } from "@/features/shell/news";
+import { newestOf, noticeWords } from "@/features/shell/news";
+import { learningSentence } from "@/features/strategy/LearningNote";
 import { rankOf } from "@/features/strategy/standing";
 import { askOf } from "@/features/tasks/ledger";
 import { About } from "@/features/widgets/About";
 import { brief, gap, tidy } from "@/lib/format";
 import { TERMS } from "@/lib/glossary";
+import { metricCard } from "@/lib/metrics";
 import { picked } from "@/lib/useHidden";
 import { AUDIT, last, SNAPSHOT, STATS } from "../fixtures";
 
@@ -134,6 +137,34 @@ describe("orders", () => {
       rankOf(last.comparison, "greedy", of, format),
     );
     expect(rankOf(last.comparison, "nobody", of, format)).toBeNull();
+  });
+
+  it("the mark of the best is shared by all whose values read alike", () => {
+    const [one] = last.comparison as [Comparison];
+    const rows = [0.24701, 0.247, 0.25].map((avg_latency, i) => ({ ...one, name: `s${i}`, avg_latency }));
+    expect(bests(rows).avg_latency).toBe("247 ms");
+    expect(bests(rows.slice(0, 1)).avg_latency).toBeNull();
+    expect(bests(rows.map((row) => ({ ...row, avg_latency: null }))).avg_latency).toBeNull();
+  });
+
+  it("of a run that is past, no bound is promised for later", () => {
+    const bound = { scope: "None is kept.", tasks: 0, makespan_s: null, execution_s: null } as Bound;
+    expect(boundSentence(metricCard("latency"), bound, false)).toContain("once tasks have finished");
+    expect(boundSentence(metricCard("latency"), bound, true)).toBe("None is kept.");
+    expect(boundSentence(metricCard("cost"), bound, true)).toBeNull();
+  });
+
+  it("an error without digits is not called zero, and rounding has no digits at all", () => {
+    const said =
+      "hybrid_ml retrained on 50 samples, error 0.0000, in 0.10 s. Another has an error of 0.0000.";
+    expect(noticeWords({ message: said })).toBe(
+      "hybrid_ml retrained on 50 samples, error below 0.0001, in 0.10 s. Another has an error of below 0.0001.",
+    );
+    expect(noticeWords({ message: "x, error 0.0101, in 1 s" })).toBe("x, error 0.0101, in 1 s");
+    const state = { kind: "forest", updates: 1, coalesced: 0, error: 7.9e-17 } as LearningState;
+    const none = { samples: null, epsilon: null, loss: null, tasks_per_update: null };
+    expect(learningSentence({ ...state, ...none })).toBe("Retrained once; mean error ≈ 0.");
+    expect(learningSentence({ ...state, ...none, error: 0.2015 })).toContain("mean error 0.20");
   });
 
   it("a task's strategies come soonest first, and one long queue does not flatten the bars", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RunCard, RunStanding } from "@/client/types";
-import { chosenRuns, leaderOf, runTitle, strategiesOf } from "@/features/runs/words";
+import { chosenRuns, leadersOf, namesText, runTitle, strategiesOf } from "@/features/runs/words";
+import { seconds } from "@/lib/format";
 import { wordsOf } from "@/lib/runWords";
 
 const standing = (name: string, latency: number | null): RunStanding =>
@@ -15,8 +16,20 @@ describe("stored runs in words", () => {
   });
 
   it("name the strategy with the least latency, and nobody where none finished", () => {
-    expect(leaderOf(run(1, "", [standing("a", 2), standing("b", 1), standing("c", null)]))?.name).toBe("b");
-    expect(leaderOf(run(1, "", [standing("c", null)]))).toBeNull();
+    const leaders = (...standings: RunStanding[]) =>
+      leadersOf(run(1, "", standings), "avg_latency", seconds).map((one) => one.name);
+    expect(leaders(standing("a", 2), standing("b", 1), standing("c", null))).toEqual(["b"]);
+    expect(leaders(standing("c", null))).toEqual([]);
+    // Values that read alike are level, and what only would have been leads nothing.
+    const modelled = { ...standing("m", 0.1), source: "modelled" } as RunStanding;
+    expect(leaders(standing("a", 0.24701), modelled, standing("b", 0.247), standing("c", 0.25))).toEqual([
+      "b",
+      "a",
+    ]);
+  });
+
+  it("name those who lead as far as there is room", () => {
+    expect([["a"], ["a", "b"], ["a", "b", "c"]].map(namesText)).toEqual(["a", "a and b", "a and 2 more"]);
   });
 
   it("speak of a real run's tasks from 0 on and of its devices by their names", () => {

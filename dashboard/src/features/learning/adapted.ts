@@ -10,11 +10,14 @@ export const SINCE_AXIS = {
   unit: "since",
 } as const;
 
-/** One row a step, at its beginning; on a log axis zero and less cannot be drawn and become gaps. */
+/** Below a nanosecond there is only rounding: on a log axis it would make decades of nothing. */
+const LEAST_S = 1e-9;
+
+/** One row a step, at its beginning; on a log axis what is nothing, or less, cannot be drawn and becomes a gap. */
 export function regretRows(found: Adaptation, log: boolean): Record<string, number | null>[] {
   const names = Object.keys(found.regret);
   const drawn = (value: number | null): number | null =>
-    value !== null && (!log || value > 0) ? value : null;
+    value !== null && (!log || value >= LEAST_S) ? value : null;
   return found.since_tasks.map((x, i) => ({
     x,
     ...Object.fromEntries(names.map((name) => [name, drawn(found.regret[name]?.[i] ?? null)])),

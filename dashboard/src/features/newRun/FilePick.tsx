@@ -1,4 +1,4 @@
-import { type ChangeEvent, useId, useState } from "react";
+import { type ChangeEvent, useEffect, useId, useRef, useState } from "react";
 import { ServiceProblem } from "@/client/http";
 import type { UploadCard } from "@/client/types";
 import { sendUpload, sendWithTable } from "@/client/uploads";
@@ -130,12 +130,17 @@ export function FilePick({ label, use, title, onKept }: FilePickProps) {
       setBusy(false);
     }
   };
+  const part = useRef<HTMLDivElement>(null);
+  // What was said, and what can be done about it, may lie below the edge of the dialog.
+  useEffect(() => {
+    if (said !== null || theirs.length > 0) part.current?.scrollIntoView({ block: "nearest" });
+  }, [said, theirs]);
   const pick = (one: File): void => {
     setFile(one);
     void send(one);
   };
   return (
-    <div className="mt-3 text-sm">
+    <div ref={part} className="mt-3 scroll-mb-4 text-sm">
       <FileField label={label} title={title} isBusy={isBusy} onPick={pick} />
       <p role="status" className="mt-1 text-xs text-warn">
         {isBusy ? `Reading ${file?.name ?? ""} …` : said}

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { start } from "@/client/commands";
 import { useGpuTypes, usePresets, useStrategies } from "@/client/queries";
 import type { SimulationStatus } from "@/client/types";
-import { useUploads } from "@/client/uploads";
+import { uploadLabel, useUploads } from "@/client/uploads";
 import {
   type Arrivals,
   amountOf,
@@ -71,6 +71,7 @@ export function NewRunDialog() {
   const [node, setNode] = useState("");
   const chosen = picked ?? new Set(cards.filter((card) => card.in_race).map((card) => card.name));
   const traces = uploads.filter((one) => one.use === "trace");
+  const profiles = uploads.filter((one) => one.use === "hardware");
   const trace = traces.find((one) => one.upload_id === uploadOf(source ?? now));
   const seedNow = status?.seed ?? null;
   const seed = useTyped(seedNow === null ? "" : String(seedNow), seedOf);
@@ -138,7 +139,7 @@ export function NewRunDialog() {
               label: presetLabel(one.name),
               title: one.description,
             })),
-            ...traces.map((one) => ({ key: `${UPLOAD}${one.upload_id}`, label: one.name })),
+            ...traces.map((one) => ({ key: `${UPLOAD}${one.upload_id}`, label: uploadLabel(one, traces) })),
           ]}
           onChange={setSource}
         />
@@ -186,9 +187,10 @@ export function NewRunDialog() {
               label: one.title,
               title: `${one.fp32_tflops} TFLOPS, ${one.memory_mb / 1000} GB, $${one.price_usd_h} an hour`,
             })),
-            ...uploads
-              .filter((one) => one.use === "hardware")
-              .map((one) => ({ key: `${UPLOAD}${one.upload_id}`, label: `Profile ${one.name}` })),
+            ...profiles.map((one) => ({
+              key: `${UPLOAD}${one.upload_id}`,
+              label: `Profile ${uploadLabel(one, profiles)}`,
+            })),
           ]}
           onChange={setNode}
         />

@@ -6,16 +6,20 @@ import type { MetricCard } from "@/lib/metrics";
 export interface BoundNoteProps {
   metric: MetricCard;
   bound: Bound | undefined;
+  /** Whether a stored run is looked at. */
+  isPast: boolean;
   scale: Scale;
   /** Whether all values read alike. */
   isLevel: boolean;
 }
 
 /** One sentence that explains the bound of this metric; none is proven for energy and cost. */
-function sentence(metric: MetricCard, bound: Bound): string | null {
+export function boundSentence(metric: MetricCard, bound: Bound, isPast: boolean): string | null {
   if (metric.key === "energy" || metric.key === "cost") return null;
   if (bound.makespan_s !== null && bound.execution_s === null)
     return `${bound.scope} That is ${seconds(bound.makespan_s)}.`;
+  // Of what is past nothing more will be proven: the service says why.
+  if (isPast && bound.makespan_s === null) return bound.scope;
   if (bound.makespan_s === null || bound.execution_s === null || bound.tasks === 0)
     return "The bounds that nobody can beat are proven once tasks have finished.";
   if (metric.key === "makespan")
@@ -33,7 +37,7 @@ const LIMITS: Partial<Record<MetricCard["key"], string>> = {
 };
 
 /** What the bars mean, what the bound is, and how the scale is to be read. */
-export function BoundNote({ metric, bound, scale, isLevel }: BoundNoteProps) {
+export function BoundNote({ metric, bound, isPast, scale, isLevel }: BoundNoteProps) {
   return (
     <p>
       <span className="text-ink">Shorter is better.</span> {metric.meaning}{" "}
@@ -52,7 +56,7 @@ export function BoundNote({ metric, bound, scale, isLevel }: BoundNoteProps) {
       )}
       {bound && (
         <span title={bound.scope} data-bound={bound.makespan_s ?? ""}>
-          {sentence(metric, bound)}
+          {boundSentence(metric, bound, isPast)}
         </span>
       )}
     </p>

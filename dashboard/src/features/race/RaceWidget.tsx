@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 import { RaceBars } from "@/charts/RaceBars";
 import { type Extra, fittingScale, type Racer, type Scale } from "@/charts/race";
+import { useStoredRun } from "@/client/queries";
 import type { Bound, Comparison } from "@/client/types";
 import { Choice } from "@/features/widgets/Choice";
 import { Empty, Loading } from "@/features/widgets/States";
@@ -85,6 +86,7 @@ export function RaceWidget() {
   const { rows, key, words } = useWindow();
   const search = useWindowSearch();
   const bound = useLive((s) => s.update?.bound);
+  const isPast = useStoredRun() !== null;
   const face = useFaces();
   const metric = metricCard(params.get("metric"));
   const isWhole = key === "run";
@@ -146,6 +148,7 @@ export function RaceWidget() {
         <BoundNote
           metric={metric}
           bound={isWhole ? bound : undefined}
+          isPast={isPast}
           scale={scale}
           isLevel={isLevel(racers)}
         />

@@ -40,14 +40,18 @@ function columnsOf(rows: readonly Comparison[]): readonly Column[] {
   return COLUMNS.filter(({ key, of }) => key !== DEADLINE || rows.some((row) => of(row) !== null));
 }
 
-function bests(rows: readonly Comparison[]): Record<string, number> {
+/** The best value of each column as it reads: all that read like it share the mark. */
+export function bests(rows: readonly Comparison[]): Record<string, string | null> {
   return Object.fromEntries(
     COLUMNS.filter((c) => c.race).map((column) => {
       const sign = column.descends ? -1 : 1;
       const values = rows.filter((row) => !isModelled(row.name)).map(column.of);
       const known = values.filter((value) => value !== null).map((value) => sign * value);
       // Who is alone is the best of nobody.
-      return [column.key, values.length > 1 ? sign * Math.min(...known) : Number.NaN];
+      return [
+        column.key,
+        values.length > 1 && known.length > 0 ? column.text(sign * Math.min(...known)) : null,
+      ];
     }),
   );
 }
@@ -109,7 +113,7 @@ function Head({ columns, by, onSort }: HeadProps) {
 interface RowProps {
   columns: readonly Column[];
   row: Comparison;
-  best: Record<string, number>;
+  best: Record<string, string | null>;
   face: { label: string; colour: string };
 }
 
@@ -130,7 +134,8 @@ function Row({ columns, row, best, face }: RowProps) {
       </th>
       {columns.map((column) => {
         const value = column.of(row);
-        const leads = column.race && value !== null && value === best[column.key] && !isModelled(row.name);
+        const text = column.text(value);
+        const leads = column.race && value !== null && text === best[column.key] && !isModelled(row.name);
         return (
           <td
             key={column.key}
@@ -138,7 +143,7 @@ function Row({ columns, row, best, face }: RowProps) {
             className={`py-1.5 pr-1 pl-2 whitespace-nowrap ${leads ? "font-semibold text-good" : ""}`}
           >
             {leads && <span title="best">● </span>}
-            {column.text(value)}
+            {text}
           </td>
         );
       })}

@@ -6,7 +6,7 @@ import { Widget } from "@/features/widgets/Widget";
 import { metricOf } from "@/lib/catalogue";
 import { seconds, tasksText } from "@/lib/format";
 import { useFaces } from "@/lib/useStrategy";
-import { bestOfNodes } from "./demand";
+import { bestOfNodes, promiseText, withoutOptions } from "./demand";
 
 const TONES: Record<RecommendationTrial["verdict"], string> = {
   kept: "var(--good)",
@@ -61,12 +61,14 @@ export function AnswerWidget({ asked, record }: PartProps) {
       <p className="text-base font-semibold" data-answer="first">
         {first}
       </p>
-      {rest.length > 0 && <p className="mt-1 text-sm leading-relaxed text-muted">{rest.join(" ")}</p>}
+      {rest.length > 0 && (
+        <p className="mt-1 text-sm leading-relaxed text-muted">{withoutOptions(rest.join(" "))}</p>
+      )}
       <div className="mt-3 h-72">
         <PriceChart
           points={points}
           limit={record.promise.limit}
-          limitText={record.promise.text}
+          limitText={promiseText(record.promise.text)}
           valueLabel={metric.title.toLowerCase()}
           format={seconds}
         />

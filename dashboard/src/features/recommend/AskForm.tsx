@@ -1,19 +1,12 @@
 import { type FormEvent, useState } from "react";
 import { useGpuTypes, usePresets, useStrategies } from "@/client/queries";
 import { askForRecommendation } from "@/client/recommendations";
-import { useUploads } from "@/client/uploads";
+import { uploadLabel, useUploads } from "@/client/uploads";
 import { amountOf } from "@/features/shell/newRun";
 import { NumberField, PickField } from "@/features/widgets/Fields";
 import { presetLabel } from "@/lib/presets";
-import { countsOf, demandOf, MOST_NODES, MOST_POLICIES, priceOf } from "./demand";
+import { countsOf, demandOf, MOST_NODES, MOST_POLICIES, PROMISES, priceOf } from "./demand";
 import { Terms } from "./Terms";
-
-const METRICS: readonly { key: string; label: string }[] = [
-  { key: "p95_latency_s", label: "95 % of tasks are done within" },
-  { key: "p99_latency_s", label: "99 % of tasks are done within" },
-  { key: "mean_latency_s", label: "Tasks are done on average within" },
-  { key: "makespan_s", label: "Everything is done within" },
-];
 
 const USUAL = new Set(["t4", "l4", "a100"]);
 
@@ -91,7 +84,7 @@ export function AskForm({ isBusy, usual, onAsked }: AskFormProps) {
         value={source}
         options={[
           ...presets.map((one) => ({ key: one.name, label: presetLabel(one.name), title: one.description })),
-          ...traces.map((one) => ({ key: `upload:${one.upload_id}`, label: one.name })),
+          ...traces.map((one) => ({ key: `upload:${one.upload_id}`, label: uploadLabel(one, traces) })),
         ]}
         onChange={setSource}
       />
@@ -121,7 +114,7 @@ export function AskForm({ isBusy, usual, onAsked }: AskFormProps) {
           label="Promise"
           title="What must hold"
           value={metric}
-          options={METRICS}
+          options={PROMISES}
           onChange={setMetric}
         />
       </div>

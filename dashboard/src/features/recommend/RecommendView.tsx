@@ -7,12 +7,13 @@ import { count, wallDay } from "@/lib/format";
 import { useView } from "@/lib/url";
 import { AnswerWidget, TrialsWidget } from "./AnswerWidget";
 import { AskForm } from "./AskForm";
+import { promiseText } from "./demand";
 
 const NONE: readonly Recommendation[] = [];
 const NO_POLICIES: readonly string[] = [];
 
 const titleOf = (one: Recommendation): string =>
-  `${one.recommendation_id}. ${one.workload}, ${one.demand.promise} (${one.state}, ${wallDay(one.at)})`;
+  `${one.recommendation_id}. ${one.workload}, ${promiseText(one.demand.promise)} (${one.state}, ${wallDay(one.at)})`;
 
 /** How far the search is, with a way to end it. */
 function Search({ one }: { one: Recommendation }) {

@@ -1,5 +1,7 @@
 /** From what a person picked to what the service is asked. */
+
 import type { RecommendationDemand, RecommendationRecord, RecommendationTrial } from "@/client/types";
+import { seconds, tidy } from "@/lib/format";
 
 export const MOST_NODES = 60;
 
@@ -34,6 +36,26 @@ export function priceOf(text: string | undefined): number | null {
 }
 
 const UPLOAD = "upload:";
+
+/** What must hold, as the question asks it: the metric's own words, and the limit with its unit. */
+export const PROMISES: readonly { key: string; label: string }[] = [
+  { key: "p95_latency_s", label: "95 % of tasks are done within" },
+  { key: "p99_latency_s", label: "99 % of tasks are done within" },
+  { key: "mean_latency_s", label: "Tasks are done on average within" },
+  { key: "makespan_s", label: "Everything is done within" },
+];
+
+/** `p95_latency_s < 2` as it is said to a person; what has another form is left as it is. */
+export function promiseText(promise: string): string {
+  const [, metric, limit] = /^\s*(\w+)\s*<=?\s*([\d.eE+-]+)\s*$/.exec(promise) ?? [];
+  const known = PROMISES.find((one) => one.key === metric);
+  const value = Number(limit);
+  if (!known || !(value > 0)) return promise;
+  return `${known.label.charAt(0).toLowerCase()}${known.label.slice(1)} ${tidy(seconds(value))}`;
+}
+
+/** The sentences without the options of a command line, which nobody can type here. */
+export const withoutOptions = (text: string): string => text.replaceAll(/ \(--[\w-]+\)/g, "");
 
 export function demandOf(picked: Picked): RecommendationDemand {
   const isUpload = picked.source.startsWith(UPLOAD);

@@ -1,5 +1,5 @@
 import { useComparison } from "@/client/runs";
-import type { PairedRuns, RunCard, RunComparison } from "@/client/types";
+import type { PairedRuns, RunComparison } from "@/client/types";
 import { Choice } from "@/features/widgets/Choice";
 import { NameCell } from "@/features/widgets/NameCell";
 import { Answer } from "@/features/widgets/States";
@@ -9,7 +9,16 @@ import { presetLabel } from "@/lib/presets";
 import { useView } from "@/lib/url";
 import { useFaces } from "@/lib/useStrategy";
 import { SourceChip } from "./SourceChip";
-import { modelledOf, PAIRED, pairedOf, type RunField, runTitle, standingOf, strategiesOf } from "./words";
+import {
+  leadersOf,
+  modelledOf,
+  PAIRED,
+  pairedOf,
+  type RunField,
+  runTitle,
+  standingOf,
+  strategiesOf,
+} from "./words";
 
 const FIELDS: readonly { key: RunField; label: string; format: (value: number | null) => string }[] = [
   { key: "avg_latency", label: "Latency", format: seconds },
@@ -50,12 +59,11 @@ function CompareTable({ found, field }: { found: RunComparison; field: (typeof F
   const face = useFaces();
   const [first] = found.runs;
   const names = strategiesOf(found.runs);
-  const best = (run: RunCard): number =>
-    Math.min(
-      ...run.standings.map(
-        (one) => (one.source === "modelled" ? null : one[field.key]) ?? Number.POSITIVE_INFINITY,
-      ),
-    );
+  const leads = new Set(
+    found.runs.flatMap((run) =>
+      leadersOf(run, field.key, field.format).map((one) => `${run.run_id} ${one.name}`),
+    ),
+  );
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section aria-label="Runs side by side" className="overflow-x-auto" tabIndex={0}>
@@ -84,11 +92,11 @@ function CompareTable({ found, field }: { found: RunComparison; field: (typeof F
               </th>
               {found.runs.map((run) => {
                 const value = standingOf(run, name)?.[field.key] ?? null;
-                const leads = value !== null && value === best(run);
+                const isLeast = leads.has(`${run.run_id} ${name}`);
                 return (
                   <td key={run.run_id} className="py-2 pl-4 text-right whitespace-nowrap">
-                    <span className={leads ? "font-semibold text-good" : ""}>
-                      {leads && <span title="least of this run">● </span>}
+                    <span className={isLeast ? "font-semibold text-good" : ""}>
+                      {isLeast && <span title="least of this run">● </span>}
                       {field.format(value)}
                     </span>
                     <SourceChip source={modelledOf(run, name)} />

@@ -10,7 +10,7 @@ import { useFaces } from "@/lib/useStrategy";
 import { DescribeDialog } from "./DescribeDialog";
 import { MeasuredNote } from "./MeasuredNote";
 import { SourceChip } from "./SourceChip";
-import { branchWords, leaderOf, runTitle } from "./words";
+import { branchWords, leadersOf, namesText, runTitle } from "./words";
 
 export interface RunTableProps {
   runs: readonly RunCard[];
@@ -87,7 +87,8 @@ function gpusText(run: RunCard): string {
 
 function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProps) {
   const face = useFaces();
-  const leader = leaderOf(run);
+  const leaders = leadersOf(run, "avg_latency", seconds);
+  const labels = leaders.map((one) => face(one.name).label);
   return (
     <tr className="border-t border-line align-top" data-run={run.run_id}>
       <td className="py-2 pr-2">
@@ -124,8 +125,11 @@ function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProp
       <td className="py-2 pl-3 text-right max-sm:hidden">{run.seed}</td>
       <td className="py-2 pl-3 text-right whitespace-nowrap max-sm:hidden">{gpusText(run)}</td>
       <td className="py-2 pl-3 text-right max-sm:hidden">{count(run.tasks)}</td>
-      <td className="py-2 pl-6 text-left whitespace-nowrap max-sm:hidden">
-        {leader ? `${seconds(leader.avg_latency)} by ${face(leader.name).label}` : "–"}
+      <td
+        className="py-2 pl-6 text-left whitespace-nowrap max-sm:hidden"
+        {...(labels.length > 2 ? { title: labels.join(", ") } : {})}
+      >
+        {leaders[0] ? `${seconds(leaders[0].avg_latency)} by ${namesText(labels)}` : "–"}
       </td>
       <td className="py-1.5 pl-3" data-no-picture="true">
         <Deeds run={run} follows={follows} onDescribe={onDescribe} onRemove={onRemove} />

@@ -63,7 +63,9 @@ export function RunsView() {
         foot={
           hidden > 0
             ? `The newest ${count(runs.length)} of ${count(answer.data?.total)} runs; older ones are not shown here.`
-            : "Choose two or more runs to compare them."
+            : chosen.length > 1
+              ? `${count(chosen.length)} runs are compared below; at most ${MOST} can be.`
+              : "Choose two or more runs to compare them."
         }
       >
         <Answer

@@ -29,13 +29,23 @@ export const PAIRED: Partial<Record<RunField, Metric>> = {
   avg_cost: "cost",
 };
 
-/** The strategy with the least mean latency; what only would have been leads nothing. */
-export function leaderOf(run: RunCard): RunStanding | null {
-  const known = run.standings.filter((one) => one.avg_latency !== null && one.source !== "modelled");
-  return known.reduce<RunStanding | null>(
-    (best, one) => (best === null || (one.avg_latency ?? 0) < (best.avg_latency ?? 0) ? one : best),
-    null,
-  );
+/** The strategies with the least value of a run, least first: all whose value reads like it. What only would have been leads nothing. */
+export function leadersOf(
+  run: RunCard,
+  field: RunField,
+  format: (value: number | null) => string,
+): readonly RunStanding[] {
+  const known = run.standings.filter((one) => one[field] !== null && one.source !== "modelled");
+  const ordered = known.sort((a, b) => (a[field] ?? 0) - (b[field] ?? 0));
+  const least = format(ordered[0]?.[field] ?? null);
+  return ordered.filter((one) => format(one[field]) === least);
+}
+
+/** `A`, `A and B`, or `A and 3 more`. */
+export function namesText(names: readonly string[]): string {
+  const [first = "", second] = names;
+  if (second === undefined) return first;
+  return names.length === 2 ? `${first} and ${second}` : `${first} and ${names.length - 1} more`;
 }
 
 /** All strategies of some runs, those of the first run first. */

@@ -2,7 +2,7 @@ import { BrainCircuit, CircleAlert, Info, Shuffle } from "lucide-react";
 import { Link } from "react-router";
 import type { Notification } from "@/client/types";
 import { wallTime } from "@/lib/format";
-import { keyOf, useNewest } from "./news";
+import { keyOf, noticeWords, useNewest } from "./news";
 
 function Icon({ notice }: { notice: Notification }) {
   const look = { size: 15, className: "shrink-0", "aria-hidden": true } as const;
@@ -26,7 +26,7 @@ export function Ticker() {
         <Link
           key={keyOf(notice)}
           to="/?log=notices"
-          title={`${notice.message} (all notices are in the live log)`}
+          title={`${noticeWords(notice)} (all notices are in the live log)`}
           className="flex min-w-0 items-center gap-2 rounded-full px-2.5 py-1 text-muted hover:text-ink max-sm:gap-1.5 max-sm:px-1 max-sm:text-[0.6875rem]"
           style={{ animation: "news 6s ease-out" }}
         >
@@ -34,7 +34,7 @@ export function Ticker() {
           <time className="figure max-sm:hidden" dateTime={notice.at}>
             {wallTime(notice.at)}
           </time>
-          <span className="truncate text-ink">{notice.message}</span>
+          <span className="truncate text-ink">{noticeWords(notice)}</span>
         </Link>
       )}
     </div>

@@ -19,6 +19,10 @@ function isRetrainingNews(at: number, before: number, shifted: number): boolean 
   return stretch(at) !== stretch(before);
 }
 
+/** An error that has no digit within four decimals is not zero. */
+export const noticeWords = (notice: Pick<Notification, "message">): string =>
+  notice.message.replaceAll(/\berror( of)? 0\.0000\b/g, "error$1 below 0.0001");
+
 /** The newest notice that deserves the header; everything is in the log anyway. */
 export function newestOf(all: readonly Notification[]): Notification | null {
   let newest: Notification | null = null;

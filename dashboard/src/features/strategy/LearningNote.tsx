@@ -3,16 +3,21 @@ import { count, digits, percent } from "@/lib/format";
 import { useFaces } from "@/lib/useStrategy";
 import { useLive } from "@/live/store";
 
-function sentence(state: LearningState): string {
+/** An error that is only the rounding of numbers: its digits would say nothing. */
+const NO_ERROR = 1e-9;
+
+const errorText = (value: number): string => (Math.abs(value) < NO_ERROR ? "≈ 0" : digits(value));
+
+export function learningSentence(state: LearningState): string {
   const pace = state.tasks_per_update === null ? "" : `, one in ${digits(state.tasks_per_update, 2)} tasks`;
   const often = state.updates === 1 ? "once" : `${count(state.updates)} times`;
   const parts = [`${state.kind === "forest" ? "Retrained" : "Updated"} ${often}${pace}`];
   if (state.coalesced > 0)
     parts.push(`${count(state.coalesced)} retrainings merged because the race was faster`);
   if (state.samples !== null) parts.push(`${count(state.samples)} samples in the latest`);
-  if (state.error !== null) parts.push(`mean error ${digits(state.error)}`);
+  if (state.error !== null) parts.push(`mean error ${errorText(state.error)}`);
   if (state.epsilon !== null) parts.push(`explores ${percent(state.epsilon, 1)} of the time`);
-  if (state.loss !== null) parts.push(`loss ${digits(state.loss)}`);
+  if (state.loss !== null) parts.push(`loss ${errorText(state.loss)}`);
   return `${parts.join("; ")}.`;
 }
 
@@ -31,7 +36,7 @@ export function LearningNote({ name }: { name: string }) {
   if (!state) return words === null ? null : <p>{words}</p>;
   return (
     <p data-learning={name}>
-      {sentence(state)} {state.is_training && <span className="text-ml">Training now.</span>}
+      {learningSentence(state)} {state.is_training && <span className="text-ml">Training now.</span>}
     </p>
   );
 }
