@@ -23,7 +23,7 @@ export function OracleRadar({ spokes, colour, oracleColour, label }: OracleRadar
     name: `${spoke.axis} ${spoke.ratio === null ? "–" : `${spoke.ratio.toFixed(spoke.ratio < 10 ? 2 : spoke.ratio < 100 ? 1 : 0)}×`}`,
   }));
   // The labels keep their room beside the circle.
-  const outer = Math.max(30, Math.min(size.width / 2 - 92, size.height / 2 - 20));
+  const outer = Math.max(30, Math.min(size.width / 2 - 100, size.height / 2 - 20));
   const rings = RINGS.filter((ratio) => radiusOf(ratio) <= edge);
   const description = `${label}: ${data.map((spoke) => spoke.name).join(", ")} of the oracle's value`;
   return (

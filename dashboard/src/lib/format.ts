@@ -43,11 +43,13 @@ export function counted(value: Value, one: string, many = `${one}s`): string {
 
 export const tasksText = (value: Value): string => counted(value, "task");
 
+/** Below that there is only the rounding of floating point numbers, on a clock that counts years. */
+export const LEAST_S = 5e-8;
+
 export function seconds(value: Value): string {
   if (absent(value)) return NOTHING;
   const size = Math.abs(value);
-  // Below that there is only the rounding of floating point numbers, on a clock that counts years.
-  if (size < 5e-8) return "0 s";
+  if (size < LEAST_S) return "0 s";
   if (size < 1e-3) return `${digits(value * 1e6)} µs`;
   if (size < 1) return `${digits(value * 1e3)} ms`;
   return size < LONG_S ? `${digits(value)} s` : `${digits(value / DAY_S)} d`;

@@ -33,9 +33,9 @@ describe("who adapted", () => {
     expect(regretRows(found, true).map((row) => row.x)).toEqual([-5, 0, 5]);
   });
   it("takes what is only rounding for nothing where a logarithm would stretch the axis", () => {
-    const tiny = { ...found, regret: { greedy: [1e-16, 9e-10, 1e-9] } };
-    expect(regretRows(tiny, true).map((row) => row.greedy)).toEqual([null, null, 1e-9]);
-    expect(regretRows(tiny, false).map((row) => row.greedy)).toEqual([1e-16, 9e-10, 1e-9]);
+    const tiny = { ...found, regret: { greedy: [1e-16, 4e-8, 6e-8] } };
+    expect(regretRows(tiny, true).map((row) => row.greedy)).toEqual([null, null, 6e-8]);
+    expect(regretRows(tiny, false).map((row) => row.greedy)).toEqual([1e-16, 4e-8, 6e-8]);
   });
   it("says how long it took in words", () => {
     expect(found.strategies.map(recoveryText)).toEqual(["at once", "20 tasks, 2.00 s", "not yet"]);

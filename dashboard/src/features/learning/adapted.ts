@@ -1,6 +1,6 @@
 /** From what a change did to the strategies to the rows and words that a person reads. */
 import type { Adaptation, AdaptedStrategy } from "@/client/types";
-import { count, seconds, tasksText } from "@/lib/format";
+import { count, LEAST_S, seconds, tasksText } from "@/lib/format";
 
 /** The chart counts tasks from the change on; what was before it is negative. */
 export const SINCE_AXIS = {
@@ -9,9 +9,6 @@ export const SINCE_AXIS = {
   words: "task",
   unit: "since",
 } as const;
-
-/** Below a nanosecond there is only rounding: on a log axis it would make decades of nothing. */
-const LEAST_S = 1e-9;
 
 /** One row a step, at its beginning; on a log axis what is nothing, or less, cannot be drawn and becomes a gap. */
 export function regretRows(found: Adaptation, log: boolean): Record<string, number | null>[] {

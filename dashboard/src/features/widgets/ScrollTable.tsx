@@ -15,7 +15,7 @@ export interface ScrollTableProps {
 /** A table of figures that scrolls within its widget, under a head that stays; its rows are given. */
 export function ScrollTable({ label, heads, words, height = "h-full", children }: ScrollTableProps) {
   return (
-    <ScrollRegion label={label} className={height}>
+    <ScrollRegion label={label} height={height}>
       <table className="figure w-full whitespace-nowrap text-right text-xs [&_tbody_tr]:border-t [&_tbody_tr]:border-line [&_td]:py-1.5 [&_td]:pl-2.5 [&_td:first-child]:pl-0 [&_th]:pl-2.5 [&_th:first-child]:pl-0">
         <thead className="sticky top-0 text-muted" style={{ background: "var(--panel-solid)" }}>
           <tr>
