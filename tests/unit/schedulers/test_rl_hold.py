@@ -23,10 +23,9 @@ from hybrid_ml_scheduler.plans.loads import LoadedTasks, at_load, at_once
 from hybrid_ml_scheduler.plans.truth_plan import usual_truth
 from hybrid_ml_scheduler.schedulers.agents.hold_model import hold_document, load_hold
 from hybrid_ml_scheduler.schedulers.agents.rl_hold import RlHold
-from hybrid_ml_scheduler.schedulers.holding.settings import PLAIN, ROBUST, SETTINGS, History, replayed_values
+from hybrid_ml_scheduler.schedulers.holding.settings import PLAIN, SETTINGS, History, replayed_values
 from hybrid_ml_scheduler.schedulers.holding.sjf import ShortestFirst
 from hybrid_ml_scheduler.studies.running import run_known, run_scheduler
-from hybrid_ml_scheduler.training.hold_search import tuned_model
 from hybrid_ml_scheduler.workload import generate, preset
 from tests.properties.forms import Row, record_row, row_of
 from tests.reference.holding import HeldOrder, StagedReference
@@ -160,37 +159,6 @@ def test_where_seconds_are_learned_whole_tasks_go_by_what_is_believed_of_cpu_and
     assert np.any(played.size_s > together)
     for setting in PLAIN[:2]:
         assert played.order(setting).tolist() == (played.ready_s + played.patience * together).tolist()
-
-
-def test_what_replays_say_counts_less_where_tasks_took_far_longer_or_less_than_was_believed() -> None:
-    known = known_at_load(preset("unknown").with_values({"num_tasks": 200}), NODE, 0.8, 3, truth=usual_truth("unknown"))
-    seen: list[History] = []
-
-    class Watched(RlHold):
-        def _reviewed(self, history: History) -> int:
-            seen.append(history)
-            return super()._reviewed(history)
-
-    strategy = Watched()
-    run_known(strategy, known, LEARNED)
-    count = len(seen[-1].ready_s)
-    surprised = np.where(np.arange(count) % 2, 4.0, 0.25)
-    told, doubted = (seen[-1]._replace(slower=slower) for slower in (np.ones(count), surprised))
-    settings = load_hold().while_learning().settings
-    assert settings[strategy._reviewed(told)] not in ROBUST
-    assert settings[strategy._reviewed(doubted)] in ROBUST
-
-
-def test_who_learns_seconds_may_let_devices_take_what_gains_most_however_long_others_wait() -> None:
-    model = load_hold()
-    wider = model.while_learning()
-    more = wider.settings[len(model.settings) :]
-    assert wider.settings[: len(model.settings)] == model.settings
-    assert [one._replace(patience=1.0) for one in more] == [one for one in model.settings if one.affinity > 0.0]
-    assert len(wider.weights) == len(wider.settings)
-    assert wider.while_learning() is wider
-    alone = tuned_model(model.settings[0], 100.0, {})
-    assert alone.while_learning() is alone
 
 
 def test_a_state_of_another_version_is_refused_in_a_sentence() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.learning.files import json_model
 from hybrid_ml_scheduler.physics.node import WHOLE
-from hybrid_ml_scheduler.schedulers.holding.settings import ENDLESS, PLAIN, History, Setting
+from hybrid_ml_scheduler.schedulers.holding.settings import PLAIN, History, Setting
 
 __all__ = [
     "EXPANDED",
@@ -62,19 +62,6 @@ class HoldModel:
     def prior(self, features: FloatColumn) -> FloatColumn:
         """What to expect of every setting, as `hedge` counts it."""
         return self.weights @ expand((features - self.centre) / self.scale)
-
-    def while_learning(self) -> HoldModel:
-        """With settings for who learns seconds: devices take what gains most there, however long others wait.
-
-        Of these as much is expected as where others wait less.
-        """
-        rows = [row for row, one in enumerate(self.settings) if one.affinity > 0.0]
-        patient = [(row, self.settings[row]._replace(patience=ENDLESS)) for row in rows]
-        more = {one: row for row, one in patient if one not in self.settings}
-        if not more:
-            return self
-        weights = np.vstack([self.weights, self.weights[list(more.values())]])
-        return replace(self, settings=(*self.settings, *more), weights=weights)
 
 
 def hedge(values: FloatColumn, settings: tuple[Setting, ...]) -> FloatColumn:

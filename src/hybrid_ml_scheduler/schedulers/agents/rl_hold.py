@@ -38,7 +38,6 @@ from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph, known_gra
 from hybrid_ml_scheduler.schedulers.holding.settings import (
     OBJECTIVES,
     PLAIN,
-    ROBUST,
     History,
     Setting,
     held_order,
@@ -55,7 +54,6 @@ _REMEMBERED = 4000
 _PRIOR_TASKS = 100.0  # the expectation counts as much as what so many tasks say
 _OTHER_PRIOR_TASKS = 50.0  # it was learned for the mean latency, and says less about anything else
 _TRUST = 2.0  # over the root of the tasks replayed: so much worse than a plain rule may be chance
-_DOUBT, _MOST_DOUBT = 4.0, 0.3  # times the spread of what surprised over the root of the tasks; at most so much
 _BATCH = 16  # so many tasks in the first instant are a batch
 _APART = 2.0  # twice the spread that is expected of two devices: e to this is as far as they differ from what was told
 _NEWS = 8  # when as many tasks have finished as an eighth of the held ones, these are put in order by what is known now
@@ -93,15 +91,14 @@ class RlHold(KeyedHold):
         if not (aging == -1.0 or 0.0 <= aging < float("inf")):
             raise PlanError(f"rl_hold: aging = {aging:g} must be -1 or a finite number of at least 0.")
         super().__init__()
-        self.model = self._model = load_hold(model)
+        self.model = load_hold(model)
         self._objective = objective
         self._patience = self.model.patience if patience == -1.0 else patience
         self._stream_aging = (self.model.aging if aging == -1.0 else aging) or math.inf
 
     def adopt(self, model: HoldModel) -> RlHold:
         """Go on with another model, as if it had been read from a file; call before `prepare`."""
-        self.model = self._model = model
-        self._patience, self._stream_aging = model.patience, model.aging or math.inf
+        self.model, self._patience, self._stream_aging = model, model.patience, model.aging or math.inf
         return self
 
     def prepare(self, context: RaceContext) -> None:
@@ -110,7 +107,6 @@ class RlHold(KeyedHold):
         self._estimator, self._devices = context.estimator, context.num_gpus + 1
         if isinstance(context.estimator, Doubts):
             context.estimator.doubt(_APART)
-        self._model = self.model.while_learning() if context.estimator.learns else self.model
         self.rates = _rates(context.estimator, self._devices, self._objective)
         self._history: dict[int, _Remembered] = {}
         self._news = 0  # tasks that have finished since held ones were last put in order
@@ -131,18 +127,16 @@ class RlHold(KeyedHold):
         """
         if self._batch_keys is not None:
             return self._batch_keys[task.task_id]
-        setting = self._model.settings[self._setting]
-        if not self._estimator.learns:
-            own_s = size_s if setting.splits else _whole_s(terms)
-        elif terms.memory_rule < WHOLE:
-            own_s = size_s
-        else:
+        setting = self.model.settings[self._setting]
+        if self._estimator.learns:
             own_s = float(possible_s(terms.cpu_s, terms.gpu_s, terms.memory_rule % WHOLE, True))
+        else:
+            own_s = size_s if setting.splits else _whole_s(terms)
         return held_order(task.arrival_time, own_s, self._patience, setting.patience)
 
     def keys(self, batch: TaskBatch, size_s: FloatColumn, seconds: BatchSeconds) -> FloatColumn:
         """The same for a whole stream, as long as the first setting is in force."""
-        return held_order(batch.arrival_time, size_s, self._patience, self._model.settings[0].patience)
+        return held_order(batch.arrival_time, size_s, self._patience, self.model.settings[0].patience)
 
     def observe(self, task: Task, outcome: Outcome) -> None:
         """Remember how long a task really took, where what is believed can be wrong."""
@@ -155,7 +149,7 @@ class RlHold(KeyedHold):
 
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
         """Also the setting in force, and how often the gate has acted."""
-        setting = self._model.settings[self._setting]
+        setting = self.model.settings[self._setting]
         said = {"splits": setting.splits, "price": setting.price, "low": setting.low, "ratio": setting.ratio}
         said |= {"slowest": setting.slowest, "affinity": setting.affinity, "patience": setting.patience}
         said["soonest"] = setting.soonest > 0.0
@@ -275,20 +269,20 @@ class RlHold(KeyedHold):
     def _review(self, held: HeldTasks, cluster: HeldView) -> None:
         if self._batch_keys is not None:
             return
-        was = _order_of(self._model.settings[self._setting])
-        if self._seen >= self._next_review and len(self._model.settings) > 1:
+        was = _order_of(self.model.settings[self._setting])
+        if self._seen >= self._next_review and len(self.model.settings) > 1:
             self._history = _latest(self._history)
             known = _known(list(self._history.values()), cluster.estimator, self._aging, self._patience)
             self._follow(self._stage_of(self._reviewed(known)))
             self._next_review = _review_after(self._seen)
         believes_else = self._news * _NEWS > len(self._queue)
-        if believes_else or _order_of(self._model.settings[self._setting]) != was:
+        if believes_else or _order_of(self.model.settings[self._setting]) != was:
             self._order_anew(cluster)
             self._news = 0
 
     def _all_stages(self, history: History) -> tuple[tuple[HeldStage, ...], tuple[FloatColumn, ...]]:
         """The settings of a whole stream, reviewed as `dispatch` would, and the orders that they go by."""
-        settings, found = self._model.settings, [(0, 0)]
+        settings, found = self.model.settings, [(0, 0)]
         count, due = len(history.ready_s), _FIRST_REVIEW
         while due <= count and len(settings) > 1:
             # Tasks of one instant are seen together.
@@ -301,23 +295,21 @@ class RlHold(KeyedHold):
         return tuple(stages), tuple(orders.values())
 
     def _stage_of(self, chosen: int, first: int = 0, order: int = 0) -> HeldStage:
-        return stage_of(self._model.settings[chosen], self._devices, first, self._patience, order)
+        return stage_of(self.model.settings[chosen], self._devices, first, self._patience, order)
 
     def _reviewed(self, history: History) -> int:
         """The setting with the best replay, corrected by what was learned; the gate has the last word."""
-        settings = self._model.settings
+        settings = self.model.settings
         values = replayed_values(history, settings, self._objective, self.rates, all_count=True)
         if self._objective == "p99":  # in order of arrival the longest waits look short until a queue has built up
             values = np.where([setting.patience == 0.0 for setting in settings], math.inf, values)
         features = hold_features(history)
-        prior, trust = self._model.prior(features), self._model.trust(features)
+        prior, trust = self.model.prior(features), self.model.trust(features)
         weight = trust * (_PRIOR_TASKS if self._objective == "latency" else _OTHER_PRIOR_TASKS) / len(history.ready_s)
-        doubt = _doubt(history.slower) if self._objective == "latency" else 0.0
-        robust = np.array([setting in ROBUST for setting in settings])
-        chosen = int(np.argmin(hedge(values, settings) + weight * prior - doubt * robust))
+        chosen = int(np.argmin(hedge(values, settings) + weight * prior))
         plain = [place for place, setting in enumerate(settings) if setting in PLAIN]
         best = min(plain, key=lambda place: values[place], default=chosen)
-        acts = bool(values[best] * math.exp(_TRUST / math.sqrt(len(history.ready_s)) + doubt) < values[chosen])
+        acts = bool(values[best] * math.exp(_TRUST / math.sqrt(len(history.ready_s))) < values[chosen])
         self.gate = (self.gate[0] + 1, self.gate[1] + acts)
         chosen = best if acts else chosen
         self._setting = chosen
@@ -359,14 +351,6 @@ def _slower(latest: list[_Remembered], tasks: BatchTerms) -> FloatColumn:
             _, cpu_s, gpu_s, _ = split_on(one.gpu, one.share, terms)
             slower[row] = one.took_s / (cpu_s + gpu_s) if cpu_s + gpu_s > 0.0 else 1.0
     return slower
-
-
-def _doubt(slower: FloatColumn | None) -> float:
-    """By how much, as a logarithm, a replay may be wrong since tasks took longer or less than was believed."""
-    logs = np.log(slower[slower != 1.0]) if slower is not None else np.empty(0)
-    if slower is None or len(logs) < 2:
-        return 0.0
-    return min(_DOUBT * float(logs.std()) / math.sqrt(len(slower)), _MOST_DOUBT)
 
 
 def _review_after(seen: int) -> int:

@@ -18,12 +18,10 @@ from hybrid_ml_scheduler.schedulers.holding.keyed import WHOLE
 from hybrid_ml_scheduler.schedulers.holding.replaying import replay_tasks
 
 __all__ = [
-    "ENDLESS",
     "HOPELESS",
     "OBJECTIVES",
     "PLAIN",
     "PLANNED",
-    "ROBUST",
     "SETTINGS",
     "History",
     "Setting",
@@ -62,7 +60,7 @@ class Setting(NamedTuple):
     soonest: float = 0.0
 
 
-_LONG, ENDLESS = 10.0, 1e4  # times the patience: hardly a bound, and one for form's sake
+_LONG, _ENDLESS = 10.0, 1e4  # times the patience: hardly a bound, and one for form's sake
 
 
 def _pull(slowest: float, affinity: float = 0.0, patience: float = 1.0) -> Setting:
@@ -73,15 +71,12 @@ _SHORTEST = (Setting(True, 0.0), Setting(False, 0.0))
 PLAIN = (
     *_SHORTEST,
     _pull(3.0),
-    *(one._replace(patience=patience) for patience in (_LONG, ENDLESS) for one in (*_SHORTEST, _pull(3.0))),
+    *(one._replace(patience=patience) for patience in (_LONG, _ENDLESS) for one in (*_SHORTEST, _pull(3.0))),
     *(one._replace(patience=0.0) for one in _SHORTEST),
     Setting(True, 0.0, 4.0, 1.0, 4.0, patience=0.0),
 )
 """What every other setting must beat: shortest first cut and whole and the c-mu rule, each with the patience as it is,
 with more and with much more; first come first served, cut, whole, and with a GPU for the long ones."""
-
-ROBUST = tuple(one._replace(patience=ENDLESS) for one in _SHORTEST)
-"""What does well wherever little is known of how long tasks take: replays must say clearly that another is better."""
 
 PLANNED = (
     *_SHORTEST,
@@ -109,7 +104,7 @@ SETTINGS = (
     *PLANNED[2:],
     *(_pull(slowest) for slowest in (1.5, 6.0, math.inf)),
     *(_pull(slowest, patience=_LONG) for slowest in (1.5, math.inf)),
-    _pull(math.inf, patience=ENDLESS),
+    _pull(math.inf, patience=_ENDLESS),
     *(_pull(slowest, 1.0) for slowest in (3.0, math.inf)),
     _pull(math.inf, 3.0),
     _pull(math.inf, 10.0),
