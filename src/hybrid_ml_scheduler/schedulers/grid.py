@@ -37,7 +37,12 @@ def split_grid(step: float) -> tuple[float, ...]:
 
 def task_terms(task: Task, cluster: ClusterView) -> Terms:
     """What the compiled choices are told about one task, in the form that they take."""
-    return cast(Terms, tuple(cluster.estimator.terms(task)))
+    return as_terms(cluster.estimator.terms(task))
+
+
+def as_terms(terms: TaskTerms) -> Terms:
+    """Terms in the form that compiled code takes."""
+    return cast(Terms, tuple(terms))
 
 
 def as_column(values: Sequence[float]) -> FloatColumn:

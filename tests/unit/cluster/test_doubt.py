@@ -86,14 +86,14 @@ def test_where_devices_differ_more_than_is_plausible_a_restored_run_goes_on_to_t
                 context.estimator.doubt(math.inf)
 
     assert run_known(Trusting(), known, LEARNED).finish_s.tolist() != through.tolist()
-    simulation, outcomes = Simulation(known.node, RlHold(), learned=known.estimator()), []
+    simulation, outcomes = Simulation(known.node, RlHold(), seed=known.seed, learned=known.estimator()), []
     told = known.facts_for(LEARNED)
     assert told.factors is not None
     slower = (told.factors * told.batch.duration_factor[:, None]).tolist()
     for row, task in enumerate(told.batch):
         if row == 80:
             state = simulation.capture()
-            simulation = Simulation(known.node, RlHold(), learned=known.estimator())
+            simulation = Simulation(known.node, RlHold(), seed=known.seed, learned=known.estimator())
             simulation.restore(state)
         outcomes += simulation.advance(task.arrival_time)
         simulation.offer(task, tuple(slower[row]))

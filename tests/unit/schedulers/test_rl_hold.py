@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hybrid_ml_scheduler.cluster import Simulation
+from hybrid_ml_scheduler.cluster import Simulation, capacity
 from hybrid_ml_scheduler.cluster.batch import run_held_batch
 from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.core import RaceContext, TaskBatch
 from hybrid_ml_scheduler.core.errors import ModelError, PlanError, SchedulerError
 from hybrid_ml_scheduler.core.holding import HeldRule, HeldStage, Pick
-from hybrid_ml_scheduler.core.knowledge import LEARNED
+from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator, Tariff, durations
 from hybrid_ml_scheduler.physics.held_choices import fastest_seconds
-from hybrid_ml_scheduler.plans.known_tasks import known_at_load
+from hybrid_ml_scheduler.plans.known_tasks import KnownTasks, known_at_load
 from hybrid_ml_scheduler.plans.loads import LoadedTasks, at_load, at_once
 from hybrid_ml_scheduler.plans.truth_plan import usual_truth
 from hybrid_ml_scheduler.schedulers.agents.hold_model import hold_document, load_hold
@@ -138,27 +139,52 @@ def test_where_seconds_are_learned_tasks_are_played_again_with_those_that_they_t
     assert np.all(slow[:2] > told[:2])
 
 
-def test_where_seconds_are_learned_whole_tasks_go_by_what_is_believed_of_cpu_and_gpu_together() -> None:
-    known = known_at_load(preset("unknown").with_values({"num_tasks": 80}), NODE, 0.8, 3, truth=usual_truth("unknown"))
-    whole = replace(known, batch=replace(known.batch, divisible=np.zeros(80, dtype=bool)))
-    seen: list[History] = []
+@pytest.fixture(scope="module")
+def hidden_by_size() -> KnownTasks:
+    """Tasks of one kind with times of their own: of large ones fifty times what their features say."""
+    told = known_at_load(preset("mixed").with_values({"num_tasks": 900}), NODE, 0.8, 3, truth=usual_truth("mixed"))
+    seconds, larger = durations(told.batch, NODE), told.batch.size > np.quantile(told.batch.size, 0.9)
+    longer = np.where(larger, 50.0, 1.0)
+    batch = replace(told.batch, cpu_time=seconds.cpu_s * longer, gpu_time=seconds.gpu_s[:, 0] * longer)
+    slower = capacity(told.batch, NODE) / capacity(batch, NODE)
+    return replace(told, batch=replace(batch, arrival_time=batch.arrival_time * slower))
 
-    class Watched(RlHold):
-        def _reviewed(self, history: History) -> int:
-            seen.append(history)
-            task = self._queue[-1][2]
-            terms = self._estimator.terms(task)
-            both = float(np.float64(terms.cpu_s) * min(terms.gpu_s) / (terms.cpu_s + min(terms.gpu_s)))
-            assert self.key(task, self._size_s(terms), terms) == task.arrival_time + 100.0 * both
-            return super()._reviewed(history)
 
-    run_known(Watched(), whole, LEARNED)
-    played = seen[-1].rows(10, 60)
-    cpu_s, gpu_s = played.tasks.cpu_s, played.tasks.gpu_s.min(axis=1)
-    together = cpu_s * gpu_s / (cpu_s + gpu_s)
-    assert np.any(played.size_s > together)
-    for setting in PLAIN[:2]:
-        assert played.order(setting).tolist() == (played.ready_s + played.patience * together).tolist()
+def test_where_seconds_are_learned_a_forest_finds_what_the_estimator_misses(hidden_by_size: KnownTasks) -> None:
+    def mean_s(strategy: RlHold | ShortestFirst, level: Level) -> float:
+        finish_s = run_known(strategy, hidden_by_size, level).finish_s
+        return float((finish_s - hidden_by_size.batch.arrival_time)[200:].mean())
+
+    learner, told = RlHold(), RlHold()
+    assert mean_s(learner, LEARNED) < 0.5 * mean_s(ShortestFirst(), LEARNED)
+    assert learner.last_training["share"] > 0.0
+    mean_s(told, EXACT)
+    assert not told.training_due()  # what is told needs no correction
+    assert told.capture()["training"] is None
+
+
+def test_what_the_forest_has_learned_survives_a_checkpoint(hidden_by_size: KnownTasks) -> None:
+    told = hidden_by_size.facts_for(LEARNED)
+    assert told.factors is not None
+    factors = (told.factors * told.batch.duration_factor[:, None]).tolist()
+
+    def fresh() -> Simulation:
+        return Simulation(NODE, RlHold(), seed=1, recall=0, learned=hidden_by_size.estimator())
+
+    def go(simulation: Simulation, rows: range) -> list[float]:
+        done = []
+        for row in rows:
+            done += simulation.advance(told.batch.task(row).arrival_time)
+            simulation.offer(told.batch.task(row), tuple(factors[row]))
+        return [outcome.finish_s for outcome in done]
+
+    whole, begun, resumed = fresh(), fresh(), fresh()
+    straight = go(whole, range(600)) + [outcome.finish_s for outcome in whole.drain()]
+    first, state = go(begun, range(400)), begun.capture()
+    resumed.restore(pickle.loads(pickle.dumps(state)))
+    assert isinstance(begun.scheduler, RlHold)
+    assert begun.scheduler.last_training["share"] > 0.0
+    assert first + go(resumed, range(400, 600)) + [outcome.finish_s for outcome in resumed.drain()] == straight
 
 
 def test_a_state_of_another_version_is_refused_in_a_sentence() -> None:

@@ -7,13 +7,12 @@ from collections.abc import Callable, Container, Iterator
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import Decision, FloatColumn, Terms
+from hybrid_ml_scheduler.core import Decision, FloatColumn, Task, Terms
 from hybrid_ml_scheduler.core.holding import HeldStage, HeldView
 from hybrid_ml_scheduler.core.tasks import BoolColumn
 from hybrid_ml_scheduler.physics.gangs import kind_counts
 from hybrid_ml_scheduler.physics.held_choices import pull_key
 from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
-from hybrid_ml_scheduler.schedulers.grid import task_terms
 from hybrid_ml_scheduler.schedulers.holding.keyed import HeldQueue
 from hybrid_ml_scheduler.schedulers.holding.overruns import expected_backlogs, note_due
 from hybrid_ml_scheduler.schedulers.holding.replaying import DEPTH
@@ -21,12 +20,13 @@ from hybrid_ml_scheduler.schedulers.holding.waiting import Waiting
 
 __all__ = ["planned_beside_gangs", "pull"]
 
+TermsOf = Callable[[Task], Terms]
 NextPlace = Callable[[Container[int], FloatColumn, HeldView], int]
 Start = tuple[int, Decision]
 """The place in the queue of a task that starts, and where. Whoever gets it takes the task out of the queue."""
 
 
-def pull(queue: HeldQueue, waiting: Waiting, stage: HeldStage, cluster: HeldView, idle: BoolColumn) -> Iterator[Start]:
+def pull(queue: HeldQueue, waiting: Waiting, stage: HeldStage, terms_of: TermsOf, idle: BoolColumn) -> Iterator[Start]:
     """Idle devices take whole tasks, the GPUs by number, then the CPU; the overdue first."""
     known: dict[int, Terms] = {}
     devices, left = len(idle), DEPTH
@@ -34,7 +34,7 @@ def pull(queue: HeldQueue, waiting: Waiting, stage: HeldStage, cluster: HeldView
         best, chosen = (math.inf, 0), -1
         for place, (_, identity, task) in enumerate(queue[:DEPTH] if idle[device] and left else ()):
             if identity not in known:
-                known[identity] = task_terms(task, cluster)
+                known[identity] = terms_of(task)
             terms = known[identity]
             key = pull_key(device, terms, stage.slowest, stage.affinity, task.arrival_time, stage.patience)
             if key < math.inf and (key, identity) < best:
@@ -52,6 +52,7 @@ def planned_beside_gangs(
     price: float,
     limits_s: FloatColumn,
     cluster: HeldView,
+    terms_of: TermsOf,
     idle: BoolColumn,
     due_s: FloatColumn,
     next_place: NextPlace,
@@ -68,7 +69,7 @@ def planned_beside_gangs(
         if place < 0:
             return
         task = queue[place][2]
-        terms, width = task_terms(task, cluster), task.gpus_required
+        terms, width = terms_of(task), task.gpus_required
         counts, before = kind_counts(terms[3]), backlog.copy()
         fraction, gpu, starts = plan_beside_gangs(
             terms, width, counts, backlog, idle, gap_s, grid, price, limits_s, fellows[: max(width - 1, 1)]

@@ -13,26 +13,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, RaceContext, Task, TaskBatch
+from hybrid_ml_scheduler.core import FloatColumn, RaceContext, Task, TaskBatch
 from hybrid_ml_scheduler.core.decisions import Outcome, Parts
 from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
 from hybrid_ml_scheduler.core.holding import BatchSeconds, Commitment, HeldRule, HeldStage, HeldTasks, HeldView, Pick
 from hybrid_ml_scheduler.core.protocols import ClusterView, Doubts, Estimator
 from hybrid_ml_scheduler.core.tasks import BoolColumn
-from hybrid_ml_scheduler.core.terms import TaskTerms
+from hybrid_ml_scheduler.core.terms import TaskTerms, Terms
 from hybrid_ml_scheduler.core.validation import parent_rows
-from hybrid_ml_scheduler.physics.choices import split_on
+from hybrid_ml_scheduler.learning.time_forest import TimeForest
 from hybrid_ml_scheduler.physics.held_choices import possible_s, possible_seconds
-from hybrid_ml_scheduler.physics.node import WHOLE
 from hybrid_ml_scheduler.schedulers.agents.batch_orders import best_batch_order
+from hybrid_ml_scheduler.schedulers.agents.hold_history import REMEMBERED, Remembered, known_history, latest_tasks
 from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel, hedge, hold_features, load_hold
 from hybrid_ml_scheduler.schedulers.agents.hold_starts import planned_beside_gangs, pull
-from hybrid_ml_scheduler.schedulers.grid import as_batch, as_column
+from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected, TimeData
+from hybrid_ml_scheduler.schedulers.forest.trained_seconds import TrainsSeconds, seconds_words
+from hybrid_ml_scheduler.schedulers.grid import as_column, as_terms
 from hybrid_ml_scheduler.schedulers.holding.keyed import KeyedHold, limits_in_s, reorder
 from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph, known_graph
 from hybrid_ml_scheduler.schedulers.holding.settings import (
@@ -50,7 +51,6 @@ __all__ = ["RlHold"]
 _VERSION = 5  # of the captured state
 _FIRST_REVIEW = 32
 _LONGEST_PAUSE = 2000
-_REMEMBERED = 4000
 _PRIOR_TASKS = 100.0  # the expectation counts as much as what so many tasks say
 _OTHER_PRIOR_TASKS = 50.0  # it was learned for the mean latency, and says less about anything else
 _TRUST = 2.0  # over the root of the tasks replayed: so much worse than a plain rule may be chance
@@ -59,18 +59,14 @@ _APART = 2.0  # twice the spread that is expected of two devices: e to this is a
 _NEWS = 8  # when as many tasks have finished as an eighth of the held ones, these are put in order by what is known now
 
 
-class _Remembered(NamedTuple):
-    """A task that became ready, as it was believed to be; when it has finished where it ran, the seconds it took."""
+class _Thought(NamedTuple):
+    """What is believed of a task just now: what will be compared with its outcome, and the corrected terms."""
 
-    ready_s: float
-    task: Task
+    expected: Expected
     terms: TaskTerms
-    share: float = 0.0
-    gpu: int = 0
-    took_s: float = math.nan
 
 
-class RlHold(KeyedHold):
+class RlHold(KeyedHold, TrainsSeconds):
     """Holds ready tasks, starts the shortest first, and chooses by replay how they are cut and which devices refuse.
 
     `objective`: latency, slowdown, p99, energy or cost. `patience` bounds how long others may overtake a task, as for
@@ -105,10 +101,13 @@ class RlHold(KeyedHold):
         """Start afresh with nothing held and nothing seen."""
         super().prepare(context)
         self._estimator, self._devices = context.estimator, context.num_gpus + 1
+        self.online = context.estimator.learns
+        self._start_training(context.seed, context.retrain_interval)
+        self._thoughts: dict[int, _Thought] = {}
         if isinstance(context.estimator, Doubts):
             context.estimator.doubt(_APART)
         self.rates = _rates(context.estimator, self._devices, self._objective)
-        self._history: dict[int, _Remembered] = {}
+        self._history: dict[int, Remembered] = {}
         self._news = 0  # tasks that have finished since held ones were last put in order
         self._due_s = np.zeros(self._devices)
         self._has_gangs = False
@@ -120,18 +119,11 @@ class RlHold(KeyedHold):
         self._follow(self._stage_of(0))
 
     def key(self, task: Task, size_s: float, terms: TaskTerms) -> float:
-        """Its place in a batch; in a stream its seconds, or the moment up to which it lets others pass.
-
-        Where seconds are learned, all go by those that they would take if they were divided: what is believed of the
-        CPU and of the GPU are two guesses at how long a task is, and the lesser of them is one.
-        """
+        """Its place in a batch; in a stream its seconds, or the moment up to which it lets others pass."""
         if self._batch_keys is not None:
             return self._batch_keys[task.task_id]
         setting = self.model.settings[self._setting]
-        if self._estimator.learns:
-            own_s = float(possible_s(terms.cpu_s, terms.gpu_s, terms.memory_rule % WHOLE, True))
-        else:
-            own_s = size_s if setting.splits else _whole_s(terms)
+        own_s = size_s if setting.splits else _whole_s(terms)
         return held_order(task.arrival_time, own_s, self._patience, setting.patience)
 
     def keys(self, batch: TaskBatch, size_s: FloatColumn, seconds: BatchSeconds) -> FloatColumn:
@@ -139,20 +131,39 @@ class RlHold(KeyedHold):
         return held_order(batch.arrival_time, size_s, self._patience, self.model.settings[0].patience)
 
     def observe(self, task: Task, outcome: Outcome) -> None:
-        """Remember how long a task really took, where what is believed can be wrong."""
+        """Learn how long a task really took, where what is believed can be wrong."""
+        if not self.online:
+            return
+        self._thoughts.clear()
+        self._lessons.observe(task, outcome)
         known = self._history.get(task.task_id)
-        if known is not None and not outcome.failed and self._estimator.learns:
+        if known is not None and not outcome.failed:
             self._history[task.task_id] = known._replace(
                 share=outcome.gpu_fraction, gpu=max(outcome.gpu, 0), took_s=outcome.cpu_s + outcome.gpu_s
             )
             self._news += 1
 
+    def activate(self, model: TimeForest, data: TimeData) -> None:
+        """Believe from now on what a newly grown forest says, of what is held, too."""
+        super().activate(model, data)
+        self._thoughts.clear()
+        self._news += 1 + len(self._queue)
+
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
-        """Also the setting in force, and how often the gate has acted."""
+        """Also the setting in force, how often the gate has acted, and what the forest made of what is believed."""
         setting = self.model.settings[self._setting]
-        said = {"splits": setting.splits, "price": setting.price, "low": setting.low, "ratio": setting.ratio}
+        said: dict[str, Any] = {
+            "splits": setting.splits,
+            "price": setting.price,
+            "low": setting.low,
+            "ratio": setting.ratio,
+        }
         said |= {"slowest": setting.slowest, "affinity": setting.affinity, "patience": setting.patience}
         said["soonest"] = setting.soonest > 0.0
+        if self.online:
+            thought = self._thought(task, cluster, cluster.now_s)
+            said |= seconds_words(thought.believed, thought.seconds.tolist())
+            said |= self._forest_words(task, thought.believed)
         return {**super().explain(task, cluster), **said, "reviews": self.gate[0], "gate_acted": self.gate[1]}
 
     def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HeldRule | None:
@@ -198,6 +209,7 @@ class RlHold(KeyedHold):
             "stage": asdict(self._stage),
             "reviews": (self._next_review, *self.gate),
             "batch_keys": None if self._batch_keys is None else dict(self._batch_keys),
+            "training": self._training_state() if self.online else None,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -205,7 +217,7 @@ class RlHold(KeyedHold):
         if state.get("version") != _VERSION:
             raise SchedulerError("rl_hold: the stored state is of another version.")
         super().restore(state)
-        self._history = {identity: _Remembered(*known) for identity, known in state["history"].items()}
+        self._history = {identity: Remembered(*known) for identity, known in state["history"].items()}
         self._setting, self._has_gangs, self._news = state["setting"], state["has_gangs"], state["news"]
         self._due_s = as_column(state["due_s"])
         self._follow(HeldStage(**state["stage"]))
@@ -213,9 +225,13 @@ class RlHold(KeyedHold):
         self.gate = (gate[0], gate[1])
         self._batch_keys = None if state["batch_keys"] is None else dict(state["batch_keys"])
         self._aging = self._stream_aging if self._batch_keys is None else math.inf
+        if self.online:
+            self._restore_training(state["training"])
+            self._thoughts.clear()
 
     def _learn(self, held: HeldTasks, cluster: HeldView) -> None:
         """A batch or graph that comes first is played through; what comes later makes it a stream."""
+        self._thoughts.clear()
         if not held.arrived:
             return
         if self._seen == 0 and (len(held.arrived) >= _BATCH or any(task.dependencies for task in held.arrived)):
@@ -231,48 +247,70 @@ class RlHold(KeyedHold):
 
     def _starting(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Commitment]:
         """Devices take tasks, or tasks plan, beside gangs with care."""
+
+        def terms_of(task: Task) -> Terms:
+            return as_terms(self._believed(task, cluster))
+
         if self._has_gangs:
             self.pick = Pick.IN_ORDER
         if self._stage.slowest and not self._has_gangs:
-            starts = pull(self._queue, self._waiting, self._stage, cluster, idle)
+            starts = pull(self._queue, self._waiting, self._stage, terms_of, idle)
         elif self._has_gangs or self._estimator.learns:
             limits_s = limits_in_s(self._longest, self._mean_s)
             starts = planned_beside_gangs(
-                self._queue, self._points, self._price, limits_s, cluster, idle, self._due_s, self._next_place
+                self._queue, self._points, self._price, limits_s, cluster, terms_of, idle, self._due_s, self._next_place
             )
         else:
             yield from super()._starting(cluster, idle)
             return
         for place, decision in starts:
-            identity = self._queue.pop(place)[1]
+            _, identity, task = self._queue.pop(place)
             self._waiting.start(identity, cluster.now_s)
+            if self.online:
+                expected, chosen = self._thoughts[identity].expected, max(decision.gpu or 0, 0)
+                self._lessons.expect(task, expected._replace(gpu_fraction=decision.gpu_fraction, gpu=chosen))
             yield Commitment(identity, decision)
 
     def _order_anew(self, cluster: HeldView) -> None:
         def key(task: Task) -> float:
-            terms = cluster.estimator.terms(task)
+            terms = self._believed(task, cluster)
             return self.key(task, self._size_s(terms), terms)
 
         reorder(self._queue, self._waiting.overdue, key)
+
+    def _believed(self, task: Task, cluster: ClusterView) -> TaskTerms:
+        """What is believed of a task; where seconds are learned, as the forest corrects it."""
+        if not self.online:
+            return super()._believed(task, cluster)
+        if task.task_id not in self._thoughts:
+            expected = self._thought(task, cluster, cluster.now_s)
+            self._thoughts[task.task_id] = _Thought(expected, TaskTerms(*expected.corrected))
+        return self._thoughts[task.task_id].terms
+
+    def _believed_again(self, one: Remembered, cluster: HeldView) -> TaskTerms:
+        """What is believed now of a task that was remembered."""
+        return TaskTerms(*self._thought(one.task, cluster, one.ready_s).corrected) if self.online else one.terms
 
     def _size_s(self, terms: TaskTerms) -> float:
         return float(possible_s(terms.cpu_s, terms.gpu_s, terms.memory_rule, True))
 
     def _hold(self, task: Task, cluster: HeldView) -> None:
         super()._hold(task, cluster)
-        terms = cluster.estimator.terms(task)
+        terms = self._believed(task, cluster)
         self._has_gangs = self._has_gangs or task.gpus_required > 1
-        self._history[task.task_id] = _Remembered(cluster.now_s, task, terms)
-        if len(self._history) > 2 * _REMEMBERED:
-            self._history = _latest(self._history)
+        self._history[task.task_id] = Remembered(cluster.now_s, task, terms)
+        if len(self._history) > 2 * REMEMBERED:
+            self._history = latest_tasks(self._history)
 
     def _review(self, held: HeldTasks, cluster: HeldView) -> None:
         if self._batch_keys is not None:
             return
         was = _order_of(self.model.settings[self._setting])
         if self._seen >= self._next_review and len(self.model.settings) > 1:
-            self._history = _latest(self._history)
-            known = _known(list(self._history.values()), cluster.estimator, self._aging, self._patience)
+            self._history = latest_tasks(self._history)
+            latest = list(self._history.values())
+            terms = [self._believed_again(one, cluster) for one in latest]
+            known = known_history(latest, terms, self.online, self._aging, self._patience)
             self._follow(self._stage_of(self._reviewed(known)))
             self._next_review = _review_after(self._seen)
         believes_else = self._news * _NEWS > len(self._queue)
@@ -287,7 +325,7 @@ class RlHold(KeyedHold):
         while due <= count and len(settings) > 1:
             # Tasks of one instant are seen together.
             seen = int(np.searchsorted(history.ready_s, history.ready_s[due - 1], side="right"))
-            found.append((self._reviewed(history.rows(max(0, seen - _REMEMBERED), seen)), seen))
+            found.append((self._reviewed(history.rows(max(0, seen - REMEMBERED), seen)), seen))
             due = _review_after(seen)
         orders = {_order_of(settings[chosen]): history.order(settings[chosen]) for chosen, _ in found}
         places = list(orders)
@@ -324,33 +362,6 @@ class RlHold(KeyedHold):
 def _order_of(setting: Setting) -> tuple[bool, float]:
     """What the order of tasks depends on."""
     return setting.splits, setting.patience
-
-
-def _latest(history: dict[int, _Remembered]) -> dict[int, _Remembered]:
-    return dict(islice(history.items(), max(0, len(history) - _REMEMBERED), None))
-
-
-def _known(latest: list[_Remembered], estimator: Estimator, aging: float, patience: float) -> History:
-    """The latest tasks; where seconds are learned, as they are believed to be now, with what they really took."""
-    tasks = as_batch([estimator.terms(one.task) if estimator.learns else one.terms for one in latest])
-    cut_s, whole_s = (possible_seconds(tasks.cpu_s, tasks.gpu_s, tasks.memory_rule, cut) for cut in (True, False))
-    ready_s, width = as_column([one.ready_s for one in latest]), [one.task.gpus_required for one in latest]
-    known = History(ready_s, cut_s, tasks, aging, patience, whole_s, np.array(width, dtype=np.int64))
-    if not estimator.learns:
-        return known
-    order_s = possible_seconds(tasks.cpu_s, tasks.gpu_s, tasks.memory_rule % WHOLE, True)  # as in `RlHold.key`
-    return known._replace(slower=_slower(latest, tasks), order_s=order_s)
-
-
-def _slower(latest: list[_Remembered], tasks: BatchTerms) -> FloatColumn:
-    """How many times as long as is believed now every task took; one that has not finished counts as believed."""
-    slower = np.ones(len(latest))
-    for row, one in enumerate(latest):
-        if one.took_s > 0.0:
-            terms = (tasks.cpu_s[row], tasks.gpu_s[row], tasks.paged_s[row], *one.terms[3:])
-            _, cpu_s, gpu_s, _ = split_on(one.gpu, one.share, terms)
-            slower[row] = one.took_s / (cpu_s + gpu_s) if cpu_s + gpu_s > 0.0 else 1.0
-    return slower
 
 
 def _review_after(seen: int) -> int:

@@ -29,13 +29,13 @@ from hybrid_ml_scheduler.core.terms import LendsFormula, TaskTerms, Terms
 from hybrid_ml_scheduler.physics.gangs import kind_counts
 from hybrid_ml_scheduler.physics.held_choices import plan_split
 from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
-from hybrid_ml_scheduler.schedulers.forest.corrected_choice import corrected_size
 from hybrid_ml_scheduler.schedulers.forest.held_history import HELD_WAYS, HeldHistory
-from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl, seconds_words
+from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl
 from hybrid_ml_scheduler.schedulers.forest.lone_task import DeviceColumns, plan_plain_task, plan_task
 from hybrid_ml_scheduler.schedulers.forest.rehearsal import LEAST_WORK_S
 from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
 from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected
+from hybrid_ml_scheduler.schedulers.forest.trained_seconds import seconds_words
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, task_terms
 from hybrid_ml_scheduler.schedulers.holding.keyed import WHOLE, KeyedHold, limits_in_s, reorder
 from hybrid_ml_scheduler.schedulers.holding.overruns import expected_backlogs, note_due
@@ -233,14 +233,6 @@ class HybridHold(KeyedHold, HybridMl):
 
     def _hold(self, task: Task, cluster: HeldView) -> None:
         self._enter(task, self._thought(task, cluster, cluster.now_s), starts=False)
-
-    def _thought(self, task: Task, cluster: ClusterView, ready_s: float) -> Expected:
-        """What the estimator believes of a task, corrected by the forest."""
-        believed = task_terms(task, cluster)
-        seconds = np.empty(1 + len(believed[1]) + len(believed[2]))
-        traits = task.size, task.compute_intensity, self._lessons.kind(task)
-        size_s = corrected_size(believed, *traits, self._walked, seconds)
-        return Expected(ready_s, believed, seconds, task.divisible, 0.0, 0, 0.0, 0.0, size_s, 0.0)
 
     def _plan(
         self, width: int, terms: Terms, backlog: FloatColumn, idle: BoolColumn, gap_s: FloatColumn

@@ -9,24 +9,16 @@ than the present one on the newest observations, which neither was grown on.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import ClusterView, Decision, ModelFacts, Outcome, RaceContext, Task, Verdict, stream
+from hybrid_ml_scheduler.core import ClusterView, Decision, Outcome, RaceContext, Task
 from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.core.terms import Terms
-from hybrid_ml_scheduler.learning.time_forest import (
-    TIME_FEATURES,
-    TimeForest,
-    correct,
-    fit_time_forest,
-    time_row,
-    walkable,
-)
+from hybrid_ml_scheduler.learning.time_forest import TimeForest
 from hybrid_ml_scheduler.schedulers.forest.corrected_choice import Choice, corrected_choice
 from hybrid_ml_scheduler.schedulers.forest.queue_value import VALUE_WEIGHTS
 from hybrid_ml_scheduler.schedulers.forest.rehearsal import (
@@ -36,19 +28,22 @@ from hybrid_ml_scheduler.schedulers.forest.rehearsal import (
     mean_latencies,
     rehearse,
 )
-from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected, TimeData, TimeLessons
+from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected
+from hybrid_ml_scheduler.schedulers.forest.trained_seconds import (
+    LEAST_OBSERVATIONS,
+    WINDOW,
+    TrainsSeconds,
+    seconds_words,
+)
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid, task_terms
 
-__all__ = ["HybridMl", "seconds_words"]
+__all__ = ["HybridMl"]
 
-LEAST_OBSERVATIONS = 40
-HELD_OUT = 50
-MOST_REST = 32  # a forest that finds nothing is grown ever more seldom, down to once in so many intervals
 VERSION = 2  # of the captured state
 _WHOLE = np.array([0.0, 1.0])
 
 
-class HybridMl:
+class HybridMl(TrainsSeconds):
     """Believed seconds, a forest's correction, and the way of placing that has served best."""
 
     name = "hybrid_ml"
@@ -56,7 +51,7 @@ class HybridMl:
     def __init__(
         self,
         retrain_every: int | None = None,
-        window: int = 1000,
+        window: int = WINDOW,
         online: bool = True,
         guard: bool = True,
         step: float = DEFAULT_STEP,
@@ -78,16 +73,9 @@ class HybridMl:
         self._slots = 1.0 if node is None else float(node.cpu.slots)
 
     def _start(self, seed: int, num_gpus: int, interval: int) -> None:
-        self._seed = seed
-        self._interval = self._own_interval or interval
+        self._start_training(seed, self._own_interval or interval, self._window)
         self._rehearsal = fresh_rehearsal(num_gpus)
-        self._lessons = TimeLessons(self._window)
-        self._forest: TimeForest | None = None
-        self._walked = walkable(None)
         self._ahead_s = np.zeros(num_gpus + 1)
-        self._trained_at = self._generation = 0
-        self._rest = 1
-        self.last_training: dict[str, Any] = {}
 
     @property
     def model(self) -> TimeForest | None:
@@ -137,20 +125,6 @@ class HybridMl:
             seconds,
         )
 
-    def _corrected(self, task: Task, believed: Terms) -> FloatColumn:
-        """The seconds as the forest sees them, the CPU first."""
-        seconds = np.array([believed[0], *believed[1]])
-        if self._walked[0] != 0.0:
-            traits = (task.size, task.compute_intensity, task.memory_required, self._lessons.kind(task))
-            correct(*traits, self._walked, seconds, len(seconds))
-        return seconds
-
-    def _features(self, task: Task, terms: Terms) -> FloatColumn:
-        """One row for each type of device, the CPU first."""
-        kind, traits = self._lessons.kind(task), (task.size, task.compute_intensity, task.memory_required)
-        seconds = (terms[0], *terms[1].tolist())
-        return np.array([time_row(*traits, kind, one, device) for device, one in enumerate(seconds)])
-
     def observe(self, task: Task, outcome: Outcome) -> None:
         """Learn from a finished task how far what was believed of it was off, and rehearse what can be by now."""
         if self.online:
@@ -164,45 +138,6 @@ class HybridMl:
                     expected.now_s, expected.corrected, ratios, grid, _WHOLE, expected.unit_s, expected.future,
                     VALUE_WEIGHTS, self._rehearsal, self._slots,
                 )  # fmt: skip
-
-    def training_due(self) -> bool:
-        """Whether enough tasks have finished since the last training began: the more, the less was found of late."""
-        is_time = self._lessons.seen - self._trained_at >= self._rest * self._interval
-        return self.online and is_time and len(self._lessons) >= 2 * LEAST_OBSERVATIONS
-
-    def training_data(self) -> TimeData:
-        """Hand out the observations; the next training is due a full interval later."""
-        self._trained_at = self._lessons.seen
-        self._generation += 1
-        self._rest = min(2 * self._rest, MOST_REST)
-        return self._lessons.data(HELD_OUT if self._guard else 0, self._generation)
-
-    def fit(self, data: TimeData) -> TimeForest:
-        """Grow a forest of corrections; touches nothing of the strategy."""
-        rng = stream(self._seed, "scheduler", self.name, "fit", data.generation)
-        return fit_time_forest(data.rows, data.logs, rng)
-
-    def judge(self, model: TimeForest, data: TimeData) -> Verdict | None:
-        """Errors of a new forest and of the present one (of none: of the belief alone) on what was held out."""
-        if not len(data.held_logs):
-            return None
-        return Verdict(_error(model, data), _error(self._forest, data))
-
-    def activate(self, model: TimeForest, data: TimeData) -> None:
-        """Use a newly grown forest from the next decision on."""
-        if model.share > 0.0:
-            self._rest = 1
-        self._forest, self._walked = model, walkable(model)
-        self.last_training = {
-            "generation": data.generation,
-            "samples": model.samples,
-            "error": model.fit_error,
-            "share": model.share,
-        }
-
-    def model_facts(self, model: TimeForest, data: TimeData) -> ModelFacts:
-        """How many observations a forest saw, and what it leaves unexplained on those it was not grown on."""
-        return ModelFacts(len(data), model.fit_error)
 
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
         """Whose way is followed, the seconds believed and corrected, and what the forest made of the features."""
@@ -219,26 +154,13 @@ class HybridMl:
             **self._forest_words(task, believed),
         }
 
-    def _forest_words(self, task: Task, believed: Terms) -> dict[str, Any]:
-        row = self._features(task, believed)[0]
-        told: dict[str, Any] = {"features": dict(zip(TIME_FEATURES, row.tolist(), strict=True))}
-        told["generation"] = self._generation
-        if self._forest is not None:
-            parts = self._forest.forest.contributions(row.astype(np.float32)) * self._forest.share
-            told["contributions"] = dict(zip(("base", *TIME_FEATURES), parts.tolist(), strict=True))
-            told["trained_on"], told["forest_share"] = self._forest.samples, self._forest.share
-        return told
-
     def capture(self) -> Mapping[str, Any]:
         """Everything: rehearsal, observations, forest and counters."""
         return {
             "version": VERSION,
             "rehearsal": self._rehearsal.tolist(),
-            "lessons": self._lessons.capture(),
-            "counters": (self._trained_at, self._generation, self._rest),
             "ahead_s": self._ahead_s.tolist(),
-            "last_training": dict(self.last_training),
-            "forest": None if self._forest is None else self._forest.payload(),
+            **self._training_state(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -247,25 +169,5 @@ class HybridMl:
         if rehearsal.shape != self._rehearsal.shape or state.get("version") != VERSION:
             raise SchedulerError("hybrid_ml: the stored state is of another version or of another node.")
         self._rehearsal = rehearsal
-        self._lessons.restore(state["lessons"])
-        self._trained_at, self._generation, self._rest = state["counters"]
         self._ahead_s = np.array(state["ahead_s"])
-        self.last_training = dict(state["last_training"])
-        self._forest = None if state["forest"] is None else TimeForest.from_payload(state["forest"])
-        self._walked = walkable(self._forest)
-
-
-def _error(model: TimeForest | None, data: TimeData) -> float:
-    """Root mean square of what is left unexplained, as a logarithm."""
-    told = 0.0 if model is None else model.predict(data.held_rows)
-    return math.sqrt(float(np.mean((data.held_logs - data.logs.mean() - told) ** 2)))
-
-
-def seconds_words(believed: Terms, corrected: list[float]) -> dict[str, dict[str, float]]:
-    """The seconds on every type of device as they are told and as the forest corrects them, by the type's name."""
-    names = ("cpu", *(f"gpu_{place}" for place in range(len(believed[1]))))
-    told = (believed[0], *believed[1].tolist())
-    return {
-        "believed_s": dict(zip(names, told, strict=True)),
-        "corrected_s": dict(zip(names, corrected, strict=True)),
-    }
+        self._restore_training(state)

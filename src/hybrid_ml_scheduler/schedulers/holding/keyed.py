@@ -20,7 +20,7 @@ from hybrid_ml_scheduler.core.holding import MEAN_OVER, BatchSeconds, Commitment
 from hybrid_ml_scheduler.core.tasks import BoolColumn
 from hybrid_ml_scheduler.core.terms import TaskTerms
 from hybrid_ml_scheduler.physics.held_choices import fastest_s, fastest_seconds, pick_score, plan_split
-from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid, task_terms
+from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, as_terms, split_grid
 from hybrid_ml_scheduler.schedulers.holding.waiting import Waiting, aging_limit
 
 __all__ = ["WHOLE", "HeldQueue", "KeyedHold", "limits_in_s", "reorder"]
@@ -98,7 +98,7 @@ class KeyedHold:
             if place < 0:
                 return
             task = self._queue[place][2]
-            terms = task_terms(task, cluster)
+            terms = as_terms(self._believed(task, cluster))
             fraction, gpu, starts = plan_split(terms, backlog, idle, self._points, self._price, limits_s)
             if starts:
                 del self._queue[place]
@@ -125,7 +125,7 @@ class KeyedHold:
                 continue
             if self.pick == Pick.IN_ORDER or place < self._waiting.overdue:
                 return place
-            score = pick_score(int(self.pick), task_terms(task, cluster), backlog)
+            score = pick_score(int(self.pick), as_terms(self._believed(task, cluster)), backlog)
             if score < best or chosen < 0:
                 best, chosen = score, place
         return chosen
@@ -144,13 +144,13 @@ class KeyedHold:
         backlog = as_column((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s))
         busy = np.zeros(len(backlog), dtype=np.bool_)
         limits_s = limits_in_s(self._longest, self._mean_s)
-        terms = task_terms(task, cluster)
+        terms = as_terms(self._believed(task, cluster))
         fraction, gpu, _ = plan_split(terms, backlog, busy, self._points, self._price, limits_s)
         return Decision(gpu_fraction=fraction, gpu=gpu)
 
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
         """How many tasks are held, how many of them go first, and where the task would go now."""
-        terms = cluster.estimator.terms(task)
+        terms = self._believed(task, cluster)
         size_s = self._size_s(terms)
         key, chosen = self.key(task, size_s, terms), self.decide(task, cluster)
         overdue = self._waiting.overdue
@@ -200,12 +200,16 @@ class KeyedHold:
     def _committed(self, task: Task) -> None:
         """A task is held no longer."""
 
+    def _believed(self, task: Task, cluster: ClusterView) -> TaskTerms:
+        """What is believed of a task."""
+        return cluster.estimator.terms(task)
+
     def _size_s(self, terms: TaskTerms) -> float:
         """The seconds that a task counts as."""
         return float(fastest_s(terms.cpu_s, terms.gpu_s, self._splits))
 
     def _hold(self, task: Task, cluster: HeldView) -> None:
-        terms = cluster.estimator.terms(task)
+        terms = self._believed(task, cluster)
         size_s = self._size_s(terms)
         insort(self._queue, (self.key(task, size_s, terms), task.task_id, task), lo=self._waiting.overdue)
         self._waiting.hold(task.task_id, cluster.now_s)

@@ -120,8 +120,7 @@ class History(NamedTuple):
     """Tasks that are known, in the order in which they became ready, and the aging and patience with which they wait.
 
     `whole_s` are their seconds where no task is cut (`None`: the same), `width` how many GPUs each needs (`None`: one),
-    `slower` how many times as long as believed each took (`None`: as believed), `order_s` the seconds by which they go
-    whether they are cut or not (`None`: by those that they take).
+    `slower` how many times as long as believed each took (`None`: as believed).
     """
 
     ready_s: FloatColumn
@@ -132,7 +131,6 @@ class History(NamedTuple):
     whole_s: FloatColumn | None = None
     width: IntColumn | None = None
     slower: FloatColumn | None = None
-    order_s: FloatColumn | None = None
 
     @property
     def has_gangs(self) -> bool:
@@ -156,13 +154,11 @@ class History(NamedTuple):
             whole_s=None if self.whole_s is None else self.whole_s[first:last],
             width=None if self.width is None else self.width[first:last],
             slower=None if self.slower is None else self.slower[first:last],
-            order_s=None if self.order_s is None else self.order_s[first:last],
         )
 
     def order(self, setting: Setting) -> FloatColumn:
         """By which they go under this setting."""
         own_s = self.size_s if setting.splits or self.whole_s is None else self.whole_s
-        own_s = own_s if self.order_s is None else self.order_s
         return held_order(self.ready_s, own_s, self.patience, setting.patience)
 
 
