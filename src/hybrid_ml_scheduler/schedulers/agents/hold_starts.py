@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,12 +19,20 @@ from hybrid_ml_scheduler.schedulers.holding.overruns import expected_backlogs, n
 from hybrid_ml_scheduler.schedulers.holding.replaying import DEPTH
 from hybrid_ml_scheduler.schedulers.holding.waiting import Waiting
 
-__all__ = ["planned_beside_gangs", "pull"]
+__all__ = ["Cuts", "planned_beside_gangs", "pull"]
 
 TermsOf = Callable[[Task], Terms]
 NextPlace = Callable[[Container[int], FloatColumn, HeldView], int]
 Start = tuple[int, Decision]
 """The place in the queue of a task that starts, and where. Whoever gets it takes the task out of the queue."""
+
+
+class Cuts(NamedTuple):
+    """Where a task may be cut, the price of device-seconds, and the longest part of every device in seconds."""
+
+    grid: FloatColumn
+    price: float
+    limits_s: FloatColumn
 
 
 def pull(queue: HeldQueue, waiting: Waiting, stage: HeldStage, terms_of: TermsOf, idle: BoolColumn) -> Iterator[Start]:
@@ -48,9 +57,7 @@ def pull(queue: HeldQueue, waiting: Waiting, stage: HeldStage, terms_of: TermsOf
 
 def planned_beside_gangs(
     queue: HeldQueue,
-    grid: FloatColumn,
-    price: float,
-    limits_s: FloatColumn,
+    cuts: Cuts,
     cluster: HeldView,
     terms_of: TermsOf,
     idle: BoolColumn,
@@ -72,7 +79,7 @@ def planned_beside_gangs(
         terms, width = terms_of(task), task.gpus_required
         counts, before = kind_counts(terms[3]), backlog.copy()
         fraction, gpu, starts = plan_beside_gangs(
-            terms, width, counts, backlog, idle, gap_s, grid, price, limits_s, fellows[: max(width - 1, 1)]
+            terms, width, counts, backlog, idle, gap_s, *cuts, fellows[: max(width - 1, 1)]
         )
         if starts:
             note_due(cluster.now_s, before, backlog, due_s)

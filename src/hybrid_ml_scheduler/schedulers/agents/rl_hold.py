@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,11 +28,12 @@ from hybrid_ml_scheduler.core.validation import parent_rows
 from hybrid_ml_scheduler.learning.time_forest import TimeForest
 from hybrid_ml_scheduler.physics.held_choices import possible_s, possible_seconds
 from hybrid_ml_scheduler.schedulers.agents.batch_orders import best_batch_order
+from hybrid_ml_scheduler.schedulers.agents.corrected_beliefs import CorrectedBeliefs
 from hybrid_ml_scheduler.schedulers.agents.hold_history import REMEMBERED, Remembered, known_history, latest_tasks
 from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel, hedge, hold_features, load_hold
-from hybrid_ml_scheduler.schedulers.agents.hold_starts import planned_beside_gangs, pull
-from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected, TimeData
-from hybrid_ml_scheduler.schedulers.forest.trained_seconds import TrainsSeconds, seconds_words
+from hybrid_ml_scheduler.schedulers.agents.hold_starts import Cuts, planned_beside_gangs, pull
+from hybrid_ml_scheduler.schedulers.forest.time_lessons import TimeData
+from hybrid_ml_scheduler.schedulers.forest.trained_seconds import seconds_words
 from hybrid_ml_scheduler.schedulers.grid import as_column, as_terms
 from hybrid_ml_scheduler.schedulers.holding.keyed import KeyedHold, limits_in_s, reorder
 from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph, known_graph
@@ -59,14 +60,7 @@ _APART = 2.0  # twice the spread that is expected of two devices: e to this is a
 _NEWS = 8  # when as many tasks have finished as an eighth of the held ones, these are put in order by what is known now
 
 
-class _Thought(NamedTuple):
-    """What is believed of a task just now: what will be compared with its outcome, and the corrected terms."""
-
-    expected: Expected
-    terms: TaskTerms
-
-
-class RlHold(KeyedHold, TrainsSeconds):
+class RlHold(CorrectedBeliefs, KeyedHold):
     """Holds ready tasks, starts the shortest first, and chooses by replay how they are cut and which devices refuse.
 
     `objective`: latency, slowdown, p99, energy or cost. `patience` bounds how long others may overtake a task, as for
@@ -101,9 +95,7 @@ class RlHold(KeyedHold, TrainsSeconds):
         """Start afresh with nothing held and nothing seen."""
         super().prepare(context)
         self._estimator, self._devices = context.estimator, context.num_gpus + 1
-        self.online = context.estimator.learns
-        self._start_training(context.seed, context.retrain_interval)
-        self._thoughts: dict[int, _Thought] = {}
+        self._start_believing(context)
         if isinstance(context.estimator, Doubts):
             context.estimator.doubt(_APART)
         self.rates = _rates(context.estimator, self._devices, self._objective)
@@ -116,7 +108,7 @@ class RlHold(KeyedHold, TrainsSeconds):
         self._batch_keys: dict[int, float] | None = None
         self._aging = self._stream_aging
         self._setting = 0
-        self._follow(self._stage_of(0))
+        self._follow()
 
     def key(self, task: Task, size_s: float, terms: TaskTerms) -> float:
         """Its place in a batch; in a stream its seconds, or the moment up to which it lets others pass."""
@@ -146,7 +138,6 @@ class RlHold(KeyedHold, TrainsSeconds):
     def activate(self, model: TimeForest, data: TimeData) -> None:
         """Believe from now on what a newly grown forest says, of what is held, too."""
         super().activate(model, data)
-        self._thoughts.clear()
         self._news += 1 + len(self._queue)
 
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
@@ -242,7 +233,7 @@ class RlHold(KeyedHold, TrainsSeconds):
             self._follow(stage_of(setting, self._devices, 0, self._patience))
         elif self._batch_keys is not None:
             self._batch_keys, self._aging = None, self._stream_aging
-            self._follow(self._stage_of(self._setting))
+            self._follow()
             self._order_anew(cluster)
 
     def _starting(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Commitment]:
@@ -256,19 +247,15 @@ class RlHold(KeyedHold, TrainsSeconds):
         if self._stage.slowest and not self._has_gangs:
             starts = pull(self._queue, self._waiting, self._stage, terms_of, idle)
         elif self._has_gangs or self._estimator.learns:
-            limits_s = limits_in_s(self._longest, self._mean_s)
-            starts = planned_beside_gangs(
-                self._queue, self._points, self._price, limits_s, cluster, terms_of, idle, self._due_s, self._next_place
-            )
+            cuts = Cuts(self._points, self._price, limits_in_s(self._longest, self._mean_s))
+            starts = planned_beside_gangs(self._queue, cuts, cluster, terms_of, idle, self._due_s, self._next_place)
         else:
             yield from super()._starting(cluster, idle)
             return
         for place, decision in starts:
             _, identity, task = self._queue.pop(place)
             self._waiting.start(identity, cluster.now_s)
-            if self.online:
-                expected, chosen = self._thoughts[identity].expected, max(decision.gpu or 0, 0)
-                self._lessons.expect(task, expected._replace(gpu_fraction=decision.gpu_fraction, gpu=chosen))
+            self._expect(task, decision)
             yield Commitment(identity, decision)
 
     def _order_anew(self, cluster: HeldView) -> None:
@@ -277,19 +264,6 @@ class RlHold(KeyedHold, TrainsSeconds):
             return self.key(task, self._size_s(terms), terms)
 
         reorder(self._queue, self._waiting.overdue, key)
-
-    def _believed(self, task: Task, cluster: ClusterView) -> TaskTerms:
-        """What is believed of a task; where seconds are learned, as the forest corrects it."""
-        if not self.online:
-            return super()._believed(task, cluster)
-        if task.task_id not in self._thoughts:
-            expected = self._thought(task, cluster, cluster.now_s)
-            self._thoughts[task.task_id] = _Thought(expected, TaskTerms(*expected.corrected))
-        return self._thoughts[task.task_id].terms
-
-    def _believed_again(self, one: Remembered, cluster: HeldView) -> TaskTerms:
-        """What is believed now of a task that was remembered."""
-        return TaskTerms(*self._thought(one.task, cluster, one.ready_s).corrected) if self.online else one.terms
 
     def _size_s(self, terms: TaskTerms) -> float:
         return float(possible_s(terms.cpu_s, terms.gpu_s, terms.memory_rule, True))
@@ -311,7 +285,8 @@ class RlHold(KeyedHold, TrainsSeconds):
             latest = list(self._history.values())
             terms = [self._believed_again(one, cluster) for one in latest]
             known = known_history(latest, terms, self.online, self._aging, self._patience)
-            self._follow(self._stage_of(self._reviewed(known)))
+            self._reviewed(known)
+            self._follow()
             self._next_review = _review_after(self._seen)
         believes_else = self._news * _NEWS > len(self._queue)
         if believes_else or _order_of(self.model.settings[self._setting]) != was:
@@ -329,11 +304,11 @@ class RlHold(KeyedHold, TrainsSeconds):
             due = _review_after(seen)
         orders = {_order_of(settings[chosen]): history.order(settings[chosen]) for chosen, _ in found}
         places = list(orders)
-        stages = [self._stage_of(chosen, first, places.index(_order_of(settings[chosen]))) for chosen, first in found]
+        stages = [
+            stage_of(settings[one], self._devices, first, self._patience, places.index(_order_of(settings[one])))
+            for one, first in found
+        ]
         return tuple(stages), tuple(orders.values())
-
-    def _stage_of(self, chosen: int, first: int = 0, order: int = 0) -> HeldStage:
-        return stage_of(self.model.settings[chosen], self._devices, first, self._patience, order)
 
     def _reviewed(self, history: History) -> int:
         """The setting with the best replay, corrected by what was learned; the gate has the last word."""
@@ -353,8 +328,9 @@ class RlHold(KeyedHold, TrainsSeconds):
         self._setting = chosen
         return chosen
 
-    def _follow(self, stage: HeldStage) -> None:
-        """Plan by this stage from now on."""
+    def _follow(self, stage: HeldStage | None = None) -> None:
+        """Plan by this stage from now on; by that of the setting in force if none is given."""
+        stage = stage or stage_of(self.model.settings[self._setting], self._devices, 0, self._patience)
         self._stage, self._grid, self._points = stage, stage.grid, as_column(stage.grid)
         self._price, self._longest, self.pick = stage.price, stage.longest, stage.pick
 

@@ -64,7 +64,9 @@ class KeyedHold:
 
     def prepare(self, context: RaceContext) -> None:
         """Start afresh with nothing held."""
-        self._longest = self._limits(context.num_gpus)
+        asked = self._longest_asked or (math.inf,)
+        # The CPU first; one number for each device, the last one for all that follow.
+        self._longest = tuple(asked[min(device, len(asked) - 1)] for device in range(context.num_gpus + 1))
         self._queue: HeldQueue = []
         self._seen, self._mean_s, self._waiting = 0, 0.0, Waiting()
 
@@ -215,11 +217,6 @@ class KeyedHold:
         self._waiting.hold(task.task_id, cluster.now_s)
         self._seen += 1
         self._mean_s += (size_s - self._mean_s) / min(self._seen, MEAN_OVER)
-
-    def _limits(self, num_gpus: int) -> tuple[float, ...]:
-        """The longest part of every device, the CPU first; one number for each, the last one for all that follow."""
-        asked = self._longest_asked or (math.inf,)
-        return tuple(asked[min(device, len(asked) - 1)] for device in range(num_gpus + 1))
 
 
 def limits_in_s(longest: Sequence[float], mean_s: float) -> FloatColumn:
