@@ -4,6 +4,7 @@ import { useStrategies } from "@/client/queries";
 import { Loading } from "@/features/widgets/States";
 import { WidgetGrid, type WidgetSpec } from "@/features/widgets/WidgetGrid";
 import { WindowChoice } from "@/features/widgets/WindowChoice";
+import { useMore } from "@/lib/useMore";
 import { type StrategyFace, useFaces, useRacers } from "@/lib/useStrategy";
 import { useWindowSearch } from "@/lib/window";
 import { focusOn, useLive } from "@/live/store";
@@ -26,10 +27,13 @@ function intoView(tab: HTMLElement | null): void {
 function Tabs({ names, chosen }: { names: readonly string[]; chosen: string }) {
   const face = useFaces();
   const search = useWindowSearch();
+  const [row, more] = useMore<HTMLElement>();
   return (
     <nav
+      ref={row}
+      data-more={more.join(" ")}
       aria-label="Strategies"
-      className="mb-3 flex gap-1.5 max-lg:overflow-x-auto max-lg:pb-1 lg:flex-wrap"
+      className="edges mb-3 flex gap-1.5 max-lg:overflow-x-auto max-lg:pb-1 lg:flex-wrap"
     >
       {names.map((name) => (
         <NavLink
