@@ -189,6 +189,11 @@ def _refuse_any(error: Exception, words: Sequence[str]) -> int:
         return _refuse(file_sentence(error))
     if os.environ.get("HMS_TRACEBACK"):
         raise error
+    from hybrid_ml_scheduler.schedulers.own_code import authors_line
+
+    line = authors_line(error)  # of a strategy of one's own, also where it is our code that it called in a wrong way
+    if line:
+        return _refuse(f"{type(error).__name__} in {line}: {error} (HMS_TRACEBACK=1 shows the whole way there).")
     frame = traceback.extract_tb(error.__traceback__)[-1]
     own = "hybrid_ml_scheduler" in Path(frame.filename).parts
     where = f"{Path(frame.filename).name}, line {frame.lineno}"

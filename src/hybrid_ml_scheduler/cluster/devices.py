@@ -218,7 +218,8 @@ class BacklogView:
         backlogs = self.gpu_backlogs_s
         return backlogs.index(min(backlogs))
 
-    def completion_s(self, task: Task, gpu_fraction: float, gpu: int) -> float:
-        """Seconds from now until the split would be finished; inf if it would fail."""
+    def completion_s(self, task: Task, gpu_fraction: float, gpu: int | None) -> float:
+        """Seconds from now until the split would be finished; inf if it would fail. None: the least loaded GPU."""
+        gpu = self.least_loaded_gpu if gpu is None else gpu
         backlog = self.gpu_backlogs_s[gpu]
         return self.estimator.completion_s(task, gpu_fraction, gpu, self.cpu_backlog_s, backlog)

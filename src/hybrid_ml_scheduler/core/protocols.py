@@ -115,8 +115,11 @@ class ClusterView(Protocol):
     def estimator(self) -> Estimator:
         """What is believed about durations."""
 
-    def completion_s(self, task: Task, gpu_fraction: float, gpu: int) -> float:
-        """Seconds from now until the split would be finished, given the backlogs; inf if it would fail."""
+    def completion_s(self, task: Task, gpu_fraction: float, gpu: int | None) -> float:
+        """Seconds from now until the split would be finished, given the backlogs; inf if it would fail.
+
+        As in a decision, no GPU (None) stands for the least loaded one.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

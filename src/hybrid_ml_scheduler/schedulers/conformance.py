@@ -57,7 +57,8 @@ class _View:
     def least_loaded_gpu(self) -> int:
         return self.gpu_backlogs_s.index(min(self.gpu_backlogs_s))
 
-    def completion_s(self, task: Task, gpu_fraction: float, gpu: int) -> float:
+    def completion_s(self, task: Task, gpu_fraction: float, gpu: int | None) -> float:
+        gpu = self.least_loaded_gpu if gpu is None else gpu
         backlog = self.gpu_backlogs_s[gpu]
         return self.estimator.completion_s(task, gpu_fraction, gpu, self.cpu_backlog_s, backlog)
 

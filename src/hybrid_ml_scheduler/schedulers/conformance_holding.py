@@ -60,7 +60,8 @@ class _Node:
         backlogs = self.gpu_backlogs_s
         return backlogs.index(min(backlogs))
 
-    def completion_s(self, task: Task, gpu_fraction: float, gpu: int) -> float:
+    def completion_s(self, task: Task, gpu_fraction: float, gpu: int | None) -> float:
+        gpu = self.least_loaded_gpu if gpu is None else gpu
         parts = self.estimator.parts(task, gpu_fraction, gpu)
         cpu = self.cpu_backlog_s + parts.cpu_s if parts.cpu_s > 0.0 else 0.0
         return max(cpu, self.gpu_backlogs_s[gpu] + parts.gpu_s if parts.gpu_s > 0.0 else 0.0)

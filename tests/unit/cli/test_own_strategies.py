@@ -32,6 +32,24 @@ class Bare:
     def decide(self, task, cluster):
         return Decision(gpu_fraction=0.0)
 
+class Slips:
+    name = "slips"
+
+    def decide(self, task, cluster):
+        cluster.estimator.parts(task, 0.5, "first")
+        return Decision(gpu_fraction=0.0)
+
+class AnyGpu:
+    name = "any_gpu"
+
+    def decide(self, task, cluster):
+        least = cluster.least_loaded_gpu
+        assert cluster.completion_s(task, 0.5, None) == cluster.completion_s(task, 0.5, least)
+        parts = cluster.estimator.parts(task, 0.5, least)
+        known = cluster.estimator
+        known.execution_s(parts), known.energy_j(parts, least), known.cost_usd(parts, least)
+        return Decision(gpu_fraction=0.5)
+
 class Quits:
     name = "quits"
 
@@ -125,3 +143,27 @@ def test_a_strategy_that_exits_is_refused_with_its_line(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert culprit in captured.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "culprit"),
+    [
+        (["race", "--tasks", "5", "--scheduler", "mine.py:Slips"], "TypeError in mine.py, line 28: "),
+        (["schedulers", "--check", "mine.py:Slips"], "cannot be asked about task 0: TypeError: "),
+    ],
+)
+def test_a_slip_of_the_pen_is_refused_with_the_line_of_its_author(
+    words: list[str], culprit: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert culprit in said
+    assert "mine.py, line 28" in said
+    assert "fault of hms" not in said
+
+
+def test_what_the_documents_offer_a_strategy_can_be_called_as_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["schedulers", "--check", "mine.py:AnyGpu"]) == 0
+    assert run(["race", "--tasks", "5", "--scheduler", "mine.py:AnyGpu", "--format", "json"]) == 0
