@@ -30,6 +30,16 @@ _PLAINER = (
     (re.compile(r"Input should be greater than (\S+)"), r"must be above \1"),
     (re.compile(r"(?:Value error, )?'.*' is not one of (.*)"), r"must be one of \1"),
     (re.compile(r"Input should be ('.*')"), r"must be \1"),
+    (re.compile(r"Input should be a valid (?:dictionary|mapping).*"), "must be an object"),
+    (re.compile(r"Input should be a valid (?:list|array|tuple).*"), "must be a list"),
+    (re.compile(r"Input should be a valid string.*"), "must be text"),
+    (
+        re.compile(r"(?:List|Tuple|Dictionary) should have at (least|most) (\d+ items?) after validation.*"),
+        r"must have at \1 \2",
+    ),
+    (re.compile(r"String should have at (least|most) (\d+ characters?).*"), r"must have at \1 \2"),
+    (re.compile(r"Extra inputs are not permitted"), "is not known here"),
+    (re.compile(r"Field required"), "is missing"),
     (re.compile(r"^Value error, "), ""),
 )
 

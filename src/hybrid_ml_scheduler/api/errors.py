@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
 from typing import Any
 
@@ -16,6 +17,7 @@ from hybrid_ml_scheduler.core.errors import HmsError, StorageError
 from hybrid_ml_scheduler.service.logs import get_logger
 from hybrid_ml_scheduler.service.problems import PROBLEM_MEDIA_TYPE, Conflict, NotFound, Unavailable
 from hybrid_ml_scheduler.service.wire.common import FieldProblem, Problem
+from hybrid_ml_scheduler.settings import plain_demand
 from hybrid_ml_scheduler.storage import StoreUnavailableError
 
 __all__ = ["install_error_handlers", "problem_response"]
@@ -31,6 +33,8 @@ _STATUS: tuple[tuple[type[HmsError], int], ...] = (
 )
 _PASSING = (Unavailable, StoreUnavailableError)
 _FIELDS_SHOWN = 10
+# How a validator calls the forms that a value may have.
+_FORM = re.compile(r"constrained-\w+|(?:literal|function-\w+|list|tuple|nullable)\[.*\]")
 
 
 def problem_response(status: int, detail: str, scope: Scope, errors: list[FieldProblem] | None = None) -> Response:
@@ -70,13 +74,26 @@ async def _invalid(request: Request, error: Exception) -> Response:
     found: list[Any] = list(error.errors()) if isinstance(error, RequestValidationError) else []
     if any(one["type"] == "json_invalid" for one in found):  # its place is an offset in the body, not a field
         return problem_response(422, "The body is not valid JSON.", request.scope)
-    fields = [FieldProblem(field=_place(one["loc"]), message=str(one["msg"])) for one in found[:_FIELDS_SHOWN]]
+    demands: dict[str, list[str]] = {}
+    for one in found:
+        demands.setdefault(_place(one["loc"]), []).append(plain_demand(str(one["msg"])))
+    fields = [FieldProblem(field=place, message=_either(said)) for place, said in demands.items()][:_FIELDS_SHOWN]
     first = f"{fields[0].field}: {fields[0].message}." if fields else "The request cannot be read."
     return problem_response(422, first, request.scope, fields)
 
 
 def _place(location: tuple[Any, ...]) -> str:
-    return ".".join(str(part) for part in location[1:]) or str(location[0])
+    """Where a value stands, without the form of it that was tried (a value may have one of several forms)."""
+    parts = [str(part) for part in location[1:]]
+    while parts and _FORM.fullmatch(parts[-1]):
+        parts.pop()
+    return ".".join(parts) or str(location[0])
+
+
+def _either(demands: list[str]) -> str:
+    """What a value of several forms must be, as one demand."""
+    first, *others = dict.fromkeys(demands)
+    return " or ".join([first, *(demand.removeprefix("must be ") for demand in others)])
 
 
 async def _http(request: Request, error: Exception) -> Response:

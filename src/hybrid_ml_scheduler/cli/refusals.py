@@ -25,6 +25,7 @@ _FLAG_OF_KEY = {
     "simulation.seed": "--seed",
     "seed": "--seed",
     "limit": "--limit",
+    "promise": "--promise",
 }
 # Settings that `hms serve` takes as flags too.
 _FLAG_OF_SETTING = {"HOST": "--host", "PORT": "--port", "SPEED": "--speed", "DATABASE_URL": "--database"}

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import date, time
 from pathlib import Path
 from typing import Any
 
@@ -213,13 +214,31 @@ def _parsed(path: Path, text: str) -> Any:
         import yaml
 
         try:
-            return yaml.safe_load(text) or {}
-        except (yaml.YAMLError, RecursionError) as error:
-            raise PlanError(f"{path} is not valid YAML: {' '.join(str(error).split())}.") from None
+            return _plain(yaml.safe_load(text) or {})
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise PlanError(f"{path}{_yaml_reason(error)}.") from None
     try:
-        return _toml(text)
+        return _plain(_toml(text))
     except (ValueError, RecursionError) as error:
         raise PlanError(f"{path} is not valid TOML: {error}.") from None
+
+
+def _yaml_reason(error: Exception) -> str:
+    """The line and the reason of a mistake in a YAML file, as people write them."""
+    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+    line = "" if mark is None else f", line {mark.line + 1}"
+    reason = " ".join(str(problem or getattr(error, "reason", None) or error).split())
+    plain = reason.replace("'<stream end>'", "the end of the file")
+    return f"{line} is not valid YAML: {plain}"
+
+
+def _plain(value: Any) -> Any:
+    """The same with dates as text: a plan has none, and what it has instead is refused as it was written."""
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return value.isoformat() if isinstance(value, date | time) else value
 
 
 def _toml(text: str) -> Any:

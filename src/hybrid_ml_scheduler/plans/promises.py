@@ -35,27 +35,28 @@ def read_promise(text: str) -> Promise:
     """Read a promise; whatever it is not is refused in one sentence."""
     found = _FORM.fullmatch(text.lower())
     if found is None:
-        raise PlanError(f"--promise {text!r} must have the form METRIC < LIMIT, such as 'p95_latency < 2 s'.")
+        raise PlanError(f"promise = {text!r} must have the form METRIC < LIMIT, such as 'p95_latency < 2 s'.")
     name, _, number, unit = found.groups()
-    metric = _metric(name)
+    metric = _metric(name, text)
     units = _SECONDS if METRICS[metric].unit == "s" else _PLAIN
     if unit not in units:
         raise PlanError(
-            f"--promise {text!r}: {unit!r} is no unit of {metric}; take one of {', '.join(filter(None, units))}."
+            f"promise = {text!r}: {unit!r} is no unit of {metric}; take one of {', '.join(filter(None, units))}."
         )
     try:
         limit = float(number) * units[unit]
     except ValueError:
         limit = math.nan
     if not (math.isfinite(limit) and limit > 0.0):
-        raise PlanError(f"--promise {text!r}: the limit must be a finite number above 0.")
+        raise PlanError(f"promise = {text!r}: the limit must be a finite number above 0.")
     return Promise(metric=metric, limit=limit, text=" ".join(text.split()))
 
 
-def _metric(name: str) -> str:
+def _metric(name: str, text: str) -> str:
     """The metric of this name, with or without the unit at its end; only those can be promised that should be low."""
     low = {key for key, card in METRICS.items() if card.lower_is_better}
     for key in (name, f"{name}_s", f"{name}_j", f"{name}_usd"):
         if key in low:
             return key
-    raise PlanError(f"--promise: there is no metric {name!r} that can be promised{nearest_hint(name, sorted(low))}")
+    hint = nearest_hint(name, sorted(low))
+    raise PlanError(f"promise = {text!r}: there is no metric {name!r} that can be promised{hint}")

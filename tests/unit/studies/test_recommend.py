@@ -146,7 +146,7 @@ def test_a_search_that_was_interrupted_makes_only_the_runs_that_are_missing(
     ],
 )
 def test_a_promise_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(PlanError, match="--promise"):
+    with pytest.raises(PlanError, match="promise = "):
         read_promise(text)
 
 
@@ -204,7 +204,7 @@ def test_a_question_of_plain_values_gives_the_record_and_tells_how_far_it_is(fil
         ({"nodes": ["t4"]}, "must be a section"),
         ({"nodes": []}, "needs 1 to 1000"),
         ({"policies": ["nobody"]}, "nobody"),
-        ({"promise": "p95 latency"}, "--promise"),
+        ({"promise": "p95 latency"}, "^promise = "),
         ({"seeds": 0}, "from 1 to 1000"),
     ],
 )

@@ -74,3 +74,17 @@ def test_the_command_writes_a_file_that_races(tmp_path: Path, capsys: pytest.Cap
     assert found["recommended"] == "tuned"
     assert run(["race", "--tasks", "60", "--gpus", "2", "--scheduler", str(out), "--scheduler", "sjf"]) == 0
     assert "mine" in capsys.readouterr().out
+
+
+def test_what_is_assumed_of_a_file_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "\n".join(f"{row};0,{row % 7 + 1}" for row in range(200))
+    (tmp_path / "jobs.csv").write_text(f"in;Run Minutes\n{rows}\n")
+    words = ["tune", "--workload", "jobs.csv", "--map", "duration=Run Minutes", "--map", "arrival_time=in"]
+    assert run(words) == 0
+    said = "assumed  unit_of_name: numbers of 'Run Minutes' are in minutes, by its name."
+    assert said in capsys.readouterr().out
+    assert run([*words, "--format", "json"]) == 0
+    assert said.removeprefix("assumed  ") in json.loads(capsys.readouterr().out)["assumptions"]

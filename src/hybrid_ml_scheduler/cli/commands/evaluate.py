@@ -53,7 +53,8 @@ def evaluate(
 
     A forest is judged by execution time against the proven optimum, `rl_agent` by latency against
     `earliest_device`, `rl_split` by latency against `earliest_finish` and `frugal_finish` and by makespan against the
-    proven bound. Below 1 the model is the better one; nothing can be below the optimum or the bound.
+    proven bound. Below 1 the model is the better one; nothing can be below the optimum or the bound. A model of
+    `rl_hold` is judged by `hms race` beside the rules of one's choice.
     """
     from hybrid_ml_scheduler.cli.output.formats import stages
     from hybrid_ml_scheduler.cli.output.model_output import check_plot, learning_inputs, show, write_plot

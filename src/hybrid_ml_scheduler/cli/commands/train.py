@@ -141,7 +141,8 @@ def agent(
     workloads under all its settings (a minute and a half; on all presets and nodes of one to eight GPUs), `rl_split` by
     policy search (three and a half minutes of one core, shared by all cores). `--effort 0.1` is for trying out. A name
     ending in `.npy` keeps the bare weights only. The plot shows the learning curves: search, loss, and latency on
-    training seeds.
+    training seeds; `rl_hold`, which is fitted in one step, has none, and is judged by `hms race` instead of
+    `hms evaluate`.
     """
     from hybrid_ml_scheduler.cli.output.formats import stages
     from hybrid_ml_scheduler.cli.output.model_output import (
@@ -160,7 +161,9 @@ def agent(
     prepare = {Agent.RL_AGENT: _agent_work, Agent.RL_SPLIT: _split_work, Agent.RL_HOLD: _hold_work}[strategy]
     # All that can be refused is refused here: the log begins its folder as soon as it is opened.
     if strategy is Agent.RL_HOLD and plot is not None:
-        raise typer.BadParameter("rl_hold is fitted in one step: there is no curve to draw.", param_hint="--plot")
+        from hybrid_ml_scheduler.core.errors import PlanError
+
+        raise PlanError(f"--plot {plot}: rl_hold is fitted in one step, so there is no curve to draw.")
     inputs = learning_inputs(workload or (_all_presets() if strategy is Agent.RL_HOLD else []), gpus, hardware, plan)
     budget, work = prepare(inputs, seed, effort, place)
     with stages() as tell, TrainingLog(tell, tensorboard, strategy.value) as log:

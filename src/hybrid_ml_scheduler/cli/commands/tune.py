@@ -79,10 +79,11 @@ def tune(
         columns=tuple(columns or ()),
     )
     wanted = plan_of(flags)
+    batch = wanted.tasks(seed)
     state = out.with_name(f"{out.name}.part")
     with stages() as tell:
         found = tuned(
-            wanted.tasks(seed),
+            batch,
             wanted.node,
             objective=objective.value,
             aging=aging,
@@ -93,7 +94,7 @@ def tune(
     if found.is_tuned:
         save_tuned(found.tuned, out)
     state.unlink(missing_ok=True)
-    result = tuning_result(found, wanted.workload.source, out, aging)
+    result = {**tuning_result(found, wanted.workload.source, out, aging), "assumptions": list(batch.assumptions)}
     show(result, tuning_table(result), format)
 
 
@@ -124,6 +125,7 @@ def tuning_table(result: dict[str, Any]) -> str:
     rows = [["strategy", unit], *([name, f"{value:.4g}"] for name, value in best_first)]
     low, high = result["interval"]
     lines = [
+        *(f"  assumed  {assumption}" for assumption in result["assumptions"]),
         f"{result['workload']}: judged on the last {result['judged_tasks']:,} tasks, which nothing was fitted to.",
         "",
         align_columns(rows),

@@ -163,9 +163,12 @@ def read_calibration(path: Path) -> Calibration:
     """Read a calibration; anything else is refused in one sentence."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ProfileError(f"{path}: this calibration cannot be read ({reason}).") from error
+    except OSError as error:
+        raise ProfileError(f"{path}: this calibration cannot be read ({error.strerror or error}).") from error
+    except (ValueError, RecursionError) as error:
+        raise ProfileError(
+            f"{path}: this is no calibration: it holds no JSON; make one with `hms calibrate`."
+        ) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ProfileError(f"{path}: this is no calibration of format {FORMAT}; make one with `hms calibrate`.")
     try:

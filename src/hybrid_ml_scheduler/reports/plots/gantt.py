@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["gantt"]
 
 _FIRST_TASKS = 60
-_PREFERRED = ("round_robin", "greedy", "hybrid_ml", "rl_agent", "oracle", "earliest_finish")
+_MOST_SHOWN = 6
+_PREFERRED = ("rl_hold", "hybrid_ml", "rl_agent", "earliest_finish", "oracle", "greedy", "round_robin")
 
 
 def gantt(read: Read) -> Figure:
@@ -27,15 +28,23 @@ def gantt(read: Read) -> Figure:
     tasks = read("tasks")
     names = strategy_order(tasks)
     preferred = [name for name in _PREFERRED if name in names]
-    shown = preferred if len(preferred) >= 3 else names[:6]
+    wanted = (preferred if len(preferred) >= 3 else names)[:_MOST_SHOWN]
+    shown = [name for name in names if name in wanted]
     devices = int(tasks["gpu"].max()) + 2
     figure = new_figure(9.2, 0.4 + len(shown) * (0.45 + 0.16 * devices))
     panels = np.atleast_1d(figure.subplots(len(shown), 1, sharex=True))
     for axes, name in zip(panels, shown, strict=True):
-        _rows(axes, tasks[tasks["scheduler"] == name].iloc[:_FIRST_TASKS], devices)
+        _rows(axes, _first_begun(tasks[tasks["scheduler"] == name]), devices)
         axes.set_title(label_of(name), fontsize=9)
-    panels[-1].set_xlabel("time (s)")
+    others = f"; {len(shown)} of {len(names)} strategies are drawn" if len(shown) < len(names) else ""
+    panels[-1].set_xlabel(f"time (s){others}")
     return figure
+
+
+def _first_begun(tasks: pd.DataFrame) -> pd.DataFrame:
+    """The tasks that began first: strategies that hold begin them in another order than they arrive."""
+    begun = tasks[["cpu_start_s", "gpu_start_s"]].min(axis=1)
+    return tasks.loc[begun.sort_values(kind="stable").index[:_FIRST_TASKS]]
 
 
 def _rows(axes: Axes, tasks: pd.DataFrame, devices: int) -> None:

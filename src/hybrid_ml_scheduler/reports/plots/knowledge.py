@@ -76,7 +76,11 @@ def _lines(axes: Axes, rows: pd.DataFrame, floor: float) -> None:
             ms=5,
             label=label_of(name),
         )
-        if own["low"].notna().all():
+        if own["low"].notna().all() and len(own) == 1:  # a band needs two loads
+            mean, low, high = float(own["mean"].iloc[0]), float(own["low"].iloc[0]), float(own["high"].iloc[0])
+            reach = [[mean - max(low, floor)], [high - mean]]
+            axes.errorbar(own["load"], own["mean"], yerr=reach, color=style.colour, capsize=3, linewidth=1)
+        elif own["low"].notna().all():
             axes.fill_between(
                 own["load"], own["low"].clip(lower=floor), own["high"], color=style.colour, alpha=0.12, linewidth=0
             )

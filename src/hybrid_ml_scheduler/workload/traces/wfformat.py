@@ -80,7 +80,9 @@ def _parts(path: Path, text: str) -> tuple[dict[str, Any], dict[str, Any], dict[
         raise WorkloadError(f"{path}, line {error.lineno}: this is not JSON ({error.msg}).") from error
     except (ValueError, RecursionError) as error:
         raise WorkloadError(f"{path}: this JSON is too deep or holds an absurd number.") from error
-    version = document.get("schemaVersion") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or "schemaVersion" not in document:
+        _refuse(path, "this JSON is no object with a schemaVersion, as WfFormat has it")
+    version = document["schemaVersion"]
     if version != "1.5":
         _refuse(path, f"schemaVersion is {version!r}; this reader knows WfFormat '1.5'")
     specification = _object(path, _object(path, document, "workflow"), "specification")
