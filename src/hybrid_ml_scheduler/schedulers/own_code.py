@@ -29,8 +29,8 @@ def authors_line(error: BaseException) -> str:
 
 
 def strategy_errors_at(spec: str, what: str, *expected: type[Exception]) -> AbstractContextManager[None]:
-    """Say of which strategy's code it is the fault that something cannot be done with it."""
-    return strategy_errors(f"The strategy {spec!r} cannot be {what}", *expected)
+    """Say of which strategy's code it is the fault that something cannot be done with it, and where in its file."""
+    return _Blamed(f"The strategy {spec!r} cannot be {what}", (HmsError, *expected), names_line=True)
 
 
 def strategy_errors(sentence: str, *expected: type[Exception]) -> AbstractContextManager[None]:
@@ -41,10 +41,10 @@ def strategy_errors(sentence: str, *expected: type[Exception]) -> AbstractContex
 class _Blamed:
     """The same as a generator with `contextmanager`, at a fraction of its cost: it is entered for every decision."""
 
-    __slots__ = ("_expected", "_sentence")
+    __slots__ = ("_expected", "_names_line", "_sentence")
 
-    def __init__(self, sentence: str, expected: tuple[type[Exception], ...]) -> None:
-        self._sentence, self._expected = sentence, expected
+    def __init__(self, sentence: str, expected: tuple[type[Exception], ...], *, names_line: bool = False) -> None:
+        self._sentence, self._expected, self._names_line = sentence, expected, names_line
 
     def __enter__(self) -> None:
         """Nothing is prepared."""
@@ -56,7 +56,7 @@ class _Blamed:
         if isinstance(error, SystemExit):
             raise SchedulerError(f"{self._sentence}: {_exit_words(error)}.") from error
         if isinstance(error, Exception):
-            line = authors_line(error)
+            line = authors_line(error) if self._names_line else ""
             where = f" ({line})" if line else ""
             raise SchedulerError(f"{self._sentence}: {type(error).__name__}: {error}{where}.") from error
 
