@@ -13,11 +13,11 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from hybrid_ml_scheduler.api.dependencies import Unauthorised
+from hybrid_ml_scheduler.core.demands import plain_demand
 from hybrid_ml_scheduler.core.errors import HmsError, StorageError
 from hybrid_ml_scheduler.service.logs import get_logger
 from hybrid_ml_scheduler.service.problems import PROBLEM_MEDIA_TYPE, Conflict, NotFound, Unavailable
 from hybrid_ml_scheduler.service.wire.common import FieldProblem, Problem
-from hybrid_ml_scheduler.settings import plain_demand
 from hybrid_ml_scheduler.storage import StoreUnavailableError
 
 __all__ = ["install_error_handlers", "problem_response"]
