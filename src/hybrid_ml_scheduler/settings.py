@@ -13,9 +13,8 @@ from urllib.parse import quote
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from hybrid_ml_scheduler.core.demands import plain_demand
 from hybrid_ml_scheduler.core.errors import ConfigurationError
-from hybrid_ml_scheduler.core.text import nearest
+from hybrid_ml_scheduler.core.text import nearest, plain_demand
 from hybrid_ml_scheduler.core.validation import MOST_GPUS, MOST_SEED
 
 __all__ = ["Settings", "load_settings"]

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
-from hybrid_ml_scheduler.settings import plain_demand
+from hybrid_ml_scheduler.core.text import plain_demand
 
 
 class Sample(BaseModel):

@@ -13,8 +13,8 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from hybrid_ml_scheduler.api.dependencies import Unauthorised
-from hybrid_ml_scheduler.core.demands import plain_demand
 from hybrid_ml_scheduler.core.errors import HmsError, StorageError
+from hybrid_ml_scheduler.core.text import plain_demand
 from hybrid_ml_scheduler.service.logs import get_logger
 from hybrid_ml_scheduler.service.problems import PROBLEM_MEDIA_TYPE, Conflict, NotFound, Unavailable
 from hybrid_ml_scheduler.service.wire.common import FieldProblem, Problem

@@ -68,7 +68,7 @@ def _is_missing(error: typer.BadParameter) -> bool:
 
 
 def _value_sentence(error: Any, words: Sequence[str]) -> str:
-    from hybrid_ml_scheduler.core.demands import plain_demand
+    from hybrid_ml_scheduler.core.text import plain_demand
 
     flag = next((name for name in error.param.opts if name.startswith("--")), error.param.opts[0])
     demand = plain_demand(str(error.message))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hybrid_ml_scheduler.cli.main import run
-from hybrid_ml_scheduler.core.demands import plain_demand
+from hybrid_ml_scheduler.core.text import plain_demand
 
 NO_CALIBRATION = "this is no calibration: it holds no JSON; make one with `hms calibrate`."
 CASES = [
