@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 
 from hybrid_ml_scheduler.core.errors import PlanError
@@ -95,9 +96,9 @@ def node_devices(max_workers: int | None, devices: Sequence[Device | str] | None
         cores = len(usable_core_ids())
         own = 1 if further and cores >= _MANY_CORES else 0
         max_workers = max(1, cores - own - sum(device.workers for device in further))
-    if max_workers < 1:
+    if not isinstance(max_workers, Integral) or max_workers < 1:
         raise PlanError(f"max_workers = {max_workers!r} must be a whole number of at least 1.")
-    return (Device(name=CPU, workers=max_workers), *further)
+    return (Device(name=CPU, workers=int(max_workers)), *further)
 
 
 def places(devices: Sequence[Device]) -> tuple[Place, ...]:

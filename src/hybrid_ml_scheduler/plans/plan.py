@@ -183,8 +183,12 @@ def unknown_key(path: str, key: str, known: Iterable[str]) -> PlanError:
 
 def load_plan(path: Path) -> Plan:
     """Read a plan from a TOML or YAML file; every refusal names the file."""
+    values = read_plan_file(path)
+    section = values.get("schedulers")
+    if isinstance(section, Mapping) and section.get("race") == []:
+        raise PlanError(f"{path}: schedulers.race names nobody; leave it out for the usual strategies.")
     try:
-        return plan_from_mapping(read_plan_file(path), str(path))
+        return plan_from_mapping(values, str(path))
     except HmsError as error:
         if str(path) in str(error):
             raise

@@ -27,7 +27,20 @@ _KNOWN = (DURATION, *REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
 _MAY_BE_CUT = "divisible: a task that needs one GPU may be cut between CPU and GPU (option divisible=0: none may)."
 # What such a column is called elsewhere, without spaces, dashes and underscores.
 _ELSEWHERE: dict[str, tuple[str, ...]] = {
-    "arrival_time": ("arrival", "arrived", "submit", "submitted", "submittime", "submittedat", "created", "createdat"),
+    "arrival_time": (
+        "arrival",
+        "arrived",
+        "submit",
+        "submitted",
+        "submittime",
+        "submittedat",
+        "created",
+        "createdat",
+        "submitepoch",
+        "submissiontime",
+        "queued",
+        "queuedat",
+    ),
     DURATION: (
         "runtime",
         "run",
@@ -38,16 +51,23 @@ _ELSEWHERE: dict[str, tuple[str, ...]] = {
         "durations",
         "time",
         "runseconds",
+        "runminutes",
+        "runhours",
+        "runms",
+        "durationms",
+        "runtimems",
         "jobtime",
     ),
     "gpus_required": ("gpus", "gpu", "numgpus", "numgpu", "ngpus", "gpucount", "gpunum", "width", "gangsize"),
-    "memory_required": ("memory", "mem", "memorymb", "memmb", "memorygb", "reqmem", "gpumemory"),
+    "memory_required": ("memory", "mem", "memorymb", "memmb", "memorygb", "memgb", "reqmem", "gpumemory"),
     "task_id": ("id", "job", "jobid", "jobname", "task", "uuid"),
     "kind": ("type", "jobtype", "model", "class", "name", "application", "app"),
     "requested_time": ("timelimit", "limit", "requested", "estimate", "requestedwalltime"),
     "dependencies": ("parents", "dependson", "after", "requires"),
     "compute_intensity": ("intensity",),
 }
+_STARTS = ("start", "started", "starttime", "begin", "began")
+_ENDS = ("end", "ended", "endtime", "finish", "finished", "finishtime")
 
 
 def _bare(name: str) -> str:
@@ -63,10 +83,15 @@ def _meant(name: str) -> str | None:
 def suggested_map(header: Iterable[str]) -> str:
     """The flags that would map a header as far as its names tell."""
     found: dict[str, str] = {}
-    for name in header:
+    names = list(header)
+    for name in names:
         ours = _meant(name)
         if ours is not None and name and ours not in found:
             found[ours] = name
+    start, end = (next((name for name in names if _bare(name) in words), None) for words in (_STARTS, _ENDS))
+    if start and end and DURATION not in found:
+        found = {**found, DURATION: f"{end}-{start}"}
+        found.setdefault("arrival_time", start)
     if DURATION not in found:
         found = {DURATION: "COLUMN" if found else "run_s", **found}
     pairs = [f"{ours}={theirs}" for ours, theirs in found.items() if ours != theirs or ours == DURATION]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hybrid_ml_scheduler.cli.main import run
+from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.text import plain_demand
+from hybrid_ml_scheduler.execution.devices import node_devices
 
 NO_CALIBRATION = "this is no calibration: it holds no JSON; make one with `hms calibrate`."
 CASES = [
@@ -16,6 +19,7 @@ CASES = [
     (["race", "--interference", "x.json"], "x.json", b"", f"x.json: {NO_CALIBRATION}"),
     (["race", "--plan", "p.yaml"], "p.yaml", b"a: [1,\n", "p.yaml, line 2 is not valid YAML: "),
     (["race", "--plan", "p.yaml"], "p.yaml", b"a: 2026-13-45\n", "p.yaml is not valid YAML: month must be in 1..12"),
+    (["race", "--plan", "p.toml"], "p.toml", b"[schedulers]\nrace = []\n", "p.toml: schedulers.race names nobody"),
     (["race", "--plan", "p.toml"], "p.toml", b"[simulation]\nseed = 2026-01-02\n", "seed = '2026-01-02' must"),
     (["race", "--plan", "p.yaml"], "p.yaml", b"simulation:\n  seed: 2026-01-02\n", "seed = '2026-01-02' must"),
     (
@@ -82,3 +86,9 @@ def test_a_refusal_is_in_plain_words(
 )
 def test_what_a_validator_says_becomes_a_demand(message: str, demand: str) -> None:
     assert plain_demand(message) == demand
+
+
+@pytest.mark.parametrize("workers", ["a", 1.5, 0])
+def test_workers_that_are_no_number_are_refused_in_a_sentence(workers: Any) -> None:
+    with pytest.raises(PlanError, match=r"max_workers = .* must be a whole number of at least 1"):
+        node_devices(workers, [])

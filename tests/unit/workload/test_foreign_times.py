@@ -8,6 +8,7 @@ import pytest
 
 from hybrid_ml_scheduler.core import HmsError, TaskBatch
 from hybrid_ml_scheduler.workload import load
+from hybrid_ml_scheduler.workload.mapping import suggested_map
 
 
 def read(path: Path, text: str, **names: str) -> TaskBatch:
@@ -73,3 +74,12 @@ def test_times_since_1970_may_have_decimal_commas(tmp_path: Path) -> None:
     batch = read(tmp_path / "x.csv", text, arrival_time="in", duration="d")
     assert batch.arrival_time.tolist() == pytest.approx([0.0, 0.877, 2.377])
     assert "epoch: arrival_time is read as seconds since 1970" in said(batch)
+
+
+def test_a_suggestion_knows_names_with_units_and_two_times() -> None:
+    assert suggested_map(["Submit Epoch", "Run Minutes", "MemGB"]) == (
+        "--map 'arrival_time=Submit Epoch' --map 'duration=Run Minutes' --map memory_required=MemGB"
+    )
+    assert suggested_map(["id", "start", "end"]) == "--map task_id=id --map duration=end-start --map arrival_time=start"
+    both = suggested_map(["start", "end", "submitted"])
+    assert both == "--map arrival_time=submitted --map duration=end-start"

@@ -52,7 +52,7 @@ def generate(
     tasks: Annotated[int, typer.Option(help="How many tasks.")] = 1000,
     seed: Seed = 0,
     workload: Annotated[
-        str, typer.Option(metavar="PRESET", help="mixed, gpu_friendly, cpu_friendly, heavy or light.")
+        str, typer.Option(metavar="PRESET", help="mixed, gpu_friendly, cpu_friendly, heavy, light or unknown.")
     ] = "mixed",
     rate: Annotated[float | None, typer.Option(help="Arrivals per simulated second (default: the preset's).")] = None,
     dependencies: Annotated[
