@@ -30,6 +30,7 @@ from tests.architecture.source import REPOSITORY
 from tests.unit.execution.conftest import NO_STORE
 from tests.unit.execution.samples import (
     NeverPickled,
+    NeverUnpickled,
     add,
     closes_everything,
     cores,
@@ -75,6 +76,7 @@ def test_a_task_that_exceeds_its_time_is_stopped_and_the_worker_replaced(process
     ("call", "kind", "sentence"),
     [
         ((same, NeverPickled()), NotTransferable, "argument of .* cannot be sent .* not me"),
+        ((same, NeverUnpickled()), NotTransferable, "arguments cannot be unpacked in the worker: .*unpacking"),
         ((hostile, "result"), NotTransferable, "result .NeverPickled. cannot be sent .* not me"),
         ((hostile, "result here"), NotTransferable, "cannot be unpacked here: KeyError"),
         ((hostile, "lock"), NotTransferable, "cannot be sent"),

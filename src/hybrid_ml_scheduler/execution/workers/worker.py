@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from hybrid_ml_scheduler.execution.errors import ExecutionError, KeptResultLost, attempt
+from hybrid_ml_scheduler.execution.errors import ExecutionError, KeptResultLost, NotTransferable, attempt
 from hybrid_ml_scheduler.execution.workers.blocks import BlockMaps, BlockPool
 from hybrid_ml_scheduler.execution.workers.payloads import PLAIN, Packed, decode, encode, pack, unpack
 from hybrid_ml_scheduler.execution.workers.ring import Ring
@@ -173,7 +173,13 @@ class _Worker:
         self, number: int, function: int, code: bytes | None, parcel: Packed, keep: bool
     ) -> tuple[tuple[Any, ...], int | None]:
         call = self._function(function, code)
-        args, kwargs = decode(unpack(parcel, self._maps)) if parcel.spans else pickle.loads(parcel.payload)
+        try:
+            args, kwargs = decode(unpack(parcel, self._maps)) if parcel.spans else pickle.loads(parcel.payload)
+        except ExecutionError:
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise NotTransferable(f"The arguments cannot be unpacked in the worker: {reason}.") from error
         value = call(*args, **kwargs)
         del args, kwargs
         finish_device(self._device)
