@@ -173,13 +173,14 @@ class _Worker:
         self, number: int, function: int, code: bytes | None, parcel: Packed, keep: bool
     ) -> tuple[tuple[Any, ...], int | None]:
         call = self._function(function, code)
-        try:
-            args, kwargs = decode(unpack(parcel, self._maps)) if parcel.spans else pickle.loads(parcel.payload)
-        except ExecutionError:
-            raise
-        except Exception as error:
+        given, error = attempt(self._unpacked, parcel)
+        if isinstance(error, Exception) and not isinstance(error, ExecutionError):
             reason = f"{type(error).__name__}: {error}"
             raise NotTransferable(f"The arguments cannot be unpacked in the worker: {reason}.") from error
+        if error is not None:
+            raise error
+        args, kwargs = given
+        del given
         value = call(*args, **kwargs)
         del args, kwargs
         finish_device(self._device)
@@ -190,6 +191,10 @@ class _Worker:
             return (True, (pickle.dumps(value, protocol=5), 0, (), False), ""), None
         item, descriptor = pack(encode(value, f"The result ({type(value).__name__})"), self._pool)
         return (True, tuple(item), ""), descriptor
+
+    def _unpacked(self, parcel: Packed) -> Any:
+        """The arguments of a task."""
+        return decode(unpack(parcel, self._maps)) if parcel.spans else pickle.loads(parcel.payload)
 
     def _function(self, number: int, code: bytes | None) -> Callable[..., Any]:
         if not number:
