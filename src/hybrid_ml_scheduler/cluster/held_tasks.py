@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Any
 
 from hybrid_ml_scheduler.core.decisions import Decision
@@ -31,6 +32,7 @@ class ReadyTasks:
 
     def __init__(self) -> None:
         self._held: dict[int, HeldTask] = {}
+        self._by_age: list[int] = []  # a heap of ids; those that were taken are dropped when they come to the top
         self._fresh: list[Task] = []
         self._arrived: list[Task] = []
 
@@ -60,6 +62,7 @@ class ReadyTasks:
     def hold(self, entry: HeldTask) -> None:
         """Keep a task that is ready now."""
         self._held[entry.task.task_id] = entry
+        heappush(self._by_age, entry.task.task_id)
         self._fresh.append(entry.task)
 
     def woken(self) -> None:
@@ -77,7 +80,9 @@ class ReadyTasks:
     @property
     def oldest(self) -> HeldTask | None:
         """The held task with the lowest id, if any."""
-        return self._held[min(self._held)] if self._held else None
+        while self._by_age and self._by_age[0] not in self._held:
+            heappop(self._by_age)
+        return self._held[self._by_age[0]] if self._by_age else None
 
     def capture(self) -> Mapping[str, Any]:
         """The whole state as plain values."""
@@ -87,6 +92,7 @@ class ReadyTasks:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
         self._held = {entry[0].task_id: HeldTask(*entry) for entry in state["held"]}
+        self._by_age = sorted(self._held)
         self._fresh = [self._held[task_id].task for task_id in state["fresh"]]
         self._arrived = list(state["arrived"])
 

@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 
 from hybrid_ml_scheduler.cluster import Simulation
+from hybrid_ml_scheduler.cluster.held_tasks import HeldTask, ReadyTasks
 from hybrid_ml_scheduler.core import ClusterView, Decision, Outcome, Scheduler, Task
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.holding import Commitment, HeldTasks, HeldView, MayHold
@@ -119,3 +120,21 @@ def test_a_strategy_that_observes_is_woken_when_a_device_comes_free_all_the_same
     """The task that frees the device is observed first, at that very instant."""
     tasks = [task(number, 0.1 * number) for number in range(4)]
     assert run(simulation_of(Watcher()), tasks) == run(simulation_of(OneAtATime()), tasks)
+
+
+def test_the_oldest_held_task_is_known_whatever_was_taken_before_and_after_a_checkpoint() -> None:
+    ready = ReadyTasks()
+    for identity in (5, 3, 8, 1):
+        ready.hold(HeldTask(task(identity, 0.0), 1.0, 0.0, None))
+    seen = []
+    for taken in (3, 1, 5):
+        ready.take(taken)
+        again = ReadyTasks()
+        again.restore(ready.capture())
+        oldest, restored = ready.oldest, again.oldest
+        assert oldest is not None
+        assert restored == oldest
+        seen.append(oldest.task.task_id)
+    assert seen == [1, 5, 8]
+    ready.take(8)
+    assert ready.oldest is None
