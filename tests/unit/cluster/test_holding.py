@@ -126,6 +126,7 @@ def test_the_oldest_held_task_is_known_whatever_was_taken_before_and_after_a_che
     ready = ReadyTasks()
     for identity in (5, 3, 8, 1):
         ready.hold(HeldTask(task(identity, 0.0), 1.0, 0.0, None))
+    ready.woken()
     seen = []
     for taken in (3, 1, 5):
         ready.take(taken)
