@@ -255,7 +255,7 @@ def test_the_race_shows_every_figure_of_a_window(looker: Tab, lived: LiveService
         for shown, i in zip(lines.all(), order, strict=True):
             shares = [matrix["share"][i][j] for j in order]
             wanted = ["·" if share is None else str(int(share * 100 + 0.5)) for share in shares]
-            assert shown.locator("td").all_inner_texts() == wanted, (metric, i)
+            expect(shown.locator("td")).to_have_text(wanted)
 
 
 def test_tasks_node_history_runs_and_strategies_show_the_services_figures(looker: Tab, lived: LiveService) -> None:

@@ -130,12 +130,13 @@ def test_a_run_that_is_not_there_is_told_and_the_way_back_leads_to_the_race(look
 
 
 def test_a_moment_that_a_run_never_had_is_said_and_nothing_waits_for_it(looker: Tab, kept: LiveService) -> None:
-    run = int(str(past(kept)[0]["run_id"]))
-    page = looker.page
+    card = past(kept)[0]
+    run, page = card["run_id"], looker.page
     page.goto(f"{kept.url}/?run={run}&at=99999999")
     expect(page.locator(f"[data-stored-run='{run}']")).to_contain_text("99999999")
     expect(page.locator("main .skeleton, main [aria-busy='true'], main section[data-widget]")).to_have_count(0)
     slider = page.get_by_role("slider", name="Moment of the run")
+    expect(slider).to_have_value(str(card["last_task_id"]))  # it knows how long the run is
     slider.press("Home")
     expect(page.locator("[data-racer]").first).to_be_visible()
     looker.complaints.clear()  # the browser itself writes down that an address was not found
