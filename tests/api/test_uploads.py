@@ -28,6 +28,16 @@ async def _sent(client: httpx.AsyncClient, content: bytes, name: str = "jobs.csv
     return await client.post("/api/uploads", content=content, headers=_CSV, params={"name": name, **query})
 
 
+async def test_a_client_may_take_the_rows_of_a_status(application: Opener) -> None:
+    jobs = "run_s,status\n1,COMPLETED\n2,FAILED\n3,COMPLETED\n"
+    async with application() as client:
+        card = (await _sent(client, jobs.encode(), column=["duration=run_s"], where=["status=COMPLETED"])).json()
+        assert card["trace"]["tasks"] == 2
+        assert any("1 row of 3 left out" in note for note in card["trace"]["left_out"])
+        refused = await _sent(client, jobs.encode(), column=["duration=run_s"], where=["status"])
+        assert "must have the form COLUMN=VALUE" in refused.text
+
+
 async def test_a_trace_is_read_kept_listed_and_removed(application: Opener, tmp_path: Path) -> None:
     async with application() as client:
         answer = await _sent(client, gzip.compress(_JOBS.encode()), column=_COLUMNS)

@@ -8178,6 +8178,8 @@ export interface operations {
                 table?: string | null;
                 /** @description What the file is. */
                 use?: "trace" | "hardware" | "throughputs";
+                /** @description `COLUMN=VALUE`: take only rows of a table with this value. May be repeated. */
+                where?: string[];
             };
             header?: never;
             path?: never;

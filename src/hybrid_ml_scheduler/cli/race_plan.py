@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, load_plan
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
 from hybrid_ml_scheduler.workload import PRESETS, preset
 
-__all__ = ["Flags", "column_mapping", "plan_of"]
+__all__ = ["Flags", "column_mapping", "plan_of", "row_choice"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,7 @@ class Flags:
     dialect: str | None = None
     options: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
     gpu_type: str | None = None
     plan: Path | None = None
     hardware: Path | None = None
@@ -105,7 +106,7 @@ def _workload(base: WorkloadChoice, flags: Flags) -> WorkloadChoice:
         values=values,
         num_tasks=base.num_tasks if flags.tasks is None else flags.tasks,
         dialect=base.dialect if flags.dialect is None else flags.dialect,
-        options={**base.options, **_pairs(flags.options), **column_mapping(flags.columns)},
+        options={**base.options, **_pairs(flags.options), **column_mapping(flags.columns), **row_choice(flags.where)},
     )
 
 
@@ -120,6 +121,17 @@ def column_mapping(words: tuple[str, ...]) -> Mapping[str, Any]:
             raise PlanError(f"--map names {ours!r} more than once.")
         found[ours] = theirs
     return {"map": found} if found else {}
+
+
+def row_choice(words: tuple[str, ...]) -> Mapping[str, Any]:
+    """`--where COLUMN=VALUE` as the trace option `where`; several values of one column are alternatives."""
+    found: dict[str, list[str]] = {}
+    for word in words:
+        column, sign, value = word.partition("=")
+        if not (column and sign):
+            raise PlanError(f"--where {word!r} must have the form COLUMN=VALUE, such as status=COMPLETED.")
+        found.setdefault(column, []).append(value)
+    return {"where": found} if found else {}
 
 
 def _pairs(words: tuple[str, ...]) -> Mapping[str, Any]:

@@ -61,7 +61,7 @@ def _on(gpu: Gpu, batch: TaskBatch, node: Node) -> tuple[FloatColumn, IntColumn]
     source = np.where(np.isnan(seconds), int(TimeSource.FORMULA), int(TimeSource.TYPE_NOT_NAMED))
     if not gpu.type:
         source = np.where(np.isnan(seconds), source, int(TimeSource.MEASURED))
-        _check_types_are_named(batch)
+        _check_types_are_named(batch, node.types)
     elif batch.gpu_types:
         typed, how = _scaled(gpu_type(gpu.type, node.types), batch, node)
         known = ~np.isnan(typed)
@@ -71,12 +71,14 @@ def _on(gpu: Gpu, batch: TaskBatch, node: Node) -> tuple[FloatColumn, IntColumn]
     return seconds, source
 
 
-def _check_types_are_named(batch: TaskBatch) -> None:
+def _check_types_are_named(batch: TaskBatch, types: Sequence[GpuType]) -> None:
     """A GPU without a type cannot run a task that knows its seconds by type alone."""
     if not batch.gpu_types:
         return
     lost = np.flatnonzero(~np.isnan(batch.gpu_times).all(axis=1) & np.isnan(batch.gpu_time))
     if len(lost):
+        for name in batch.gpu_types:
+            gpu_type(name, types)  # what is advised must exist
         raise PlanError(
             f"The GPU times of {amount(len(lost), 'task')} are by type ({', '.join(batch.gpu_types)}), and the node's "
             f"GPUs have none: name it, for example --gpu-type {batch.gpu_types[0]}."

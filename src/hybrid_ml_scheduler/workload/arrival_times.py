@@ -72,7 +72,7 @@ def _factor(batch: TaskBatch, choice: ArrivalChoice, span: float, node: Node | N
     load = choice.load if choice.load is not None else choice.usual_load
     if load is None:
         return 1.0, "as recorded (arrival_scale 1)"
-    gpu_seconds, found = _gpu_seconds(batch, node)
+    gpu_seconds, found = _gpu_seconds(batch, node, choice.gpus)
     if gpu_seconds == 0.0:
         raise PlanError("target_load is a load of the GPUs, and no task needs one.")
     gpus = choice.gpus if choice.gpus is not None else found
@@ -83,11 +83,12 @@ def _factor(batch: TaskBatch, choice: ArrivalChoice, span: float, node: Node | N
     )
 
 
-def _gpu_seconds(batch: TaskBatch, node: Node | None) -> tuple[float, int]:
+def _gpu_seconds(batch: TaskBatch, node: Node | None, asked: float | None) -> tuple[float, int]:
     """GPU-seconds of all tasks, as a mean over the node's GPUs, and how many GPUs there are."""
     from hybrid_ml_scheduler.physics import Gpu, Node, durations  # compiled code: only when a load is asked for
 
-    usual = Node(gpus=(Gpu(type=batch.gpu_types[0]),) * Node().num_gpus) if batch.gpu_types else Node()
+    count = Node().num_gpus if asked is None else max(1, int(asked))
+    usual = Node(gpus=(Gpu(type=batch.gpu_types[0]) if batch.gpu_types else Gpu(),) * count)
     used = usual if node is None else node
     seconds = durations(batch, used)
     each = seconds.gpu_s[:, seconds.gpu_kind].mean(axis=1)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.tasks import IntColumn, TaskBatch
+from hybrid_ml_scheduler.core.text import nearest_hint
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.physics import Node
 
-__all__ = ["batch_of", "flat_parents", "in_order", "with_named_type"]
+__all__ = ["batch_of", "check_types", "flat_parents", "in_order", "with_named_type"]
 
 
 def batch_of(*, parent_offsets: IntColumn, parent_ids: IntColumn, **columns: Any) -> TaskBatch:
@@ -38,6 +40,21 @@ def in_order(batch: TaskBatch) -> TaskBatch:
     if np.array_equal(order, np.arange(len(batch))):
         return batch
     return batch.select(order)
+
+
+def check_types(batch: TaskBatch, node: Node | None, path: Path) -> None:
+    """Refuse times on a type of GPU that neither the catalogue nor the node knows: a race could not use them."""
+    if node is None or not batch.gpu_types:
+        return
+    from hybrid_ml_scheduler.physics.gpu_types import GPU_TYPES  # compiled code stands behind it
+
+    known = (*GPU_TYPES, *(one.name for one in node.types))
+    for name in batch.gpu_types:
+        if name not in known:
+            raise PlanError(
+                f"{path}: the column gpu_time.{name} names no known GPU type{nearest_hint(name, known)} "
+                "`hms nodes` lists them; physics.types adds one."
+            )
 
 
 def with_named_type(batch: TaskBatch, name: str, node: Node | None) -> TaskBatch:

@@ -17,9 +17,10 @@ from hybrid_ml_scheduler.core.text import nearest, nearest_hint
 from hybrid_ml_scheduler.core.validation import validate_batch
 from hybrid_ml_scheduler.workload.columns import batch_of, flat_parents, in_order
 from hybrid_ml_scheduler.workload.files import open_for_writing, read_text
-from hybrid_ml_scheduler.workload.table import Table, csv_table
+from hybrid_ml_scheduler.workload.json_rows import table_of
+from hybrid_ml_scheduler.workload.table import Table
 
-__all__ = ["OPTIONAL_COLUMNS", "REQUIRED_COLUMNS", "batch_from_table", "read_csv", "write_csv"]
+__all__ = ["OPTIONAL_COLUMNS", "REQUIRED_COLUMNS", "batch_from_table", "listed_ids", "read_csv", "write_csv"]
 
 REQUIRED_COLUMNS = ("task_id", "size", "compute_intensity", "memory_required", "arrival_time")
 OPTIONAL_COLUMNS = (
@@ -39,6 +40,7 @@ TYPED_TIME = "gpu_time."
 _YES, _NO = "yes", "no"
 _WORDS = {_YES: True, "true": True, "1": True, _NO: False, "false": False, "0": False}
 _TYPE = re.compile(r"[a-z0-9][a-z0-9_-]*", re.ASCII)
+_IDS = re.compile(r"\s*\d{1,19}(\s*[;,|\s]\s*\d{1,19})*\s*", re.ASCII)
 _BLOCK = 65_536
 
 
@@ -101,7 +103,7 @@ def _parent_counts(batch: TaskBatch) -> Iterator[tuple[int, int]]:
 def read_csv(path: str | Path) -> TaskBatch:
     """Read a workload that `write_csv` or a person wrote; the first bad row is refused with its line."""
     where = Path(path)
-    return batch_from_table(csv_table(where, read_text(where)))
+    return batch_from_table(table_of(where, read_text(where)))
 
 
 def batch_from_table(table: Table) -> TaskBatch:
@@ -164,7 +166,7 @@ def _divisible(table: Table, gangs: IntColumn | None) -> list[bool] | None:
 def _yes(table: Table, row: int, cell: str, default: bool) -> bool:
     word = cell.strip().lower()
     if word and word not in _WORDS:
-        table.refuse(row, f"divisible is {cell!r}, which is neither yes nor no")
+        table.refuse(row, f"{table.cell_words('divisible', row)}, which is neither yes nor no")
     return _WORDS[word] if word else default
 
 
@@ -188,7 +190,9 @@ def _refuse_contradictions(table: Table, gangs: IntColumn | None) -> None:
     for row in np.flatnonzero(gangs == 0).tolist():
         for name in timed:
             if table.columns[name][row]:
-                table.refuse(row, f"gpus_required is 0 and {name} is {table.columns[name][row]!r}, which contradict")
+                table.refuse(
+                    row, f"{table.name_of('gpus_required')} is 0 and {table.cell_words(name, row)}, which contradict"
+                )
 
 
 def _unknown_columns(table: Table) -> list[str]:
@@ -224,14 +228,23 @@ def _dependencies(table: Table, known: set[int], ids: Sequence[int]) -> list[lis
     return [[] if cell in ("[]", "") else _parents(table, row, cell, known, ids[row]) for row, cell in enumerate(cells)]
 
 
-def _parents(table: Table, row: int, cell: str, known: set[int], own: int) -> list[int]:
-    """Read one cell of parents as JSON, and check every id in it."""
+def listed_ids(cell: str) -> list[int] | None:
+    """Task ids as a JSON array or parted by semicolons, commas, bars or blanks; None for whatever is neither."""
+    if _IDS.fullmatch(cell):
+        return [int(word) for word in re.findall(r"\d+", cell)]
     try:
-        parents = json.loads(cell)
+        found = json.loads(cell)
     except (ValueError, RecursionError):
-        parents = None
-    if not isinstance(parents, list) or not all(type(parent) is int for parent in parents):
-        table.refuse(row, f"dependencies is {cell[:60]!r}, which is not a JSON array of task ids")
+        return None
+    return found if isinstance(found, list) and all(type(one) is int for one in found) else None
+
+
+def _parents(table: Table, row: int, cell: str, known: set[int], own: int) -> list[int]:
+    """Read one cell of parents, and check every id in it."""
+    parents = listed_ids(cell)
+    if parents is None:
+        name = table.name_of("dependencies")
+        table.refuse(row, f"{name} is {cell[:60]!r}, which is not a list of task ids such as [0, 3] or 0;3")
     if len(set(parents)) < len(parents):
         table.refuse(row, f"task {own} names a parent twice in {cell[:60]}")
     for parent in parents:

@@ -11,7 +11,7 @@ from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
 from hybrid_ml_scheduler.core.validation import parent_rows
 from hybrid_ml_scheduler.workload.graph import levels
 
-__all__ = ["describe"]
+__all__ = ["describe", "described_columns"]
 
 _QUANTILES = {"p5": 5, "p25": 25, "p50": 50, "p75": 75, "p95": 95, "p99": 99}
 _COLUMNS = ("size", "compute_intensity", "memory_required", "cpu_time", "gpu_time", "duration_factor")
@@ -19,7 +19,7 @@ _COLUMNS = ("size", "compute_intensity", "memory_required", "cpu_time", "gpu_tim
 
 def describe(batch: TaskBatch) -> dict[str, Any]:
     """Return counts, quantiles, arrivals, the shape of the graph and the assumptions, ready for JSON."""
-    columns = {name: _summary(getattr(batch, name)) for name in _COLUMNS if _says_something(batch, name)}
+    columns = {name: _summary(column) for name, column in described_columns(batch).items()}
     return {
         "tasks": len(batch),
         "columns": columns,
@@ -27,6 +27,13 @@ def describe(batch: TaskBatch) -> dict[str, Any]:
         "graph": _graph(batch),
         "assumptions": list(batch.assumptions),
     }
+
+
+def described_columns(batch: TaskBatch) -> dict[str, FloatColumn]:
+    """The columns of numbers in which any task says something, times by type of GPU last."""
+    found = {name: getattr(batch, name) for name in _COLUMNS if _says_something(batch, name)}
+    typed = zip(batch.gpu_types, batch.gpu_times.T, strict=True)
+    return {**found, **{f"gpu_time.{name}": times for name, times in typed if not np.isnan(times).all()}}
 
 
 def _says_something(batch: TaskBatch, name: str) -> bool:

@@ -183,7 +183,7 @@ def _whole(cell: str) -> str:
 def _arrivals(table: Table, cells: list[str], *, foreign: bool) -> tuple[list[str], list[str]]:
     """Arrival times as seconds: from date-times, from times since 1970, or as they are."""
     if not _all_numbers(cells) and any(map(_is_date_time, cells)):
-        since, first = moments(table, "arrival_time", cells)
+        since, first = moments(table, table.name_of("arrival_time"), cells)
         text = f"date_times: arrival_time is read from date-times; time 0 is the first, {first}."
         return [repr(seconds) for seconds in since], [text]
     if _all_numbers(cells):
@@ -192,7 +192,7 @@ def _arrivals(table: Table, cells: list[str], *, foreign: bool) -> tuple[list[st
     for row, cell in enumerate(found):
         if cell and not _all_numbers([cell]):
             demand = "neither a number of seconds nor a date-time like 2026-01-02T03:04:05Z"
-            table.refuse(row, f"arrival_time is {cell!r}, which is {demand}")
+            table.refuse(row, f"{table.cell_words('arrival_time', row)}, which is {demand}")
     return _since_1970(found) if foreign and all(found) else (found, [])
 
 

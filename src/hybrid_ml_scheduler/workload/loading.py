@@ -13,17 +13,19 @@ from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.workload import draws
 from hybrid_ml_scheduler.workload.arrival_times import ArrivalChoice, with_arrivals
-from hybrid_ml_scheduler.workload.columns import with_named_type
+from hybrid_ml_scheduler.workload.columns import check_types, with_named_type
 from hybrid_ml_scheduler.workload.csv_file import batch_from_table
 from hybrid_ml_scheduler.workload.files import read_text
 from hybrid_ml_scheduler.workload.generator import check_seed, generate
+from hybrid_ml_scheduler.workload.json_rows import table_of
 from hybrid_ml_scheduler.workload.mapping import map_columns
 from hybrid_ml_scheduler.workload.missing_times import missing_time_notes
 from hybrid_ml_scheduler.workload.own_gaps import complete_table
 from hybrid_ml_scheduler.workload.parameters import WorkloadParameters
 from hybrid_ml_scheduler.workload.parts import WHOLE, Part, parents_within
 from hybrid_ml_scheduler.workload.presets import PRESETS, preset
-from hybrid_ml_scheduler.workload.table import Table, csv_table
+from hybrid_ml_scheduler.workload.row_filter import WHERE, rows_where, where_of
+from hybrid_ml_scheduler.workload.table import Table
 from hybrid_ml_scheduler.workload.traces import (
     DIALECTS,
     OWN,
@@ -32,7 +34,7 @@ from hybrid_ml_scheduler.workload.traces import (
     detect_dialect,
     dialect_named,
 )
-from hybrid_ml_scheduler.workload.wide_gangs import without_wide_gangs
+from hybrid_ml_scheduler.workload.wide_gangs import most_gpus, without_wide_gangs
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.physics import Node
@@ -65,7 +67,7 @@ def load(
     if limit is not None and limit < 1:
         raise PlanError(f"limit = {limit} must be at least 1.")
     where, given = Path(path), dict(options or {})
-    names = given.pop(_MAP, {})
+    names, rows = given.pop(_MAP, {}), where_of(given.pop(WHERE, {}))
     if names and dialect not in (None, OWN):
         raise PlanError(f"--map renames columns of a CSV, and {where} is read as {dialect}.")
     chosen = None if dialect is None else dialect_named(dialect)
@@ -73,23 +75,37 @@ def load(
     form = chosen or (DIALECTS[OWN] if names else detect_dialect(where, text))
     wanted = TraceOptions.from_mapping(given)
     if form.read is None:
-        for name in given:
-            if name not in _OWN_OPTIONS:
-                raise PlanError(
-                    f"{where}: the trace option '{name}' does not apply to the own CSV, which takes "
-                    f"{', '.join(_OWN_OPTIONS)}."
-                )
-        table = csv_table(where, text)
+        _refuse_options(where, given)
+        table, notes = rows_where(table_of(where, text), rows)
         if "divisible" in given and "divisible" not in table.columns and not wanted.divisible:
             table = replace(table, columns={**table.columns, "divisible": ["no"] * len(table)})
         batch = _own_batch(table, names, seed, wanted)
-        if node is not None:
-            batch = without_wide_gangs(batch, node.num_gpus, str(where))
+        batch = replace(batch, assumptions=(*batch.assumptions, *notes))
+        check_types(batch, node, where)
+        most = most_gpus(node, wanted.gpus)
+        if most is not None:
+            batch = without_wide_gangs(batch, most, str(where))
         return _own(_beginning(batch, limit, where, part), wanted, rate, node)
-    records = form.read(where, text, wanted)
     return complete_records(
-        records, str(where), seed=seed, limit=limit, options=wanted, rate=rate, node=node, part=part
+        form.read(where, text, wanted, rows),
+        str(where),
+        seed=seed,
+        limit=limit,
+        options=wanted,
+        rate=rate,
+        node=node,
+        part=part,
     )
+
+
+def _refuse_options(path: Path, given: Mapping[str, Any]) -> None:
+    """Refuse options of which the own CSV knows nothing."""
+    for name in given:
+        if name not in _OWN_OPTIONS:
+            raise PlanError(
+                f"{path}: the trace option '{name}' does not apply to the own CSV, which takes "
+                f"{', '.join(_OWN_OPTIONS)}."
+            )
 
 
 def _own_batch(table: Table, names: Mapping[str, str], seed: int, options: TraceOptions) -> TaskBatch:
@@ -153,7 +169,7 @@ def resolve(
     if name in PRESETS:
         if dialect is not None or options or part is not None:
             culprit = f"option {next(iter(options))!r}" if options else f"dialect {dialect!r}" if dialect else "part"
-            culprit = "flag --map" if options and _MAP in options else culprit
+            culprit = next((f"flag --{flag}" for flag in (_MAP, WHERE) if flag in (options or ())), culprit)
             raise PlanError(f"The {culprit} applies to files only, and {name} is a preset.")
         count = {} if num_tasks is None else {"num_tasks": num_tasks}
         return generate(preset(name).with_values({**given, **count}), seed)

@@ -18,7 +18,7 @@ from hybrid_ml_scheduler.workload.foreign_cells import (
     scale_by_name,
     unit_of_name,
 )
-from hybrid_ml_scheduler.workload.table import Table
+from hybrid_ml_scheduler.workload.table import Table, Written
 
 __all__ = ["DURATION", "map_columns", "suggested_map"]
 
@@ -103,16 +103,19 @@ def map_columns(table: Table, names: Mapping[str, str]) -> tuple[Table, list[str
     doubled = [theirs for theirs in names.values() if list(names.values()).count(theirs) > 1]
     if doubled:
         raise PlanError(f"--map names the file's column {doubled[0]!r} for two columns of a task.")
-    columns, notes = dict(table.columns), []
+    columns, notes, written = dict(table.columns), [], {}
     for ours, theirs in names.items():
         _check_name(ours, theirs)
         cells, counted = _cells(table, columns, ours, theirs)
+        if ours != theirs:
+            written[ours] = Written(theirs, cells, table.lines)
         cells, said = scale_by_name(ours, theirs, cells, table.decimal_comma)
         if ours in columns and ours != theirs:
             raise WorkloadError(f"{table.path}: --map {ours}={theirs}, but the file has a column {ours!r} too.")
         columns.pop(theirs, None)
         columns[ours] = cells
         notes += [f"mapped_column: {ours} is the file's column {theirs!r}.", *counted, *said]
+    table = replace(table, written=written)
     found, ignored = _known_alone(table, columns) if names else (table, [])
     found, left_out = _without_open_jobs(found, names)
     found, read = plain_cells(found, tuple(names))
@@ -206,8 +209,7 @@ def _without_open_jobs(table: Table, names: Mapping[str, str]) -> tuple[Table, l
         f"no_duration: {missing:,} of {amount(len(table), 'row')} without a duration left out "
         f"(line {shown}{', ...' if missing > 5 else ''})."
     )
-    columns = {name: [cells[row] for row in kept] for name, cells in table.columns.items()}
-    return replace(table, columns=columns, lines=[table.lines[row] for row in kept]), [note]
+    return table.rows(kept), [note]
 
 
 def _durations(table: Table) -> tuple[Table, list[str]]:
@@ -234,7 +236,8 @@ def _durations(table: Table) -> tuple[Table, list[str]]:
             "duration_as_gpu_time: a duration is taken as seconds on the GPUs that a task holds "
             f"({here}), else as seconds on the CPU ({there})."
         ]
-    return replace(table, columns=columns), notes
+    written = {name: table.written[DURATION] for name in wanted if DURATION in table.written}
+    return replace(table, columns=columns, written={**table.written, **written}), notes
 
 
 def _numbered(table: Table) -> tuple[Table, list[str]]:
@@ -259,5 +262,6 @@ def _parents(table: Table, row: int, cell: str, numbers: Mapping[str, int]) -> s
         words = words.replace(mark, " ")
     unknown = [word for word in words.split() if word not in numbers]
     if unknown:
-        table.refuse(row, f"dependencies is {cell[:60]!r}, and no task is called {unknown[0]!r}")
+        name = table.name_of("dependencies")
+        table.refuse(row, f"{name} is {cell[:60]!r}, and no task is called {unknown[0]!r}")
     return f"[{', '.join(str(numbers[word]) for word in words.split())}]"

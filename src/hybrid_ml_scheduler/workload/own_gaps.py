@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,7 +11,7 @@ from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.workload import draws
-from hybrid_ml_scheduler.workload.csv_file import TYPED_TIME
+from hybrid_ml_scheduler.workload.csv_file import TYPED_TIME, listed_ids
 from hybrid_ml_scheduler.workload.table import Table
 from hybrid_ml_scheduler.workload.traces.filling import size_for_times
 from hybrid_ml_scheduler.workload.traces.options import TraceOptions
@@ -107,10 +106,9 @@ def _without_zeros(table: Table) -> tuple[Table, list[str]]:
     cells = dict(table.columns)
     if "dependencies" in cells:
         cells["dependencies"] = _inherited(table, dropped)
-    shorter = {name: [column[row] for row in kept] for name, column in cells.items()}
     left_out: list[str] = sorted(dropped, key=_by_number)
     note = zero_seconds_note(len(left_out), len(table), left_out)
-    return replace(table, columns=shorter, lines=[table.lines[row] for row in kept]), [note]
+    return replace(table, columns=cells).rows(kept), [note]
 
 
 def _by_number(name: str) -> tuple[int, str]:
@@ -120,11 +118,11 @@ def _by_number(name: str) -> tuple[int, str]:
 def _inherited(table: Table, dropped: set[str]) -> list[str]:
     """The cells of dependencies, in which a task that is left out is replaced by what it waited for."""
     cells = table.columns["dependencies"]
-    try:
-        lists = [[str(one) for one in json.loads(cell or "[]")] for cell in cells]
-    except (ValueError, TypeError, RecursionError):
+    lists = [listed_ids(cell or "[]") for cell in cells]
+    if None in lists:
         return cells  # the reader refuses it with its line
-    parents = dict(zip(table.columns["task_id"], lists, strict=True))
+    named = [[str(one) for one in ids or ()] for ids in lists]
+    parents = dict(zip(table.columns["task_id"], named, strict=True))
     changed = parents_inherited(parents, dropped)
     return [
         cell if changed[name] == parents[name] else f"[{', '.join(changed[name])}]"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from itertools import chain
 from pathlib import Path
@@ -19,24 +20,35 @@ from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.core.validation import LEAST_AMOUNT, MOST_AMOUNT
 
-__all__ = ["Table", "csv_table", "delimiter_of", "make_table"]
+__all__ = ["Table", "Written", "csv_table", "delimiter_of", "make_table"]
 
 _STAMP = re.compile(r"(?:19|20)\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?", re.ASCII)
 _LARGEST_ID = 2**62
 _LONGEST_HEADER = 10_000
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A mapped column as the file has it: its name there, its cells, and their lines."""
+
+    name: str
+    cells: Sequence[str]
+    lines: Sequence[int]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """Columns of cells, with the line of the file on which each row stands.
 
-    Where semicolons part the columns, a comma in a number is taken as its decimal point.
+    Where semicolons part the columns, a comma in a number is taken as its decimal point. `written` holds the columns
+    that the file has under other names: errors quote those.
     """
 
     path: Path
     columns: dict[str, list[str]]
     lines: Sequence[int]
     decimal_comma: bool = False
+    written: Mapping[str, Written] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -45,12 +57,29 @@ class Table:
         """Refuse the file because of one row."""
         raise WorkloadError(f"{self.path}, line {self.lines[row]}: {reason}.")
 
+    def name_of(self, name: str) -> str:
+        """The name of a column in the file; quoted where it is another one than ours."""
+        return repr(self.written[name].name) if name in self.written else name
+
+    def cell_words(self, name: str, row: int) -> str:
+        """A cell with the name of its column, both as they stand in the file."""
+        source = self.written.get(name)
+        cell = self.columns[name][row]
+        if source is not None:
+            cell = source.cells[bisect_left(source.lines, self.lines[row])]
+        return f"{self.name_of(name)} is {cell!r}"
+
+    def rows(self, kept: Sequence[int]) -> Table:
+        """The table with these rows only, in the order of the file."""
+        columns = {name: [cells[row] for row in kept] for name, cells in self.columns.items()}
+        return replace(self, columns=columns, lines=[self.lines[row] for row in kept])
+
     def refuse_first(self, wrong: npt.NDArray[np.bool_], name: str, demand: str) -> None:
         """Refuse the file if any row is marked wrong, quoting the first one's cell."""
         rows = np.flatnonzero(wrong)
         if len(rows):
             row = int(rows[0])
-            self.refuse(row, f"{name} is {self.columns[name][row]!r}, which is not {demand}")
+            self.refuse(row, f"{self.cell_words(name, row)}, which is not {demand}")
 
     def numbers(
         self,
@@ -91,7 +120,7 @@ class Table:
         values = self._parsed(name, cells, int, demand)
         for row, value in enumerate(values):
             if not least <= value <= _LARGEST_ID:
-                self.refuse(row, f"{name} is {self.columns[name][row]!r}, which is not {demand}")
+                self.refuse(row, f"{self.cell_words(name, row)}, which is not {demand}")
         return np.array(values, dtype=np.int64)
 
     def seconds(self, name: str) -> FloatColumn:
@@ -100,7 +129,7 @@ class Table:
         stamps = _stamps(cells)
         if stamps is None:
             row = next(row for row, cell in enumerate(cells) if _stamps([cell]) is None)
-            self.refuse(row, f"{name} is {cells[row]!r}, which is not a date-time like 2017-10-09 07:01:55")
+            self.refuse(row, f"{self.cell_words(name, row)}, which is not a date-time like 2017-10-09 07:01:55")
         since: FloatColumn = (stamps - stamps.min()).astype(np.int64) / 1e9
         return since
 
@@ -109,6 +138,7 @@ class Table:
         seen: dict[object, int] = {}
         for row, value in enumerate(values):
             if value in seen:
+                name = self.name_of(name)
                 self.refuse(row, f"{name} {value} occurs a second time (first on line {self.lines[seen[value]]})")
             seen[value] = row
 
@@ -121,7 +151,7 @@ class Table:
             values = []
         if len(values) < len(cells) or any("_" in cell for cell in cells):
             row = next(row for row, cell in enumerate(cells) if not _parses(cell, parse))
-            self.refuse(row, f"{name} is {cells[row]!r}, which is not {demand}")
+            self.refuse(row, f"{self.cell_words(name, row)}, which is not {demand}")
         return values
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,7 +11,17 @@ from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.tasks import TaskBatch
 from hybrid_ml_scheduler.core.text import amount
 
-__all__ = ["wide_gangs_note", "without_wide_gangs"]
+if TYPE_CHECKING:
+    from hybrid_ml_scheduler.physics import Node
+
+__all__ = ["most_gpus", "wide_gangs_note", "without_wide_gangs"]
+
+
+def most_gpus(node: Node | None, asked: float | None) -> int | None:
+    """How many GPUs a task may need at once: those of the node, else those that a load is asked for."""
+    if node is not None:
+        return node.num_gpus
+    return None if asked is None else int(asked)
 
 
 def wide_gangs_note(left_out: int, total: int, num_gpus: int, widest: int) -> str:

@@ -49,6 +49,7 @@ BAD: dict[str, tuple[str, ...]] = {
     "--url": ("nonsense", "ftp://x", ""),
     "--service": ("nonsense", "ftp://x", ""),
     "--map": ("x", "=y", "bogus=size", ""),
+    "--where": ("x", "=y", ""),
     "--gpu-type": ("h2000", ""),
     "--nodes": FILES_TO_READ,
     "--interference": FILES_TO_READ,

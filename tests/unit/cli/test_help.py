@@ -7,6 +7,7 @@ import re
 import pytest
 
 from hybrid_ml_scheduler.cli.main import run
+from hybrid_ml_scheduler.plans.plan import Plan
 from tests.unit.cli.test_every_flag import commands, valued
 
 GROUPS = ("", "workload", "train", "db")
@@ -59,3 +60,12 @@ def test_a_range_is_told_in_words_and_still_holds(
     assert "N (from 1000000)" in help_of("train agent", capsys, monkeypatch)
     assert run(["heavy", "--workers", "1025"]) == 2
     assert "1025" in capsys.readouterr().err
+
+
+def test_the_task_that_explain_suggests_is_one_of_the_race_that_it_suggests(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = help_of("explain", capsys, monkeypatch)
+    (task,) = re.findall(r"--task (\d+)", said)
+    assert "hms race --out" in said
+    assert int(task) < len(Plan().tasks(0))

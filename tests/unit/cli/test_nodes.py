@@ -68,3 +68,28 @@ def test_the_table_says_what_did_not_fit_and_what_cost_means(
     assert "cost: rent of the whole node" in printed
     assert "energy: that of idle devices is in it." in printed
     assert "of gpu_only did not fit the GPU they were given and ran on the CPU instead." in printed
+
+
+def test_a_type_of_gpu_that_does_not_exist_is_never_advised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "typed.csv"
+    path.write_text("arrival_time,cpu_time,gpu_time.v1000\n0,1,2\n1,2,3\n")
+    assert run(["race", "--workload", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert "typed.csv: the column gpu_time.v1000 names no known GPU type" in said
+    assert "did you mean 'v100'?" in said
+    assert "--gpu-type v1000" not in said
+
+
+def test_a_description_takes_the_type_and_number_of_gpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "typed.csv"
+    path.write_text("arrival_time,cpu_time,gpu_time.v100\n0,1,2\n1,2,3\n")
+    spans = []
+    for flags in (["--gpu-type", "v100"], ["--gpu-type", "k80", "--gpus", "1"]):
+        words = ["workload", "describe", str(path), "--option", "target_load=0.5", *flags]
+        assert run([*words, "--format", "json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["columns"]["gpu_time.v100"]["max"] == 3.0
+        spans.append(found["arrivals"]["last_s"])
+        assert run(words) == 0
+        assert "gpu_time.v100 s" in capsys.readouterr().out
+    assert spans[1] > 4 * spans[0], "a slower GPU and fewer of them need gaps that are longer"

@@ -55,7 +55,7 @@ def refusal(path: Path, **how: Any) -> str:
         ("1,100,0.5,10,1,[1]", "line 3: task 1 depends on itself"),
         ("1,100,0.5,10,1,[7]", "line 3: task 1 depends on task 7, which does not exist"),
         ('1,100,0.5,10,1,"[0, 0]"', "line 3: task 1 names a parent twice"),
-        ("1,100,0.5,10,1,0", "line 3: dependencies is '0', which is not a JSON array of task ids"),
+        ("1,100,0.5,10,1,0;x", "line 3: dependencies is '0;x', which is not a list of task ids such as"),
         ("1,100,0.5,10,1,[0", "line 3: dependencies is"),
         ("1,100,0.5,10,1,[true]", "line 3: dependencies is"),
         ("1,100,0.5,10,1,[0.0]", "line 3: dependencies is"),

@@ -89,7 +89,7 @@ def test_a_unit_in_the_name_of_a_mapped_column_counts(name: str, factor: float, 
 def test_durations_are_read_as_they_are_written_elsewhere(cell: str, seconds: float | None, tmp_path: Path) -> None:
     path, text = tmp_path / "x.csv", f"t,d\n0,{cell}\n1,7\n"
     if seconds is None and cell != "1 day 00:00:01":
-        with pytest.raises(HmsError, match=r"x\.csv, line 2: cpu_time is"):
+        with pytest.raises(HmsError, match=r"x\.csv, line 2: 'd' is"):
             read(path, text, duration="d")
         return
     assert read(path, text, duration="d").cpu_time.tolist() == [86_401.0 if seconds is None else seconds, 7.0]
@@ -134,7 +134,7 @@ def test_names_of_tasks_serve_as_dependencies(tmp_path: Path) -> None:
     text = "name,d,after\nprep,1,\ntrain,2,prep\neval,3,prep;train\n"
     batch = read(tmp_path / "x.csv", text, task_id="name", duration="d", dependencies="after")
     assert [task.dependencies for task in batch] == [(), (0,), (0, 1)]
-    with pytest.raises(HmsError, match="line 3: dependencies is 'prepare', and no task is called 'prepare'"):
+    with pytest.raises(HmsError, match="line 3: 'after' is 'prepare', and no task is called 'prepare'"):
         read(tmp_path / "x.csv", text.replace("2,prep\n", "2,prepare\n"), task_id="name", dependencies="after")
 
 
@@ -166,14 +166,14 @@ def test_a_foreign_header_is_answered_with_the_flags_that_would_map_it(tmp_path:
 @pytest.mark.parametrize(
     ("text", "names", "sentence"),
     [
-        ("t,d\n2026-01-02T03:04:05Z,1\nyesterday,1\n", {"arrival_time": "t"}, "line 3: arrival_time is 'yesterday'"),
+        ("t,d\n2026-01-02T03:04:05Z,1\nyesterday,1\n", {"arrival_time": "t"}, "line 3: 't' is 'yesterday'"),
         ("t,d\n2026-01-02T03:04:05Z,1\n2026-01-02T03:04:05,1\n", {"arrival_time": "t"}, "line 3.*some have none"),
         ("t,d\n01/02/2026 03:04,1\n", {"arrival_time": "t"}, "neither a number of seconds nor a date-time"),
         ("t,d\n2026-13-02T03:04:05Z,1\n", {"arrival_time": "t"}, "is not a date-time"),
         ("t,d\n0,NA\n1,\n", {}, "no row has a duration"),
         (",,\n,,\n", {}, "nothing in it but empty columns"),
-        ("t,d,g\n0,1,-2\n", {"gpus_required": "g"}, "line 2: gpus_required is '-2'"),
-        ("t,d,g\n0,1,0.5\n", {"gpus_required": "g"}, "line 2: gpus_required is '0.5'"),
+        ("t,d,g\n0,1,-2\n", {"gpus_required": "g"}, "line 2: 'g' is '-2'"),
+        ("t,d,g\n0,1,0.5\n", {"gpus_required": "g"}, "line 2: 'g' is '0.5'"),
         ("t,d,cpu_time\n0,1,5\n", {}, "has a column 'cpu_time' too"),
     ],
 )
@@ -200,3 +200,27 @@ def test_columns_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
 def test_a_suggested_flag_can_be_typed_where_a_column_has_a_name_of_two_words() -> None:
     assert suggested_map(["sent at", "run_s", "Submit"]) == "--map duration=run_s --map arrival_time=Submit"
     assert suggested_map(["Submit Time", "run_s"]) == "--map 'arrival_time=Submit Time' --map duration=run_s"
+
+
+def test_errors_quote_a_mapped_column_as_the_file_has_it(tmp_path: Path) -> None:
+    names = {"duration": "run_ms", "memory_required": "mem_gb", "arrival_time": "in"}
+    good = "in,run_ms,mem_gb\n0,250,2\n"
+    for row, sentence in (
+        ("1,-250,2", "line 3: 'run_ms' is '-250', which is not a finite number of at least 0"),
+        ("1,250,-2", "line 3: 'mem_gb' is '-2', which is not"),
+        ("then,250,2", "line 3: 'in' is 'then', which is neither"),
+    ):
+        with pytest.raises(HmsError, match=sentence):
+            read(tmp_path / "x.csv", f"{good}{row}\n", **names)
+    with pytest.raises(HmsError, match="line 4: 'run_ms' is 'x'"):
+        read(tmp_path / "x.csv", f"{good}1,,2\n2,x,2\n", **names)
+
+
+@pytest.mark.parametrize("cell", ["0;3", "0 3", "0|3", '"0, 3"', '"[0, 3]"', "0; 3"])
+def test_parents_may_be_parted_by_semicolons(cell: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"task_id,arrival_time,cpu_time,dependencies\n0,0,1,\n3,0,0,0\n5,0,1,{cell}\n4,0,1,\n3000,0,1,\n")
+    batch = load(path)
+    assert batch.task(2).dependencies == (0,), "task 3 took no time, and its children inherit its parents"
+    path.write_text(path.read_text().replace("3,0,0,0", "3,0,2,0"))
+    assert load(path).task(3).dependencies == (0, 3)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.core import HmsError, TaskBatch
 from hybrid_ml_scheduler.physics import Gpu, Node, durations
 from hybrid_ml_scheduler.plans.candidates import Candidate
@@ -98,3 +99,21 @@ def test_tasks_of_a_program_keep_their_refusal_and_name_a_way_out() -> None:
     )
     with pytest.raises(HmsError, match=r"Task 0 needs 3 GPUs at once, and the node has 2 GPUs \(--gpus"):
         durations(batch, TWO)
+
+
+def test_a_conversion_keeps_the_gangs_that_the_asked_number_of_gpus_holds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, out = tmp_path / "philly.csv", tmp_path / "out.csv"
+    rows = "".join(f"2017-10-0{one % 9} 07:01:55,60.0,{one},{60.0 * one},x\n" for one in (1, 4, 8, 16))
+    source.write_text("timestamp,duration,num_gpus,gpu_time,cluster\n" + rows)
+    for flags, kept in (
+        ([], [1, 4]),
+        (["--option", "gpus=8"], [1, 4, 8]),
+        (["--gpus", "16"], [1, 4, 16, 8]),
+        (["--gpus", "2", "--gpu-type", "v100"], [1]),
+    ):
+        assert run(["workload", "convert", str(source), str(out), *flags]) == 0
+        said = capsys.readouterr().out
+        assert load(out).gpus_required.tolist() == kept
+        assert ("need more than the node's" in said) is (len(kept) < 4)

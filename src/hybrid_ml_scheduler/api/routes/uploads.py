@@ -47,24 +47,44 @@ async def list_uploads(uploads: UploadsDep) -> UploadList:
     return await uploads.listing()
 
 
+def _rows(pairs: list[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for pair in pairs:
+        column, sign, value = pair.partition("=")
+        if not (column and sign):
+            raise PlanError(f"where = {pair!r} must have the form COLUMN=VALUE, such as status=COMPLETED.")
+        found.setdefault(column, []).append(value)
+    return found
+
+
+def _trace_options(
+    where: Annotated[
+        list[Annotated[str, Query(max_length=200)]],
+        Query(max_length=32, description="`COLUMN=VALUE`: take only rows of a table with this value. May be repeated."),
+    ] = [],  # noqa: B006 - never changed
+    gpu_type: Annotated[_Short | None, Query(description="The type of GPU that GPU times were measured on.")] = None,
+) -> dict[str, Any]:
+    """The trace options that a client may set."""
+    return {**({} if gpu_type is None else {"gpu_type": gpu_type}), **({"where": _rows(where)} if where else {})}
+
+
 @router.post("", status_code=201, openapi_extra=_FILE, **_CHANGING)
 async def upload(
     request: Request,
     uploads: UploadsDep,
     name: Annotated[str, _NAME],
+    options: Annotated[dict[str, Any], Depends(_trace_options)],
     use: Annotated[UploadUse, Query(description="What the file is.")] = "trace",
     dialect: Annotated[_Short | None, Query(description="The form of a trace; recognised where none is given.")] = None,
     column: Annotated[
         list[Annotated[str, Query(max_length=200)]],
         Query(max_length=32, description="`OURS=THEIRS`: what the CSV calls a column of a task. May be repeated."),
     ] = [],  # noqa: B006 - never changed
-    gpu_type: Annotated[_Short | None, Query(description="The type of GPU that GPU times were measured on.")] = None,
     table: Annotated[
         UploadId | None, Query(description="The uploaded table of throughputs that a Gavel stream is read with.")
     ] = None,
 ) -> UploadCard:
     """Take in a file: it is read completely before it is kept, and refused in one sentence if it cannot be."""
-    options = {} if gpu_type is None else {"gpu_type": gpu_type}
     new = NewUpload(
         name=name,
         data=await request.body(),

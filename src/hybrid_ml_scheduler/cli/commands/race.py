@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_ml_scheduler.cli.output.formats import Format, check_place
+from hybrid_ml_scheduler.cli.output.formats import ColumnNames, Format, RowValues, check_place
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.plans.plan import Plan
@@ -109,10 +109,8 @@ def race(
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="A figure of a trace assumption; repeat for more."),
     ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option("--map", metavar="OURS=THEIRS", help="A column of a foreign CSV, e.g. duration=run_s; repeat."),
-    ] = None,
+    columns: ColumnNames = None,
+    where: RowValues = None,
     gpu_type: Annotated[
         str | None, typer.Option(metavar="TYPE", help="Type of all GPUs, e.g. h200; `hms nodes` lists them.")
     ] = None,
@@ -150,6 +148,7 @@ def race(
             dialect=dialect,
             options=tuple(option or ()),
             columns=tuple(columns or ()),
+            where=tuple(where or ()),
             gpu_type=gpu_type,
             plan=plan,
             hardware=hardware,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_ml_scheduler.cli.output.formats import Format
+from hybrid_ml_scheduler.cli.output.formats import ColumnNames, Format, RowValues
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.studies.folder import ResultsFolder
@@ -31,10 +31,8 @@ def recommend(
     option: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A figure of a trace assumption; repeat for more.")
     ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option("--map", metavar="OURS=THEIRS", help="A column of a foreign CSV, e.g. duration=run_s; repeat."),
-    ] = None,
+    columns: ColumnNames = None,
+    where: RowValues = None,
     seed: Annotated[int, typer.Option(min=0, help="First seed.")] = 0,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="At most so many seeds; fewer where that decides.")] = 5,
     output: Annotated[Format, typer.Option("--format", help="A table and sentences, or JSON.")] = Format.TABLE,
@@ -52,7 +50,14 @@ def recommend(
     from hybrid_ml_scheduler.studies.recommending.search import DEFAULT_POLICIES, Question
 
     promised = read_promise(promise)
-    flags = Flags(tasks=tasks, workload=workload, rate=rate, options=tuple(option or ()), columns=tuple(columns or ()))
+    flags = Flags(
+        tasks=tasks,
+        workload=workload,
+        rate=rate,
+        options=tuple(option or ()),
+        columns=tuple(columns or ()),
+        where=tuple(where or ()),
+    )
     question = Question(
         workload=plan_of(flags).workload,
         nodes=tuple(load_candidates(nodes)),

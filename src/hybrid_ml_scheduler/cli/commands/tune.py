@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_ml_scheduler.cli.output.formats import Format
+from hybrid_ml_scheduler.cli.output.formats import ColumnNames, Format, RowValues
 from hybrid_ml_scheduler.cli.output.model_output import Gpus, Hardware, Output, PlanFile
 
 if TYPE_CHECKING:
@@ -44,10 +44,8 @@ def tune(
         ),
     ] = 0.0,
     option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Options of the trace reader.")] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option("--map", metavar="OURS=THEIRS", help="A column of a foreign CSV, e.g. duration=run_s; repeat."),
-    ] = None,
+    columns: ColumnNames = None,
+    where: RowValues = None,
     seed: Annotated[int, typer.Option(min=0, max=2**62, help="Seed of the search, and of the tasks of a preset.")] = 0,
     gpus: Gpus = None,
     hardware: Hardware = None,
@@ -77,6 +75,7 @@ def tune(
         plan=plan,
         options=tuple(option or ()),
         columns=tuple(columns or ()),
+        where=tuple(where or ()),
     )
     wanted = plan_of(flags)
     batch = wanted.tasks(seed)

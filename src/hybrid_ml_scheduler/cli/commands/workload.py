@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_ml_scheduler.cli.output.formats import Format, check_place
+from hybrid_ml_scheduler.cli.output.formats import ColumnNames, Format, RowValues, check_place
 from hybrid_ml_scheduler.core.errors import PlanError
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.core.tasks import TaskBatch
+    from hybrid_ml_scheduler.physics import Node
 
 __all__ = ["app"]
 
@@ -37,9 +38,9 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--option", help="A figure of a trace assumption as KEY=VALUE, e.g. target_load=0.9; repeatable."),
 ]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--map", metavar="OURS=THEIRS", help="A column of a foreign CSV, e.g. duration=run_s; repeat."),
+Gpus = Annotated[int | None, typer.Option(metavar="N", help="GPUs of the node that a load is meant for (default 4).")]
+GpuTypeName = Annotated[
+    str | None, typer.Option("--gpu-type", metavar="TYPE", help="Type of these GPUs; `hms nodes` lists them.")
 ]
 Seed = Annotated[int, typer.Option(help="Seed of every random stream; the same seed gives the same tasks.")]
 OutputFormat = Annotated[Format, typer.Option("--format", help="A table for people or JSON for programs.")]
@@ -88,11 +89,13 @@ def describe(
     tasks: Annotated[int | None, typer.Option(help="How many tasks of the preset, or how many of the file's.")] = None,
     dialect: Dialect = None,
     option: Options = None,
-    columns: Columns = None,
+    columns: ColumnNames = None,
+    where: RowValues = None,
+    gpus: Gpus = None,
+    gpu_type: GpuTypeName = None,
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Show what a workload is like: counts, quantiles, arrivals, graph and every assumption."""
-    from hybrid_ml_scheduler.cli.race_plan import column_mapping
     from hybrid_ml_scheduler.workload import describe as description_of
     from hybrid_ml_scheduler.workload import resolve
 
@@ -102,7 +105,8 @@ def describe(
             seed=seed,
             num_tasks=tasks,
             dialect=dialect,
-            options={**_pairs(option), **column_mapping(tuple(columns or ()))},
+            options=_options(option, columns, where),
+            node=_node(gpus, gpu_type),
         )
         description = {"source": source, "seed": seed, **description_of(batch)}
     if output is Format.JSON:
@@ -121,11 +125,13 @@ def convert(
     seed: Seed = 0,
     limit: Annotated[int | None, typer.Option(help="Keep only the first tasks in order of arrival.")] = None,
     option: Options = None,
-    columns: Columns = None,
+    columns: ColumnNames = None,
+    where: RowValues = None,
+    gpus: Gpus = None,
+    gpu_type: GpuTypeName = None,
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Turn a trace into the product's own CSV, filling what it lacks by stated assumptions."""
-    from hybrid_ml_scheduler.cli.race_plan import column_mapping
     from hybrid_ml_scheduler.workload import load, write_csv
 
     check_place("OUT", out)
@@ -135,10 +141,26 @@ def convert(
             dialect=dialect,
             seed=seed,
             limit=limit,
-            options={**_pairs(option), **column_mapping(tuple(columns or ()))},
+            options=_options(option, columns, where),
+            node=_node(gpus, gpu_type),
         )
         write_csv(batch, out)
     _say_written(batch, out, output)
+
+
+def _options(option: list[str] | None, columns: list[str] | None, where: list[str] | None) -> dict[str, Any]:
+    from hybrid_ml_scheduler.cli.race_plan import column_mapping, row_choice
+
+    return {**_pairs(option), **column_mapping(tuple(columns or ())), **row_choice(tuple(where or ()))}
+
+
+def _node(gpus: int | None, gpu_type: str | None) -> Node | None:
+    """The node that was asked for; None where none was."""
+    if gpus is None and gpu_type is None:
+        return None
+    from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
+
+    return plan_of(Flags(gpus=gpus, gpu_type=gpu_type)).node
 
 
 def _working(what: str) -> AbstractContextManager[Any]:

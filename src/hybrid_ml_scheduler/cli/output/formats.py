@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, TaskID
 
-__all__ = ["Format", "check_place", "progress_bar", "row_count", "stages", "steps"]
+__all__ = ["ColumnNames", "Format", "RowValues", "check_place", "progress_bar", "row_count", "stages", "steps"]
 
 
 class Format(str, Enum):
@@ -19,6 +21,18 @@ class Format(str, Enum):
 
     TABLE = "table"
     JSON = "json"
+
+
+ColumnNames = Annotated[
+    list[str] | None,
+    typer.Option("--map", metavar="OURS=THEIRS", help="A column of a foreign CSV, e.g. duration=run_s; repeat."),
+]
+RowValues = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where", metavar="COLUMN=VALUE", help="Only rows with this value, e.g. status=COMPLETED; repeat for more."
+    ),
+]
 
 
 def check_place(flag: str, place: Path) -> None:

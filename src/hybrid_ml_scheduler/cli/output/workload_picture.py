@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hybrid_ml_scheduler.core.text import amount
+from hybrid_ml_scheduler.workload.description import described_columns
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
@@ -74,11 +75,12 @@ def _columns(batch: TaskBatch, columns: Mapping[str, Mapping[str, float]]) -> Ta
     table.add_column("axis", no_wrap=True, style="dim")
     for name in _FIGURES:
         table.add_column(name, justify="right", no_wrap=True)
+    values = described_columns(batch)
     for name, summary in columns.items():
-        picture, logarithmic = bars(getattr(batch, name))
+        picture, logarithmic = bars(values[name])
         figures = (_number(summary[key]) for key in _FIGURES)
         shape = Text(picture, style=_COLOURS.get(name, "blue"))
-        table.add_row(_LABELS[name], shape, "log" if logarithmic else "", *figures)
+        table.add_row(_LABELS.get(name, f"{name} s"), shape, "log" if logarithmic else "", *figures)
     return table
 
 

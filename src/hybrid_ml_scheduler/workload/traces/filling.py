@@ -18,7 +18,7 @@ from hybrid_ml_scheduler.workload.missing_times import missing_time_notes, share
 from hybrid_ml_scheduler.workload.parts import WHOLE, Part, parents_within
 from hybrid_ml_scheduler.workload.traces.options import TraceOptions
 from hybrid_ml_scheduler.workload.traces.records import ANY_MODE, PARALLEL, SERIAL, Assumption, Records
-from hybrid_ml_scheduler.workload.wide_gangs import wide_gangs_note
+from hybrid_ml_scheduler.workload.wide_gangs import most_gpus, wide_gangs_note
 from hybrid_ml_scheduler.workload.without_zeros import parents_inherited, zero_seconds_note
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def complete_records(
         gpus=options.gpus,
     )
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what overflows is refused by name below
-        fitting = without_wide_gangs(_without_zeros(records, source), source, node)
+        fitting = without_wide_gangs(_without_zeros(records, source), source, most_gpus(node, options.gpus))
         batch = validate_batch(_batch(_first(fitting, source, limit, part), seed, options), source)
         if options.gpu_type is not None:
             batch = with_named_type(batch, options.gpu_type, node)
@@ -128,11 +128,11 @@ def _rows_of(records: Records, rows: IntColumn) -> Records:
     )
 
 
-def without_wide_gangs(records: Records, source: str, node: Node | None) -> Records:
+def without_wide_gangs(records: Records, source: str, found: int | None) -> Records:
     """Leave out tasks that need more GPUs at once than the node has: jobs of a larger cluster, counted and named."""
     from hybrid_ml_scheduler.physics import Node as AnyNode  # compiled code stands behind it
 
-    most = (AnyNode() if node is None else node).num_gpus
+    most = AnyNode().num_gpus if found is None else found
     if records.gpus_required is None or not (records.gpus_required > most).any():
         return records
     kept = np.flatnonzero(records.gpus_required <= most)
