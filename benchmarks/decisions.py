@@ -28,7 +28,7 @@ from hybrid_ml_scheduler.learning.time_forest import fit_time_forest, time_row
 from hybrid_ml_scheduler.learning.trees import FlatForest
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE, create
-from hybrid_ml_scheduler.schedulers.forest.hybrid_hold import HybridHold
+from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl
 from hybrid_ml_scheduler.training.forest_training import label_tasks
 from hybrid_ml_scheduler.workload import generate, preset
 
@@ -131,7 +131,7 @@ def _corrected_decisions(effort: Effort) -> dict[str, Any]:
     tasks = list(generate(preset("unknown").with_values({"num_tasks": max(effort.decisions, 1_000)}), 1))
     rows = _rows_of(tasks[:1_000], estimator)
     logs = 0.5 * np.sin(3.0 * rows[:, 6]) * (1.0 + rows[:, 7])
-    strategy = HybridHold()
+    strategy = HybridMl()
     strategy.prepare(RaceContext(estimator=estimator, seed=1))
     forest = fit_time_forest(rows[:1_000], logs[:1_000], stream(1, "benchmark"))
     strategy.activate(replace(forest, share=1.0), strategy.training_data())
@@ -175,7 +175,7 @@ def _two_row_walk(forest: FlatForest, rows: np.ndarray) -> Callable[[int], float
     return walked
 
 
-def _decider(strategy: HybridHold, estimator: LearnedEstimator, tasks: list[Task]) -> Callable[[int], float]:
+def _decider(strategy: HybridMl, estimator: LearnedEstimator, tasks: list[Task]) -> Callable[[int], float]:
     """One decision on a fresh task that comes alone, with random backlogs and an idle GPU; returns its seconds."""
     rng = stream(1, "benchmark", "decisions")
 

@@ -1,4 +1,4 @@
-"""`rl_hold` beside every untuned rule: presets, public traces and the H200 profile, at three loads, told and learning.
+"""The learned strategies beside every untuned rule: presets, public traces and the H200 profile, at both levels.
 
 Nothing was chosen on these tasks: seeds from 100 on draw a preset's tasks, and of a trace each takes a stretch of its
 later part and draws what the trace does not hold. Streams are judged by their mean latency without the first tenth,
@@ -45,7 +45,7 @@ H200 = Path(__file__).resolve().parent.parent / "plans" / "hardware" / "h200.jso
 STREAMS = ("*/openb_pod*.csv.gz", "azure*/*.csv.gz", "philly*/*.csv.gz", "*/*.swf.gz")
 GRAPHS = ("wfinstances*/*.json.gz",)
 LOADS = (0.5, 0.8, 0.95)
-OURS = "rl_hold"
+OURS = ("rl_hold", "hybrid_ml")
 RULES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     name: (name, {})
     for name in (
@@ -131,13 +131,13 @@ def value_of(strategy: Scheduler, known: KnownTasks, cell: Cell) -> float:
 def measured(job: tuple[Cell, dict[str, list[float]]]) -> dict[str, list[float]]:
     """One value a seed for every strategy that was not measured before; fewer for rules that are given up."""
     cell, found = job
-    names = [name for name in (*RULES, OURS) if name not in found]
+    names = [name for name in (*RULES, *OURS) if name not in found]
     for place in range(cell.seeds if names else 0):
         known = known_tasks(cell, _FIRST_SEED + place)
         least = min((sum(found[name][:_ALL_RULES_ON]) for name in RULES if name in found), default=math.inf)
         for name in names:
             column = found.setdefault(name, [])
-            if name == OURS or place < _ALL_RULES_ON or sum(column[:_ALL_RULES_ON]) <= _HOPELESS * least:
+            if name in OURS or place < _ALL_RULES_ON or sum(column[:_ALL_RULES_ON]) <= _HOPELESS * least:
                 strategy = create(*RULES.get(name, (name, {})))
                 column.append(value_of(strategy, known, cell))
                 if isinstance(strategy, RlHold):

@@ -41,7 +41,7 @@ def is_service_compiled() -> bool:
     from hybrid_ml_scheduler.core.compiled import is_kept
     from hybrid_ml_scheduler.learning.belief import log_belief
     from hybrid_ml_scheduler.learning.network import td_step
-    from hybrid_ml_scheduler.schedulers.forest.corrected_choice import corrected_size
+    from hybrid_ml_scheduler.schedulers.forest.trained_seconds import corrected_size
 
     needed: tuple[Callable[..., object], ...] = (learn_parts, run_onward, log_belief, td_step, corrected_size)
     return all(is_kept(function) for function in needed)

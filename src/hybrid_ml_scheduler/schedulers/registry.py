@@ -74,8 +74,15 @@ _BUILT_IN = (
         "hybrid_ml",
         "Hybrid ML",
         "learner",
-        "forest.hybrid_hold:HybridHold",
+        "forest.hybrid_ml:HybridMl",
         "learns how long tasks take; places and orders by that",
+    ),
+    _built_in(
+        "hybrid_ml_share",
+        "Hybrid ML share",
+        "learner",
+        "forest.hybrid_ml_share:HybridMlShare",
+        "a forest predicts the fastest share; least loaded GPU",
     ),
     _built_in(
         "rl_agent", "RL agent", "learner", "agents.rl_agent:RlAgent", "a Dueling Double DQN picks a whole device"
@@ -125,6 +132,11 @@ _BUILT_IN = (
         "soon, for few device-seconds",
     ),
 )
+
+_RETIRED_MODES = {
+    ("hybrid_ml", "at_once"): 'hybrid_ml has no mode "at_once" since 0.3: it lets tasks wait in every command. Leave '
+    "the mode out; a stored run that used it cannot be continued, so start a new one."
+}
 
 DEFAULT_RACE = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")
 
@@ -221,8 +233,8 @@ def create(spec: str, options: Mapping[str, Any] | None = None) -> Scheduler:
         raise SchedulerError(f"The strategy {spec!r} cannot be made: {error}.") from error
     if not isinstance(getattr(scheduler, "name", None), str) or not callable(getattr(scheduler, "decide", None)):
         raise SchedulerError(f"{spec!r} is no strategy: it needs a `name` and a method `decide(task, cluster)`.")
-    if is_tuned_file(split_level(spec)[0]):
-        scheduler.name = entry.name  # it may race beside the strategy that it is tuned from
+    if is_tuned_file(split_level(spec)[0]) or "mode" in (options or {}):
+        scheduler.name = entry.name  # it may race beside the strategy that it is tuned from, or is another name of
     require_name(spec, scheduler.name)
     return scheduler
 
@@ -235,6 +247,8 @@ def _in_mode(
     if not modes or "mode" not in options:
         return factory, options
     mode = options.pop("mode")
+    if (entry.name, mode) in _RETIRED_MODES:
+        raise SchedulerError(_RETIRED_MODES[entry.name, mode])
     if mode not in modes:
         raise SchedulerError(f"{entry.name} has no mode {mode!r}{nearest_hint(mode, modes)}")
     return modes[mode], options

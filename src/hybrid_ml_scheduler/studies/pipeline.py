@@ -149,10 +149,13 @@ def _model_place(folder: ResultsFolder, name: str) -> Path:
 def evaluated_plan(pipeline: Pipeline, folder: ResultsFolder) -> Plan:
     """The plan with both learners frozen as they were saved, on the tasks that are left for the test."""
     options: dict[str, Mapping[str, Any]] = dict(pipeline.plan.options)
+    forest = {"model": str(folder.path / FOREST_FILE), "online": False}
     frozen = {
-        "hybrid_ml": {"mode": "share", "model": str(folder.path / FOREST_FILE), "online": False},
+        "hybrid_ml_share": forest,
         "rl_agent": {"model": str(folder.path / AGENT_FILE), "online": False},
     }
+    if options.get("hybrid_ml", {}).get("mode") == "share":  # another name of the classic forest
+        frozen["hybrid_ml"] = forest
     for name, values in frozen.items():
         if name in pipeline.plan.schedulers:
             options[name] = {**options.get(name, {}), **values}

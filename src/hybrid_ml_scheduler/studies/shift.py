@@ -30,7 +30,7 @@ from hybrid_ml_scheduler.physics import Node, best_execution_s, durations
 from hybrid_ml_scheduler.plans.intervals import Interval, bounded_interval
 from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.schedulers.agents.rl_agent import RlAgent
-from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
+from hybrid_ml_scheduler.schedulers.forest.hybrid_ml_share import HybridMlShare
 from hybrid_ml_scheduler.workload import generate, preset
 
 __all__ = [
@@ -47,7 +47,8 @@ __all__ = [
     "train_for_shift",
 ]
 
-STRATEGIES = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")
+FROZEN = "hybrid_ml_share"
+STRATEGIES = ("round_robin", "random", "greedy", FROZEN, "hybrid_ml", "rl_agent", "oracle")
 BEST_DEVICE = "best_device"
 ADAPTED = "agent_adapted_after"
 LAST = 300
@@ -139,10 +140,10 @@ def last_tasks(count: int) -> int:
     return LAST if count > LAST else 3 * count // 5
 
 
-def train_for_shift(node: Node, budget: ShiftBudget) -> tuple[ShareForest, Mapping[str, Any]]:
+def train_for_shift(node: Node, budget: ShiftBudget) -> tuple[HybridMlShare, Mapping[str, Any]]:
     """Train the forest and the agent on the first workload; returns the frozen forest and the agent's state."""
     law = preset(budget.before)
-    forest = ShareForest(retrain_every=budget.forest_tasks, window=budget.forest_tasks)
+    forest = HybridMlShare(retrain_every=budget.forest_tasks, window=budget.forest_tasks)
     tasks = generate(law.with_values({"num_tasks": budget.forest_tasks + 1}), budget.training_seed)
     _run(node, forest, tasks, budget.training_seed)
     agent = RlAgent(**AGENT_OPTIONS)
@@ -177,10 +178,10 @@ def meet_shift(job: tuple[Node, ShiftBudget, int]) -> ShiftRun:
 _trained = lru_cache(maxsize=1)(train_for_shift)
 
 
-def _met(node: Node, tasks: TaskBatch, seed: int, forest: ShareForest, learned: Mapping[str, Any]) -> ShiftRun:
-    frozen = ShareForest(online=False)
+def _met(node: Node, tasks: TaskBatch, seed: int, forest: HybridMlShare, learned: Mapping[str, Any]) -> ShiftRun:
+    frozen = HybridMlShare(online=False)
     agent = _Watched(RlAgent(**AGENT_OPTIONS), learned)
-    own: dict[str, Scheduler] = {"hybrid_ml": frozen, "rl_agent": agent}
+    own: dict[str, Scheduler] = {FROZEN: frozen, "rl_agent": agent}
     execution: dict[str, FloatColumn] = {}
     fraction: dict[str, FloatColumn] = {}
     makespan: dict[str, float] = {}
@@ -189,7 +190,7 @@ def _met(node: Node, tasks: TaskBatch, seed: int, forest: ShareForest, learned: 
         simulation = Simulation(node, scheduler, seed=seed)
         if scheduler is frozen:
             frozen.use(forest.model)
-        outcomes = simulation.run((task, 1.0) for task in tasks)
+        outcomes = sorted(simulation.run((task, 1.0) for task in tasks), key=lambda one: one.task_id)
         execution[name] = np.array([outcome.execution_s for outcome in outcomes])
         fraction[name] = np.array([outcome.gpu_fraction for outcome in outcomes])
         makespan[name] = max(outcome.finish_s for outcome in outcomes)
@@ -225,8 +226,8 @@ def adaptation(run: ShiftRun) -> dict[str, float]:
     """How the agent did against the frozen forest on one seed, over all tasks and over the last ones, and how soon."""
     last = last_tasks(len(run.exploring))
     return {
-        "frozen_forest_vs_agent": run.ratio("hybrid_ml", "rl_agent"),
-        f"frozen_forest_vs_agent_last_{last}": run.ratio("hybrid_ml", "rl_agent", last),
+        "frozen_forest_vs_agent": run.ratio(FROZEN, "rl_agent"),
+        f"frozen_forest_vs_agent_last_{last}": run.ratio(FROZEN, "rl_agent", last),
         ADAPTED: float(run.adapted_after()),
     }
 

@@ -31,7 +31,7 @@ from hybrid_ml_scheduler.studies.trials import Record
 __all__ = ["KIND", "ShiftStudy", "simulate_shift"]
 
 KIND = "shift"
-_LEARNING = {"hybrid_ml": "frozen", "rl_agent": "online"}
+_LEARNING = {"hybrid_ml_share": "frozen", "hybrid_ml": "online", "rl_agent": "online"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class ShiftStudy:
             "schedulers": {
                 "race": list(STRATEGIES),
                 "rl_agent": agent,
-                "hybrid_ml": {"mode": "share", "online": False},
+                "hybrid_ml_share": {"online": False},
             },
         }
 

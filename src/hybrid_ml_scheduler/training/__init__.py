@@ -10,7 +10,7 @@ __all__ = ["strategy_of"]
 
 # Here, where nothing heavy is loaded: a model that is not there is refused at once.
 _SHIPPED = ("rl_agent", "rl_split")
-_ENDINGS = {".joblib": "hybrid_ml", ".json": "rl_split", ".pth": "rl_agent", ".npy": "rl_agent"}
+_ENDINGS = {".joblib": "hybrid_ml_share", ".json": "rl_split", ".pth": "rl_agent", ".npy": "rl_agent"}
 
 _HOLD_FORMAT = "hybrid-ml-scheduler/rl-hold"
 _FIRST_BYTES = 4096

@@ -1,4 +1,4 @@
-"""Training of the forest of `hybrid_ml`, with what a reader wants to know of it: how good, how soon, by what."""
+"""Training of the forest of `hybrid_ml_share`, with what a reader wants to know of it: how good, how soon, by what."""
 
 from __future__ import annotations
 

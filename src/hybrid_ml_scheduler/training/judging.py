@@ -24,7 +24,7 @@ from hybrid_ml_scheduler.schedulers.agents.inputs import cluster_inputs
 from hybrid_ml_scheduler.schedulers.agents.options import AgentOptions
 from hybrid_ml_scheduler.schedulers.agents.rl_agent import VALUE_UNIT
 from hybrid_ml_scheduler.schedulers.agents.split_model import SplitModel
-from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
+from hybrid_ml_scheduler.schedulers.forest.hybrid_ml_share import HybridMlShare
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, split_grid
 from hybrid_ml_scheduler.schedulers.rules.frugal_finish import PRICE
 from hybrid_ml_scheduler.training.rollouts import AgentRun, mean_latency, run_agent, run_value_charge
@@ -144,9 +144,9 @@ def split_bound_ratio(model: SplitModel, law: TaskSource, node: Node, seeds: Seq
 
 
 def trained_forest(law: WorkloadParameters, node: Node, seed: int, count: int) -> ForestModel:
-    """The forest that `hybrid_ml` has after its first `count` tasks of a stream."""
+    """The forest that `hybrid_ml_share` has after its first `count` tasks of a stream."""
     batch = generate(law.with_values({"num_tasks": count + 1, "noise_sigma": 0.0}), seed)
-    strategy = ShareForest()
+    strategy = HybridMlShare()
     Simulation(node, strategy, seed=seed).run((task, 1.0) for task in batch)
     return strategy.model
 

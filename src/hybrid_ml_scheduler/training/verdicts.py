@@ -64,7 +64,7 @@ def judge_model(
     model: str, task: Judgement, step: Callable[[int, int], None] = lambda _done, _total: None
 ) -> list[Verdict]:
     """Judge a model by the measures of its kind; `step` hears after each seed how many are done of how many."""
-    judges = {"hybrid_ml": _forest, "rl_split": _split, "rl_agent": _agent}
+    judges = {"hybrid_ml_share": _forest, "rl_split": _split, "rl_agent": _agent}
     parts = judges[strategy_of(model)](model, task)
     total, done = len(parts) * len(task.seeds), 0
     verdicts: list[Verdict] = []

@@ -13,6 +13,7 @@ from hybrid_ml_scheduler.storage import (
     RowBatch,
     StorageError,
     Store,
+    create_run,
     data_counts,
     describe_run,
     get_run,
@@ -147,6 +148,35 @@ async def test_a_history_from_before_is_summed_up_by_the_migration(store: Store)
         for row, wanted in zip(rows, expected[table.name], strict=True):
             for name, value in wanted.items():
                 assert row[name] == (pytest.approx(value, rel=1e-12) if isinstance(value, float) else value), name
+
+
+async def test_a_migrated_plan_says_which_algorithm_hybrid_ml_was_in_a_live_run(store: Store) -> None:
+    race = ["greedy", "hybrid_ml"]
+    exact: dict[str, Any] = {"schedulers": {"race": race}}
+    plans = {
+        "share": (exact, {"first_task_id": 0}),
+        "at_once": ({**exact, "knowledge": {"level": "learned"}}, {"first_task_id": 0}),
+        "time": ({"schedulers": {"race": race, "hybrid_ml": {"mode": "time"}}}, {"first_task_id": 0}),
+        "": (exact, {"places": []}),  # a measured run
+    }
+    made = {
+        mode: await create_run(store, plan=plan, seed=1, versions={}, controls=controls)
+        for mode, (plan, controls) in plans.items()
+    }
+
+    def go(connection: sa.Connection, way: Any, to: str) -> None:
+        config = schema._config()
+        config.attributes["connection"] = connection
+        way(config, to)
+
+    for way, to in ((command.downgrade, "0010"), (command.upgrade, "head")):
+        async with store.writing() as connection:
+            await connection.run_sync(go, way, to)
+    for mode, run_id in made.items():
+        run = await get_run(store, run_id)
+        assert run is not None
+        assert run.plan["schedulers"].get("hybrid_ml", {}).get("mode", "") == mode
+        assert run.plan["schedulers"]["race"] == race
 
 
 async def test_the_last_picture_of_a_run_takes_the_place_of_the_one_before(store: Store) -> None:

@@ -16,7 +16,7 @@ from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Retraining, Rows, activation_words
 from hybrid_ml_scheduler.live.replay import replay
 from hybrid_ml_scheduler.physics import Node
-from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
+from hybrid_ml_scheduler.schedulers.forest.hybrid_ml_share import HybridMlShare
 from hybrid_ml_scheduler.workload import generate, preset
 from tests.unit.live.house import mixed_course
 
@@ -93,7 +93,7 @@ def test_an_error_that_is_no_number_is_refused() -> None:
 
 
 def test_the_forest_is_judged_on_labels_that_neither_was_trained_on() -> None:
-    strategy = ShareForest(retrain_every=30, window=100, guard=True)
+    strategy = HybridMlShare(retrain_every=30, window=100, guard=True)
     tasks = generate(preset("mixed").with_values({"num_tasks": 200}), 3)
     Simulation(Node(), strategy, seed=1, trains=False).run((task, 1.0) for task in tasks)
     data = strategy.training_data()
@@ -113,7 +113,7 @@ def test_the_forest_is_judged_on_labels_that_neither_was_trained_on() -> None:
 
 
 def test_without_a_guard_the_forest_learns_from_every_label() -> None:
-    strategy = ShareForest(retrain_every=30, window=100)
+    strategy = HybridMlShare(retrain_every=30, window=100)
     tasks = generate(preset("mixed").with_values({"num_tasks": 120}), 3)
     Simulation(Node(), strategy, seed=1, trains=False).run((task, 1.0) for task in tasks)
     data = strategy.training_data()

@@ -67,7 +67,7 @@ def new_race(
         preset="mixed",
         workload=preset("mixed").with_values(laws or {}),
         schedulers=schedulers,
-        options={"hybrid_ml": {"mode": "at_once"}}
+        options={"hybrid_ml": {"mode": "share"}}
         if "hybrid_ml" in schedulers
         else {},  # together only where nobody holds
         retraining=retraining,

@@ -14,8 +14,8 @@ from hybrid_ml_scheduler.core import RaceContext, Task, TaskBatch, train_if_due
 from hybrid_ml_scheduler.core.errors import ModelError, PlanError
 from hybrid_ml_scheduler.physics import CoExecution, Gpu, MemoryRule, Node, PhysicsEstimator
 from hybrid_ml_scheduler.schedulers import check_scheduler
+from hybrid_ml_scheduler.schedulers.forest.hybrid_ml_share import HybridMlShare
 from hybrid_ml_scheduler.schedulers.forest.labels import best_fractions
-from hybrid_ml_scheduler.schedulers.forest.share_forest import ShareForest
 from hybrid_ml_scheduler.workload import generate, preset
 
 
@@ -23,42 +23,42 @@ def _tasks(count: int, seed: int = 3) -> TaskBatch:
     return generate(preset("mixed").with_values({"num_tasks": count}), seed)
 
 
-def _execution(strategy: ShareForest, tasks: TaskBatch, node: Node, *, trains: bool = True) -> np.ndarray:
+def _execution(strategy: HybridMlShare, tasks: TaskBatch, node: Node, *, trains: bool = True) -> np.ndarray:
     outcomes = Simulation(node, strategy, seed=1, trains=trains).run((task, 1.0) for task in tasks)
     return np.array([outcome.execution_s for outcome in outcomes])
 
 
 def test_it_keeps_the_contract_of_a_strategy() -> None:
-    check_scheduler(ShareForest)
+    check_scheduler(HybridMlShare)
 
 
 def test_it_is_near_the_optimum_from_the_first_task_on() -> None:
     tasks, node = _tasks(50), Node()
-    assert _execution(ShareForest(), tasks, node).mean() <= 1.05 * certificate(tasks, node).mean_time_s
+    assert _execution(HybridMlShare(), tasks, node).mean() <= 1.05 * certificate(tasks, node).mean_time_s
 
 
 def test_it_is_within_two_percent_of_the_optimum_after_training() -> None:
     tasks, node = _tasks(1_500), Node()
-    times = _execution(ShareForest(retrain_every=250), tasks, node)[1_000:]
+    times = _execution(HybridMlShare(retrain_every=250), tasks, node)[1_000:]
     assert times.mean() <= 1.02 * certificate(tasks.take(slice(1_000, 1_500)), node).mean_time_s
 
 
 def test_it_is_retrained_every_interval_on_the_window_only() -> None:
-    strategy = ShareForest(retrain_every=20, window=40)
+    strategy = HybridMlShare(retrain_every=20, window=40)
     _execution(strategy, _tasks(101), Node())
     assert strategy.last_training["generation"] == 5
     assert strategy.model.samples == 40
 
 
 def test_a_frozen_forest_never_trains() -> None:
-    strategy = ShareForest(online=False, retrain_every=5)
+    strategy = HybridMlShare(online=False, retrain_every=5)
     _execution(strategy, _tasks(30), Node())
     assert strategy.learning == "frozen"
     assert strategy.last_training["generation"] == 0
 
 
 def test_in_the_background_it_waits_for_its_driver() -> None:
-    strategy = ShareForest(retrain_every=10)
+    strategy = HybridMlShare(retrain_every=10)
     _execution(strategy, _tasks(25), Node(), trains=False)
     assert strategy.training_due()
     before, data = strategy.model, strategy.training_data()
@@ -71,13 +71,13 @@ def test_in_the_background_it_waits_for_its_driver() -> None:
 
 
 def test_it_keeps_no_more_than_a_window_when_nobody_trains_it() -> None:
-    strategy = ShareForest(window=20)
+    strategy = HybridMlShare(window=20)
     _execution(strategy, _tasks(95), Node(), trains=False)
     assert len(strategy.training_data().fractions) == 20
 
 
 def test_training_in_the_background_gives_the_same_forest_as_in_the_race() -> None:
-    inside, outside = ShareForest(retrain_every=30), ShareForest(retrain_every=30)
+    inside, outside = HybridMlShare(retrain_every=30), HybridMlShare(retrain_every=30)
     _execution(inside, _tasks(31), Node())
     _execution(outside, _tasks(30), Node(), trains=False)
     assert np.array_equal(inside.model.forest.nodes, outside.fit(outside.training_data()).forest.nodes)
@@ -85,11 +85,11 @@ def test_training_in_the_background_gives_the_same_forest_as_in_the_race() -> No
 
 def test_a_restored_strategy_equals_an_uninterrupted_one() -> None:
     tasks, node = _tasks(120), Node()
-    whole = Simulation(node, ShareForest(retrain_every=25), seed=1)
+    whole = Simulation(node, HybridMlShare(retrain_every=25), seed=1)
     outcomes = whole.run((task, 1.0) for task in tasks)
-    first = Simulation(node, ShareForest(retrain_every=25), seed=1)
+    first = Simulation(node, HybridMlShare(retrain_every=25), seed=1)
     head = first.run((task, 1.0) for task in tasks.take(slice(0, 60)))
-    second = Simulation(node, ShareForest(retrain_every=25), seed=1)
+    second = Simulation(node, HybridMlShare(retrain_every=25), seed=1)
     second.restore(pickle.loads(pickle.dumps(first.capture())))
     shares = [outcome.gpu_fraction for outcome in head]
     for task in tasks.take(slice(60, 120)):
@@ -130,7 +130,7 @@ def test_the_label_does_not_depend_on_the_order_of_the_gpus(memory_rule: MemoryR
 def test_among_different_gpus_time_and_energy_decide() -> None:
     node = Node(gpus=(Gpu(speed=0.5), Gpu(speed=2.0), Gpu(speed=2.0, power_w=500.0)))
     estimator = PhysicsEstimator(node)
-    strategy = ShareForest()
+    strategy = HybridMlShare()
     strategy.prepare(RaceContext(estimator=estimator, seed=1))
     task = Task(task_id=1, size=2000.0, compute_intensity=0.9, memory_required=50.0, arrival_time=0.0)
     assert strategy.decide(task, BacklogView(estimator)).gpu == 1
@@ -138,7 +138,7 @@ def test_among_different_gpus_time_and_energy_decide() -> None:
 
 def test_it_says_why() -> None:
     estimator = PhysicsEstimator(Node())
-    strategy = ShareForest()
+    strategy = HybridMlShare()
     strategy.prepare(RaceContext(estimator=estimator, seed=1))
     task = Task(task_id=1, size=900.0, compute_intensity=0.6, memory_required=80.0, arrival_time=0.0)
     reasons = strategy.explain(task, BacklogView(estimator))
@@ -147,10 +147,10 @@ def test_it_says_why() -> None:
 
 
 def test_a_saved_forest_decides_the_same_and_a_bad_file_replaces_nothing(tmp_path: Path) -> None:
-    strategy = ShareForest()
+    strategy = HybridMlShare()
     strategy.prepare(RaceContext(estimator=PhysicsEstimator(Node()), seed=1))
     strategy.save_model(tmp_path / "forest.joblib")
-    again = ShareForest(model=str(tmp_path / "forest.joblib"), online=False)
+    again = HybridMlShare(model=str(tmp_path / "forest.joblib"), online=False)
     assert np.array_equal(again.model.forest.value, strategy.model.forest.value)
     (tmp_path / "bad.joblib").write_bytes(b"no model")
     before = strategy.model
@@ -162,4 +162,4 @@ def test_a_saved_forest_decides_the_same_and_a_bad_file_replaces_nothing(tmp_pat
 def test_wrong_options_are_refused() -> None:
     for options in ({"retrain_every": 0}, {"kind": "oak"}, {"energy_weight": 2.0}, {"window": 1}):
         with pytest.raises(PlanError, match="hybrid_ml"):
-            ShareForest(**options)
+            HybridMlShare(**options)

@@ -30,7 +30,7 @@ def small(seed: int = 0) -> Pipeline:
     plan = Plan(
         seed=seed,
         seeds=2,
-        schedulers=("round_robin", "hybrid_ml", "rl_agent", "oracle"),
+        schedulers=("round_robin", "hybrid_ml_share", "rl_agent", "oracle"),
         workload=WorkloadChoice(num_tasks=60),
     )
     return Pipeline(plan=plan, training_tasks=200, agent_tasks=120, engine=LocalEngine(2))
@@ -57,7 +57,7 @@ def test_a_phase_alone_needs_what_it_reads(tmp_path: Path) -> None:
 
 def test_the_learners_are_frozen_and_say_so(trained: ResultsFolder) -> None:
     modes = trained.read_json("run.json")["schedulers"]
-    assert modes == {"round_robin": "none", "hybrid_ml": "frozen", "rl_agent": "frozen", "oracle": "none"}
+    assert modes == {"round_robin": "none", "hybrid_ml_share": "frozen", "rl_agent": "frozen", "oracle": "none"}
 
 
 def test_training_and_evaluation_meet_no_common_task(trained: ResultsFolder) -> None:
@@ -72,7 +72,7 @@ def of_file(tmp_path: Path, count: int, *, at_once: bool = False) -> Pipeline:
     path = tmp_path / "tasks.csv"
     write_csv(generate(law, 4), path)
     workload = WorkloadChoice(source=str(path), num_tasks=1_000)
-    plan = Plan(schedulers=("round_robin", "hybrid_ml", "rl_agent"), workload=workload)
+    plan = Plan(schedulers=("round_robin", "hybrid_ml_share", "rl_agent"), workload=workload)
     return Pipeline(plan=plan, training_tasks=1_000, agent_tasks=1_000, engine=LocalEngine(1))
 
 

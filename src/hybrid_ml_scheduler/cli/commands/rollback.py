@@ -22,7 +22,8 @@ def rollback(
 ) -> None:
     """Let the model decide again that decided before the present one, in the race of a running service.
 
-    Models are kept for strategies with a guard (`guard = true` of `hybrid_ml`), from the second one on that it let in.
+    Models are kept for strategies with a guard (`hybrid_ml`, and `hybrid_ml_share` with `guard = true`), from the
+    second one on that it let in.
     A service in production wants its key: set API_KEY as the service has it.
     """
     found = _posted(f"{url.rstrip('/')}/api/models/{scheduler}/rollback")

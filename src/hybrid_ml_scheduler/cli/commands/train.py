@@ -67,7 +67,7 @@ def forest(
     plot: Plot = None,
     format: Output = Format.TABLE,
 ) -> None:
-    """Fit the forest of `hybrid_ml` to oracle labels of generated tasks, and save it with its scaler.
+    """Fit the forest of `hybrid_ml_share` to oracle labels of generated tasks, and save it with its scaler.
 
     The plot shows predicted beside best shares of unseen tasks, how the execution time comes down with the number of
     labels, and what each feature is worth.

@@ -20,11 +20,9 @@ from hybrid_ml_scheduler.execution.placing.trials import Trial
 from hybrid_ml_scheduler.execution.tasks import TaskFunction
 from hybrid_ml_scheduler.execution.work import Work
 from hybrid_ml_scheduler.schedulers.own_code import strategy_errors
-from hybrid_ml_scheduler.schedulers.registry import create, find
+from hybrid_ml_scheduler.schedulers.registry import create
 
 __all__ = ["Placement", "Placer", "Snapshot", "strategy_of"]
-
-AT_ONCE = "at_once"
 
 _ONLY_CPU = frozenset({CPU})
 
@@ -54,9 +52,7 @@ def strategy_of(strategy: str | type | Scheduler) -> Scheduler:
                 f"{strategy}: what real tasks take is learned from measurements, so there is no level {level}; "
                 f"ask for {bare}."
             )
-        # The executor itself keeps tasks back while devices are busy: whoever can decide at once need not hold too.
-        at_once = AT_ONCE in getattr(find(bare).load(), "modes", {})
-        made = create(strategy, {"mode": AT_ONCE} if at_once else {})
+        made = create(strategy)
     else:
         made = strategy() if isinstance(strategy, type) else strategy
     if not isinstance(getattr(made, "name", None), str) or not callable(getattr(made, "decide", None)):

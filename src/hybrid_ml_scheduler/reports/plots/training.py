@@ -32,7 +32,7 @@ def forest_training(read: Read) -> Figure:
 
 
 def _shares(axes: Axes, frame: pd.DataFrame) -> None:
-    colour = style_of("hybrid_ml").colour
+    colour = style_of("hybrid_ml_share").colour
     both = frame[["best", "predicted"]]
     low, high = float(both.min().min()), float(both.max().max())
     room = max(0.05 * (high - low), 0.01)
@@ -46,7 +46,7 @@ def _shares(axes: Axes, frame: pd.DataFrame) -> None:
 
 
 def _labels_curve(axes: Axes, frame: pd.DataFrame) -> None:
-    style = style_of("hybrid_ml")
+    style = style_of("hybrid_ml_share")
     above = 100.0 * (frame[["mean", "low", "high"]] - 1.0)
     reach = (above["mean"] - above["low"], above["high"] - above["mean"])
     axes.errorbar(
@@ -65,7 +65,7 @@ def _labels_curve(axes: Axes, frame: pd.DataFrame) -> None:
 def _importance(axes: Axes, frame: pd.DataFrame) -> None:
     rows = frame.sort_values("added_error", kind="stable")
     names = [str(name).replace("_", " ") for name in rows["feature"]]
-    axes.barh(names, rows["added_error"], color=style_of("hybrid_ml").colour, edgecolor=NEUTRAL, linewidth=0.6)
+    axes.barh(names, rows["added_error"], color=style_of("hybrid_ml_share").colour, edgecolor=NEUTRAL, linewidth=0.6)
     axes.grid(visible=False, axis="y")
     axes.locator_params(axis="x", nbins=5)
     axes.set_xlabel("error of the share added\nwhen the feature is shuffled")

@@ -8,8 +8,7 @@ from hybrid_ml_scheduler.core import ClusterView, Decision, RaceContext, Task
 from hybrid_ml_scheduler.core.terms import TaskTerms
 from hybrid_ml_scheduler.learning.time_forest import TimeForest
 from hybrid_ml_scheduler.schedulers.agents.hold_history import Remembered
-from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected, TimeData
-from hybrid_ml_scheduler.schedulers.forest.trained_seconds import TrainsSeconds
+from hybrid_ml_scheduler.schedulers.forest.trained_seconds import Expected, TimeData, TrainsSeconds
 
 __all__ = ["CorrectedBeliefs"]
 

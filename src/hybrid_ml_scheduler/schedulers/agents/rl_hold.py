@@ -32,8 +32,7 @@ from hybrid_ml_scheduler.schedulers.agents.corrected_beliefs import CorrectedBel
 from hybrid_ml_scheduler.schedulers.agents.hold_history import REMEMBERED, Remembered, known_history, latest_tasks
 from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel, hedge, hold_features, load_hold
 from hybrid_ml_scheduler.schedulers.agents.hold_starts import Cuts, planned_beside_gangs, pull
-from hybrid_ml_scheduler.schedulers.forest.time_lessons import TimeData
-from hybrid_ml_scheduler.schedulers.forest.trained_seconds import seconds_words
+from hybrid_ml_scheduler.schedulers.forest.trained_seconds import TimeData, seconds_words
 from hybrid_ml_scheduler.schedulers.grid import as_column, as_terms
 from hybrid_ml_scheduler.schedulers.holding.keyed import KeyedHold, limits_in_s, reorder
 from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph, known_graph

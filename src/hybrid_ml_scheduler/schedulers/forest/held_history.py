@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_ml_scheduler.core.terms import TaskTerms
-from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected
+from hybrid_ml_scheduler.schedulers.forest.trained_seconds import Expected, expected_again
 from hybrid_ml_scheduler.schedulers.grid import as_batch, as_column
 from hybrid_ml_scheduler.schedulers.holding.settings import History, Setting, replayed_values
 
@@ -71,6 +71,6 @@ class HeldHistory:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
-        self._latest = deque((Expected(*task) for task in state["latest"]), maxlen=_REMEMBERED)
+        self._latest = deque((expected_again(task) for task in state["latest"]), maxlen=_REMEMBERED)
         self.seen, self.due, self.chosen = state["counters"]
         self.latency_s = dict(state["latency_s"])

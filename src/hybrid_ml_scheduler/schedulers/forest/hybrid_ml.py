@@ -1,52 +1,67 @@
-"""Hybrid ML: a forest on top of what is believed about durations, and the placement that serves the queues best.
+"""Hybrid ML: estimated seconds, corrected by a forest; ready tasks wait, and the shortest that can start does.
 
-The seconds of a task on each type of device are those that the estimator believes, corrected by a forest that learns
-from finished tasks what the estimator misses. With them a rehearsal decides (see `rehearsal`): the way of placing
-tasks that would have served the latest ones best is trusted with the next, be it the earliest finish or the learned
-value of the queues. Training is driven from outside (`core.learners`); a new forest decides only where it is no worse
-than the present one on the newest observations, which neither was grown on.
+While every device that a task would use is busy, waiting costs nothing: a shorter task may come, and what is believed
+may become better. So tasks are committed only where a part of them starts at once, by the forest's seconds, and the
+order is made anew as outcomes come in. Now and then the latest tasks are played again under other settings; one with
+a clear lead takes over. Who waits out of all proportion goes first (`aging`).
+
+In a graph sizes within a factor of four count as one, and who came first goes first among them: the shortest first by
+the second would begin a part of every branch before it ends the first one.
+
+A part that runs longer than was believed is expected to go on for as long as it has overrun: where durations have heavy
+tails, waiting for it as if it would end at any moment is waiting for ever.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import math
+from bisect import insort
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import ClusterView, Decision, Outcome, RaceContext, Task
+from hybrid_ml_scheduler.core import ClusterView, Decision, FloatColumn, Outcome, RaceContext, Task, TaskBatch
 from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
-from hybrid_ml_scheduler.core.tasks import FloatColumn
-from hybrid_ml_scheduler.core.terms import Terms
-from hybrid_ml_scheduler.learning.time_forest import TimeForest
-from hybrid_ml_scheduler.schedulers.forest.corrected_choice import Choice, corrected_choice
-from hybrid_ml_scheduler.schedulers.forest.queue_value import VALUE_WEIGHTS
-from hybrid_ml_scheduler.schedulers.forest.rehearsal import (
-    LEADER,
-    WAYS,
-    fresh_rehearsal,
-    mean_latencies,
-    rehearse,
-)
-from hybrid_ml_scheduler.schedulers.forest.time_lessons import Expected
+from hybrid_ml_scheduler.core.holding import MEAN_OVER, BatchSeconds, Commitment, HeldRule, HeldTasks, HeldView
+from hybrid_ml_scheduler.core.tasks import BoolColumn
+from hybrid_ml_scheduler.core.terms import LendsFormula, TaskTerms, Terms
+from hybrid_ml_scheduler.physics.gangs import kind_counts
+from hybrid_ml_scheduler.physics.held_choices import plan_split
+from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
+from hybrid_ml_scheduler.schedulers.forest.held_history import HELD_WAYS, HeldHistory
+from hybrid_ml_scheduler.schedulers.forest.hybrid_ml_share import HybridMlShare
+from hybrid_ml_scheduler.schedulers.forest.lone_task import DeviceColumns, plan_plain_task, plan_task
 from hybrid_ml_scheduler.schedulers.forest.trained_seconds import (
     LEAST_OBSERVATIONS,
     WINDOW,
+    Expected,
     TrainsSeconds,
+    expected_again,
     seconds_words,
 )
-from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid, task_terms
+from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, task_terms
+from hybrid_ml_scheduler.schedulers.holding.keyed import WHOLE, KeyedHold, limits_in_s, reorder
+from hybrid_ml_scheduler.schedulers.holding.overruns import expected_backlogs, note_due
+from hybrid_ml_scheduler.schedulers.holding.settings import nested_limits
 
 __all__ = ["HybridMl"]
 
-VERSION = 2  # of the captured state
-_WHOLE = np.array([0.0, 1.0])
+_VERSION = 3  # of the captured state
+_RESUMED = (2, _VERSION)
+_DEPTH = 32
+_RENEWED_EVERY = 16  # outcomes between two looks at what is believed of held tasks; more often at the start
+_SAME = math.log(4.0)
+_LEAST_WORK_S = 1e-12
+AGING = 100.0  # so many times what tasks take and wait in the mean may one wait before it goes first
 
 
-class HybridMl(TrainsSeconds):
-    """Believed seconds, a forest's correction, and the way of placing that has served best."""
+class HybridMl(TrainsSeconds, KeyedHold):
+    """Holds ready tasks and starts the shortest first, by learned seconds, under the setting that would serve best."""
 
     name = "hybrid_ml"
+    reason = "the task believed to be shortest starts where it ends first; others wait while devices are busy"
+    modes: ClassVar[Mapping[str, type]] = {}
 
     def __init__(
         self,
@@ -55,119 +70,217 @@ class HybridMl(TrainsSeconds):
         online: bool = True,
         guard: bool = True,
         step: float = DEFAULT_STEP,
+        aging: float = AGING,
     ) -> None:
         if (retrain_every is not None and retrain_every < 1) or window < 2 * LEAST_OBSERVATIONS:
             least = 2 * LEAST_OBSERVATIONS
             raise PlanError(f"hybrid_ml: retrain_every = {retrain_every} must be >= 1, window = {window} >= {least}.")
+        super().__init__(step=step, depth=_DEPTH, aging=aging)
         self._own_interval, self._window = retrain_every, window
         self.online, self._guard = online, guard
         self.learning = "online" if online else "frozen"
-        self._points = as_column(split_grid(step))
-        self._slots = 1.0
-        self._start(seed=0, num_gpus=1, interval=50)
 
     def prepare(self, context: RaceContext) -> None:
-        """Start afresh: no forest, nothing rehearsed."""
-        self._start(context.seed, context.num_gpus, context.retrain_interval)
+        """Start afresh: no forest, nothing waiting, nothing played again."""
+        super().prepare(context)
+        self._start_training(context.seed, self._own_interval or context.retrain_interval, self._window)
         node = getattr(context.estimator, "node", None)
         self._slots = 1.0 if node is None else float(node.cpu.slots)
+        self._devices = context.num_gpus + 1
+        self._history = HeldHistory()
+        self._known: dict[int, Expected] = {}
+        self._due_s, self._renewed_at, self._in_graph = np.zeros(self._devices), 0, False
+        self._device_columns = DeviceColumns(self._devices)
+        self._lender = context.estimator if isinstance(context.estimator, LendsFormula) else None
+        self._follow()
 
-    def _start(self, seed: int, num_gpus: int, interval: int) -> None:
-        self._start_training(seed, self._own_interval or interval, self._window)
-        self._rehearsal = fresh_rehearsal(num_gpus)
-        self._ahead_s = np.zeros(num_gpus + 1)
+    def _follow(self) -> None:
+        """Plan by the chosen setting from now on."""
+        setting = HELD_WAYS[self._history.chosen]
+        self._points = as_column(self._grid if setting.splits else WHOLE)
+        self._price, self._longest = setting.price, nested_limits(setting, self._devices)
+        self._limits_s = limits_in_s(self._longest, self._mean_s)
 
-    @property
-    def model(self) -> TimeForest | None:
-        """The forest in use; none before the first one was found useful."""
-        return self._forest
+    def key(self, task: Task, size_s: float, terms: TaskTerms) -> float:
+        """The seconds that it is believed to take at its fastest."""
+        known = self._known.get(task.task_id)
+        return place_of(size_s if known is None else known.unit_s, self._in_graph)
+
+    def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HeldRule | None:
+        """None: only `dispatch` can tell what was learned by then."""
+        return None
+
+    def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterable[Commitment]:
+        """Commit what starts now, the shortest first."""
+        if not self._in_graph:
+            for task in held.arrived:
+                if task.dependencies:
+                    self._in_graph = True
+            if self._in_graph:
+                self._reorder()
+        fresh = held.fresh
+        if self._queue or len(fresh) != 1 or len(held) != 1 or fresh[0].gpus_required > 1:
+            return super().dispatch(held, cluster)
+        if self._history.seen >= self._history.due:
+            self._learn(held, cluster)
+        return self._first(fresh[0], cluster)
 
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
-        """Correct what is believed, and decide as the way would that leads the rehearsal."""
-        believed = task_terms(task, cluster)
-        seconds = np.empty(1 + len(believed[1]) + len(believed[2]))
-        if not self.online:
-            return Decision(*self._choice(task, cluster, believed, seconds, self._ahead_s.copy(), self._rehearsal)[:2])
-        chosen = self._choice(task, cluster, believed, seconds, self._ahead_s, self._rehearsal)
-        self._lessons.expect(task, Expected(cluster.now_s, believed, seconds, task.divisible, *chosen))
-        return Decision(chosen[0], chosen[1])
+        """Where a task would go if it had to be committed now."""
+        backlog = expected_backlogs(cluster, getattr(cluster, "idle", ()), self._due_s.copy())
+        busy, gap_s = np.zeros(len(backlog), dtype=np.bool_), np.full(len(backlog), math.inf)
+        terms = self._thought(task, cluster, cluster.now_s).corrected
+        fraction, gpu, _ = self._plan(task.gpus_required, terms, backlog, busy, gap_s)
+        return Decision(fraction, gpu)
 
-    def preview(self, task: Task, cluster: ClusterView) -> Decision:
-        """The decision that would be taken now; nothing is remembered."""
-        believed = task_terms(task, cluster)
-        seconds = np.empty(1 + len(believed[1]) + len(believed[2]))
-        state = self._ahead_s.copy(), self._rehearsal.copy()
-        return Decision(*self._choice(task, cluster, believed, seconds, *state)[:2])
+    def _starting(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Commitment]:
+        """What starts at once, in order; a gang that does not keeps its GPUs from those behind it."""
+        backlog = expected_backlogs(cluster, idle, self._due_s)
+        gap_s, place = np.full(len(backlog), math.inf), 0
+        for _ in range(self._depth):
+            if place >= len(self._queue) or not idle.any():
+                return
+            task = self._queue[place][2]
+            known, before = self._known[task.task_id], backlog.copy()
+            fraction, gpu, starts = self._plan(task.gpus_required, known.corrected, backlog, idle, gap_s)
+            if not starts:
+                place += 1
+                continue
+            note_due(cluster.now_s, before, backlog, self._due_s)
+            del self._queue[place]
+            self._waiting.start(task.task_id, cluster.now_s)
+            self._committed(task)
+            if self.online:
+                self._lessons.expect(task, known._replace(gpu_fraction=fraction, gpu=max(gpu, 0)))
+            yield Commitment(task.task_id, Decision(fraction, gpu))
 
-    def _choice(
-        self,
-        task: Task,
-        cluster: ClusterView,
-        believed: Terms,
-        seconds: FloatColumn,
-        ahead: FloatColumn,
-        rehearsal: FloatColumn,
-    ) -> Choice:
-        return corrected_choice(
-            cluster.now_s,
-            believed,
-            task.size,
-            task.compute_intensity,
-            self._lessons.kind(task),
-            self._walked,
-            cluster.cpu_backlog_s,
-            np.array(cluster.gpu_backlogs_s, np.float64),
-            ahead,
-            self._points if task.divisible else _WHOLE,
-            _WHOLE,
-            VALUE_WEIGHTS,
-            rehearsal,
-            seconds,
-        )
+    def _first(self, task: Task, cluster: HeldView) -> tuple[Commitment, ...]:
+        """The only task there is, in one compiled call: what `KeyedHold` makes of it, commit it or hold it."""
+        devices, kind = self._device_columns, self._lessons.kind(task)
+        devices.fill(cluster)
+        columns = (
+            self._walked, devices.backlog_s, devices.idle, self._points, self._price, self._limits_s, self._due_s
+        )  # fmt: skip
+        lent = None if self._lender is None else self._lender.lend_formula(task)
+        if lent is None:
+            known, starts = plan_task(task, cluster, kind, columns)
+        else:
+            known, starts = plan_plain_task(task, cluster.now_s, lent[0], lent[1], kind, columns)
+        self._enter(task, known, starts)
+        if not starts:
+            return ()
+        if self.online:
+            self._lessons.expect(task, known)
+        return (Commitment(task.task_id, Decision(known.gpu_fraction, known.gpu)),)
+
+    def _enter(self, task: Task, known: Expected, starts: bool) -> None:
+        """A task has become ready: it counts for what will be played again, and is held unless it starts."""
+        if self.online:
+            self._history.add(known)
+        self._seen += 1
+        self._mean_s += (known.unit_s - self._mean_s) / (self._seen if self._seen < MEAN_OVER else MEAN_OVER)
+        if starts:
+            self._waiting.served(0.0)
+            return
+        self._known[task.task_id] = known
+        insort(self._queue, (place_of(known.unit_s, self._in_graph), task.task_id, task), lo=self._waiting.overdue)
+        self._waiting.hold(task.task_id, known.now_s)
 
     def observe(self, task: Task, outcome: Outcome) -> None:
-        """Learn from a finished task how far what was believed of it was off, and rehearse what can be by now."""
+        """Learn from a finished task how far what was believed of it was off."""
         if self.online:
-            expected = self._lessons.expectation(task)
-            if expected is not None:
-                self._ahead_s[0] -= expected.cpu_ahead_s
-                self._ahead_s[1 + expected.gpu] -= expected.gpu_ahead_s
-            for expected, ratios in self._lessons.observe(task, outcome):
-                grid = self._points if expected.divisible else _WHOLE
-                rehearse(
-                    expected.now_s, expected.corrected, ratios, grid, _WHOLE, expected.unit_s, expected.future,
-                    VALUE_WEIGHTS, self._rehearsal, self._slots,
-                )  # fmt: skip
+            self._lessons.observe(task, outcome)
 
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
-        """Whose way is followed, the seconds believed and corrected, and what the forest made of the features."""
-        chosen, believed = self.preview(task, cluster), task_terms(task, cluster)
-        gpu, way = chosen.gpu or 0, WAYS[int(self._rehearsal[0, LEADER])]
+        """What is held, the setting in force, the seconds believed and corrected, and what the forest made of it."""
+        told, setting = KeyedHold.explain(self, task, cluster), HELD_WAYS[self._history.chosen]
+        believed = task_terms(task, cluster)
         return {
-            "reason": f"the way that served the latest tasks best: {way.replace('_', ' ')}",
-            "gpu_fraction": chosen.gpu_fraction,
-            "gpu": gpu,
-            "completion_s": cluster.completion_s(task, chosen.gpu_fraction, gpu),
-            "way": way,
-            "mean_latency_of_ways": mean_latencies(self._rehearsal),
+            **told,
+            "setting": setting._asdict(),
             **seconds_words(believed, self._corrected(task, believed).tolist()),
             **self._forest_words(task, believed),
         }
 
     def capture(self) -> Mapping[str, Any]:
-        """Everything: rehearsal, observations, forest and counters."""
+        """All that was learned, and all that is held with what is believed of it."""
         return {
-            "version": VERSION,
-            "rehearsal": self._rehearsal.tolist(),
-            "ahead_s": self._ahead_s.tolist(),
+            "version": _VERSION,
             **self._training_state(),
+            "held": KeyedHold.capture(self),
+            "known": {identity: tuple(one) for identity, one in self._known.items()},
+            "history": self._history.capture(),
+            "limits_s": self._limits_s.tolist(),
+            "due": (self._due_s.tolist(), self._renewed_at, self._in_graph),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue exactly from a captured state."""
-        rehearsal = np.array(state.get("rehearsal", ()), dtype=np.float64)
-        if rehearsal.shape != self._rehearsal.shape or state.get("version") != VERSION:
+        if "held" not in state:
+            raise SchedulerError(
+                "hybrid_ml: the stored state is of another algorithm that had this name before 0.3; start a new run, "
+                "or race hybrid_ml_share for the classic forest."
+            )
+        if state["version"] not in _RESUMED or len(state["due"][0]) != self._devices:
             raise SchedulerError("hybrid_ml: the stored state is of another version or of another node.")
-        self._rehearsal = rehearsal
-        self._ahead_s = np.array(state["ahead_s"])
         self._restore_training(state)
+        KeyedHold.restore(self, state["held"])
+        self._known = {identity: expected_again(one) for identity, one in state["known"].items()}
+        self._history.restore(state["history"])
+        due_s, self._renewed_at, self._in_graph = state["due"]
+        self._due_s = np.array(due_s)
+        self._follow()
+        self._limits_s = as_column(state["limits_s"])  # made of an earlier mean
+
+    def _learn(self, held: HeldTasks, cluster: HeldView) -> None:
+        """Believe anew what is held as outcomes come in, the more often the fewer are held; review the setting."""
+        self._limits_s = limits_in_s(self._longest, self._mean_s)
+        if self._slots == 1.0 and not self._in_graph and self._history.review(self._devices, self._aging):
+            self._follow()
+        more = self._lessons.seen - self._renewed_at
+        if self._queue and more > min(self._renewed_at, max(_RENEWED_EVERY, len(self._queue) // 4)):
+            self._renewed_at = self._lessons.seen
+            for _, identity, task in self._queue:
+                self._known[identity] = self._thought(task, cluster, self._known[identity].now_s)
+            self._reorder()
+
+    def _reorder(self) -> None:
+        reorder(
+            self._queue,
+            self._waiting.overdue,
+            lambda task: place_of(self._known[task.task_id].unit_s, self._in_graph),
+        )
+
+    def _hold(self, task: Task, cluster: HeldView) -> None:
+        self._enter(task, self._thought(task, cluster, cluster.now_s), starts=False)
+
+    def _plan(
+        self, width: int, terms: Terms, backlog: FloatColumn, idle: BoolColumn, gap_s: FloatColumn
+    ) -> tuple[float, int, bool]:
+        """Plan one task behind the plans before it; `gap_s` is how long idle devices are free before a gang begins."""
+        if width == 1 and np.isinf(gap_s).all():
+            return plan_split(terms, backlog, idle, self._points, self._price, self._limits_s)
+        fellows = np.empty(max(width - 1, 1), np.int32)
+        return plan_beside_gangs(
+            terms,
+            width,
+            kind_counts(terms[3]),
+            backlog,
+            idle,
+            gap_s,
+            self._points,
+            self._price,
+            self._limits_s,
+            fellows,
+        )
+
+    def _committed(self, task: Task) -> None:
+        self._known.pop(task.task_id, None)
+
+
+def place_of(size_s: float, in_graph: bool) -> float:
+    """Where a task stands in the order: by its seconds; in a graph roughly, so that equals come as they came."""
+    return math.floor(math.log(max(size_s, _LEAST_WORK_S)) / _SAME) if in_graph else size_s
+
+
+HybridMl.modes = {"time": HybridMl, "share": HybridMlShare}

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError
-from hybrid_ml_scheduler.core.knowledge import EXACT
 from hybrid_ml_scheduler.live.records import Course, Retraining, Trace
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.physics.gangs import check_widths
@@ -23,12 +22,8 @@ from hybrid_ml_scheduler.workload import WorkloadParameters, preset
 
 __all__ = ["RunDefaults", "branch_plan", "course_of", "laws_after", "live_options", "plan_for", "stored_plan"]
 
-# Where strategies are told the exact durations there is nothing about them to learn: unless a plan says otherwise,
-# Hybrid ML shows the classic forest there, as every stored run did before there were levels of knowledge.
-_TOLD_OPTIONS: Mapping[str, Mapping[str, Any]] = {"hybrid_ml": {"mode": "share", "guard": True}}
-# Elsewhere it decides at once unless a plan says otherwise: only then are tasks taken through all strategies together,
-# and a race is watched at thousands of tasks a second.
-_LEARNING_OPTIONS: Mapping[str, Mapping[str, Any]] = {"hybrid_ml": {"mode": "at_once"}}
+# The classic forest has a guard in a live race unless the plan says otherwise; `hybrid_ml` always has one.
+_USUAL_OPTIONS: Mapping[str, Mapping[str, Any]] = {"hybrid_ml_share": {"guard": True}}
 _USUAL_LOAD = 0.6  # of what the node could sustain in truth
 _PROBED_TASKS = 5000
 _OF_TRACES = ("target_load", "arrival_scale")
@@ -175,9 +170,7 @@ def _trace(plan: Plan, uploads: UploadFolder) -> Trace | None:
 
 def live_options(plan: Plan) -> Mapping[str, Mapping[str, Any]]:
     """The options of the strategies, with those that are usual in a live race."""
-    own = _TOLD_OPTIONS if plan.knowledge == EXACT else _LEARNING_OPTIONS
-    usual = {name: {**told, **plan.options.get(name, {})} for name, told in own.items()}
-    return {**plan.options, **usual}
+    return {**plan.options, **{name: {**usual, **plan.options.get(name, {})} for name, usual in _USUAL_OPTIONS.items()}}
 
 
 def laws_after(

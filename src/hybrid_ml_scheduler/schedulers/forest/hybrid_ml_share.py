@@ -1,4 +1,4 @@
-"""Hybrid ML: a Random Forest predicts the time-optimal share, then the best GPU for it is taken.
+"""Hybrid ML share, the classic form: a Random Forest predicts the time-optimal share, then the best GPU is taken.
 
 Sensible from the first task: the forest starts from labels of a synthetic sample of tasks. It is trained again
 every `retrain_every` tasks on the last `window` labels; the label of a task is known from the next task on.
@@ -32,15 +32,17 @@ from hybrid_ml_scheduler.learning.files import load_forest, save_forest
 from hybrid_ml_scheduler.learning.forest import Engine, ForestKind, ForestModel, fit_forest
 from hybrid_ml_scheduler.schedulers.forest.label_window import LabelWindow, TrainingData, synthetic_tasks
 
-__all__ = ["ShareForest"]
+__all__ = ["HybridMlShare"]
 
 WARM_START = 600
+# Random numbers are drawn under the name that this strategy had before 0.3, so that its results stay the same.
+_DRAWN_AS = "hybrid_ml"
 
 
-class ShareForest:
+class HybridMlShare:
     """A forest for the share, weighted time and energy for the GPU."""
 
-    name = "hybrid_ml"
+    name = "hybrid_ml_share"
 
     def __init__(
         self,
@@ -54,11 +56,13 @@ class ShareForest:
         guard: bool = False,
     ) -> None:
         if (retrain_every is not None and retrain_every < 1) or window < 10:
-            raise PlanError(f"hybrid_ml: retrain_every = {retrain_every} must be >= 1 and window = {window} >= 10.")
+            raise PlanError(
+                f"hybrid_ml_share: retrain_every = {retrain_every} must be >= 1 and window = {window} >= 10."
+            )
         if kind not in get_args(ForestKind) or engine not in get_args(Engine):
-            raise PlanError(f"hybrid_ml: kind = {kind!r} or engine = {engine!r} is unknown.")
+            raise PlanError(f"hybrid_ml_share: kind = {kind!r} or engine = {engine!r} is unknown.")
         if not 0.0 <= energy_weight <= 1.0:
-            raise PlanError(f"hybrid_ml: energy_weight = {energy_weight:g} is outside [0, 1].")
+            raise PlanError(f"hybrid_ml_share: energy_weight = {energy_weight:g} is outside [0, 1].")
         self._own_interval, self._window_size = retrain_every, window
         self._kind, self._engine = kind, engine
         self._energy_weight = energy_weight
@@ -77,7 +81,7 @@ class ShareForest:
         self.last_training: dict[str, Any] = {}
         self._model = self._given
         if self._model is None:
-            rng = stream(self._seed, "scheduler", self.name, "warm start")
+            rng = stream(self._seed, "scheduler", _DRAWN_AS, "warm start")
             self._window.learn(synthetic_tasks(rng, min(WARM_START, self._window_size)))
             data = self._window.data(generation=0, most_held=0)
             self.activate(self.fit(data), data)
@@ -86,7 +90,7 @@ class ShareForest:
     def model(self) -> ForestModel:
         """The forest in use."""
         if self._model is None:
-            raise PlanError("hybrid_ml: prepare the strategy before using it.")
+            raise PlanError("hybrid_ml_share: prepare the strategy before using it.")
         return self._model
 
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
@@ -145,7 +149,7 @@ class ShareForest:
 
     def fit(self, data: TrainingData) -> ForestModel:
         """Train a forest on the data; touches nothing of the strategy."""
-        rng = stream(self._seed, "scheduler", self.name, "fit", data.generation)
+        rng = stream(self._seed, "scheduler", _DRAWN_AS, "fit", data.generation)
         return fit_forest(data.features, data.fractions, rng, kind=self._kind, engine=self._engine)
 
     def activate(self, model: ForestModel, data: TrainingData) -> None:
