@@ -153,7 +153,7 @@ async def test_a_history_from_before_is_summed_up_by_the_migration(store: Store)
 async def test_a_migrated_plan_says_which_algorithm_hybrid_ml_was_in_a_live_run(store: Store) -> None:
     race = ["greedy", "hybrid_ml"]
     exact: dict[str, Any] = {"schedulers": {"race": race}}
-    plans = {
+    plans: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         "share": (exact, {"first_task_id": 0}),
         "at_once": ({**exact, "knowledge": {"level": "learned"}}, {"first_task_id": 0}),
         "time": ({"schedulers": {"race": race, "hybrid_ml": {"mode": "time"}}}, {"first_task_id": 0}),
