@@ -10,10 +10,22 @@ from pathlib import Path
 
 from hybrid_ml_scheduler.core.errors import PlanError
 
-__all__ = ["CPU", "Device", "Place", "core_sets", "cuda_count", "node_devices", "places", "usable_core_ids"]
+__all__ = [
+    "CPU",
+    "Device",
+    "Place",
+    "check_gpus",
+    "core_sets",
+    "cuda_count",
+    "node_devices",
+    "places",
+    "usable_core_ids",
+]
 
 CPU = "cpu"
 _GPU_FOLDER = Path("/proc/driver/nvidia/gpus")
+# Drivers that do not list their GPUs in that folder: WSL and Jetson.
+_OTHER_GPU_PATHS = ("/dev/dxg", "/dev/nvmap")
 _MANY_CORES = 8
 
 
@@ -36,6 +48,10 @@ class Device:
             raise PlanError(f"device {self.name}: workers = {self.workers!r} must be a whole number of at least 1.")
         if not self.memory_mb > 0.0:
             raise PlanError(f"device {self.name}: memory_mb = {self.memory_mb!r} must be above 0.")
+
+
+# What a program says about devices: several, one, or nothing.
+Devices = Sequence[Device | str] | Device | str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +80,16 @@ def cuda_count() -> int:
     return min(present, len(named)) if "-1" not in named else 0
 
 
+def check_gpus(devices: Sequence[Device]) -> None:
+    """Refuse more CUDA workers than this machine has GPUs, where their number can be known."""
+    wanted = sum(device.workers for device in devices if device.name == "cuda")
+    if wanted > (count := cuda_count()) and not any(Path(path).exists() for path in _OTHER_GPU_PATHS):
+        raise PlanError(
+            f"devices: {wanted} cuda worker{'s' if wanted > 1 else ''}, but this process may use {count} CUDA GPUs. "
+            "Leave cuda out, or check the driver and CUDA_VISIBLE_DEVICES."
+        )
+
+
 def cuda_name(ordinal: int) -> str:
     """What `CUDA_VISIBLE_DEVICES` must say for a worker to see one GPU alone, as number 0."""
     named = [word.strip() for word in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if word.strip()]
@@ -77,8 +103,10 @@ def usable_core_ids() -> list[int]:
     return list(range(os.cpu_count() or 1))
 
 
-def node_devices(max_workers: int | None, devices: Sequence[Device | str] | None) -> tuple[Device, ...]:
+def node_devices(max_workers: int | None, devices: Devices) -> tuple[Device, ...]:
     """The CPU first, then the further devices; by default every CUDA GPU, and a CPU worker for each core left.
+
+    A single name or `Device` is one device.
 
     One of many cores is left to the program itself where there are further devices: while it has none, it takes one
     from a worker whenever it decides, and a GPU whose next task is late stands still.
@@ -87,7 +115,8 @@ def node_devices(max_workers: int | None, devices: Sequence[Device | str] | None
         count = cuda_count()
         further = [Device(name="cuda", workers=count)] if count else []
     else:
-        further = [Device(name=item) if isinstance(item, str) else item for item in devices]
+        listed = [devices] if isinstance(devices, (str, Device)) else devices
+        further = [Device(name=item) if isinstance(item, str) else item for item in listed]
     names = [device.name for device in further]
     for name in names:
         if name == CPU or names.count(name) > 1:

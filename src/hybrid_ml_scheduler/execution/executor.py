@@ -6,15 +6,17 @@ import atexit
 import os
 import sys
 import threading
+import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from hybrid_ml_scheduler.core.protocols import Scheduler
-from hybrid_ml_scheduler.execution.devices import Device, places
+from hybrid_ml_scheduler.execution.chunks import ChunkedTask, flat_chunks, results_in_order
+from hybrid_ml_scheduler.execution.devices import Devices, places
 from hybrid_ml_scheduler.execution.errors import ExecutionError
 from hybrid_ml_scheduler.execution.explaining import explanation
 from hybrid_ml_scheduler.execution.futures import HybridFuture
@@ -26,6 +28,7 @@ from hybrid_ml_scheduler.execution.placing.placement import Placer, strategy_of
 from hybrid_ml_scheduler.execution.placing.store import PerformanceStore, store_folder
 from hybrid_ml_scheduler.execution.program_report import LiveReport, live_report, write_report
 from hybrid_ml_scheduler.execution.task_flow import TaskFlow
+from hybrid_ml_scheduler.execution.tasks import TaskFunction, task_within
 from hybrid_ml_scheduler.execution.work import TaskRecord, Work
 from hybrid_ml_scheduler.execution.workers.engines import joined_cluster
 from hybrid_ml_scheduler.execution.workers.worker import importing_main
@@ -48,7 +51,7 @@ class HybridExecutor(TaskFlow, Executor):
         self,
         max_workers: int | None = None,
         *,
-        devices: Sequence[Device | str] | None = None,
+        devices: Devices = None,
         strategy: str | type | Scheduler = DEFAULT_STRATEGY,
         workers: str = "processes",
         engine: str = "local",
@@ -88,23 +91,31 @@ class HybridExecutor(TaskFlow, Executor):
         if not callable(fn):
             raise TypeError(f"{fn!r} cannot be called.")
         future = self._engine.new_future()
-        work = Work(future, fn, args, kwargs)
+        work = Work(future, *task_within(fn, args, kwargs))
         future.work = work
         work.task_id = self._new_id()
-        if _are_plain(args, kwargs):
-            self._described(work)
-            self._engine.prepare(work)
-            self._admit(work)
-            return future
-        parents = parents_of(args, kwargs)
+        parents = [] if _are_plain(args, kwargs) else parents_of(args, kwargs)
         if not parents:
-            self._described(work)
             self._go(work)
             return future
         self._ledger.enter(wait=not self._engine.is_own_thread())
         work.submitted_s = self._ledger.now_s()
         when_done(parents, lambda: self._after_parents(work, parents))
         return future
+
+    def map(
+        self, fn: Callable[..., Any], /, *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
+    ) -> Iterator[Any]:
+        """Results in the order of the arguments; `chunksize` calls of a function travel and run as one task."""
+        if chunksize < 1:
+            raise ValueError("chunksize must be >= 1.")
+        found = task_within(fn, (), {})[0]
+        if chunksize == 1 or (isinstance(found, TaskFunction) and found.chosen.keep):
+            return super().map(fn, *iterables, timeout=timeout)
+        chunked = ChunkedTask(fn, len(iterables))
+        end = None if timeout is None else time.monotonic() + timeout
+        futures = [self.submit(chunked, *flat) for flat in flat_chunks(iterables, chunksize)]
+        return results_in_order(futures, end)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more tasks; with `cancel_futures`, those that have not begun are cancelled."""
@@ -123,12 +134,12 @@ class HybridExecutor(TaskFlow, Executor):
             self._engine.join()
             self._finished()
         elif first:
-            threading.Thread(target=self._wind_up, name="hms-shutdown", daemon=True).start()
+            threading.Thread(target=self.shutdown, name="hms-shutdown", daemon=True).start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        if kind is not None and issubclass(kind, (KeyboardInterrupt, SystemExit)):
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
             self.kill()
         else:
             self.shutdown(wait=True)
@@ -226,10 +237,6 @@ class HybridExecutor(TaskFlow, Executor):
                     self._started = True
                     workers = {device.name: device.workers for device in self._devices}
                     self._live = live_report(self.strategy.name, workers, self.place_names, self._ledger.latest)
-
-    def _wind_up(self) -> None:
-        self._engine.join()
-        self._finished()
 
     def _finished(self) -> None:
         """Nothing runs any more: keep what was measured, once."""

@@ -40,7 +40,7 @@ class TaskFlow:
         function, args, kwargs = work.function, work.args, work.kwargs
         if args or kwargs:
             work.nbytes = array_bytes(args, kwargs)
-        if type(function) is TaskFunction:
+        if isinstance(function, TaskFunction):
             work.options = function.chosen
             work.kind = function.kind
             work.size = size_of(work.kind, work.options.size, work.nbytes, args, kwargs)
@@ -67,7 +67,7 @@ class TaskFlow:
 
     def _go(self, work: Work, entered: bool = False) -> None:
         """Pack and place a task whose arguments are all there; what fails here is the future's exception."""
-        problem = attempt(self._made_ready, work, entered).error
+        problem = attempt(self._made_ready, work).error
         if problem is not None:
             self._refused(work, problem, entered)
         else:
@@ -113,9 +113,8 @@ class TaskFlow:
             if future.set_running_or_notify_cancel() and error is not None:
                 future.set_exception(error)
 
-    def _made_ready(self, work: Work, entered: bool) -> None:
-        if entered:
-            self._described(work)
+    def _made_ready(self, work: Work) -> None:
+        self._described(work)
         self._bring_kept(work)
         self._engine.prepare(work)
 
@@ -134,7 +133,7 @@ class TaskFlow:
                 break
         else:
             return
-        can_run = work.function.implementations if type(work.function) is TaskFunction else ("cpu",)
+        can_run = work.function.implementations if isinstance(work.function, TaskFunction) else ("cpu",)
         owners = {value.owner for value in work.args if isinstance(value, Kept) and not isinstance(value, HeldHere)}
         if len(owners) == 1 and (owner := owners.pop()).place.device in can_run:
             work.affinity = owner

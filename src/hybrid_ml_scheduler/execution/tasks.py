@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import functools
+import logging
 import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MethodType
 from typing import Any, TypeVar, overload
 
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.execution.devices import CPU
-from hybrid_ml_scheduler.execution.errors import ExecutionError
+from hybrid_ml_scheduler.execution.errors import attempt
 
-__all__ = ["TaskFunction", "TaskOptions", "array_bytes", "kind_of", "size_of", "task"]
+__all__ = ["TaskFunction", "TaskOptions", "array_bytes", "kind_of", "size_of", "task", "task_within"]
 
 Function = Callable[..., Any]
 Written = TypeVar("Written", bound=Callable[..., Any])
@@ -54,6 +56,12 @@ class TaskFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the CPU's implementation here and now."""
         return self._implementations[CPU](*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind a task that is a method, as a function is bound."""
+        if instance is None or isinstance(self._implementations[CPU], staticmethod):
+            return self
+        return MethodType(self, instance)
 
     def on(self, device: str) -> Callable[[Written], Written]:
         """Register the implementation for a further device; the decorated function itself stays as it is."""
@@ -172,8 +180,8 @@ def task(
 ) -> TaskFunction | Callable[[Function], TaskFunction]:
     """Make a function a task: `@task` or `@task(kind="fft", size=len)`.
 
-    `size` says how much work a call is: a number, or a function of the same arguments; by default the bytes of the
-    arrays among the arguments. `keep` leaves the result on the device for the next task.
+    `size` says how much work a call is: a number, or a function of the same arguments; by default, and where it fails,
+    the bytes of the arrays among the arguments. `keep` leaves the result on the device for the next task.
     """
 
     def made(decorated: Function) -> TaskFunction:
@@ -200,19 +208,36 @@ def kind_of(function: Function) -> str:
         return f"{type(function).__module__}.{type(function).__qualname__}"
 
 
+def task_within(
+    function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[Function, tuple[Any, ...], Mapping[str, Any]]:
+    """The task inside a `functools.partial` or a bound method, with the arguments that are bound; else the call itself.
+
+    Only the task itself has implementations for further devices.
+    """
+    if type(function) is functools.partial:
+        found, bound, named = task_within(function.func, function.args + args, {**function.keywords, **kwargs})
+    elif type(function) is MethodType:
+        found, bound, named = function.__func__, (function.__self__, *args), kwargs
+    else:
+        return function, args, kwargs
+    return (found, bound, named) if isinstance(found, TaskFunction) else (function, args, kwargs)
+
+
 def size_of(kind: str, size: Size, nbytes: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> float:
-    """How much work a call is; a size that is no number above 0 is refused."""
+    """How much work a call is; the bytes of its arrays where the given size fails or is no finite number above 0."""
+    usual = float(nbytes) if nbytes else 1.0
     if size is None:
-        return float(nbytes) if nbytes else 1.0
-    value = size(*args, **kwargs) if callable(size) else size
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 < value < math.inf:
-        try:
-            value = float(value)
-        except (TypeError, ValueError):
-            value = math.nan
-    if not 0.0 < value < math.inf:
-        raise ExecutionError(f"{kind}: the size of a task must be a finite number above 0.")
-    return float(value)
+        return usual
+    value, error = attempt(_number, size, args, kwargs)
+    if error is not None:  # a hint never fails a task, whatever it raises
+        _LOGGER.debug("The size of %s cannot be found, %g is used: %r", kind, usual, error)
+        return usual
+    return float(value) if 0.0 < value < math.inf else usual
+
+
+def _number(size: Size, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> float:
+    return float(size(*args, **kwargs) if callable(size) else size or 0.0)
 
 
 def array_bytes(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
@@ -223,13 +248,16 @@ def array_bytes(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
         if kind in _NO_ARRAYS:
             continue
         if kind is list or kind is tuple:
-            for item in value:
-                count = getattr(item, "nbytes", 0)
-                total += count if isinstance(count, int) else 0
+            total += sum(_bytes_of(item) for item in value)
         else:
-            count = getattr(value, "nbytes", 0)
-            total += count if isinstance(count, int) else 0
+            total += _bytes_of(value)
     return total
 
 
+def _bytes_of(value: Any) -> int:
+    count = attempt(getattr, value, "nbytes", 0).value  # an argument may answer as it likes: it is a hint
+    return count if isinstance(count, int) else 0
+
+
+_LOGGER = logging.getLogger(__name__)
 _NO_ARRAYS = frozenset({int, float, str, bytes, bool, type(None), complex})

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from hybrid_ml_scheduler.core.tasks import Task
 from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.tasks import TaskOptions
+from hybrid_ml_scheduler.execution.workers.codes import Code
 from hybrid_ml_scheduler.execution.workers.payloads import Parcel
 
 __all__ = ["TaskRecord", "Work"]
@@ -54,9 +55,11 @@ class Work:
         "args",
         "attempts",
         "block",
+        "code",
         "fraction",
         "function",
         "future",
+        "is_cold",
         "kind",
         "kwargs",
         "nbytes",
@@ -79,6 +82,7 @@ class Work:
         self.options: TaskOptions = _PLAIN
         self.kind, self.size, self.nbytes, self.task_id = "", 1.0, 0, 0
         self.parcel: Parcel | None = None
+        self.code: Code = _NO_CODE
         self.place = 0
         self.fraction = 1.0
         self.predicted_s = 0.0
@@ -86,6 +90,7 @@ class Work:
         self.attempts = 0
         self.number = 0
         self.announced = False
+        self.is_cold = False
         self.block = 0
         self.worker = 0
         self.affinity: Any = None
@@ -95,7 +100,7 @@ class Work:
     def release(self) -> HybridFuture:
         """Its future, to be resolved; the task lets go of it and of its arguments, whose memory may be needed."""
         future, self.future = self.future, _NO_FUTURE
-        self.args, self.kwargs, self.parcel = (), {}, None
+        self.args, self.kwargs, self.parcel, self.code = (), {}, None, _NO_CODE
         return future
 
     def record(self, place: str, finished_s: float, state: str, cold: bool) -> tuple[Any, ...]:
@@ -119,5 +124,6 @@ class Work:
 
 
 _PLAIN = TaskOptions()
+_NO_CODE = Code(0, b"")
 _NO_FUTURE = HybridFuture()
 _NO_FUTURE.cancel()

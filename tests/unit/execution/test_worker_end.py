@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from hybrid_ml_scheduler.execution.workers.blocks import anonymous_file
-from hybrid_ml_scheduler.execution.workers.payloads import call_encoded, code_of
+from hybrid_ml_scheduler.execution.workers.codes import code_of
+from hybrid_ml_scheduler.execution.workers.payloads import call_encoded
 from hybrid_ml_scheduler.execution.workers.ring import RING_BYTES, Ring
 from hybrid_ml_scheduler.execution.workers.wire import Link, PatientLink
 from hybrid_ml_scheduler.execution.workers.worker import _Worker

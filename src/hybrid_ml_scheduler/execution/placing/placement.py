@@ -85,7 +85,7 @@ class Placer:
 
     def _available(self, work: Work) -> frozenset[str]:
         function = work.function
-        if type(function) is not TaskFunction:
+        if not isinstance(function, TaskFunction):
             return _ONLY_CPU
         return frozenset(function.implementations.keys() & self._devices)
 

@@ -63,7 +63,7 @@ class Reserve:
         """The decision about a new task, or None if it waits here."""
         if self._holding is not None:
             return self._holding.offer(work, now_s)
-        if type(work.function) is not TaskFunction:
+        if not isinstance(work.function, TaskFunction):
             return self._placer.place(work, now_s)
         able = self._placer.places_of(work)
         is_alone = not self._count and any(_has_room(self._placer.loads[one]) for one in able)

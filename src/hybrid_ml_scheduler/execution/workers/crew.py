@@ -13,8 +13,8 @@ from hybrid_ml_scheduler.execution.devices import Place, core_sets, usable_core_
 from hybrid_ml_scheduler.execution.errors import KeptResultLost, TaskTimeout, WorkerDied
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.work import Work
+from hybrid_ml_scheduler.execution.workers.codes import code_of
 from hybrid_ml_scheduler.execution.workers.handing_out import WaitingTasks
-from hybrid_ml_scheduler.execution.workers.payloads import code_of
 from hybrid_ml_scheduler.execution.workers.worker_process import Answer, WorkerProcess
 
 __all__ = ["Crew"]
@@ -84,7 +84,7 @@ class Crew:
         self._false_starts[worker.place.index] = 0.0
         if answer.is_result:
             value = ends.keep(worker, work) if work.options.keep else answer.parcel
-            ends.done(work, value, answer.begun, answer.ended, answer.cold)
+            ends.done(work, value, answer.begun, answer.ended, answer.work.is_cold)
         else:
             ends.raised(work, answer.parcel.payload, answer.traceback, answer.begun, answer.ended)
 

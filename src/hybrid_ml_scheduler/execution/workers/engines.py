@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.execution.devices import Device, Place, node_devices
+from hybrid_ml_scheduler.execution.devices import Device, Devices, Place, check_gpus, node_devices
 from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
@@ -60,9 +60,11 @@ class Engine(Protocol):
 class ThisMachine:
     """The machine of the program itself: worker processes or threads."""
 
-    def devices(self, max_workers: int | None, devices: Sequence[Device | str] | None) -> tuple[Device, ...]:
+    def devices(self, max_workers: int | None, devices: Devices) -> tuple[Device, ...]:
         """The CPU and what was asked for beside it."""
-        return node_devices(max_workers, devices)
+        found = node_devices(max_workers, devices)
+        check_gpus(found)
+        return found
 
     def engine(self, workers: str, places: tuple[Place, ...], ledger: Ledger, options: ExecutorOptions) -> Engine:
         """The engine for a sort of workers."""
@@ -75,7 +77,7 @@ class RayCluster:
     def __init__(self, address: str | None) -> None:
         self._ray, self._leaves = join(address)
 
-    def devices(self, max_workers: int | None, devices: Sequence[Device | str] | None) -> tuple[Device, ...]:
+    def devices(self, max_workers: int | None, devices: Devices) -> tuple[Device, ...]:
         """All CPUs and GPUs of the cluster, or what was asked for."""
         return cluster_devices(max_workers, devices, self._ray.cluster_resources())
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
-import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 from hybrid_ml_scheduler.execution.devices import Place
-from hybrid_ml_scheduler.execution.errors import ExecutionError, KeptResultLost, NotTransferable
+from hybrid_ml_scheduler.execution.errors import ExecutionError, KeptResultLost
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.work import Work
 from hybrid_ml_scheduler.execution.workers.endings import Endings
-from hybrid_ml_scheduler.execution.workers.payloads import code_of
 from hybrid_ml_scheduler.execution.workers.worker_process import Item
 
 __all__ = ["WaitingTasks"]
@@ -49,17 +46,12 @@ class Server(Protocol):
 class WaitingTasks:
     """The queues; only the engine's thread takes from them."""
 
-    def __init__(
-        self, places: tuple[Place, ...], ledger: Ledger, coded: Callable[[Any], tuple[bytes, bool]] = code_of
-    ) -> None:
-        self._code_of = coded
+    def __init__(self, places: tuple[Place, ...], ledger: Ledger) -> None:
         self._queues: list[deque[Work]] = [deque() for _ in places]
         self._bound: deque[Work] = deque()  # tasks that must go to one worker, which keeps an argument of theirs
         self._ledger = ledger
         self.ends = Endings(ledger, self.put_first)
-        self._numbers = itertools.count(1)
         self._ended_here = 0  # tasks that ended without ever having been sent
-        self._codes: weakref.WeakKeyDictionary[Any, tuple[int, bytes]] = weakref.WeakKeyDictionary()
 
     def put(self, work: Work) -> None:
         """A new task, at the end of its queue."""
@@ -149,29 +141,10 @@ class WaitingTasks:
                 self._ended_here += 1
                 return None
             work.announced = True
-        try:
-            number, code = self._coded(worker, work.function)
-        except NotTransferable as error:
-            self.ends.failed(work, error, "failed")
-            self._ended_here += 1
-            return None
         self._ledger.begun(work, worker.number)
         assert work.parcel is not None
-        return work, number, code, work.parcel
-
-    def _coded(self, worker: Server, function: Any) -> tuple[int, bytes | None]:
-        """The number of a function and, for a worker that does not have it, its code."""
-        function = getattr(function, "origin", function)
-        try:
-            known = self._codes.get(function)
-        except TypeError:  # it can be neither hashed nor referred to weakly
-            return 0, self._code_of(function)[0]
-        if known is None:
-            code, lasting = self._code_of(function)
-            if not lasting:
-                return 0, code
-            known = self._codes[function] = (next(self._numbers), code)
-        return known[0], None if worker.knows(known[0]) else known[1]
+        number, body = work.code
+        return work, number, None if number and worker.knows(number) else body, work.parcel
 
 
 def _may_wait_there(worker: Server, queued: int, ahead: int, believed_s: float, ahead_s: float) -> bool:

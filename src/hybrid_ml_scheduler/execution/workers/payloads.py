@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,11 +22,10 @@ __all__ = [
     "Parcel",
     "call_encoded",
     "call_encoded_by_value",
-    "code_by_value",
-    "code_of",
     "decode",
     "encode",
     "has_main_file",
+    "not_transferable",
     "pack",
     "unpack",
 ]
@@ -88,11 +86,14 @@ def _by_value(value: Any, what: str, first: BaseException | None = None) -> Parc
 
     second = attempt(_pickled, value, cloudpickle.dumps)
     if second.error is not None:
-        error = second.error if first is None else first
-        reason = f"{type(error).__name__}: {error}"
-        raise NotTransferable(f"{what} cannot be sent to another process: {reason}.") from second.error
+        raise not_transferable(what, first or second.error) from second.error
     parcel: Parcel = second.value
     return parcel
+
+
+def not_transferable(what: str, error: BaseException) -> NotTransferable:
+    """The sentence about an object that cannot be pickled."""
+    return NotTransferable(f"{what} cannot be sent to another process: {type(error).__name__}: {error}.")
 
 
 def _pickled(value: Any, dumps: Any) -> Parcel:
@@ -112,30 +113,6 @@ def _pickled(value: Any, dumps: Any) -> Parcel:
     if len(payload) >= LEAST_BUFFER:
         return Parcel(b"", (memoryview(payload), *buffers))
     return Parcel(payload, tuple(buffers))
-
-
-def code_of(function: Any) -> tuple[bytes, bool]:
-    """A function as bytes, and whether they only name it (so that they stay true)."""
-    if not _lives_in_console(function):
-        named = attempt(pickle.dumps, function, protocol=5)
-        if named.error is None:
-            return named.value, True
-    parcel = _by_value(function, "The function", TypeError("it has no name that a worker could import"))
-    return b"".join(bytes(buffer) for buffer in parcel.buffers) or parcel.payload, False
-
-
-def code_by_value(function: Any) -> tuple[bytes, bool]:
-    """A function for another machine: by name where that can be imported, by value where it is of the main program."""
-    implementations = getattr(function, "implementations", None)
-    if getattr(function, "__module__", "") == "__main__" and isinstance(implementations, dict):
-        function = SimpleNamespace(implementations=implementations)
-    parcel = _by_value(function, "The function")
-    return b"".join(bytes(buffer) for buffer in parcel.buffers) or parcel.payload, True
-
-
-def _lives_in_console(function: Any) -> bool:
-    """Whether it was defined where a worker cannot import it from: a console, `python -c` or a script on stdin."""
-    return getattr(function, "__module__", "") == "__main__" and not has_main_file()
 
 
 def has_main_file() -> bool:

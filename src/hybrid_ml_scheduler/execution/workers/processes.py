@@ -16,6 +16,7 @@ from hybrid_ml_scheduler.execution.devices import Place
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.work import Work
+from hybrid_ml_scheduler.execution.workers.codes import FunctionCodes, code_of
 from hybrid_ml_scheduler.execution.workers.crew import Crew
 from hybrid_ml_scheduler.execution.workers.handing_out import WaitingTasks
 from hybrid_ml_scheduler.execution.workers.payloads import call_encoded
@@ -32,6 +33,7 @@ class ProcessEngine(ServingEngine):
 
     def __init__(self, places: tuple[Place, ...], ledger: Ledger, options: ExecutorOptions) -> None:
         super().__init__(WaitingTasks(places, ledger), ledger, "hms-executor")
+        self._codes = FunctionCodes(code_of)
         self._selector = selectors.DefaultSelector()
         self._bell, self._ring = socket.socketpair()
         self._bell.setblocking(False)
@@ -55,7 +57,8 @@ class ProcessEngine(ServingEngine):
         return self._crew.is_ready
 
     def prepare(self, work: Work) -> None:
-        """Pack the arguments, on the thread of whoever submits: hostile objects trouble nobody else."""
+        """Pack the function and its arguments on the submitting thread: hostile objects disturb no other task."""
+        work.code = self._codes.code(work.function)
         work.parcel = call_encoded(work.args, work.kwargs, work.kind)
 
     def wake(self) -> None:

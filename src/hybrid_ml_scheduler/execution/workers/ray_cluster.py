@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Sequence
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import ConfigurationError
-from hybrid_ml_scheduler.execution.devices import CPU, Device, node_devices
+from hybrid_ml_scheduler.execution.devices import CPU, Device, Devices, node_devices
 
 __all__ = ["check_answer", "cluster_devices", "join", "needs"]
 
@@ -60,9 +59,7 @@ def needs(device: str, resources: dict[str, float]) -> dict[str, Any]:
     return {"num_cpus": 1}
 
 
-def cluster_devices(
-    max_workers: int | None, devices: Sequence[Device | str] | None, resources: dict[str, float]
-) -> tuple[Device, ...]:
+def cluster_devices(max_workers: int | None, devices: Devices, resources: dict[str, float]) -> tuple[Device, ...]:
     """The CPUs of a cluster are the workers of `cpu`, its GPUs are devices; what else is named takes a CPU each."""
     if devices is None:
         gpus = int(resources.get("GPU", 0.0))

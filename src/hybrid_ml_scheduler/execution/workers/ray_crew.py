@@ -12,8 +12,8 @@ from hybrid_ml_scheduler.execution.errors import ExecutionError, KeptResultLost,
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.work import Work
+from hybrid_ml_scheduler.execution.workers.codes import code_by_value
 from hybrid_ml_scheduler.execution.workers.handing_out import WaitingTasks
-from hybrid_ml_scheduler.execution.workers.payloads import code_by_value
 from hybrid_ml_scheduler.execution.workers.ray_cluster import needs
 from hybrid_ml_scheduler.execution.workers.ray_worker import RayServer, RayWorker
 
@@ -96,7 +96,7 @@ class RayCrew:
             for answer in worker.answers(done.result()):
                 if answer.is_result:
                     value = ends.keep(worker, answer.work) if answer.work.options.keep else answer.parcel
-                    ends.done(answer.work, value, answer.begun, answer.ended, answer.cold)
+                    ends.done(answer.work, value, answer.begun, answer.ended, answer.work.is_cold)
                 else:
                     ends.raised(answer.work, answer.parcel.payload, answer.traceback, answer.begun, answer.ended)
 

@@ -16,8 +16,9 @@ from hybrid_ml_scheduler.execution.devices import Place
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.work import Work
+from hybrid_ml_scheduler.execution.workers.codes import FunctionCodes, code_by_value
 from hybrid_ml_scheduler.execution.workers.handing_out import WaitingTasks
-from hybrid_ml_scheduler.execution.workers.payloads import call_encoded_by_value, code_by_value
+from hybrid_ml_scheduler.execution.workers.payloads import call_encoded_by_value
 from hybrid_ml_scheduler.execution.workers.ray_crew import RayCrew
 from hybrid_ml_scheduler.execution.workers.ray_worker import RayWorker
 from hybrid_ml_scheduler.execution.workers.serving import ServingEngine
@@ -31,8 +32,9 @@ class RayEngine(ServingEngine):
     def __init__(
         self, places: tuple[Place, ...], ledger: Ledger, options: ExecutorOptions, ray: Any, leaves: bool
     ) -> None:
-        super().__init__(WaitingTasks(places, ledger, code_by_value), ledger, "hms-ray")
+        super().__init__(WaitingTasks(places, ledger), ledger, "hms-ray")
         self._ray, self._leaves = ray, leaves
+        self._codes = FunctionCodes(code_by_value)
         self._events: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._crew = RayCrew(places, self._waiting, ledger, options, ray, self._events.put)
 
@@ -47,7 +49,8 @@ class RayEngine(ServingEngine):
         return self._crew.is_ready
 
     def prepare(self, work: Work) -> None:
-        """Pack the arguments so that another machine can unpack them."""
+        """Pack the function and its arguments so that another machine can unpack them."""
+        work.code = self._codes.code(work.function)
         work.parcel = call_encoded_by_value(work.args, work.kwargs, work.kind)
 
     def wake(self) -> None:

@@ -27,11 +27,11 @@ from hybrid_ml_scheduler.execution.workers.worker import (
     exception_bytes,
     finish_device,
 )
-from hybrid_ml_scheduler.execution.workers.worker_process import Answer, Item
+from hybrid_ml_scheduler.execution.workers.worker_process import Answer, Item, warm_up
 
 __all__ = ["RayServer", "RayWorker"]
 
-Said = tuple[int, bool, bytes, list[Any], str, float, float, bool]
+Said = tuple[int, bool, bytes, list[Any], str, float, float]
 
 
 class RayServer:
@@ -41,7 +41,6 @@ class RayServer:
         os.environ["HMS_DEVICE"] = device
         self._device = device
         self._functions: dict[int, Callable[..., Any]] = {}
-        self._warm: set[int] = set()
         call, arguments = pickle.loads(initializer)
         if call is not None:
             call(*arguments)
@@ -63,21 +62,19 @@ class RayServer:
     def _run(
         self, number: int, function: int, code: bytes | None, payload: bytes, buffers: list[Any], keep: bool
     ) -> Said:
-        cold = function not in self._warm
         begun = time.perf_counter()
         value, error = attempt(self._answered, number, function, code, payload, buffers, keep)
         ended = time.perf_counter()
-        self._warm.add(function)
         if error is None:
-            return number, True, *value, "", begun, ended, cold
+            return number, True, *value, "", begun, ended
         text = "".join(traceback.format_exception(error))
-        return number, False, exception_bytes(error), [], text, begun, ended, cold
+        return number, False, exception_bytes(error), [], text, begun, ended
 
     def _answered(
         self, number: int, function: int, code: bytes | None, payload: bytes, buffers: list[Any], keep: bool
     ) -> tuple[bytes, list[Any]]:
         call = self._functions[function] if code is None else callable_on(self._device, code)
-        if function:
+        if function:  # numbered ones stay as they are; others come with every task
             self._functions[function] = call
         args, kwargs = decode(Parcel(payload, writable(buffers)))
         value = call(*args, **kwargs)
@@ -114,6 +111,7 @@ class RayWorker:
         self._sent = 0
         self._behind_s = math.inf
         self._functions: set[int] = set()
+        self._warm: set[str] = set()
 
     def knows(self, function: int) -> bool:
         """Whether the actor has this function already; it will from now on."""
@@ -128,6 +126,7 @@ class RayWorker:
             self._sent += 1
             work.number = self._sent
             self.in_flight[self._sent] = work
+            warm_up(work, self._warm)
             self.since[self._sent] = time.perf_counter()
             self.promised_s += work.predicted_s
             items.append((self._sent, function, code, parcel.payload, columns(parcel), work.options.keep))
@@ -150,10 +149,10 @@ class RayWorker:
         moment, answers = said
         self._behind_s = min(self._behind_s, time.perf_counter() - moment)
         found = []
-        for number, is_result, payload, buffers, text, begun, ended, cold in answers:
+        for number, is_result, payload, buffers, text, begun, ended in answers:
             work = self.in_flight.pop(number)
             del self.since[number]
             self.promised_s = self.promised_s - work.predicted_s if self.in_flight else 0.0
             parcel = Parcel(payload, writable(buffers))
-            found.append(Answer(work, is_result, parcel, text, begun + self._behind_s, ended + self._behind_s, cold))
+            found.append(Answer(work, is_result, parcel, text, begun + self._behind_s, ended + self._behind_s))
         return found

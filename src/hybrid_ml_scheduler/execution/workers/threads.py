@@ -111,7 +111,7 @@ class ThreadEngine:
                 return True
             work.announced = True
         function = work.function
-        call = function.implementations[place.device] if type(function) is TaskFunction else function
+        call = function.implementations[place.device] if isinstance(function, TaskFunction) else function
         cold = (work.kind, number) not in self._warm
         limit = work.options.timeout_s or self._options.timeout_s
         begun = time.perf_counter()

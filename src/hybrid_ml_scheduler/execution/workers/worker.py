@@ -77,7 +77,6 @@ class _Worker:
         self._waiting: deque[tuple[Any, ...]] = deque()
         self._functions: dict[int, Callable[..., Any]] = {}
         self._codes: dict[int, bytes] = {}
-        self._warm: set[int] = set()
         self._unused: list[int] = []
         self._closed: list[int] = []
         self._maps = BlockMaps(self._unused.append)
@@ -135,17 +134,15 @@ class _Worker:
     def _run(self, number: int, function: int, code: bytes | None, parcel: tuple[Any, ...], keep: bool) -> None:
         begun = time.perf_counter()
         self._ring.begin(number, begun)
-        cold = function not in self._warm
         answer, descriptor = self._outcome(number, function, code, Packed(*parcel), keep)
         if os.getpid() != self._pid:
             os._exit(0)  # a child that the task forked has come back here: it is not the worker
-        self._warm.add(function)
         ended = time.perf_counter()
         unused: list[int] = []
         if self._unused:
             unused, self._unused[:] = list(self._unused), []
         closed, self._closed = self._closed, []
-        message = pickle.dumps((number, *answer, begun, ended, cold, unused, closed), protocol=5)
+        message = pickle.dumps((number, *answer, begun, ended, unused, closed), protocol=5)
         if descriptor is None and self._ring.put(message):
             self._unheard += 1
             if not self._waiting or self._unheard >= _HEARD_AFTER or ended - self._told >= _HEARD_AFTER_S:

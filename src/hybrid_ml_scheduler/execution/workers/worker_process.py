@@ -22,7 +22,7 @@ from hybrid_ml_scheduler.execution.workers.payloads import Packed, Parcel, has_m
 from hybrid_ml_scheduler.execution.workers.ring import RING_BYTES, Ring
 from hybrid_ml_scheduler.execution.workers.wire import Link
 
-__all__ = ["Answer", "Item", "WorkerProcess"]
+__all__ = ["Answer", "Item", "WorkerProcess", "warm_up"]
 
 # A task on its way: with the number of its function, the function's code if it is new there, and its arguments.
 Item = tuple[Work, int, bytes | None, Parcel]
@@ -36,6 +36,7 @@ _THREAD_VARIABLES = (
 )
 # So many results may lie in mapped blocks at once; beyond that they are copied, since each holds descriptors.
 _MOST_MAPPED = 64
+_MOST_KINDS = 4096
 
 
 class Answer(NamedTuple):
@@ -47,7 +48,6 @@ class Answer(NamedTuple):
     traceback: str
     begun: float
     ended: float
-    cold: bool
 
 
 class WorkerProcess:
@@ -63,7 +63,8 @@ class WorkerProcess:
         self.has_ended = False
         self.own: deque[Work] = deque()
         self._sent = 0
-        self._functions: dict[int, Any] = {}
+        self._functions: set[int] = set()
+        self._warm: set[str] = set()
         self._pool = BlockPool()
         # Filled by finalizers, which may run on any thread and at any moment: no lock, only atomic steps.
         self._back: deque[int] = deque()
@@ -122,6 +123,7 @@ class WorkerProcess:
             self._sent += 1
             work.number, work.block = self._sent, item.block
             self.in_flight[self._sent] = work
+            warm_up(work, self._warm)
             self.promised_s += work.predicted_s
             items.append((self._sent, function, code, tuple(item), work.options.keep))
         self._send(items, descriptors)
@@ -138,10 +140,9 @@ class WorkerProcess:
 
     def knows(self, function: int) -> bool:
         """Whether the worker has this function already; it will from now on."""
-        if function in self._functions:
-            return True
-        self._functions[function] = None
-        return False
+        known = function in self._functions
+        self._functions.add(function)
+        return known
 
     def answers(self) -> list[Answer]:
         """What the worker has said since it was last asked."""
@@ -158,7 +159,7 @@ class WorkerProcess:
         return found
 
     def _answer(self, message: tuple[Any, ...], descriptors: list[int]) -> Answer:
-        number, is_result, item, text, begun, ended, cold, unused, closed = message
+        number, is_result, item, text, begun, ended, unused, closed = message
         work = self.in_flight.pop(number)
         self.is_late = False
         self.promised_s = self.promised_s - work.predicted_s if self.in_flight else 0.0
@@ -168,7 +169,12 @@ class WorkerProcess:
         for block in closed:
             self._maps.forget(block)
         return Answer(
-            work, is_result, _parcel(Packed(*item), descriptors, self._maps, self._mapped), text, begun, ended, cold
+            work,
+            is_result,
+            _parcel(Packed(*item), descriptors, self._maps, self._mapped),
+            text,
+            begun,
+            ended,
         )
 
     def _give_back(self, number: int) -> None:
@@ -207,6 +213,8 @@ class WorkerProcess:
 
     def _taken_back(self, number: int) -> Work:
         work = self.in_flight.pop(number)
+        if work.is_cold:
+            self._warm.discard(work.kind)
         self.promised_s = self.promised_s - work.predicted_s if self.in_flight else 0.0
         if work.block and not self._pool.free(work.block):
             self._closed_by_us.append(work.block)
@@ -243,6 +251,14 @@ class WorkerProcess:
         """In a forked child of the parent: the worker is not ours."""
         self.link.connection.close()
         self.control.close()
+
+
+def warm_up(work: Work, warm: set[str]) -> None:
+    """Note whether a task is the first of its kind in a worker, where it pays for imports and compilation."""
+    work.is_cold = work.kind not in warm
+    if len(warm) >= _MOST_KINDS:
+        warm.clear()  # kinds without end are no kinds
+    warm.add(work.kind)
 
 
 def _parcel(item: Packed, descriptors: list[int], maps: BlockMaps, mapped: set[int]) -> Parcel:
