@@ -55,6 +55,7 @@ class ResultsFolder(FolderFiles):
         missing = [place for place in (path, *path.parents) if not place.exists()]
         folder = cls(path, {"kind": kind, "plan_hash": digest, "state": "incomplete", "phases": {}})
         folder._status["inputs"] = dict(inputs or {})
+        folder._status["started_in"] = str(Path.cwd())
         try:
             folder._mark_incomplete()
         except HmsError as error:  # the marker is ours; what the user named is the folder
@@ -111,6 +112,12 @@ class ResultsFolder(FolderFiles):
     def plan(self) -> dict[str, Any]:
         """The stored plan."""
         return dict(self.read_json(_PLAN))
+
+    @property
+    def started_in(self) -> Path | None:
+        """The folder from which the command was started, where the plan's relative paths are found."""
+        place = self._status.get("started_in")
+        return Path(place) if isinstance(place, str) and Path(place).is_dir() else None
 
     def is_done(self, phase: str) -> bool:
         """Whether a phase has ended and all its files are still what it wrote."""

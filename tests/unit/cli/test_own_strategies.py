@@ -167,3 +167,23 @@ def test_what_the_documents_offer_a_strategy_can_be_called_as_written(
 ) -> None:
     assert run(["schedulers", "--check", "mine.py:AnyGpu"]) == 0
     assert run(["race", "--tasks", "5", "--scheduler", "mine.py:AnyGpu", "--format", "json"]) == 0
+
+
+def test_a_race_with_an_own_strategy_and_trace_is_explained_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, away = tmp_path / "home", tmp_path / "away"
+    home.mkdir()
+    away.mkdir()
+    (home / "mine.py").write_text(STRATEGY)
+    (home / "jobs.csv").write_text("arrival_time,cpu_time\n" + "".join(f"{row},{row % 5 + 1}\n" for row in range(30)))
+    monkeypatch.chdir(home)
+    race = ["race", "--workload", "jobs.csv", "--scheduler", "mine.py:Fixed", "--out", "race", "--format", "json"]
+    assert run(race) == 0
+    monkeypatch.chdir(away)
+    capsys.readouterr()
+    for words in (["--task", "7"], ["--worst", "2", "--looked-at", "5"]):
+        assert run(["explain", "../home/race", *words, "--format", "json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["scheduler"] == "fixed_share"
+    assert Path.cwd() == away

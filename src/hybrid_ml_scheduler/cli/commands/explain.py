@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,10 +41,11 @@ def explain(
     Without `--task`, list the decisions that cost most: those whose best alternative would have shortened the summed
     latency of all tasks the most. For strategies with a compiled form this is a matter of seconds; others are stepped.
     """
-    plan = _plan_of(run)
-    entrant = _entrant(plan, scheduler)
-    chosen = plan.seed if seed is None else seed
-    rows, found = _found(plan, entrant, chosen, task, worst, looked_at)
+    with _where_it_began(run):
+        plan = _plan_of(run.resolve() if run.is_dir() else run)
+        entrant = _entrant(plan, scheduler)
+        chosen = plan.seed if seed is None else seed
+        rows, found = _found(plan, entrant, chosen, task, worst, looked_at)
     result = {
         "scheduler": entrant.name,
         "seed": chosen,
@@ -59,6 +63,20 @@ def explain(
         print_costliest(result)
     else:
         print_task(result)
+
+
+@contextmanager
+def _where_it_began(run: Path) -> Iterator[None]:
+    """Work in the folder from which a race was started: its own strategy, trace and models may be named from there."""
+    from hybrid_ml_scheduler.studies.folder import ResultsFolder
+
+    place = ResultsFolder.open(run).started_in if run.is_dir() else None
+    here = Path.cwd()
+    os.chdir(place or here)
+    try:
+        yield
+    finally:
+        os.chdir(here)
 
 
 def _plan_of(run: Path) -> Plan:
