@@ -20,7 +20,15 @@ from hybrid_ml_scheduler.workload.files import open_for_writing, read_text
 from hybrid_ml_scheduler.workload.json_rows import table_of
 from hybrid_ml_scheduler.workload.table import Table
 
-__all__ = ["OPTIONAL_COLUMNS", "REQUIRED_COLUMNS", "batch_from_table", "listed_ids", "read_csv", "write_csv"]
+__all__ = [
+    "OPTIONAL_COLUMNS",
+    "REQUIRED_COLUMNS",
+    "batch_from_table",
+    "has_times",
+    "listed_ids",
+    "read_csv",
+    "write_csv",
+]
 
 REQUIRED_COLUMNS = ("task_id", "size", "compute_intensity", "memory_required", "arrival_time")
 OPTIONAL_COLUMNS = (
@@ -42,6 +50,11 @@ _WORDS = {_YES: True, "true": True, "1": True, _NO: False, "false": False, "0": 
 _TYPE = re.compile(r"[a-z0-9][a-z0-9_-]*", re.ASCII)
 _IDS = re.compile(r"\s*\d{1,19}(\s*[;,|\s]\s*\d{1,19})*\s*", re.ASCII)
 _BLOCK = 65_536
+
+
+def has_times(names: Sequence[str]) -> bool:
+    """Whether a header holds measured seconds."""
+    return any(name in ("cpu_time", "gpu_time") or name.startswith(TYPED_TIME) for name in names)
 
 
 def write_csv(batch: TaskBatch, path: str | Path) -> None:

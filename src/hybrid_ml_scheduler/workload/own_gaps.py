@@ -11,20 +11,15 @@ from hybrid_ml_scheduler.core.errors import WorkloadError
 from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.workload import draws
-from hybrid_ml_scheduler.workload.csv_file import TYPED_TIME, listed_ids
+from hybrid_ml_scheduler.workload.csv_file import TYPED_TIME, has_times, listed_ids
 from hybrid_ml_scheduler.workload.table import Table
 from hybrid_ml_scheduler.workload.traces.filling import size_for_times
 from hybrid_ml_scheduler.workload.traces.options import TraceOptions
 from hybrid_ml_scheduler.workload.without_zeros import parents_inherited, zero_seconds_note
 
-__all__ = ["complete_table", "has_times"]
+__all__ = ["complete_table"]
 
 _FILLED = ("size", "compute_intensity", "memory_required")
-
-
-def has_times(names: Sequence[str]) -> bool:
-    """Whether a header holds measured seconds."""
-    return any(name in ("cpu_time", "gpu_time") or name.startswith(TYPED_TIME) for name in names)
 
 
 def complete_table(table: Table, seed: int, options: TraceOptions) -> tuple[Table, list[str]]:

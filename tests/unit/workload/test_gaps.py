@@ -113,3 +113,9 @@ def test_a_list_of_requests_without_times_says_that_times_are_drawn() -> None:
     assert "no times" in said(batch, "guessed_lifetime")
     longer = load(DATA / "openb_requests.csv", node=EIGHT, options={"lifetime_median_s": 1200})
     assert longer.gpu_time[0] == pytest.approx(2 * batch.gpu_time[0])
+
+
+def test_a_file_with_times_by_type_alone_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("arrival_time,gpu_time.v100,gpus_required\n0,5,1\n1,6,2\n")
+    assert load(path).gpu_times[:, 0].tolist() == [5.0, 6.0]

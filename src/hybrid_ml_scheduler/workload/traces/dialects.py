@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
 from hybrid_ml_scheduler.core.text import nearest_hint
-from hybrid_ml_scheduler.workload.csv_file import REQUIRED_COLUMNS
+from hybrid_ml_scheduler.workload.csv_file import REQUIRED_COLUMNS, has_times
 from hybrid_ml_scheduler.workload.json_rows import has_json_rows, header_of, table_of
 from hybrid_ml_scheduler.workload.mapping import suggested_map
 from hybrid_ml_scheduler.workload.row_filter import rows_where
@@ -125,7 +125,7 @@ def detect_dialect(path: Path, text: str) -> Dialect:
     shares = {name: _share(header, known.columns) for name, known in DIALECTS.items() if known.columns}
     # Among dialects whose columns are all there, the one with the most columns says the most.
     best = max(shares, key=lambda name: (shares[name], len(DIALECTS[name].columns)))
-    if shares[best] < 0.5 and "arrival_time" in header and header & {"cpu_time", "gpu_time"}:
+    if shares[best] < 0.5 and "arrival_time" in header and has_times(names):
         return DIALECTS[OWN]  # with measured times, size and intensity are not needed
     if shares[best] < 0.5:
         raise WorkloadError(
