@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from hybrid_ml_scheduler.studies.recommending.search import DEFAULT_POLICIES
+from hybrid_ml_scheduler.studies.recommending.question import DEFAULT_POLICIES
 from tests.api.service import service
 from tests.e2e.browser import settled, tab
 from tests.e2e.test_access import serious_problems

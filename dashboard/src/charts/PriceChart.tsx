@@ -15,7 +15,8 @@ export interface PricedPoint {
 
 export interface PriceChartProps {
   points: readonly PricedPoint[];
-  limit: number;
+  /** None where the least value was asked for. */
+  limit: number | null;
   limitText: string;
   valueLabel: string;
   format: (value: number) => string;
@@ -23,10 +24,11 @@ export interface PriceChartProps {
 
 const EDGE = { left: 72, right: 14, top: 14, bottom: 36 };
 
-/** What each node costs an hour, and what it gives; below the dashed line the promise is kept. */
+/** What each node costs an hour, and what it gives; below the dashed line the target is kept. */
 export function PriceChart({ points, limit, limitText, valueLabel, format }: PriceChartProps) {
   const [ref, size] = useSize<HTMLDivElement>();
-  const values = points.flatMap((one) => [one.value, one.low ?? one.value, one.high ?? one.value, limit]);
+  const ends = points.flatMap((one) => [one.value, one.low ?? one.value, one.high ?? one.value]);
+  const values = limit === null ? ends : [...ends, limit];
   const above = values.filter((value) => value > 0);
   const [least, most] = [Math.min(...above), Math.max(...above)];
   const [floor, right] = [size.height - EDGE.bottom, size.width - EDGE.right];
@@ -44,7 +46,7 @@ export function PriceChart({ points, limit, limitText, valueLabel, format }: Pri
           width={size.width}
           height={size.height}
           role="img"
-          aria-label={`Price and ${valueLabel} of ${points.length} nodes; the promise is ${limitText}`}
+          aria-label={`Price and ${valueLabel} of ${points.length} nodes; the target is ${limitText}`}
         >
           {up.ticks.map((tick) => (
             <g key={tick}>
@@ -83,17 +85,21 @@ export function PriceChart({ points, limit, limitText, valueLabel, format }: Pri
           >
             {valueLabel}
           </text>
-          <line
-            x1={EDGE.left}
-            x2={right}
-            y1={up(limit)}
-            y2={up(limit)}
-            stroke="var(--gold)"
-            strokeDasharray="5 4"
-          />
-          <text x={right} y={up(limit) - 5} textAnchor="end" fontSize="11" fill="var(--gold)">
-            {limitText}
-          </text>
+          {limit !== null && (
+            <>
+              <line
+                x1={EDGE.left}
+                x2={right}
+                y1={up(limit)}
+                y2={up(limit)}
+                stroke="var(--gold)"
+                strokeDasharray="5 4"
+              />
+              <text x={right} y={up(limit) - 5} textAnchor="end" fontSize="11" fill="var(--gold)">
+                {limitText}
+              </text>
+            </>
+          )}
           {points.map((one) => (
             <g key={one.name} data-node={one.name}>
               <title>{`${one.name}: ${one.detail}`}</title>

@@ -1367,6 +1367,11 @@ export interface components {
             name?: string | null;
             /** Price Usd H */
             price_usd_h?: number | null;
+            /**
+             * Purchase
+             * @description What it costs to buy it, for a budget such as `EUR 30000`.
+             */
+            purchase?: number | null;
         };
         ClientMessage: components["schemas"]["Focus"];
         /**
@@ -2704,18 +2709,6 @@ export interface components {
             type: string;
         };
         /**
-         * PromiseView
-         * @description What must hold.
-         */
-        PromiseView: {
-            /** Limit */
-            limit: number;
-            /** Metric */
-            metric: string;
-            /** Text */
-            text: string;
-        };
-        /**
          * Rebuilding
          * @description A stored run that is being computed again up to the task where another one leaves it.
          */
@@ -2763,7 +2756,7 @@ export interface components {
         };
         /**
          * RecommendationDemand
-         * @description A workload, nodes to choose from, a promise to keep, and how much may be spent on the search.
+         * @description A workload, nodes to choose from, a target to keep or a metric to be best in, and how long may be searched.
          */
         RecommendationDemand: {
             /**
@@ -2771,6 +2764,28 @@ export interface components {
              * @description Tasks a second; as in the workload else.
              */
             arrival_rate?: number | null;
+            /**
+             * Best
+             * @description A metric that should be as low as possible, such as `p95_latency`.
+             */
+            best?: string | null;
+            /**
+             * Budget
+             * @description The most that a node may cost: `$10/h`, or `EUR 30000` to buy it.
+             */
+            budget?: string | null;
+            /**
+             * Current
+             * @description The node that you have, to compare with.
+             */
+            current?: string | null;
+            /**
+             * Knowledge
+             * @description What policies know of durations.
+             * @default learned
+             * @enum {string}
+             */
+            knowledge: "exact" | "nominal" | "learned";
             /** Nodes */
             nodes: components["schemas"]["CandidateNode"][];
             /**
@@ -2781,14 +2796,19 @@ export interface components {
             num_tasks: number;
             /**
              * Policies
-             * @description Registered strategies; those without training where none is named.
+             * @description Registered strategies; the usual ones where none is named.
              */
             policies?: string[];
             /**
              * Promise
-             * @description What must hold, such as `p95_latency < 2 s`.
+             * @description The former name of `target`.
              */
-            promise: string;
+            promise?: string | null;
+            /**
+             * Reference Node
+             * @description The node whose load `target_load` is.
+             */
+            reference_node?: string | null;
             /**
              * Seed
              * @default 0
@@ -2801,8 +2821,13 @@ export interface components {
              */
             seeds: number;
             /**
+             * Target
+             * @description What must hold, such as `p95_latency < 2 s` or `95 % within 10 s`; or `best`.
+             */
+            target?: string | null;
+            /**
              * Target Load
-             * @description Arrivals of a trace are stretched to this load of the first node's GPUs.
+             * @description Arrivals are changed to this load of the GPUs of `reference_node`; otherwise they are the workload's own.
              */
             target_load?: number | null;
             /** Upload */
@@ -2833,6 +2858,10 @@ export interface components {
         RecommendationRecord: {
             /** Assumptions */
             assumptions: string[];
+            /** Budget */
+            budget: string | null;
+            /** @description The best on the node that one has. */
+            current: components["schemas"]["RecommendationTrial"] | null;
             /** If Assumptions Differ */
             if_assumptions_differ: {
                 [key: string]: string;
@@ -2843,16 +2872,27 @@ export interface components {
              * @constant
              */
             kind: "modelled";
+            /**
+             * Knowledge
+             * @description What policies knew of durations.
+             * @default exact
+             * @enum {string}
+             */
+            knowledge: "exact" | "nominal" | "learned";
             nearest: components["schemas"]["RecommendationTrial"];
+            next_best: components["schemas"]["RecommendationTrial"] | null;
             next_cheaper: components["schemas"]["RecommendationTrial"] | null;
-            promise: components["schemas"]["PromiseView"];
-            /** @description None: no node keeps the promise. */
+            /** @description The former name of `target`. */
+            promise: components["schemas"]["TargetView"];
+            /** @description None: no node keeps the target. */
             recommended: components["schemas"]["RecommendationTrial"] | null;
             /**
              * Sentences
              * @description The answer in words.
              */
             sentences: string[];
+            target: components["schemas"]["TargetView"] | null;
+            target_load: components["schemas"]["TargetLoadView"] | null;
             /** Tasks */
             tasks: number;
             /**
@@ -2871,14 +2911,25 @@ export interface components {
         };
         /**
          * RecommendationTrial
-         * @description One policy on one node: the promised metric over seeds.
+         * @description One policy on one node: the target's metric over seeds.
          */
         RecommendationTrial: {
+            /**
+             * Cannot Run
+             * @description Tasks that need more GPUs at once than the node has.
+             * @default 0
+             */
+            cannot_run: number;
             /** Interval */
             interval: [
                 number,
                 number
             ] | null;
+            /**
+             * Load
+             * @description Arrivals over what the node can sustain.
+             */
+            load: number | null;
             /**
              * Mean
              * @description None: tasks fail on this node.
@@ -2886,8 +2937,18 @@ export interface components {
             mean: number | null;
             /** Node */
             node: string;
+            /**
+             * Peak
+             * @description The mean over the tenth of the tasks that come closest.
+             */
+            peak: number | null;
             /** Policy */
             policy: string;
+            /**
+             * Price
+             * @description What the budget counts: rent an hour, or the purchase.
+             */
+            price: number | null;
             /** Price Usd H */
             price_usd_h: number;
             /** Seeds */
@@ -3502,6 +3563,40 @@ export interface components {
              * @description Parts that wait now, for each device.
              */
             waiting_now: number[];
+        };
+        /**
+         * TargetLoadView
+         * @description A load that was asked for, and of which node.
+         */
+        TargetLoadView: {
+            /** Load */
+            load: number;
+            /** Reference Node */
+            reference_node: string;
+        };
+        /**
+         * TargetView
+         * @description What must hold. Without a limit the least value was asked for; `within_s` is the time of a share of the tasks.
+         */
+        TargetView: {
+            /**
+             * Head
+             * @default
+             */
+            head: string;
+            /** Limit */
+            limit: number | null;
+            /** Metric */
+            metric: string;
+            /** Text */
+            text: string;
+            /**
+             * Unit
+             * @default s
+             */
+            unit: string;
+            /** Within S */
+            within_s: number | null;
         };
         /**
          * TaskAdvice
@@ -8422,6 +8517,8 @@ export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<compone
 export const pairedValueVerdictValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PairedValue"]["verdict"]> = ["first", "second", "none"];
 export const percentilesMetricValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Percentiles"]["metric"]> = ["time", "latency", "wait", "energy", "cost"];
 export const recommendationStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Recommendation"]["state"]> = ["running", "done", "failed", "cancelled"];
+export const recommendationDemandKnowledgeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RecommendationDemand"]["knowledge"]> = ["exact", "nominal", "learned"];
+export const recommendationRecordKnowledgeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RecommendationRecord"]["knowledge"]> = ["exact", "nominal", "learned"];
 export const recommendationTrialVerdictValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RecommendationTrial"]["verdict"]> = ["kept", "broken", "open"];
 export const runCardSourceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RunCard"]["source"]> = ["simulated", "measured"];
 export const runStandingSourceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RunStanding"]["source"]> = ["simulated", "measured", "modelled"];

@@ -42,7 +42,7 @@ export type Problem = Schemas["Problem"];
 export type OtherDecision = Schemas["OtherDecision"];
 export type PairedRuns = Schemas["PairedRuns"];
 export type Recommendation = Schemas["Recommendation"];
-export type RecommendationDemand = Pick<Schemas["RecommendationDemand"], "nodes" | "promise"> &
+export type RecommendationDemand = Pick<Schemas["RecommendationDemand"], "nodes"> &
   Partial<Schemas["RecommendationDemand"]>;
 export type RecommendationList = Schemas["RecommendationList"];
 export type RecommendationRecord = Schemas["RecommendationRecord"];

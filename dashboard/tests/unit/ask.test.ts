@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Advice, TaskAdvice, UploadCard } from "@/client/types";
 import { uploadLabel } from "@/client/uploads";
-import { promiseText, withoutOptions } from "@/features/recommend/demand";
+import { targetText, withoutOptions } from "@/features/recommend/demand";
 import { adviceRows, FIELDS, problemOf, START, taskOf } from "@/features/tasks/askTask";
 
 describe("a task of one's own", () => {
@@ -23,11 +23,11 @@ describe("a task of one's own", () => {
   });
 });
 
-describe("a promise and a file are told apart by a person", () => {
+describe("a target and a file are told apart by a person", () => {
   it("the metric has words and the limit its unit", () => {
-    expect(promiseText("p95_latency_s < 2")).toBe("95 % of tasks are done within 2 s");
-    expect(promiseText("mean_latency_s<0.25")).toBe("tasks are done on average within 250 ms");
-    expect(promiseText("energy_j < 3")).toBe("energy_j < 3");
+    expect(targetText("p95_latency_s < 2")).toBe("95 % of tasks are done within 2 s");
+    expect(targetText("mean_latency_s<0.25")).toBe("tasks are done on average within 250 ms");
+    expect(targetText("energy_j < 3")).toBe("energy_j < 3");
     expect(withoutOptions("More seeds may show it (--seeds). So.")).toBe("More seeds may show it. So.");
   });
 

@@ -25,8 +25,15 @@ _FLAG_OF_KEY = {
     "simulation.seed": "--seed",
     "seed": "--seed",
     "limit": "--limit",
-    "promise": "--promise",
+    "target": "--target",
+    "best": "--best",
+    "budget": "--budget",
+    "current": "--current",
+    "target load": "--target-load",
+    "reference node": "--reference-node",
+    "leave-out-gangs-above": "--leave-out-gangs-above",
 }
+_FORMER_FLAG = {"--target": "--promise"}
 # Settings that `hms serve` takes as flags too.
 _FLAG_OF_SETTING = {"HOST": "--host", "PORT": "--port", "SPEED": "--speed", "DATABASE_URL": "--database"}
 _LIMIT = re.compile(r"must be (at least|at most) ")
@@ -103,9 +110,10 @@ def named_by_flag(sentence: str, words: Sequence[str]) -> str:
     """A refusal of a plan's key or of a setting, told by the flag that was given for it."""
     for table, mark in ((_FLAG_OF_KEY, " = "), (_FLAG_OF_SETTING, ": ")):
         key, _, rest = sentence.partition(mark)
-        flag = table.get(key)
-        if flag is not None and any(word.partition("=")[0] == flag for word in words):
-            return f"{flag}{mark}{rest}"
+        flag = table.get(key, "")
+        given = {word.partition("=")[0] for word in words} & {flag, _FORMER_FLAG.get(flag)}
+        if flag and given:
+            return f"{given.pop()}{mark}{rest}"
     return sentence
 
 

@@ -15,18 +15,23 @@ from hybrid_ml_scheduler.plans.plan import read_plan_file
 
 __all__ = ["Candidate", "candidates_from_mapping", "load_candidates"]
 
-_KEYS = ("name", "gpu_type", "gpus", "price_usd_h", "physics", "hardware")
+_KEYS = ("name", "gpu_type", "gpus", "price_usd_h", "purchase", "physics", "hardware")
 _SECONDS_PER_HOUR = 3600.0
 _MOST = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A node that could be bought or rented, and what it costs an hour."""
+    """A node that could be bought or rented: its rent by the hour, and its purchase price in any one currency.
+
+    `is_example` says that the rent is the catalogue's example, because the file gives none.
+    """
 
     name: str
     node: Node
     price_usd_h: float
+    purchase: float | None = None
+    is_example: bool = False
 
 
 def load_candidates(path: Path) -> list[Candidate]:
@@ -79,6 +84,8 @@ def _candidate(section: Any, types: Any, where: str) -> Candidate:
         physics["gpu"] = {"type": section["gpu_type"]}
     if types:
         physics["types"] = types
+    if "gpus" not in section and "gpus" not in physics:
+        raise PlanError(f"{where} does not say how many GPUs it has. Add gpus, for example gpus = 2.")
     try:
         node = node_from_mapping(physics, section.get("gpus"), section.get("hardware"), where)
     except HmsError as error:
@@ -86,13 +93,21 @@ def _candidate(section: Any, types: Any, where: str) -> Candidate:
     name = section.get("name", f"{section.get('gpus', node.num_gpus)} x {section.get('gpu_type', 'GPU')}")
     if not isinstance(name, str) or not name:
         raise PlanError(f"{where}: name = {name!r} must be text.")
-    return Candidate(name=name, node=node, price_usd_h=_price(section.get("price_usd_h"), node, where))
+    rent = _price(section, "price_usd_h", where)
+    return Candidate(
+        name=name,
+        node=node,
+        price_usd_h=node.price_usd_s * _SECONDS_PER_HOUR if rent is None else rent,
+        purchase=_price(section, "purchase", where),
+        is_example=rent is None,
+    )
 
 
-def _price(given: Any, node: Node, where: str) -> float:
-    """The price that is given, else the sum of the devices' rents."""
+def _price(section: Mapping[str, Any], key: str, where: str) -> float | None:
+    """A price that is given; None where it is not."""
+    given = section.get(key)
     if given is None:
-        return node.price_usd_s * _SECONDS_PER_HOUR
+        return None
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0.0 <= given < float("inf"):
-        raise PlanError(f"{where}: price_usd_h = {given!r} must be a finite number of at least 0.")
+        raise PlanError(f"{where}: {key} = {given!r} must be a finite number of at least 0.")
     return float(given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hybrid_ml_scheduler.core.text import amount
-from hybrid_ml_scheduler.plans.metrics import METRICS, figure_with_interval
+from hybrid_ml_scheduler.plans.metrics import figure_with_interval
 from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.reports.report_page import Page
 from hybrid_ml_scheduler.reports.report_parts import plots
@@ -19,15 +19,14 @@ def recommend_page(folder: ResultsFolder) -> Page:
     found = folder.read_json("recommendation.json")
     workload = found["workload"]
     source = workload.get("preset", workload.get("file"))
-    subtitle = f"{found['promise']['text']}; {amount(found['tasks'], 'task')} of {source}; modelled, not measured."
+    target = found["target"]
+    subtitle = f"{target['text']}; {amount(found['tasks'], 'task')} of {source}; modelled, not measured."
     page = Page(title="Recommendation", subtitle=subtitle)
     page.heading("Answer")
     page.bullets(found["sentences"])
     page.heading("Nodes")
     page.text("Every node with its best policy, the cheapest first; the mean and its 95 % interval over paired seeds.")
-    page.table(
-        [["Node", "Price $/h", "Best policy", METRICS[found["promise"]["metric"]].head, "Promise"], *_rows(found)]
-    )
+    page.table([["Node", "Price", "Best policy", target["head"], "Target"], *_rows(found)])
     plots(page, folder)
     page.heading("Assumptions")
     page.bullets(found["assumptions"])
@@ -40,9 +39,9 @@ def _rows(found: dict[str, Any]) -> list[list[str]]:
         held = best.get(trial["node"])
         if held is None or _worth(trial) < _worth(held):
             best[trial["node"]] = trial
-    unit = METRICS[found["promise"]["metric"]].unit
+    unit = found["target"]["unit"]
     return [
-        [node, f"{one['price_usd_h']:.2f}", label_of(one["policy"]), _value(one, unit), one["verdict"]]
+        [node, f"{one['price']:,.2f}", label_of(one["policy"]), _value(one, unit), one["verdict"]]
         for node, one in best.items()
     ]
 

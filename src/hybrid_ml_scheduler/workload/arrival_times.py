@@ -48,7 +48,7 @@ def with_arrivals(batch: TaskBatch, choice: ArrivalChoice, node: Node | None) ->
     """The batch with its arrival times changed, and in words how; None where all tasks arrive at once."""
     span = float(batch.arrival_time[-1] - batch.arrival_time[0])
     if span == 0.0:
-        if choice.is_asked:
+        if choice.is_asked and choice.scale != 1.0:
             raise PlanError(
                 "arrival_scale, target_load and arrival_rate need tasks that arrive at different times; "
                 "these all arrive at once."
@@ -64,13 +64,13 @@ def with_arrivals(batch: TaskBatch, choice: ArrivalChoice, node: Node | None) ->
 
 
 def _factor(batch: TaskBatch, choice: ArrivalChoice, span: float, node: Node | None) -> tuple[float, str]:
-    if choice.scale is not None:
+    if choice.scale is not None and choice.scale != 1.0:
         return choice.scale, f"multiplied by {choice.scale:g} as asked"
     if choice.rate is not None:
         factor = (len(batch) - 1) / span / choice.rate
         return factor, f"multiplied by {factor:.6g}, so that {choice.rate:g} tasks arrive a second (arrival_rate)"
     load = choice.load if choice.load is not None else choice.usual_load
-    if load is None:
+    if load is None or choice.scale is not None:
         return 1.0, "as recorded (arrival_scale 1)"
     gpu_seconds, found = _gpu_seconds(batch, node, choice.gpus)
     if gpu_seconds == 0.0:

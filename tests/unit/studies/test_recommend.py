@@ -1,4 +1,4 @@
-"""A recommendation is the cheapest that keeps the promise; where none does, it is refused with the nearest."""
+"""A recommendation is the cheapest that keeps the target; where none does, the nearest is named."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.cli.main import run
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 from hybrid_ml_scheduler.plans.candidates import load_candidates
 from hybrid_ml_scheduler.plans.plan import WorkloadChoice
-from hybrid_ml_scheduler.plans.promises import read_promise
+from hybrid_ml_scheduler.plans.targets import read_target
 from hybrid_ml_scheduler.studies.folder_files import RunLog
 from hybrid_ml_scheduler.studies.recommending.asked import question_from_values, recommendation
 from hybrid_ml_scheduler.studies.recommending.search import Answer, Question, recommend
@@ -45,14 +45,14 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "tasks.csv", tmp_path / "nodes.toml"
 
 
-def asked(files: tuple[Path, Path], promise: str, **changes: Any) -> Answer:
-    values = {"policies": ("gpu_only", "cpu_only"), "seeds": 3, **changes}
+def asked(files: tuple[Path, Path], target: str, **changes: Any) -> Answer:
+    values = {"policies": ("gpu_only", "cpu_only"), "seeds": 3, "knowledge": "exact", **changes}
     workload = values.pop("workload", WorkloadChoice(source=str(files[0])))
     nodes = tuple(load_candidates(files[1]))
-    return recommend(Question(workload=workload, nodes=nodes, promise=read_promise(promise), **values))
+    return recommend(Question(workload=workload, nodes=nodes, target=read_target(target), **values))
 
 
-def test_the_cheapest_node_that_keeps_the_promise_is_recommended(files: tuple[Path, Path]) -> None:
+def test_the_cheapest_node_that_keeps_the_target_is_recommended(files: tuple[Path, Path]) -> None:
     answer = asked(files, "p95_latency <= 1000 ms")
     assert answer.best is not None
     assert (answer.best.node, answer.best.policy, answer.best.interval.mean) == ("two", "gpu_only", 1.0)
@@ -61,7 +61,7 @@ def test_the_cheapest_node_that_keeps_the_promise_is_recommended(files: tuple[Pa
     assert answer.best.interval.count == 1, "a file that leaves nothing to be drawn is run once"
 
 
-def test_a_looser_promise_takes_the_cheaper_node(files: tuple[Path, Path]) -> None:
+def test_a_looser_target_takes_the_cheaper_node(files: tuple[Path, Path]) -> None:
     answer = asked(files, "p95_latency < 1 h")
     assert answer.best is not None
     assert answer.best.node == "one"
@@ -76,7 +76,7 @@ def test_what_no_node_keeps_is_not_recommended_and_the_nearest_is_named(files: t
 
 def test_an_assumption_that_would_change_the_answer_is_named(files: tuple[Path, Path]) -> None:
     answer = asked(files, "p95_latency < 1.5 s")
-    assert answer.variations["a quarter more arrivals"] == "no node keeps the promise"
+    assert answer.variations["a quarter more arrivals"] == "no node keeps the target"
     assert answer.variations["a fifth fewer arrivals"] == "the same answer"
 
 
@@ -96,7 +96,7 @@ def test_the_command_answers_in_words_in_json_and_in_a_folder(
     printed = " ".join(capsys.readouterr().out.split())
     assert "Take two with the policy" in printed
     assert (
-        "for $2.00 an hour. It keeps the promise p95_latency < 1.1 s: 95 % of the tasks are done within 1 s" in printed
+        "for $2.00 an hour. It keeps the target p95_latency < 1.1 s: 95 % of the tasks are done within 1 s" in printed
     )
     assert "(one run; repeats would give the same)" in printed
     assert (tmp_path / "out" / "plots" / "price_against_promise.svg").is_file()
@@ -116,7 +116,8 @@ def test_a_search_that_was_interrupted_makes_only_the_runs_that_are_missing(
         workload=WorkloadChoice(source=str(files[0])),
         nodes=tuple(load_candidates(files[1])),
         policies=("gpu_only", "cpu_only"),
-        promise=read_promise("p95_latency < 1.1 s"),
+        knowledge="exact",
+        target=read_target("p95_latency < 1.1 s"),
     )
     whole, place = recommend(question), tmp_path / "runs.jsonl"
 
@@ -145,9 +146,9 @@ def test_a_search_that_was_interrupted_makes_only_the_runs_that_are_missing(
         "x < 1",
     ],
 )
-def test_a_promise_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(PlanError, match="promise = "):
-        read_promise(text)
+def test_a_target_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(PlanError, match="target = "):
+        read_target(text)
 
 
 @pytest.mark.parametrize(
@@ -157,10 +158,12 @@ def test_a_promise_that_is_none_is_refused(text: str) -> None:
         ("", "needs 1 to 1000 sections"),
         ("[[node]]\ngpus = 0\n", "must be a whole number from 1"),
         ("[[node]]\ngpus = -2\n", "must be a whole number from 1"),
-        ('[[node]]\ngpu_type = "h2000"\n', "no GPU type 'h2000'"),
-        ("[[node]]\nprice_usd_h = -1\n", "price_usd_h = -1 must be"),
+        ('[[node]]\ngpu_type = "h2000"\ngpus = 1\n', "no GPU type 'h2000'"),
+        ("[[node]]\ngpus = 1\nprice_usd_h = -1\n", "price_usd_h = -1 must be"),
         ("[[node]]\nprize = 1\n", "has no key 'prize'"),
-        ("[[node]]\n[[node]]\n", "two nodes are called"),
+        ("[[node]]\ngpus = 1\n[[node]]\ngpus = 1\n", "two nodes are called"),
+        ('[[node]]\ngpu_type = "t4"\n', "node 1 does not say how many GPUs it has. Add gpus"),
+        ('[[node]]\ngpus = 1\npurchase = "dear"\n', "purchase = 'dear' must be"),
     ],
 )
 def test_nodes_that_cannot_be_are_refused_with_their_file(tmp_path: Path, text: str, sentence: str) -> None:
@@ -198,17 +201,17 @@ def test_a_question_of_plain_values_gives_the_record_and_tells_how_far_it_is(fil
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"nodes": [{"hardware": "plans/hardware/h200.json"}]}, "only be named on the command line"),
+        ({"nodes": [{"gpus": 1, "hardware": "plans/hardware/h200.json"}]}, "only be named on the command line"),
         ({"types": {"t4": {"profile": "x.json"}}}, "only be named on the command line"),
         ({"nodes": [{"physics": {"types": {"t4": {"profile": "x"}}}}]}, "only be named on the command line"),
         ({"nodes": ["t4"]}, "must be a section"),
         ({"nodes": []}, "needs 1 to 1000"),
         ({"policies": ["nobody"]}, "nobody"),
-        ({"promise": "p95 latency"}, "^promise = "),
+        ({"target": "p95 latency"}, "^target = "),
         ({"seeds": 0}, "from 1 to 1000"),
     ],
 )
 def test_a_question_that_cannot_be_asked_is_refused_before_anything_runs(changes: Any, sentence: str) -> None:
-    asked_for = {"nodes": [{"gpus": 1}], "promise": "mean_latency < 1 s", **changes}
+    asked_for = {"nodes": [{"gpus": 1}], "target": "mean_latency < 1 s", **changes}
     with pytest.raises(HmsError, match=sentence):
         question_from_values(WorkloadChoice(), **asked_for)

@@ -12,8 +12,9 @@ from hybrid_ml_scheduler.core import HmsError, TaskBatch
 from hybrid_ml_scheduler.physics import Gpu, Node, durations
 from hybrid_ml_scheduler.plans.candidates import Candidate
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice
-from hybrid_ml_scheduler.plans.promises import read_promise
+from hybrid_ml_scheduler.plans.targets import read_target
 from hybrid_ml_scheduler.studies.recommending.search import Question, recommend
+from hybrid_ml_scheduler.studies.recommending.words import answer_sentences
 from hybrid_ml_scheduler.workload import load, resolve
 
 TWO = Node(gpus=(Gpu(),) * 2)
@@ -53,7 +54,7 @@ def test_a_plan_with_such_a_file_runs(jobs: Path) -> None:
     assert len(plan.tasks(0)) == 3
 
 
-def test_a_recommendation_asks_every_node_for_the_tasks_that_all_can_hold(tmp_path: Path) -> None:
+def test_a_recommendation_judges_a_node_that_is_too_small_on_its_own(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
     path.write_text("job,in,run,gpus\n" + "".join(f"j{row},{row},5,{(1, 2, 4)[row % 3]}\n" for row in range(30)))
     question = Question(
@@ -63,12 +64,16 @@ def test_a_recommendation_asks_every_node_for_the_tasks_that_all_can_hold(tmp_pa
             for name, price, count in (("four", 4.0, 4), ("two", 2.0, 2))
         ),
         policies=("earliest_finish",),
-        promise=read_promise("mean_latency < 1000"),
+        target=read_target("mean_latency < 1000"),
         seeds=1,
     )
     answer = recommend(question)
-    assert answer.tasks == 20
-    assert [note for note in answer.assumptions if note.startswith("wide_gangs: 10 of 30 tasks")]
+    assert answer.tasks == 30
+    assert {one.node: (one.cannot_run, one.verdict) for one in answer.trials} == {
+        "four": (0, "kept"),
+        "two": (10, "broken"),
+    }
+    assert "two (10)" in " ".join(answer_sentences(question, answer))
 
 
 def test_wide_gangs_that_others_wait_for_are_refused_with_a_way_out(tmp_path: Path) -> None:

@@ -3,10 +3,9 @@ import type { Recommendation, RecommendationRecord, RecommendationTrial } from "
 import { SourceChip } from "@/features/runs/SourceChip";
 import { ScrollTable } from "@/features/widgets/ScrollTable";
 import { Widget } from "@/features/widgets/Widget";
-import { metricOf } from "@/lib/catalogue";
-import { seconds, tasksText } from "@/lib/format";
+import { tasksText } from "@/lib/format";
 import { useFaces } from "@/lib/useStrategy";
-import { bestOfNodes, promiseText, withoutOptions } from "./demand";
+import { bestOfNodes, targetText, valueText, withoutOptions } from "./demand";
 
 const TONES: Record<RecommendationTrial["verdict"], string> = {
   kept: "var(--good)",
@@ -18,10 +17,7 @@ const VERDICTS: Record<RecommendationTrial["verdict"], string> = {
   broken: "breaks it",
   open: "not decided",
 };
-const HEADS = ["Node", "Policy", "Promise", "Price an hour", "Value", "95 % interval", "Runs"];
-
-const valueText = (one: RecommendationTrial): string =>
-  one.mean === null ? "tasks fail" : seconds(one.mean);
+const HEADS = ["Node", "Policy", "Target", "Price an hour", "Value", "95 % interval", "Runs"];
 
 interface PartProps {
   asked: Recommendation;
@@ -31,7 +27,6 @@ interface PartProps {
 /** The answer in words, the nodes by price, and what the answer hangs on. */
 export function AnswerWidget({ asked, record }: PartProps) {
   const face = useFaces();
-  const metric = metricOf(record.promise.metric);
   const [first, ...rest] = record.sentences;
   const points = bestOfNodes(record).flatMap((one) =>
     one.mean === null
@@ -39,7 +34,7 @@ export function AnswerWidget({ asked, record }: PartProps) {
       : [
           {
             name: one.node,
-            detail: `${face(one.policy).label}, ${seconds(one.mean)}, ${VERDICTS[one.verdict]}`,
+            detail: `${face(one.policy).label}, ${valueText(record, one.mean)}, ${VERDICTS[one.verdict]}`,
             price: one.price_usd_h,
             value: one.mean,
             low: one.interval?.[0] ?? null,
@@ -53,7 +48,7 @@ export function AnswerWidget({ asked, record }: PartProps) {
   return (
     <Widget
       title="Nodes by price"
-      meaning="Every node with its best policy: what it costs an hour, and what the model says of the promised figure, with its 95 % interval over seeds. Below the dashed line the promise is kept. Nothing here was measured on such a node: prices are examples, times follow from published figures."
+      meaning="Every node with its best policy: what it costs an hour, and what the model says of the target's figure, with its 95 % interval over seeds. Below the dashed line the target is kept. Nothing here was measured on such a node: prices are examples, times follow from published figures."
       table={() => tableOf(record)}
       controls={<SourceChip source="modelled" />}
       foot={`${tasksText(record.tasks)} of ${asked.workload}; ${assumptions} assumptions are listed below the table.`}
@@ -68,9 +63,9 @@ export function AnswerWidget({ asked, record }: PartProps) {
         <PriceChart
           points={points}
           limit={record.promise.limit}
-          limitText={promiseText(record.promise.text)}
-          valueLabel={metric.title.toLowerCase()}
-          format={seconds}
+          limitText={targetText(record.promise.text)}
+          valueLabel={record.promise.head.toLowerCase()}
+          format={(value) => valueText(record, value)}
         />
       </div>
     </Widget>
@@ -101,7 +96,7 @@ export function TrialsWidget({ record }: { record: RecommendationRecord }) {
   return (
     <Widget
       title="Policies on nodes"
-      meaning="Every policy on every node that was tried, cheapest nodes first. A pair that is decided, or too dear to matter, gets no more runs."
+      meaning="Every policy on every node that was tried, cheapest nodes first. A pair that is decided gets no more runs."
       table={() => tableOf(record)}
       controls={<SourceChip source="modelled" />}
     >
@@ -117,8 +112,10 @@ export function TrialsWidget({ record }: { record: RecommendationRecord }) {
               {VERDICTS[one.verdict]}
             </td>
             <td>{`$${one.price_usd_h.toFixed(2)}`}</td>
-            <td>{valueText(one)}</td>
-            <td>{one.interval === null ? "–" : one.interval.map((end) => seconds(end)).join(" to ")}</td>
+            <td>{one.mean === null ? "tasks fail" : valueText(record, one.mean)}</td>
+            <td>
+              {one.interval === null ? "–" : one.interval.map((end) => valueText(record, end)).join(" to ")}
+            </td>
             <td>{one.seeds}</td>
           </tr>
         ))}

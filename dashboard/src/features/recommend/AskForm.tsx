@@ -5,7 +5,7 @@ import { uploadLabel, useUploads } from "@/client/uploads";
 import { amountOf } from "@/features/shell/newRun";
 import { NumberField, PickField } from "@/features/widgets/Fields";
 import { presetLabel } from "@/lib/presets";
-import { countsOf, demandOf, MOST_NODES, MOST_POLICIES, PROMISES, priceOf } from "./demand";
+import { countsOf, demandOf, isBest, MOST_NODES, MOST_POLICIES, priceOf, TARGETS } from "./demand";
 import { Terms } from "./Terms";
 
 const USUAL = new Set(["t4", "l4", "a100"]);
@@ -20,7 +20,7 @@ export interface AskFormProps {
   onAsked: (id: number) => void;
 }
 
-/** A workload, nodes to choose from, and a promise. */
+/** A workload, nodes to choose from, and a target or a budget. */
 export function AskForm({ isBusy, usual, onAsked }: AskFormProps) {
   const presets = usePresets();
   const types = useGpuTypes();
@@ -48,7 +48,7 @@ export function AskForm({ isBusy, usual, onAsked }: AskFormProps) {
   const problems = [
     whole === null && "Between 10 and 100,000 tasks are simulated.",
     rate !== "" && amountOf(rate) === null && "A load is a number of tasks per second above 0.",
-    most === null && "The limit is a number of seconds above 0.",
+    most === null && `The limit is a number of ${isBest(metric) ? "dollars" : "seconds"} above 0.`,
     gpus === null && "Numbers of GPUs are written as 1, 2, 4.",
     types.length > 0 && known.length === 0 && "Choose at least one type of GPU.",
     own.some((name) => priceOf(prices[name]) === null) && "A price is a number of dollars above 0.",
@@ -111,18 +111,18 @@ export function AskForm({ isBusy, usual, onAsked }: AskFormProps) {
       />
       <div className="sm:col-span-2">
         <PickField
-          label="Promise"
-          title="What must hold"
+          label="Target"
+          title="What must hold, or in what a node should be the best for a budget"
           value={metric}
-          options={PROMISES}
+          options={TARGETS}
           onChange={setMetric}
         />
       </div>
       <NumberField
-        label="Seconds"
+        label={isBest(metric) ? "Dollars an hour" : "Seconds"}
         value={limit}
         isWrong={most === null}
-        title="The most that the promise allows"
+        title={isBest(metric) ? "The most that a node may cost" : "The most that the target allows"}
         onChange={setLimit}
       />
       <button

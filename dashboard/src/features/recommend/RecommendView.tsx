@@ -7,13 +7,13 @@ import { count, wallDay } from "@/lib/format";
 import { useView } from "@/lib/url";
 import { AnswerWidget, TrialsWidget } from "./AnswerWidget";
 import { AskForm } from "./AskForm";
-import { promiseText } from "./demand";
+import { askedText } from "./demand";
 
 const NONE: readonly Recommendation[] = [];
 const NO_POLICIES: readonly string[] = [];
 
 const titleOf = (one: Recommendation): string =>
-  `${one.recommendation_id}. ${one.workload}, ${promiseText(one.demand.promise)} (${one.state}, ${wallDay(one.at)})`;
+  `${one.recommendation_id}. ${one.workload}, ${askedText(one.demand)} (${one.state}, ${wallDay(one.at)})`;
 
 /** How far the search is, with a way to end it. */
 function Search({ one }: { one: Recommendation }) {
@@ -58,7 +58,7 @@ function Found({ one }: { one: Recommendation }) {
   );
 }
 
-/** Which node and which policy keep a promise: asked of the model, beside the race. */
+/** Which node and which policy keep a target: asked of the model, beside the race. */
 export function RecommendView() {
   const kept = useRecommendations().data;
   const all = kept?.recommendations ?? NONE;
@@ -70,7 +70,7 @@ export function RecommendView() {
       <title>Recommend · Hybrid ML Scheduler</title>
       <Widget
         title="Which node, and which policy?"
-        meaning="The cheapest node and policy that keep a promise for a workload, searched for in the model with paired seeds. The search runs in a process of its own at low priority, so that the race keeps its pace. Prices are examples until you give your own."
+        meaning="The cheapest node and policy that keep a target for a workload, or the best for a budget, searched for in the model with paired seeds. The search runs in a process of its own at low priority, so that the race keeps its pace. Prices are examples until you give your own."
         foot="The answer is modelled, not measured. It is kept, and its address can be sent."
       >
         <AskForm

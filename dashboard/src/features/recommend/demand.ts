@@ -21,6 +21,7 @@ export interface Picked {
   types: readonly string[];
   counts: readonly number[];
   metric: string;
+  /** Seconds, or dollars an hour where the best node is asked for. */
   limit: number;
   /** Dollars an hour for one GPU, where a person has given a price. */
   prices: Readonly<Record<string, number>>;
@@ -37,25 +38,44 @@ export function priceOf(text: string | undefined): number | null {
 
 const UPLOAD = "upload:";
 
+/** What is asked for: a target to keep, or (`best:`) a metric to be best in. */
+const BEST = "best:";
+export const isBest = (metric: string): boolean => metric.startsWith(BEST);
+
 /** What must hold, as the question asks it: the metric's own words, and the limit with its unit. */
-export const PROMISES: readonly { key: string; label: string }[] = [
+export const TARGETS: readonly { key: string; label: string }[] = [
   { key: "p95_latency_s", label: "95 % of tasks are done within" },
   { key: "p99_latency_s", label: "99 % of tasks are done within" },
   { key: "mean_latency_s", label: "Tasks are done on average within" },
   { key: "makespan_s", label: "Everything is done within" },
+  { key: `${BEST}p95_latency_s`, label: "The lowest 95 % latency for" },
+  { key: `${BEST}mean_latency_s`, label: "The lowest mean latency for" },
 ];
 
 /** `p95_latency_s < 2` as it is said to a person; what has another form is left as it is. */
-export function promiseText(promise: string): string {
-  const [, metric, limit] = /^\s*(\w+)\s*<=?\s*([\d.eE+-]+)\s*$/.exec(promise) ?? [];
-  const known = PROMISES.find((one) => one.key === metric);
+export function targetText(target: string): string {
+  const [, metric, limit] = /^\s*(\w+)\s*<=?\s*([\d.eE+-]+)\s*$/.exec(target) ?? [];
+  const known = TARGETS.find((one) => one.key === metric);
   const value = Number(limit);
-  if (!known || !(value > 0)) return promise;
+  if (!known || !(value > 0)) return target;
   return `${known.label.charAt(0).toLowerCase()}${known.label.slice(1)} ${tidy(seconds(value))}`;
 }
 
+/** A value of the target's metric: seconds, or the share of the tasks that are late. */
+export const valueText = (record: RecommendationRecord, value: number): string =>
+  record.promise.unit === "%" ? `${Number((100 * value).toPrecision(3))} %` : seconds(value);
+
+/** What was asked, in words. */
+export function askedText(demand: RecommendationDemand): string {
+  if (demand.best != null) {
+    const known = TARGETS.find((one) => one.key === `${BEST}${demand.best}`);
+    return `${known?.label ?? `the lowest ${demand.best} for`} ${demand.budget ?? "any price"}`;
+  }
+  return targetText(demand.target ?? demand.promise ?? "");
+}
+
 /** The sentences without the options of a command line, which nobody can type here. */
-export const withoutOptions = (text: string): string => text.replaceAll(/ \(--[\w-]+\)/g, "");
+export const withoutOptions = (text: string): string => text.replaceAll(/ \(--[\w-]+( \d+)?\)/g, "");
 
 export function demandOf(picked: Picked): RecommendationDemand {
   const isUpload = picked.source.startsWith(UPLOAD);
@@ -71,7 +91,9 @@ export function demandOf(picked: Picked): RecommendationDemand {
         ...(price === undefined ? {} : { price_usd_h: price * gpus }),
       }));
     }),
-    promise: `${picked.metric} < ${picked.limit}`,
+    ...(isBest(picked.metric)
+      ? { best: picked.metric.slice(BEST.length), budget: `$${picked.limit}/h` }
+      : { target: `${picked.metric} < ${picked.limit}` }),
     policies: [...picked.policies],
   };
 }

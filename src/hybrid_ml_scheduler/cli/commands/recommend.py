@@ -1,7 +1,9 @@
-"""`hms recommend`: the cheapest node and policy that keep a promise."""
+"""`hms recommend`: the cheapest node and policy that keep a target, or the best for a budget."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,21 +14,55 @@ from hybrid_ml_scheduler.cli.output.formats import ColumnNames, Format, RowValue
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.studies.folder import ResultsFolder
-    from hybrid_ml_scheduler.studies.recommending.search import Answer, Question
+    from hybrid_ml_scheduler.studies.recommending.question import Question
+    from hybrid_ml_scheduler.studies.recommending.search import Answer
 
 __all__ = ["nodes", "recommend"]
+
+_LONG_S = 45.0
 
 
 def recommend(
     workload: Annotated[str, typer.Option(metavar="PRESET|FILE", help="A preset, or a file of your own tasks.")],
     nodes: Annotated[Path, typer.Option(help="Candidate nodes (.toml, .yaml), such as plans/nodes.toml.")],
-    promise: Annotated[str, typer.Option(metavar="PROMISE", help="For example 'p95_latency < 2 s'.")],
-    scheduler: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A policy to consider; repeat (default: eight).")
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            "--promise",
+            metavar="TARGET",
+            help="'p95_latency < 2 s' or '95 % within 10 s': the cheapest node that keeps it.",
+        ),
     ] = None,
+    best: Annotated[
+        str | None, typer.Option(metavar="METRIC", help="The best node instead, e.g. p95_latency; with --budget.")
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="MONEY", help="The most that a node may cost: '$10/h', or 'EUR 30000' to buy it."),
+    ] = None,
+    current: Annotated[
+        str | None, typer.Option(metavar="NODE", help="The node that you have, to compare with.")
+    ] = None,
+    scheduler: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A policy to consider; repeat (default: the usual ones and the best rules)."),
+    ] = None,
+    knowledge: Annotated[
+        str, typer.Option(metavar="LEVEL", help="What policies know of durations: exact, nominal or learned.")
+    ] = "learned",
     tasks: Annotated[int | None, typer.Option(min=1, help="How many tasks (of a file: how many to keep).")] = None,
     rate: Annotated[
-        float | None, typer.Option(help="Arrivals per second (default: the preset's or the file's).")
+        float | None, typer.Option(help="Arrivals per second (default: the preset's or the file's own).")
+    ] = None,
+    target_load: Annotated[
+        float | None, typer.Option(metavar="L", help="Change arrivals to this load of the reference node, e.g. 0.7.")
+    ] = None,
+    reference_node: Annotated[
+        str | None, typer.Option(metavar="NODE", help="The node whose load --target-load is.")
+    ] = None,
+    leave_out_gangs_above: Annotated[
+        int | None, typer.Option(metavar="N", help="Leave out tasks that need more than N GPUs at once.")
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A figure of a trace assumption; repeat for more.")
@@ -38,18 +74,22 @@ def recommend(
     output: Annotated[Format, typer.Option("--format", help="A table and sentences, or JSON.")] = Format.TABLE,
     out: Annotated[Path | None, typer.Option(help="Folder for tables, the chart and the answer.")] = None,
 ) -> None:
-    """Find the cheapest node and policy that keep a promise, and say what would change the answer.
+    """Find the cheapest node and policy that keep a target, or the best ones for a budget.
 
-    Every node meets the same tasks with every policy, over paired seeds; pairs that are decided get no more of them.
-    A node keeps the promise if the whole 95 % interval of the metric does. The answer is modelled, not measured. With
-    `--out` an interrupted search goes on where it stopped.
+    Every node meets the workload at its own arrivals and is judged on its own, over paired seeds. A node keeps the
+    target if the whole 95 % interval of the metric does, over all tasks and over the tenth of them that arrive closest
+    together. The answer is modelled, not measured, and says what would change it. With `--out` an interrupted search
+    goes on where it stopped.
     """
     from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
+    from hybrid_ml_scheduler.core.knowledge import checked_level
     from hybrid_ml_scheduler.plans.candidates import load_candidates
-    from hybrid_ml_scheduler.plans.promises import read_promise
-    from hybrid_ml_scheduler.studies.recommending.search import DEFAULT_POLICIES, Question
+    from hybrid_ml_scheduler.plans.targets import read_budget
+    from hybrid_ml_scheduler.studies.recommending.asked import asked_load, asked_target
+    from hybrid_ml_scheduler.studies.recommending.question import DEFAULT_POLICIES, Question
 
-    promised = read_promise(promise)
+    asked = asked_target(target, best)
+    level = checked_level("--knowledge", knowledge)
     flags = Flags(
         tasks=tasks,
         workload=workload,
@@ -62,7 +102,12 @@ def recommend(
         workload=plan_of(flags).workload,
         nodes=tuple(load_candidates(nodes)),
         policies=tuple(dict.fromkeys(scheduler or DEFAULT_POLICIES)),
-        promise=promised,
+        target=asked,
+        budget=None if budget is None else read_budget(budget),
+        current=current,
+        load=asked_load(target_load, reference_node),
+        knowledge=level,
+        widest=leave_out_gangs_above,
         seed=seed,
         seeds=seeds,
     )
@@ -75,19 +120,19 @@ def _answer(question: Question, output: Format, out: Path | None) -> None:
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
     from hybrid_ml_scheduler.cli.output.formats import steps
     from hybrid_ml_scheduler.cli.output.show import print_json
-    from hybrid_ml_scheduler.schedulers import create
     from hybrid_ml_scheduler.studies.folder_files import RunLog
+    from hybrid_ml_scheduler.studies.recommending.question import tasks_of
     from hybrid_ml_scheduler.studies.recommending.search import recommend as search
     from hybrid_ml_scheduler.studies.recommending.words import answer_mapping
 
-    for name in question.policies:
-        create(name)
-    question.workload.tasks(question.seed, question.nodes[0].node)  # a file that cannot be read begins no folder
+    question.entrants()
+    tasks_of(question, question.seed)  # a file that cannot be read begins no folder
     folder = None if out is None else _folder(out, question)
     say_if_compiling()
     with folder or nullcontext():
         with steps() as tell:
-            answer = search(question, tell, None if folder is None else RunLog(folder.path / "runs.jsonl"))
+            log = None if folder is None else RunLog(folder.path / "runs.jsonl")
+            answer = search(question, _Foretold(tell, len(question.searched)), log)
         if folder is not None:
             _write(folder, question, answer)
     if output is Format.JSON:
@@ -100,6 +145,27 @@ def _answer(question: Question, output: Format, out: Path | None) -> None:
         typer.echo(f"The answer, all trials, the chart and a PDF are in {out}.")
 
 
+class _Foretold:
+    """Passes the progress on, and says once on standard error how long a long search will take."""
+
+    def __init__(self, tell: Callable[[str, int, int], None], nodes: int) -> None:
+        self._tell, self._nodes, self._began = tell, nodes, time.monotonic()
+        self._is_said = False
+
+    def __call__(self, label: str, done: int, total: int) -> None:
+        self._tell(label, done, total)
+        if self._is_said or self._nodes * done < total or not done:
+            return
+        self._is_said = True  # a node's share of the runs is done: the others take about as long
+        left_s = (time.monotonic() - self._began) / done * (total - done)
+        if left_s >= _LONG_S:
+            typer.echo(
+                f"About {left_s / 60:.0f} more minutes for {total - done} runs; fewer --tasks, --seeds or --scheduler "
+                "take less, and with --out an interrupted search goes on.",
+                err=True,
+            )
+
+
 def _folder(out: Path, question: Question) -> ResultsFolder:
     from hybrid_ml_scheduler.plans.inputs import inputs_of
     from hybrid_ml_scheduler.plans.node_plan import node_to_mapping
@@ -108,9 +174,16 @@ def _folder(out: Path, question: Question) -> ResultsFolder:
 
     plan = {
         "workload": question.workload.to_mapping(),
-        "nodes": [{"name": one.name, "price": one.price_usd_h, **node_to_mapping(one.node)} for one in question.nodes],
+        "nodes": [
+            {"name": one.name, "price": question.price(one), **node_to_mapping(one.node)} for one in question.by_price
+        ],
         "policies": list(question.policies),
-        "promise": question.promise.text,
+        "knowledge": question.knowledge,
+        "target": question.target.text,
+        "budget": None if question.budget is None else question.budget.words(),
+        "current": question.current,
+        "load": None if question.load is None else list(question.load),
+        "widest": question.widest,
         "seed": question.seed,
         "seeds": question.seeds,
     }
@@ -130,7 +203,7 @@ def _write(folder: ResultsFolder, question: Question, answer: Answer) -> None:
     for one in answer.trials:
         row = trial_mapping(one)
         low, high = row.pop("interval") or (None, None)
-        rows.append({**row, "low": low, "high": high, "limit": one.limit, "metric": question.promise.metric})
+        rows.append({**row, "low": low, "high": high, "limit": one.limit, "metric": question.target.metric})
     with folder.phase("search"):
         folder.write_table("candidates", pd.DataFrame(rows).astype({"mean": float, "low": float, "high": float}))
         folder.write_json("recommendation.json", answer_mapping(question, answer))

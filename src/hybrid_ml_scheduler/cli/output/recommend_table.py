@@ -6,8 +6,9 @@ from rich import box
 from rich.table import Table
 
 from hybrid_ml_scheduler.cli.output.show import page
-from hybrid_ml_scheduler.plans.metrics import METRICS, figure_with_interval
-from hybrid_ml_scheduler.studies.recommending.search import Answer, Question, Trial
+from hybrid_ml_scheduler.plans.metrics import figure, figure_with_interval
+from hybrid_ml_scheduler.studies.recommending.question import Question
+from hybrid_ml_scheduler.studies.recommending.search import Answer, Trial
 from hybrid_ml_scheduler.studies.recommending.words import answer_sentences
 
 __all__ = ["print_answer"]
@@ -15,24 +16,30 @@ __all__ = ["print_answer"]
 
 def print_answer(question: Question, answer: Answer) -> None:
     """Every node with its best policy, cheapest first, then the answer in words."""
-    card = METRICS[question.promise.metric]
-    table = Table(title=f"Promise: {question.promise.text}", box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    unit = question.target.unit
+    title = (
+        f"{'Best' if question.target.is_best else 'Target'}: {question.target.text} (knowledge: {question.knowledge})"
+    )
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     for heading in ("node", "best policy"):
         table.add_column(heading)
-    for heading in ("price $/h", card.head, "runs"):
+    price = "price $/h" if question.budget is None or question.budget.is_hourly else f"price {question.budget.currency}"
+    for heading in (price, question.target.head, "busiest time", "load", "runs"):
         table.add_column(heading, justify="right")
-    table.add_column("promise")
+    table.add_column("target")
     for one in _best_of_each(answer):
         found = one.interval
-        value = figure_with_interval(found.mean, found.low, found.high, card.unit) if found.mean == found.mean else "–"
+        value = figure_with_interval(found.mean, found.low, found.high, unit) if found.mean == found.mean else "–"
         marked = answer.best is not None and one.node == answer.best.node
         table.add_row(
             one.node,
             one.policy,
-            f"{one.price_usd_h:.2f}",
+            f"{one.price:,.2f}",
             value,
+            figure(one.peak.mean, unit),
+            "–" if one.load is None else f"{one.load:.2f}",
             str(found.count),
-            one.verdict,
+            f"cannot run {one.cannot_run:,}" if one.cannot_run else "" if question.target.is_best else one.verdict,
             style="bold" if marked else "",
         )
     console = page()
@@ -45,10 +52,6 @@ def print_answer(question: Question, answer: Answer) -> None:
 
 def _best_of_each(answer: Answer) -> list[Trial]:
     best: dict[str, Trial] = {}
-    for one in answer.trials:
-        if answer.best is not None and one.node == answer.best.node and one.policy != answer.best.policy:
-            continue
-        held = best.get(one.node)
-        if held is None or not held.interval.mean <= one.interval.mean:
-            best[one.node] = one
-    return sorted(best.values(), key=lambda one: (one.price_usd_h, one.node))
+    for one in sorted(answer.trials, key=lambda one: (one != answer.best, one.rank)):
+        best.setdefault(one.node, one)
+    return sorted(best.values(), key=lambda one: (one.price, one.node))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from hybrid_ml_scheduler.plans.metrics import METRICS
@@ -21,12 +22,13 @@ def price_against_promise(read: Read) -> Figure:
     found = read("candidates")
     known = found[found["mean"].notna()]
     best = known.loc[known.groupby("node", sort=False)["mean"].idxmin()]
-    card = METRICS[str(found["metric"].iloc[0])]
+    card = METRICS.get(str(found["metric"].iloc[0]))
+    head = "Share of late tasks" if card is None else card.head
     figure, axes = one_axes(7.2, 4.6)
     for policy, rows in best.groupby("policy", sort=True):
         style = style_of(str(policy))
         axes.scatter(
-            rows["price_usd_h"],
+            rows["price"],
             rows["mean"],
             color=style.colour,
             marker=style.marker,
@@ -34,11 +36,11 @@ def price_against_promise(read: Read) -> Figure:
             label=label_of(str(policy)),
             zorder=3,
         )
-    by_price = best.sort_values("price_usd_h", kind="stable")
+    by_price = best.sort_values("price", kind="stable")
     for place, (_, row) in enumerate(by_price.iterrows()):  # in turn above and below: neighbours do not touch
         axes.annotate(
             str(row["node"]),
-            (row["price_usd_h"], row["mean"]),
+            (row["price"], row["mean"]),
             xytext=(4, 5) if place % 2 == 0 else (-4, -12),
             textcoords="offset points",
             ha="left" if place % 2 == 0 else "right",
@@ -46,8 +48,10 @@ def price_against_promise(read: Read) -> Figure:
             zorder=2,
             bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
         )
-    axes.axhline(float(found["limit"].iloc[0]), color="#dc2626", lw=1.2, ls="--", label="promise")
+    limit = float(found["limit"].iloc[0])
+    if math.isfinite(limit):
+        axes.axhline(limit, color="#dc2626", lw=1.2, ls="--", label="target")
     if (best["mean"] > 0.0).all():
         plain_log(axes, "y")
-    name_axes(axes, x="price of the node ($ an hour)", y=card.head, title="What a node costs and what it keeps")
+    name_axes(axes, x="price of the node", y=head, title="What a node costs and what it keeps")
     return figure

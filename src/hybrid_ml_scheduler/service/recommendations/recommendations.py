@@ -15,8 +15,7 @@ from pydantic import ValidationError
 
 from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 from hybrid_ml_scheduler.live.frames import moment
-from hybrid_ml_scheduler.plans.candidates import candidates_from_mapping
-from hybrid_ml_scheduler.plans.promises import read_promise
+from hybrid_ml_scheduler.plans.plan import WorkloadChoice
 from hybrid_ml_scheduler.schedulers import available, find
 from hybrid_ml_scheduler.service.logs import get_logger
 from hybrid_ml_scheduler.service.problems import Conflict, NotFound
@@ -29,7 +28,8 @@ from hybrid_ml_scheduler.service.wire.recommendations import (
     RecommendationRemoved,
     SearchProgress,
 )
-from hybrid_ml_scheduler.studies.recommending.search import DEFAULT_POLICIES
+from hybrid_ml_scheduler.studies.recommending.asked import question_from_values
+from hybrid_ml_scheduler.studies.recommending.question import DEFAULT_POLICIES
 from hybrid_ml_scheduler.workload import preset
 
 __all__ = ["Recommendations"]
@@ -125,9 +125,7 @@ class Recommendations:
 
     def _order(self, demand: RecommendationDemand) -> tuple[dict[str, Any], str]:
         """What the searching process is told, checked as far as that is quick; and the workload in words."""
-        read_promise(demand.promise)
         nodes = [node.model_dump(exclude_none=True) for node in demand.nodes]
-        candidates_from_mapping({"node": nodes}, "nodes", files=False)
         for name in demand.policies:
             find(name)
             if name not in available():
@@ -141,12 +139,13 @@ class Recommendations:
             if kept is None or kept.use != "trace":
                 raise PlanError(f"There is no uploaded trace {demand.upload}.")
             source, words = str(kept.source.path(self._uploads.path.resolve())), kept.name
-            load = {} if demand.target_load is None else {"target_load": demand.target_load}
-            reading = {"dialect": kept.dialect, "options": {**kept.options, **load}}
-        workload = {"source": source, "num_tasks": demand.num_tasks, "values": values, **reading}
-        policies = demand.policies or list(DEFAULT_POLICIES)
-        asked = {"promise": demand.promise, "policies": policies, "seed": demand.seed, "seeds": demand.seeds}
-        return {"workload": workload, "nodes": nodes, **asked}, words
+            reading = {"dialect": kept.dialect, "options": dict(kept.options)}
+        workload: dict[str, Any] = {"source": source, "num_tasks": demand.num_tasks, "values": values, **reading}
+        names = ("best", "budget", "current", "target_load", "reference_node", "knowledge", "seed", "seeds")
+        asked: dict[str, Any] = {name: getattr(demand, name) for name in names}
+        asked |= {"target": demand.asked_target, "policies": demand.policies or list(DEFAULT_POLICIES)}
+        question_from_values(WorkloadChoice(**workload), nodes, **asked)
+        return {"workload": workload, "nodes": nodes, "asked": asked}, words
 
     async def _searched(self, order: dict[str, Any]) -> None:
         process = await asyncio.create_subprocess_exec(

@@ -27,14 +27,7 @@ def search(order: Mapping[str, Any], say: Callable[[str, int, int], None]) -> di
     from hybrid_ml_scheduler.plans.plan import WorkloadChoice
     from hybrid_ml_scheduler.studies.recommending.asked import question_from_values, recommendation
 
-    question = question_from_values(
-        WorkloadChoice(**order["workload"]),
-        order["nodes"],
-        order["promise"],
-        policies=order["policies"],
-        seed=order["seed"],
-        seeds=order["seeds"],
-    )
+    question = question_from_values(WorkloadChoice(**order["workload"]), order["nodes"], **order["asked"])
     record = recommendation(question, say)
     record.pop("workload")  # the order says it, and a path of this machine is nobody's business
     return record

@@ -6,46 +6,77 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.knowledge import LEARNED, checked_level
 from hybrid_ml_scheduler.plans.candidates import candidates_from_mapping
 from hybrid_ml_scheduler.plans.plan import WorkloadChoice
-from hybrid_ml_scheduler.plans.promises import read_promise
-from hybrid_ml_scheduler.schedulers import create
+from hybrid_ml_scheduler.plans.targets import Target, read_best, read_budget, read_target
 from hybrid_ml_scheduler.studies.folder_files import RunLog
-from hybrid_ml_scheduler.studies.recommending.search import DEFAULT_POLICIES, Progress, Question, recommend
+from hybrid_ml_scheduler.studies.recommending.question import DEFAULT_POLICIES, Load, Question
+from hybrid_ml_scheduler.studies.recommending.search import Progress, recommend
 from hybrid_ml_scheduler.studies.recommending.words import answer_mapping
 
-__all__ = ["question_from_values", "recommendation"]
+__all__ = ["asked_load", "asked_target", "question_from_values", "recommendation"]
 
 _MOST_SEEDS = 1000
+
+
+def asked_target(target: str | None, best: str | None) -> Target:
+    """What is asked for: a target to keep, or a metric to be best in; exactly one of them."""
+    if target is None and best is None:
+        raise PlanError("Say what is asked for: a target, such as 'p95_latency < 2 s', or best, such as p95_latency.")
+    if target is not None and best is not None:
+        raise PlanError("A target and best are two questions: ask for one of them.")
+    return read_target(target) if target is not None else read_best(str(best))
+
+
+def asked_load(share: float | None, node: str | None) -> Load | None:
+    """A load and the node whose load it is; one goes with the other."""
+    if share is None and node is None:
+        return None
+    if share is None or node is None:
+        raise PlanError("A target load is that of one node: give both the load and the reference node.")
+    return Load(share, node)
 
 
 def question_from_values(
     workload: WorkloadChoice,
     nodes: Sequence[Mapping[str, Any]],
-    promise: str,
+    target: str | None = None,
     *,
+    best: str | None = None,
+    budget: str | None = None,
+    current: str | None = None,
+    target_load: float | None = None,
+    reference_node: str | None = None,
+    knowledge: str = LEARNED,
     policies: Sequence[str] = DEFAULT_POLICIES,
     types: Mapping[str, Any] | None = None,
+    widest: int | None = None,
     seed: int = 0,
     seeds: int = 5,
 ) -> Question:
     """A question from plain values; each node is a section `[[node]]` of `plans/nodes.toml`, without file names.
 
-    Whatever cannot be asked is refused here, in one sentence: nodes, promise, policies, number of seeds.
+    Whatever cannot be asked is refused here, in one sentence: nodes, target, policies, number of seeds.
     """
     if not 1 <= seeds <= _MOST_SEEDS:
         raise PlanError(f"seeds = {seeds} must be a whole number from 1 to {_MOST_SEEDS}.")
-    for name in policies:
-        create(name)
     sections = {"node": list(nodes), "types": dict(types or {})}
-    return Question(
+    question = Question(
         workload=workload,
         nodes=tuple(candidates_from_mapping(sections, "nodes", files=False)),
         policies=tuple(dict.fromkeys(policies)),
-        promise=read_promise(promise),
+        target=asked_target(target, best),
+        budget=None if budget is None else read_budget(budget),
+        current=current,
+        load=asked_load(target_load, reference_node),
+        knowledge=checked_level("knowledge", knowledge),
+        widest=widest,
         seed=seed,
         seeds=seeds,
     )
+    question.entrants()
+    return question
 
 
 def recommendation(question: Question, progress: Progress | None = None, log: RunLog | None = None) -> dict[str, Any]:

@@ -1,98 +1,100 @@
-"""Which node and which policy: the cheapest that keep a promise, found with paired seeds and early stopping."""
+"""Which node and which policy: each node is judged on its own, with paired seeds and early stopping.
+
+What is run on a node, and how often, depends on that node alone: its figures are the same whichever others are listed.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from hybrid_ml_scheduler.cluster import summarize
 from hybrid_ml_scheduler.core import TaskBatch
-from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.tasks import BoolColumn
-from hybrid_ml_scheduler.physics import Durations, Node, durations
-from hybrid_ml_scheduler.physics.durations import gpu_kinds
-from hybrid_ml_scheduler.physics.typed_times import TimeSource, typed_times
 from hybrid_ml_scheduler.plans.candidates import Candidate
-from hybrid_ml_scheduler.plans.intervals import Interval, bounded_interval
+from hybrid_ml_scheduler.plans.intervals import Interval, bounded_interval, t_interval
 from hybrid_ml_scheduler.plans.palette import label_of
-from hybrid_ml_scheduler.plans.plan import WorkloadChoice
-from hybrid_ml_scheduler.plans.promises import Promise
-from hybrid_ml_scheduler.plans.time_notes import time_notes
-from hybrid_ml_scheduler.schedulers import create
+from hybrid_ml_scheduler.schedulers import available
 from hybrid_ml_scheduler.studies.folder_files import RunLog
-from hybrid_ml_scheduler.studies.race import run_scheduler
-from hybrid_ml_scheduler.workload.wide_gangs import without_wide_gangs
+from hybrid_ml_scheduler.studies.recommending.assumptions import PRICES, Variation, notes, variations
+from hybrid_ml_scheduler.studies.recommending.question import DEFAULT_POLICIES, Question, tasks_of
+from hybrid_ml_scheduler.studies.recommending.running import Figures, NodeTasks, value_of_pair
+from hybrid_ml_scheduler.studies.running import Entrant
 
-__all__ = ["DEFAULT_POLICIES", "Answer", "Question", "Trial", "recommend"]
+__all__ = ["DEFAULT_POLICIES", "SAME", "Answer", "Question", "Trial", "paired_difference", "recommend"]
 
-# Compiled strategies that need no training: a search over nodes runs each of them many times.
-DEFAULT_POLICIES = (
-    "earliest_finish",
-    "earliest_device",
-    "frugal_finish",
-    "oracle",
-    "greedy",
-    "gpu_only",
-    "round_robin",
-    "cpu_only",
-)
+SAME = "the same answer"
 _FIRST_SEEDS = 2
+_FAR = 4.0  # beyond so many times the limit, or below so small a part of it, no learner is tried
+_AS_GOOD = 0.02
+_VARIED_POLICIES = 2
+_UNCHANGED = "seeds"  # as the runs of the search are kept in the log, so that none of them is made twice
 # What is being done, how many runs are done, and how many there will be as far as is known by now.
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is asked: a workload, nodes, policies, a promise, and how many seeds may be spent."""
-
-    workload: WorkloadChoice
-    nodes: tuple[Candidate, ...]
-    policies: tuple[str, ...]
-    promise: Promise
-    seed: int = 0
-    seeds: int = 5
-
-    @property
-    def pairs(self) -> int:
-        """How many pairs of a node and a policy there are."""
-        return len(self.nodes) * len(self.policies)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One policy on one node: the promised metric over seeds, and whether the promise is kept, broken or open."""
+    """One policy on one node: the target's metric over seeds, and whether the target is kept, broken or open.
+
+    `peak` is the metric over the tasks that arrive at the busiest time, and `cannot_run` is how many tasks need more
+    GPUs at once than the node has.
+    """
 
     node: str
     policy: str
+    price: float
     price_usd_h: float
     interval: Interval
+    peak: Interval
     limit: float
+    values: tuple[float, ...]
+    cannot_run: int = 0
+    load: float | None = None
 
     @property
     def verdict(self) -> str:
-        """`kept` or `broken` where the whole interval says so (one value: where it says so), else `open`."""
-        low, high = self.interval.low, self.interval.high
-        if math.isnan(low):
-            low = high = self.interval.mean
-        if math.isnan(self.interval.mean) or low > self.limit:
+        """`kept` or `broken` where the whole intervals say so (one value: where it says so), else `open`."""
+        both = {_verdict(one, self.limit) for one in (self.interval, self.peak)}
+        if self.cannot_run or "broken" in both:
             return "broken"
-        return "kept" if high <= self.limit else "open"
+        return "open" if "open" in both else "kept"
+
+    @property
+    def breaks_at_peak_only(self) -> bool:
+        """Whether the target is kept over all tasks, and not at the busiest time."""
+        return _verdict(self.interval, self.limit) == "kept" and _verdict(self.peak, self.limit) != "kept"
+
+    @property
+    def rank(self) -> tuple[bool, float, float, str, str]:
+        """The best first: those that run all tasks, then by the metric, then by price."""
+        mean = math.inf if math.isnan(self.interval.mean) else self.interval.mean
+        return bool(self.cannot_run), mean, self.price, self.node, self.policy
+
+
+def _verdict(interval: Interval, limit: float) -> str:
+    low, high = interval.low, interval.high
+    if math.isnan(low):
+        low = high = interval.mean
+    if math.isnan(interval.mean) or low > limit:
+        return "broken"
+    return "kept" if high <= limit else "open"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The recommendation (None where no node keeps the promise), and all that it hangs on.
+    """The recommendation (None where no node keeps the target), and all that it hangs on.
 
-    `drawn` says whether seeds give other tasks; where they do not, one run is all there is to see.
+    `drawn` says whether seeds give other tasks; where they do not, one run is all there is to see. `rival` is the next
+    best node within the budget, `current` is the best policy on the node that one has.
     """
 
     best: Trial | None
     cheaper: Trial | None
     nearest: Trial
+    rival: Trial | None
+    current: Trial | None
     trials: tuple[Trial, ...]
     variations: Mapping[str, str]
     assumptions: tuple[str, ...]
@@ -101,92 +103,44 @@ class Answer:
 
 
 def recommend(question: Question, progress: Progress | None = None, log: RunLog | None = None) -> Answer:
-    """Search nodes and policies; pairs that are decided, or too dear to matter, get no more seeds.
+    """Search nodes and policies; pairs that are decided get no more seeds.
 
     Runs that the log knows are not made again.
     """
-    if not question.policies:
-        raise PlanError("A recommendation needs at least one policy.")
-    values: dict[tuple[int, str], list[float]] = {}
-    batches: dict[int, TaskBatch] = {}
-    log = log or RunLog()
-    meter = _Meter(progress, question.pairs)
-    for step in range(question.seeds):
-        seed = question.seed + step
-        batches[step] = _tasks(question, seed)
-        drawn = step == 0 or not _same(batches[0], batches[step])
-        if not drawn:
-            break  # every seed gives these tasks
-        live = _open_pairs(question, values, step)
-        if not live:
-            break
-        meter.doing(f"seed {step + 1} of at most {question.seeds}", sum(map(len, live.values())))
-        _run(_Runs(question, batches[step], seed, log, meter), live, values)
-    trials = _trials(question, values)
-    best = _best(trials)
+    search = _Search(question, log or RunLog(), progress)
+    trials = sorted(search.trials(), key=lambda one: (one.price, *one.rank))
+    batch = search.batches[0]
+    best = _best(question, trials)
     return Answer(
         best=best,
-        cheaper=_next_cheaper(trials, best),
-        nearest=min(trials, key=lambda one: (_worth(one), one.price_usd_h)),
+        cheaper=None if question.target.is_best else _next_cheaper(trials, best),
+        nearest=min(trials, key=lambda one: one.rank),
+        rival=_rival(question, trials, best) if question.target.is_best else None,
+        current=min((one for one in trials if one.node == question.current), key=lambda one: one.rank, default=None),
         trials=tuple(trials),
-        variations=_variations(question, batches[0], best, log, meter),
-        assumptions=(*batches[0].assumptions, *_notes(question, batches[0])),
-        tasks=len(batches[0]),
-        drawn=drawn,
+        variations={**_prices_otherwise(question, trials, best), **search.otherwise(trials)},
+        assumptions=(*batch.assumptions, *notes(question, batch, skipped=len(search.skipped))),
+        tasks=len(batch),
+        drawn=search.drawn,
     )
-
-
-def _tasks(question: Question, seed: int) -> TaskBatch:
-    """The tasks of a seed that every node can hold; arrival times are the same for all, those for the first one."""
-    fewest = min(one.node.num_gpus for one in question.nodes)
-    batch = question.workload.tasks(seed, question.nodes[0].node)
-    return without_wide_gangs(batch, fewest, question.workload.source)
-
-
-def _same(one: TaskBatch, other: TaskBatch) -> bool:
-    names = ("size", "compute_intensity", "memory_required", "arrival_time", "speedup_factor", "duration_factor")
-    return all(np.array_equal(getattr(one, name), getattr(other, name), equal_nan=True) for name in names)
-
-
-def _open_pairs(
-    question: Question, values: Mapping[tuple[int, str], Sequence[float]], step: int
-) -> dict[int, list[str]]:
-    """The policies of each node that another seed could still change the answer of."""
-    everything = {place: list(question.policies) for place in range(len(question.nodes))}
-    if step < _FIRST_SEEDS:
-        return everything
-    trials = {
-        (place, name): _trial(question, place, name, values[place, name])
-        for place in everything
-        for name in question.policies
-    }
-    kept = [one.price_usd_h for one in trials.values() if one.verdict == "kept"]
-    ceiling = min(kept, default=math.inf)
-    found: dict[int, list[str]] = {}
-    for (place, name), trial in trials.items():
-        cheap = trial.price_usd_h <= ceiling
-        if cheap and trial.verdict != "broken":
-            found.setdefault(place, []).append(name)
-    undecided = any(one.verdict == "open" and one.price_usd_h <= ceiling for one in trials.values())
-    return found if undecided else {}
 
 
 class _Meter:
     """Counts the runs for whoever watches; a watcher that raises ends the search, whose log keeps what was done."""
 
-    def __init__(self, told: Progress | None, pairs: int) -> None:
+    def __init__(self, told: Progress | None) -> None:
         self._told = told
-        self._label, self._done, self._total = "reading the tasks", 0, pairs
-        self._tell()
+        self._label, self._done, self._total = "reading the tasks", 0, 0
 
     def doing(self, label: str, runs: int, later: int = 0) -> None:
-        """Begin so many runs of one kind, after which so many others will follow."""
+        """Begin so many runs of one kind, after which so many others will follow as far as is known."""
         self._label, self._total = label, self._done + runs + later
         self._tell()
 
     def one_more(self) -> None:
         """Count a run."""
         self._done += 1
+        self._total = max(self._total, self._done)
         self._tell()
 
     def _tell(self) -> None:
@@ -194,154 +148,233 @@ class _Meter:
             self._told(self._label, self._done, self._total)
 
 
-class _Runs(NamedTuple):
-    """The runs of one batch on all nodes, and where they are kept; `what` tells them from those of other batches."""
+@dataclass(kw_only=True)
+class _Found:
+    """What is known of one node so far: the figures of each policy over the seeds."""
 
-    question: Question
-    batch: TaskBatch
-    seed: int
-    log: RunLog
-    meter: _Meter
-    what: str = "seeds"
-    slower: float = 1.0
-
-    def key(self, place: int, name: str) -> str:
-        """The name of one run in the log."""
-        return f"{self.what}|{self.seed}|{place}|{name}"
-
-    def seconds(self, node: Node) -> Durations:
-        """The durations on a node, those that rest on published figures times a factor."""
-        found = durations(self.batch, node)
-        if self.slower == 1.0:
-            return found
-        factors = np.where(_scaled(self.batch, node), self.slower, 1.0)
-        paged = found.paged_s * factors if found.paged_s.size else found.paged_s
-        return replace(found, gpu_s=found.gpu_s * factors, paged_s=paged)
+    figures: dict[str, list[Figures]] = field(default_factory=dict)
+    cannot_run: int = 0
+    load: float | None = None
 
 
-def _run(runs: _Runs, pairs: Mapping[int, Sequence[str]], values: dict[tuple[int, str], list[float]]) -> None:
-    """Make the runs that are not known yet, and gather all of them."""
-    for place, names in pairs.items():
-        node, seconds = runs.question.nodes[place].node, None
+class _Search:
+    """Runs the policies on the nodes, each node as if it were alone."""
+
+    def __init__(self, question: Question, log: RunLog, progress: Progress | None) -> None:
+        self.question = question
+        self.entrants = {one.name: one for one in question.entrants()}
+        self.skipped: set[str] = set()
+        self.batches: dict[int, TaskBatch] = {}
+        self.drawn = True
+        self._log, self._meter = log, _Meter(progress)
+        self._meter.doing("reading the tasks", len(question.searched) * len(self.entrants))
+        self._batch(0)
+
+    def trials(self) -> list[Trial]:
+        """All nodes with all policies that were run on them."""
+        nodes, found = self.question.searched, []
+        self.drawn = self.question.seeds > 1 and self._batch(1) is not None
+        for place, node in enumerate(nodes):
+            self._left = len(nodes) - place - 1
+            found += self._trials_of(node, self._judged(node))
+        return found
+
+    def _batch(self, step: int) -> TaskBatch | None:
+        """The tasks of a seed; None where they are those of the first one."""
+        if step not in self.batches:
+            self.batches[step] = tasks_of(self.question, self.question.seed + step)
+        return self.batches[step] if step == 0 or not _same(self.batches[0], self.batches[step]) else None
+
+    def _judged(self, node: Candidate) -> _Found:
+        found = _Found()
+        for step in range(self.question.seeds):
+            names = list(self.entrants) if step < _FIRST_SEEDS else self._open(found)
+            batch = self._batch(step)
+            if not names or batch is None:
+                break
+            tasks = NodeTasks(self.question, node, batch, self.question.seed + step)
+            if step == 0:
+                found.cannot_run, found.load = tasks.cannot_run, tasks.load
+            quick = [name for name in names if not _learns(name)]
+            seeds = min(_FIRST_SEEDS - 1, self.question.seeds - 1) if self.drawn else 0
+            later = len(names) * max(0, seeds - step) + self._left * len(self.entrants) * (seeds + 1)
+            self._meter.doing(f"{node.name}, seed {step + 1} of at most {self.question.seeds}", len(names), later)
+            self._run(tasks, quick, found, step)
+            slow = [name for name in names if name not in quick]
+            if step == 0 and quick and self._is_far(found):
+                self.skipped.update([node.name] if slow else [])
+                continue
+            self._run(tasks, [name for name in slow if step == 0 or name in found.figures], found, step)
+        return found
+
+    def _is_far(self, found: _Found) -> bool:
+        """Whether the best of the quick policies is so far from the limit that a learner decides nothing."""
+        least = min(one[0].worse for one in found.figures.values())
+        limit = self.question.target.limit
+        return not self.question.target.is_best and not limit / _FAR <= least <= limit * _FAR
+
+    def _run(self, tasks: NodeTasks, names: Sequence[str], found: _Found, step: int) -> None:
         for name in names:
-            value = runs.log.value_of(runs.key(place, name))
-            if value is None:
-                seconds = runs.seconds(node) if seconds is None else seconds
-                columns = run_scheduler(create(name), runs.batch, node, seed=runs.seed, seconds=seconds)
-                summary = summarize(columns)
-                value = math.nan if summary.failed_count else float(getattr(summary, runs.question.promise.metric))
-                runs.log.keep(runs.key(place, name), value)
-            values.setdefault((place, name), []).append(value)
-            runs.meter.one_more()
+            key = f"{_UNCHANGED}|{self.question.seed + step}|{tasks.candidate.name}|{name}"
+            found.figures.setdefault(name, []).append(self._figures(key, tasks, self.entrants[name]))
+
+    def _figures(self, key: str, tasks: NodeTasks, policy: Entrant, *, is_counted: bool = True) -> Figures:
+        figures = value_of_pair(self._log, key, lambda: tasks.run(policy))
+        if is_counted:
+            self._meter.one_more()
+        return figures
+
+    def _open(self, found: _Found) -> list[str]:
+        """The policies that another seed could still change the judgement of this node by."""
+        if self.question.target.is_best:
+            return _contenders(found.figures)
+        limit = self.question.target.limit
+        verdicts = {
+            name: {_verdict(bounded_interval(column), limit) for column in zip(*figures, strict=True)}
+            for name, figures in found.figures.items()
+        }
+        if found.cannot_run or any(one == {"kept"} for one in verdicts.values()):
+            return []
+        return [name for name, one in verdicts.items() if "broken" not in one]
+
+    def _trials_of(self, node: Candidate, found: _Found) -> list[Trial]:
+        return [
+            Trial(
+                node=node.name,
+                policy=name,
+                price=self.question.price(node),
+                price_usd_h=node.price_usd_h,
+                interval=bounded_interval([one.whole for one in figures]),
+                peak=bounded_interval([one.peak for one in figures]),
+                limit=self.question.target.limit,
+                values=tuple(one.whole for one in figures),
+                cannot_run=found.cannot_run,
+                load=found.load,
+            )
+            for name, figures in found.figures.items()
+        ]
+
+    def otherwise(self, trials: Sequence[Trial]) -> dict[str, str]:
+        """The answer if an assumption did not hold: the first seed's tasks, the best policies of each node."""
+        found: dict[str, str] = {}
+        changes = variations(self.question, self.batches[0])
+        policies = {
+            node.name: [one.policy for one in sorted(trials, key=lambda one: one.rank) if one.node == node.name][
+                :_VARIED_POLICIES
+            ]
+            for node in self.question.affordable
+        }
+        usual = self._first_that_keeps(Variation(name=_UNCHANGED), policies, len(changes))
+        for left, change in zip(range(len(changes) - 1, -1, -1), changes, strict=True):
+            other = self._first_that_keeps(change, policies, left)
+            found[change.name] = SAME if other == usual else _pair_words(self.question, other, usual)
+        return found
+
+    def _first_that_keeps(self, change: Variation, policies: Mapping[str, Sequence[str]], left: int) -> _Pair | None:
+        """The cheapest node that keeps the target (asked for the least value: the best one) and its best policy."""
+        target, found = self.question.target, []
+        batch = change.tasks(self.batches[0])
+        if change.name != _UNCHANGED:
+            runs = sum(map(len, policies.values()))
+            self._meter.doing(f"with {change.name}", runs, runs * left)
+        for node in self.question.affordable:
+            tasks = NodeTasks(self.question, node, batch, self.question.seed, change.slower)
+            if tasks.cannot_run:
+                continue
+            for name in policies[node.name]:
+                key = f"{change.name}|{self.question.seed}|{node.name}|{name}"
+                figures = self._figures(key, tasks, self.entrants[name], is_counted=change.name != _UNCHANGED)
+                if not math.isnan(figures.whole) and figures.worse <= target.limit:
+                    found.append((figures.whole, node.name, name, self.question.price(node)))
+            if found and not target.is_best:
+                break
+        return _Pair(*min(found)[1:]) if found else None
 
 
-def _trial(question: Question, place: int, name: str, found: Sequence[float]) -> Trial:
-    node = question.nodes[place]
-    return Trial(
-        node=node.name,
-        policy=name,
-        price_usd_h=node.price_usd_h,
-        interval=bounded_interval(found),
-        limit=question.promise.limit,
-    )
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    node: str
+    policy: str
+    price: float
 
 
-def _trials(question: Question, values: Mapping[tuple[int, str], Sequence[float]]) -> list[Trial]:
-    return [_trial(question, place, name, found) for (place, name), found in values.items()]
+def _learns(name: str) -> bool:
+    entry = available().get(name.partition("@")[0])
+    return entry is not None and entry.kind == "learner"
 
 
-def _worth(trial: Trial) -> float:
-    """The promised metric, where it is known."""
-    return math.inf if math.isnan(trial.interval.mean) else trial.interval.mean
+def _same(one: TaskBatch, other: TaskBatch) -> bool:
+    names = ("size", "compute_intensity", "memory_required", "arrival_time", "speedup_factor", "duration_factor")
+    return all(np.array_equal(getattr(one, name), getattr(other, name), equal_nan=True) for name in names)
 
 
-def _best(trials: Sequence[Trial]) -> Trial | None:
-    kept = [one for one in trials if one.verdict == "kept"]
-    return min(kept, key=lambda one: (one.price_usd_h, _worth(one))) if kept else None
+def _contenders(figures: Mapping[str, Sequence[Figures]]) -> list[str]:
+    """The policies of a node that may still be the best one there, where more seeds could tell."""
+    values = {name: [one.worse for one in found] for name, found in figures.items()}
+    most = max(map(len, values.values()))
+    full = {name: found for name, found in values.items() if len(found) == most}
+    best = min(full, key=lambda name: (float(np.mean(full[name])), name))
+    near = _AS_GOOD * float(np.mean(full[best]))
+    found = []
+    for name, column in full.items():
+        gap = t_interval(np.subtract(column, full[best]))
+        if name != best and math.isfinite(gap.mean) and gap.low <= near and gap.half_width > near:
+            found.append(name)
+    return [best, *found] if found else []
+
+
+def _best(
+    question: Question, trials: Sequence[Trial], own: tuple[str, float] = ("", 1.0), others: float = 1.0
+) -> Trial | None:
+    """The cheapest that keeps the target, or the best within the budget; prices may be multiplied."""
+    most = math.inf if question.budget is None else question.budget.amount
+
+    def price(one: Trial) -> float:
+        return one.price * (own[1] if one.node == own[0] else others)
+
+    kept = [one for one in trials if one.verdict == "kept" and price(one) <= most]
+    if question.target.is_best:
+        return min(kept, key=lambda one: one.rank, default=None)
+    return min(kept, key=lambda one: (price(one), *one.rank), default=None)
 
 
 def _next_cheaper(trials: Sequence[Trial], best: Trial | None) -> Trial | None:
     """The best policy on the dearest node that is cheaper than the answer's: what it would break."""
-    below = [one for one in trials if best is not None and one.price_usd_h < best.price_usd_h]
-    return min(below, key=lambda one: (-one.price_usd_h, _worth(one))) if below else None
+    below = [one for one in trials if best is not None and one.price < best.price]
+    return min(below, key=lambda one: (-one.price, one.rank), default=None)
 
 
-def _variations(question: Question, batch: TaskBatch, best: Trial | None, log: RunLog, meter: _Meter) -> dict[str, str]:
-    """The answer if an assumption were otherwise, each found with the first seed's tasks."""
-    found = {}
-    pairs = {place: list(question.policies) for place in range(len(question.nodes))}
-    changes = _changes(question, batch)
-    for left, (name, (changed, slower)) in zip(range(len(changes) - 1, -1, -1), changes.items(), strict=True):
-        values: dict[tuple[int, str], list[float]] = {}
-        meter.doing(f"with {name}", question.pairs, question.pairs * left)
-        _run(_Runs(question, changed, question.seed, log, meter, name, slower), pairs, values)
-        other = _best(_trials(question, values))
-        if other is None:
-            found[name] = "no node keeps the promise"
-        elif best is not None and (other.node, other.policy) == (best.node, best.policy):
-            found[name] = "the same answer"
-        elif best is not None and other.node == best.node:
-            found[name] = f"the same node with {label_of(other.policy)}"
-        else:
-            found[name] = f"{other.node} with {label_of(other.policy)}, for ${other.price_usd_h:,.2f} an hour"
+def _rival(question: Question, trials: Sequence[Trial], best: Trial | None) -> Trial | None:
+    """The best policy on the best other node within the budget."""
+    if best is None:
+        return None
+    return _best(question, [one for one in trials if one.node != best.node])
+
+
+def _prices_otherwise(question: Question, trials: Sequence[Trial], best: Trial | None) -> dict[str, str]:
+    """The answer at other prices; nothing has to be run for it."""
+    if best is None or len(question.nodes) == 1:
+        return {}
+    usual, found = _Pair(best.node, best.policy, best.price), {}
+    for name, (own, others) in PRICES.items():
+        one = _best(question, trials, (best.node, own), others)
+        other = (
+            None if one is None else _Pair(one.node, one.policy, one.price * (own if one.node == best.node else others))
+        )
+        is_same = other is not None and other.node == usual.node
+        found[name] = SAME if is_same else _pair_words(question, other, usual)
     return found
 
 
-def _changes(question: Question, batch: TaskBatch) -> dict[str, tuple[TaskBatch, float]]:
-    """The batch with one assumption changed, and how many times the scaled seconds on GPU types are taken.
-
-    Only assumptions that these tasks rest on.
-    """
-
-    def with_column(name: str, column: Any) -> TaskBatch:
-        column.flags.writeable = False
-        return replace(batch, **{name: column})
-
-    changes = {
-        "a quarter more arrivals": with_column("arrival_time", batch.arrival_time / 1.25),
-        "a fifth fewer arrivals": with_column("arrival_time", batch.arrival_time / 0.8),
-    }
-    no_gpu = np.isnan(batch.gpu_time) & np.isnan(batch.gpu_times).all(axis=1)
-    if (np.isnan(batch.cpu_time) != no_gpu).any():
-        changes["guessed speed-ups a third higher"] = with_column("speedup_factor", batch.speedup_factor * 4 / 3)
-        changes["guessed speed-ups a quarter lower"] = with_column("speedup_factor", batch.speedup_factor * 0.75)
-    if any(note.startswith("guessed_memory") for note in batch.assumptions):
-        changes["twice the guessed memory"] = with_column("memory_required", batch.memory_required * 2.0)
-    found = {name: (changed, 1.0) for name, changed in changes.items()}
-    if any(_scaled(batch, one.node).any() for one in question.nodes):
-        found["GPU types a third slower than their published figures say"] = (batch, 4 / 3)
-        found["GPU types a quarter faster than their published figures say"] = (batch, 0.75)
-    return found
+def _pair_words(question: Question, other: _Pair | None, usual: _Pair | None) -> str:
+    if other is None:
+        return "no node keeps the target"
+    if usual is not None and other.node == usual.node:
+        return f"the same node with {label_of(other.policy)}"
+    return f"{other.node} with {label_of(other.policy)}, for {question.price_words(other.price)}"
 
 
-def _scaled(batch: TaskBatch, node: Node) -> BoolColumn:
-    """Which seconds rest on published figures of GPU types: a row for each task, a column for each kind of GPU."""
-    kinds = [node.gpus[index] for index in gpu_kinds(node)[0]]
-    source = typed_times(batch, node, kinds).source
-    by_speed = np.array([bool(gpu.type) and not gpu.dense_speed == gpu.stream_speed == 1.0 for gpu in kinds])
-    guessed = (source == TimeSource.FROM_CPU_TIME) | (source == TimeSource.FORMULA)
-    found: BoolColumn = (source == TimeSource.SCALED_BY_FIGURES) | (guessed & by_speed)
-    return found
-
-
-def _notes(question: Question, batch: TaskBatch) -> list[str]:
-    """What is assumed of the nodes, of the policies and of chance."""
-    return [
-        *_time_notes(question, batch),
-        f"Every node meets the same arrivals, those that were read for {question.nodes[0].name}.",
-        "The price of a node is for all of its time, busy or not.",
-        "Policies know how long a task will take on each device before it runs (knowledge: exact).",
-        "An interval is Student's t over the runs with different seeds, which takes their values as nearly normal, cut "
-        "off at 0; over two runs it is wide. Where seeds draw nothing, there is one run and no interval.",
-    ]
-
-
-def _time_notes(question: Question, batch: TaskBatch) -> list[str]:
-    """Where the GPU seconds come from; types with the same sentence share it."""
-    types: dict[str, list[str]] = {}
-    for node in question.nodes:
-        names = dict.fromkeys(gpu.type for gpu in node.node.gpus if gpu.type)
-        for name, note in zip(names, time_notes(batch, node.node), strict=False):
-            shared = types.setdefault(note.replace(f"GPU seconds on {name} ", "GPU seconds on {} ", 1), [])
-            shared.extend([name] if name not in shared else [])
-    return [note.replace("{}", ", ".join(names), 1) for note, names in types.items()]
+def paired_difference(one: Trial, other: Trial) -> Interval:
+    """The interval of the difference of two trials over the seeds that both were run with."""
+    count = min(len(one.values), len(other.values))
+    return t_interval(np.subtract(one.values[:count], other.values[:count]))
