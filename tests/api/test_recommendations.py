@@ -102,7 +102,7 @@ async def test_a_search_is_cancelled_and_the_next_one_may_begin(application: Ope
         ({"workload": None}, "either workload or upload"),
         ({"workload": None, "upload": "0" * 32}, "There is no uploaded trace"),
         ({"target_load": 0.5}, "only one can be given"),
-        ({"target_load": 0.5, "arrival_rate": None}, "give both the load and the reference node"),
+        ({"target_load": 0.5, "arrival_rate": None}, "name that node as the reference node"),
     ],
 )
 async def test_what_cannot_be_asked_is_refused_in_one_sentence(

@@ -33,8 +33,10 @@ def asked_load(share: float | None, node: str | None) -> Load | None:
     """A load and the node whose load it is; one goes with the other."""
     if share is None and node is None:
         return None
-    if share is None or node is None:
-        raise PlanError("A target load is that of one node: give both the load and the reference node.")
+    if share is None:
+        raise PlanError(f"reference node = {node!r} is the node of a target load, such as 0.7: give that too.")
+    if node is None:
+        raise PlanError(f"target load = {share:g} is the load of one node: name that node as the reference node.")
     return Load(share, node)
 
 

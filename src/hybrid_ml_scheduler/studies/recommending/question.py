@@ -83,7 +83,7 @@ class Question:
         if self.load is None:
             return
         if not (math.isfinite(self.load.share) and self.load.share > 0.0):
-            raise PlanError(f"target load = {self.load.share!r} must be a finite number above 0, such as 0.7.")
+            raise PlanError(f"target load = {self.load.share:g} must be a finite number above 0, such as 0.7.")
         given = "a rate" if rate is not None else _SCALE if _SCALE in options else None
         if given is not None:
             raise PlanError(f"A target load does not go with {given}: both would set the arrival times.")
