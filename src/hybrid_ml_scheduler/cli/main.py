@@ -60,7 +60,7 @@ _EXAMPLES = {
     "sweep": "Example: `hms sweep plans/sweep_load.toml --engine ray --address 127.0.0.1:6379`",
     "attack": "Example: `hms attack greedy --out results/attack`, then `hms race --plan results/attack/worst.toml`",
     "explain": "Example: `hms race --out results/race`, then `hms explain results/race --task 711`",
-    "recommend": "Example: `hms recommend --workload mine.csv --nodes plans/nodes.toml --promise 'p95_latency < 2 s'`",
+    "recommend": "Example: `hms recommend --workload mine.csv --nodes plans/nodes.toml --target 'p95_latency < 2 s'`",
     "serve": "Example: `hms serve --port 9000 --scheduler mine.py:Mine --scheduler oracle`",
     "rollback": "Example: `hms rollback hybrid_ml --url http://127.0.0.1:9000`",
     "run": "Example: `hms run --device numba --seconds 20 --repeats 3`, or `hms run script.py`",
