@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_ml_scheduler.plans.plan import WorkloadChoice
-from hybrid_ml_scheduler.studies.recommending.asked import question_from_values, recommendation
+from hybrid_ml_scheduler.studies.recommending.asked import Asked, question_from_values, recommendation
 
 NODES: list[dict[str, Any]] = [
     {"name": "one t4", "gpu_type": "t4", "gpus": 1},
@@ -26,7 +26,7 @@ ASKED: dict[str, Any] = {"policies": ("earliest_device", "sjf", "rl_hold"), "see
 
 
 def answer(workload: WorkloadChoice, nodes: list[dict[str, Any]], limit_s: float) -> dict[str, Any]:
-    return recommendation(question_from_values(workload, nodes, f"p95_latency < {limit_s}", **ASKED))
+    return recommendation(question_from_values(workload, nodes, Asked(target=f"p95_latency < {limit_s}", **ASKED)))
 
 
 @settings(max_examples=12)

@@ -31,6 +31,7 @@ _FLAG_OF_KEY = {
     "current": "--current",
     "target load": "--target-load",
     "reference node": "--reference-node",
+    "knowledge": "--knowledge",
     "leave-out-gangs-above": "--leave-out-gangs-above",
 }
 _FORMER_FLAG = {"--target": "--promise"}

@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.plans.candidates import load_candidates
 from hybrid_ml_scheduler.plans.plan import WorkloadChoice
 from hybrid_ml_scheduler.plans.targets import read_target
 from hybrid_ml_scheduler.studies.folder_files import RunLog
-from hybrid_ml_scheduler.studies.recommending.asked import question_from_values, recommendation
+from hybrid_ml_scheduler.studies.recommending.asked import Asked, question_from_values, recommendation
 from hybrid_ml_scheduler.studies.recommending.search import Answer, Question, recommend
 
 NODES = """
@@ -186,8 +186,7 @@ def test_a_question_of_plain_values_gives_the_record_and_tells_how_far_it_is(fil
     question = question_from_values(
         WorkloadChoice(source=str(files[0])),
         [{"name": "one", "gpus": 1, "price_usd_h": 1}, {"name": "two", "gpus": 2, "price_usd_h": 2}],
-        "p95_latency < 1.1 s",
-        policies=("gpu_only", "cpu_only"),
+        Asked(target="p95_latency < 1.1 s", policies=("gpu_only", "cpu_only")),
     )
     found = recommendation(question, lambda *step: told.append(step))
     assert found == json.loads(json.dumps(found)), "plain values only"
@@ -213,5 +212,6 @@ def test_a_question_of_plain_values_gives_the_record_and_tells_how_far_it_is(fil
 )
 def test_a_question_that_cannot_be_asked_is_refused_before_anything_runs(changes: Any, sentence: str) -> None:
     asked_for = {"nodes": [{"gpus": 1}], "target": "mean_latency < 1 s", **changes}
+    nodes, types = asked_for.pop("nodes"), asked_for.pop("types", None)
     with pytest.raises(HmsError, match=sentence):
-        question_from_values(WorkloadChoice(), **asked_for)
+        question_from_values(WorkloadChoice(), nodes, Asked(**asked_for), types)

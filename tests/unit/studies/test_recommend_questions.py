@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.core.errors import HmsError, PlanError
 from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.plans.plan import WorkloadChoice
 from hybrid_ml_scheduler.plans.targets import read_budget, read_target
-from hybrid_ml_scheduler.studies.recommending.asked import question_from_values, recommendation
+from hybrid_ml_scheduler.studies.recommending.asked import Asked, question_from_values, recommendation
 from hybrid_ml_scheduler.studies.recommending.question import DEFAULT_POLICIES, busiest_tenth, tasks_of
 
 HEAD = "task_id,size,compute_intensity,memory_required,arrival_time,cpu_time,gpu_time,divisible,gpus_required"
@@ -38,7 +38,7 @@ def even(folder: Path, gangs: tuple[int, ...] = (1,)) -> WorkloadChoice:
 
 def answered(workload: WorkloadChoice, target: str | None = None, **changes: Any) -> dict[str, Any]:
     asked = {"nodes": NODES, "policies": ("gpu_only", "earliest_device"), "seeds": 2, **changes}
-    return recommendation(question_from_values(workload, asked.pop("nodes"), target, **asked))
+    return recommendation(question_from_values(workload, asked.pop("nodes"), Asked(target=target, **asked)))
 
 
 def test_a_target_may_be_a_share_of_the_tasks(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_current_node_beyond_the_budget_is_judged_and_never_recommended(tmp_pa
 def test_arrivals_are_the_traces_own_whichever_node_comes_first() -> None:
     jobs = WorkloadChoice(source="tests/data/jobs.swf")
     for nodes in (NODES, NODES[::-1]):
-        batch = tasks_of(question_from_values(jobs, nodes, "p95_latency < 1 h"), 0)
+        batch = tasks_of(question_from_values(jobs, nodes, Asked(target="p95_latency < 1 h")), 0)
         assert "arrival_scale: arrival times are as recorded" in " ".join(batch.assumptions)
 
 
@@ -111,11 +111,11 @@ def test_a_target_must_hold_when_tasks_arrive_closest_together(tmp_path: Path) -
 
 def test_the_busiest_tenth_is_where_arrivals_are_closest(tmp_path: Path) -> None:
     workload = trace(tmp_path, [*[float(row) for row in range(100)], *[100.0 + row / 100 for row in range(20)]])
-    rows = busiest_tenth(tasks_of(question_from_values(workload, NODES, "p95_latency < 1"), 0))
+    rows = busiest_tenth(tasks_of(question_from_values(workload, NODES, Asked(target="p95_latency < 1")), 0))
     assert rows is not None
     assert rows.nonzero()[0].tolist() == list(range(100, 120))
     at_once = trace(tmp_path, [0.0] * 100)
-    assert busiest_tenth(tasks_of(question_from_values(at_once, NODES, "p95_latency < 1"), 0)) is None
+    assert busiest_tenth(tasks_of(question_from_values(at_once, NODES, Asked(target="p95_latency < 1")), 0)) is None
 
 
 def test_a_small_node_among_the_candidates_takes_no_gang_from_the_others(tmp_path: Path) -> None:
@@ -152,7 +152,9 @@ def test_the_default_policies_wait_and_learn_and_the_oracle_cannot_be_bought() -
     assert {"sjf", "min_min", "c_mu", "hetero_prio", "size_split", "rl_hold", "hybrid_ml"} < set(DEFAULT_POLICIES)
     assert "oracle" not in DEFAULT_POLICIES
     with pytest.raises(PlanError, match="oracle cannot be recommended"):
-        question_from_values(WorkloadChoice(), NODES, "p95_latency < 1", policies=["oracle"], knowledge="exact")
+        question_from_values(
+            WorkloadChoice(), NODES, Asked(target="p95_latency < 1", policies=["oracle"], knowledge="exact")
+        )
 
 
 def test_prices_that_decide_are_named(tmp_path: Path) -> None:
@@ -195,17 +197,17 @@ def test_a_node_that_falls_behind_is_said_to_be_overloaded(tmp_path: Path) -> No
 def test_a_question_that_makes_no_sense_is_refused_in_one_sentence(changes: Any, sentence: str) -> None:
     asked = {"nodes": NODES, "target": "mean_latency < 1 s", **changes}
     with pytest.raises(HmsError, match=sentence):
-        question_from_values(WorkloadChoice(), asked.pop("nodes"), asked.pop("target"), **asked)
+        question_from_values(WorkloadChoice(), asked.pop("nodes"), Asked(**asked))
 
 
 def test_a_load_among_the_trace_options_must_name_its_node(tmp_path: Path) -> None:
     workload = even(tmp_path)
     loaded = WorkloadChoice(source=workload.source, options={"target_load": 0.7})
     with pytest.raises(PlanError, match="does not say whose load it is"):
-        question_from_values(loaded, NODES, "p95_latency < 1")
+        question_from_values(loaded, NODES, Asked(target="p95_latency < 1"))
     rated = WorkloadChoice(source=workload.source, values={"arrival_rate": 2.0})
     with pytest.raises(PlanError, match="does not go with a rate"):
-        question_from_values(rated, NODES, "p95_latency < 1", target_load=0.5, reference_node="two")
+        question_from_values(rated, NODES, Asked(target="p95_latency < 1", target_load=0.5, reference_node="two"))
 
 
 @pytest.mark.parametrize(

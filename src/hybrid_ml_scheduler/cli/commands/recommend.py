@@ -82,14 +82,10 @@ def recommend(
     goes on where it stopped.
     """
     from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
-    from hybrid_ml_scheduler.core.knowledge import checked_level
     from hybrid_ml_scheduler.plans.candidates import load_candidates
-    from hybrid_ml_scheduler.plans.targets import read_budget
-    from hybrid_ml_scheduler.studies.recommending.asked import asked_load, asked_target
-    from hybrid_ml_scheduler.studies.recommending.question import DEFAULT_POLICIES, Question
+    from hybrid_ml_scheduler.studies.recommending.asked import Asked
+    from hybrid_ml_scheduler.studies.recommending.question import DEFAULT_POLICIES
 
-    asked = asked_target(target, best)
-    level = checked_level("--knowledge", knowledge)
     flags = Flags(
         tasks=tasks,
         workload=workload,
@@ -98,19 +94,20 @@ def recommend(
         columns=tuple(columns or ()),
         where=tuple(where or ()),
     )
-    question = Question(
-        workload=plan_of(flags).workload,
-        nodes=tuple(load_candidates(nodes)),
-        policies=tuple(dict.fromkeys(scheduler or DEFAULT_POLICIES)),
-        target=asked,
-        budget=None if budget is None else read_budget(budget),
+    asked = Asked(
+        target=target,
+        best=best,
+        budget=budget,
         current=current,
-        load=asked_load(target_load, reference_node),
-        knowledge=level,
+        target_load=target_load,
+        reference_node=reference_node,
+        knowledge=knowledge,
+        policies=scheduler or DEFAULT_POLICIES,
         widest=leave_out_gangs_above,
         seed=seed,
         seeds=seeds,
     )
+    question = asked.question(plan_of(flags).workload, load_candidates(nodes))
     _answer(question, output, out)
 
 
@@ -125,7 +122,6 @@ def _answer(question: Question, output: Format, out: Path | None) -> None:
     from hybrid_ml_scheduler.studies.recommending.search import recommend as search
     from hybrid_ml_scheduler.studies.recommending.words import answer_mapping
 
-    question.entrants()
     tasks_of(question, question.seed)  # a file that cannot be read begins no folder
     folder = None if out is None else _folder(out, question)
     say_if_compiling()

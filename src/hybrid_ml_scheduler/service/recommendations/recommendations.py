@@ -28,7 +28,7 @@ from hybrid_ml_scheduler.service.wire.recommendations import (
     RecommendationRemoved,
     SearchProgress,
 )
-from hybrid_ml_scheduler.studies.recommending.asked import question_from_values
+from hybrid_ml_scheduler.studies.recommending.asked import Asked, question_from_values
 from hybrid_ml_scheduler.studies.recommending.question import DEFAULT_POLICIES
 from hybrid_ml_scheduler.workload import preset
 
@@ -144,7 +144,7 @@ class Recommendations:
         names = ("best", "budget", "current", "target_load", "reference_node", "knowledge", "seed", "seeds")
         asked: dict[str, Any] = {name: getattr(demand, name) for name in names}
         asked |= {"target": demand.asked_target, "policies": demand.policies or list(DEFAULT_POLICIES)}
-        question_from_values(WorkloadChoice(**workload), nodes, **asked)
+        question_from_values(WorkloadChoice(**workload), nodes, Asked(**asked))
         return {"workload": workload, "nodes": nodes, "asked": asked}, words
 
     async def _searched(self, order: dict[str, Any]) -> None:

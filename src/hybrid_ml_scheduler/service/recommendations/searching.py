@@ -25,9 +25,9 @@ _SAY_EVERY_S = 0.25
 def search(order: Mapping[str, Any], say: Callable[[str, int, int], None]) -> dict[str, Any]:
     """The record of the answer to an order."""
     from hybrid_ml_scheduler.plans.plan import WorkloadChoice
-    from hybrid_ml_scheduler.studies.recommending.asked import question_from_values, recommendation
+    from hybrid_ml_scheduler.studies.recommending.asked import Asked, question_from_values, recommendation
 
-    question = question_from_values(WorkloadChoice(**order["workload"]), order["nodes"], **order["asked"])
+    question = question_from_values(WorkloadChoice(**order["workload"]), order["nodes"], Asked(**order["asked"]))
     record = recommendation(question, say)
     record.pop("workload")  # the order says it, and a path of this machine is nobody's business
     return record
