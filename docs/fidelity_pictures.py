@@ -11,7 +11,10 @@ import csv
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
+
+from numpy import quantile
 
 from hybrid_ml_scheduler.execution.runs.validation import Comparison, fidelity, widen
 from hybrid_ml_scheduler.plans.palette import label_of, style_of
@@ -22,7 +25,20 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).resolve().parent
 PROFILES = DOCS.parent / "plans" / "hardware"
-MACHINES = {"h200": "Two nodes with an H200 and 14 CPU workers", "two_cores": "Two cores"}
+MACHINES = {
+    "h200": "Two nodes with an H200 and 14 CPU workers",
+    "h200_third_node": "A third node with an H200 and 14 CPU workers",
+    "two_cores": "Two cores",
+}
+_H200 = ("h200", "h200_third_node")
+# What the table over all nodes adds up, and which machines are in each row.
+_OVERALL = {
+    "two H200 nodes": ("h200",),
+    "third H200 node, held out": ("h200_third_node",),
+    "all three H200 nodes": _H200,
+    "two cores": ("two_cores",),
+    "all nodes": tuple(MACHINES),
+}
 PANELS = (("makespan_s", "makespan (s)", 0.15), ("mean_latency_s", "mean latency (s)", 0.25))
 _MARKERS = "ovs^D*"
 _WORDS = {
@@ -124,6 +140,12 @@ def _verdict(verdict: dict[str, Any]) -> list[str]:
     for key, words in _WORDS.items():
         values = [verdict[metric][key] for metric in metrics]
         lines.append(f"| {words} | {' | '.join('-' if value is None else _percent(value) for value in values)} |")
+    rankings = [verdict[f"{key}{rule}"] for key in ("ranking", "ranking_latency") for rule in ("", "_of_extremes")]
+    if not any(one["pairs"] for one in rankings):
+        nothing = (
+            "Real repeats of every two strategies overlap, so these runs do not test whether the model ranks them."
+        )
+        return [*lines, "", nothing]
     told = [
         f"{words} in {' and in '.join(_pairs(verdict[f'{key}{rule}']) for rule in ('', '_of_extremes'))}"
         for key, words in (("ranking", "makespans"), ("ranking_latency", "mean latencies"))
@@ -140,16 +162,50 @@ def _percent(value: float) -> str:
     return f"{100 * value:.2g} %" if value < 0.1 else f"{100 * value:.0f} %"
 
 
+def overall(rows: dict[str, list[Comparison]]) -> str:
+    """The figures over several machines; an interval is as wide as the errors of its own machine ask for."""
+    head = "| nodes | runs | mean latency: median error | nine in ten | worst | inside the 90 % interval |"
+    lines = [f"{head} p95 latency: median | makespan at load 1: median | below load 1 |", "|---" * 9 + "|"]
+    for words, names in _OVERALL.items():
+        runs = [row for name in names for row in rows[name]]
+        latency = [abs(row.error) for row in runs if row.metric == "mean_latency_s"]
+        wide = [row for name in names for row in widen(rows[name]) if row.metric == "mean_latency_s"]
+        held = sum(row.low <= row.measured <= row.high for row in wide) / len(wide)
+        spans = [row for row in runs if row.metric == "makespan_s"]
+        cells = [
+            *map(_tenths, (median(latency), float(quantile(latency, 0.9)), max(latency), held)),
+            _tenths(median(abs(row.error) for row in runs if row.metric == "p95_latency_s")),
+            _median_or_none([abs(row.error) for row in spans if row.load >= 1.0]),
+            _median_or_none([abs(row.error) for row in spans if row.load < 1.0]),
+        ]
+        lines.append(f"| {words} | {len(latency)} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _median_or_none(errors: Sequence[float]) -> str:
+    return _tenths(median(errors)) if errors else "-"
+
+
+def _tenths(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def between_marks(text: str, name: str, content: str) -> str:
+    """The page with another content between the marks of this name."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, rest = text.split(begin)
+    return before + begin + "\n" + content + "\n" + end + rest.split(end)[1]
+
+
 def main() -> None:
     """Draw every machine, and put its tables between its marks."""
     page = DOCS / "fidelity.md"
     text = page.read_text(encoding="utf-8")
+    rows = {name: read(name) for name in MACHINES}
     for name in MACHINES:
-        rows = read(name)
-        draw(name, rows)
-        begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-        before, rest = text.split(begin)
-        text = before + begin + "\n" + table(rows) + "\n" + end + rest.split(end)[1]
+        draw(name, rows[name])
+        text = between_marks(text, name, table(rows[name]))
+    text = between_marks(text, "all nodes", overall(rows))
     page.write_text(text, encoding="utf-8")
 
 
