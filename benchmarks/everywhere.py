@@ -27,7 +27,7 @@ from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
 from hybrid_ml_scheduler.hardware.node import node_from_profile
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.plans.file_tasks import FileTasks
-from hybrid_ml_scheduler.plans.intervals import t_interval
+from hybrid_ml_scheduler.plans.intervals import bounded_interval
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks, known_at_load
 from hybrid_ml_scheduler.plans.plan import plan_from_mapping
 from hybrid_ml_scheduler.plans.truth_plan import usual_truth
@@ -209,7 +209,7 @@ def standing(values: Mapping[str, Sequence[float]], name: str) -> dict[str, Any]
     means = {rule: float(np.mean(values[rule])) for rule in RULES if len(values[rule]) == count}
     best = min(means, key=lambda rule: means[rule])
     ours, theirs = np.array(values[name]), np.array(values[best])
-    spread = t_interval(1.0 + (ours - theirs) / theirs.mean())
+    spread = bounded_interval(1.0 + (ours - theirs) / theirs.mean())
     blind = np.array(values["earliest_finish"])
     return {
         "rule": best,

@@ -20,7 +20,7 @@ from benchmarks import everywhere, tune_cuts
 from hybrid_ml_scheduler.cluster import certificate
 from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, Scheduler, stream
 from hybrid_ml_scheduler.physics import Node, durations
-from hybrid_ml_scheduler.plans.intervals import t_interval
+from hybrid_ml_scheduler.plans.intervals import bounded_interval
 from hybrid_ml_scheduler.plans.loads import at_load, at_once
 from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.schedulers.agents.rl_hold import RlHold
@@ -277,7 +277,7 @@ def _ratio(ours: FloatColumn, theirs: FloatColumn) -> dict[str, Any]:
 
 
 def _summary(ratios: FloatColumn) -> dict[str, Any]:
-    interval = t_interval(ratios)
+    interval = bounded_interval(ratios)
     return {"mean": interval.mean, "interval": [interval.low, interval.high]}
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from docs.traces_table import FILES, PAGE
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
-from hybrid_ml_scheduler.plans.intervals import Interval, t_interval
+from hybrid_ml_scheduler.plans.intervals import Interval, bounded_interval
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.plans.plan import plan_from_mapping
 from hybrid_ml_scheduler.schedulers import create
@@ -64,7 +64,9 @@ def standing_of(cell: Cell) -> Standing:
     found = np.array(means)
     best = int(found[:, : len(RULES)].mean(axis=0).argmin())
     scale = float(found[:, best].mean())
-    return Standing(best=RULES[best], ratio=t_interval(1.0 + (found[:, -1] - found[:, best]) / scale), known=known)
+    return Standing(
+        best=RULES[best], ratio=bounded_interval(1.0 + (found[:, -1] - found[:, best]) / scale), known=known
+    )
 
 
 def lines_of(files: list[Path], found: dict[tuple[str, Level], Standing]) -> Iterator[str]:

@@ -23,7 +23,7 @@ from hybrid_ml_scheduler.cluster import certificate
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.core.knowledge import LEVELS
 from hybrid_ml_scheduler.physics import Node
-from hybrid_ml_scheduler.plans.intervals import t_interval
+from hybrid_ml_scheduler.plans.intervals import bounded_interval
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks, known_at_load
 from hybrid_ml_scheduler.plans.metrics import figure
 from hybrid_ml_scheduler.plans.truth_plan import usual_truth
@@ -98,10 +98,10 @@ def row_of(cell: Cell, found: dict[str, Any]) -> str:
     """Floor, the best rule with its interval, and every strategy over it; of `rl_hold` also the interval."""
     values = {name: np.array(column) for name, column in found["values"].items()}
     best = min(RULES, key=lambda name: float(values[name].mean()))
-    spread = t_interval(values[best])
+    spread = bounded_interval(values[best])
     shown = f"{figure(spread.mean)} [{figure(spread.low)}, {figure(spread.high)}]"
     ratios = [f"{float(values[name].mean() / values[best].mean()):.3g}" for name in ("earliest_finish", "rl_split")]
-    ours = t_interval(values["rl_hold"] / values[best])
+    ours = bounded_interval(values["rl_hold"] / values[best])
     forest = float(values["hybrid_ml"].mean() / values[best].mean())
     name = Path(cell.source).name.removesuffix(".gz")
     place = f"{cell.load:.0%}" if cell.load else "graph"
