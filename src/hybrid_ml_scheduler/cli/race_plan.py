@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.core.knowledge import checked_backlogs, checked_level
+from hybrid_ml_scheduler.core.knowledge import EXACT, Level, checked_backlogs, checked_level
 from hybrid_ml_scheduler.plans.node_plan import node_from_mapping, node_to_mapping
 from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, load_plan
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
-from hybrid_ml_scheduler.workload import PRESETS, preset
+from hybrid_ml_scheduler.workload import DEFAULT_PRESET, PRESETS, preset
 
-__all__ = ["Flags", "column_mapping", "plan_of", "row_choice"]
+__all__ = ["Defaults", "Flags", "column_mapping", "plan_of", "row_choice"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +44,23 @@ class Flags:
     interference: Path | None = None
 
 
-def plan_of(flags: Flags, default_race: tuple[str, ...] = DEFAULT_RACE) -> Plan:
-    """The plan file (or the default plan) with the flags laid over it."""
-    base = Plan() if flags.plan is None else load_plan(flags.plan)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defaults:
+    """What a command runs where no flag says it and there is no plan file, whose defaults are those of `Plan`."""
+
+    schedulers: tuple[str, ...] = DEFAULT_RACE
+    workload: str = DEFAULT_PRESET
+    tasks: int | None = None
+    seeds: int = 1
+    knowledge: Level = EXACT
+
+
+PLAIN = Defaults()
+
+
+def plan_of(flags: Flags, defaults: Defaults = PLAIN) -> Plan:
+    """The plan file (or the command's default plan) with the flags laid over it."""
+    base = _base(defaults) if flags.plan is None else load_plan(flags.plan)
     plan = base.with_values(seed=flags.seed, seeds=flags.seeds, workload=_workload(base.workload, flags))
     if flags.gpus is not None or flags.hardware is not None or flags.gpu_type is not None:
         plan = _with_node(plan, flags)
@@ -62,8 +76,13 @@ def plan_of(flags: Flags, default_race: tuple[str, ...] = DEFAULT_RACE) -> Plan:
         plan = replace(plan, nominal_backlogs=backlogs)
     if flags.spread is not None:
         plan = replace(plan, truth=replace(plan.hidden, kind_spread=flags.spread))
-    names = flags.schedulers or base.schedulers or default_race
+    names = flags.schedulers or base.schedulers or defaults.schedulers
     return replace(plan, schedulers=tuple(dict.fromkeys(names)))
+
+
+def _base(defaults: Defaults) -> Plan:
+    workload = WorkloadChoice(source=defaults.workload, num_tasks=defaults.tasks)
+    return Plan(seeds=defaults.seeds, workload=workload, knowledge=defaults.knowledge)
 
 
 def _with_node(plan: Plan, flags: Flags) -> Plan:

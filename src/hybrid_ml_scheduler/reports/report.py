@@ -51,8 +51,9 @@ def _comparison_page(folder: ResultsFolder) -> Page:
     page = Page(title=f"{_TITLES.get(folder.kind, folder.kind.capitalize())} report", subtitle=setting(run))
     page.heading("Summary")
     page.bullets(executive_summary(run, folder.read_table)[1:])
-    _results(page, folder)
-    _tail(page, folder)
+    judged_by = run.get("judged_by", "mean_latency_s")
+    _results(page, folder, judged_by)
+    _tail(page, folder, judged_by)
     _pairs(page, folder)
     _models(page, folder)
     plots(page, folder)
@@ -60,11 +61,13 @@ def _comparison_page(folder: ResultsFolder) -> Page:
     return page
 
 
-def _results(page: Page, folder: ResultsFolder) -> None:
+def _results(page: Page, folder: ResultsFolder, judged_by: str) -> None:
     intervals = folder.read_table("intervals")
     page.heading("Results")
-    page.text("Mean over seeds and its unadjusted 95 % interval, best mean latency first.")
-    _metric_table(page, intervals, LISTS["report_table"])
+    best_first = f"best {METRICS[judged_by].title.lower()} first"
+    page.text(f"Mean over seeds and its unadjusted 95 % interval, {best_first}.")
+    _metric_table(page, intervals, LISTS["report_table"], judged_by)
+    _ratios(page, folder, judged_by)
     bounds = folder.read_table("metrics").drop_duplicates("seed")
     page.text(
         f"Proven lower bounds (mean over seeds): makespan {figure(float(bounds['makespan_bound_s'].mean()))} s, "
@@ -72,7 +75,7 @@ def _results(page: Page, folder: ResultsFolder) -> None:
     )
 
 
-def _tail(page: Page, folder: ResultsFolder) -> None:
+def _tail(page: Page, folder: ResultsFolder, judged_by: str) -> None:
     """How the worst tasks fared, where the folder knows it."""
     intervals = folder.read_table("intervals")
     known = [metric for metric in LISTS["report_tail"] if (intervals["metric"] == metric).any()]
@@ -81,15 +84,31 @@ def _tail(page: Page, folder: ResultsFolder) -> None:
         known += ["within_deadline"] if len(due) else []
         page.heading("The tail")
         page.text(f"{METRICS['mean_slowdown'].meaning} Mean over seeds and its unadjusted 95 % interval.")
-        _metric_table(page, intervals, known)
+        _metric_table(page, intervals, known, judged_by)
 
 
-def _metric_table(page: Page, intervals: pd.DataFrame, metrics: Sequence[str]) -> None:
+def _ratios(page: Page, folder: ResultsFolder, judged_by: str) -> None:
+    """Every strategy beside the best simple rule of each metric, where the folder knows that."""
+    if "ratios" in folder.tables() and len(ratios := folder.read_table("ratios")):
+        page.heading("Beside the best simple rule")
+        page.text(
+            "The value of each strategy over that of the best strategy that does not learn, on the same tasks: the "
+            "mean over seeds with its unadjusted 95 % interval. The best rule may be another one for each metric."
+        )
+        known = [metric for metric in LISTS["compared"] if (ratios["metric"] == metric).any()]
+        _metric_table(page, ratios, known, judged_by if judged_by in known else known[0], is_ratio=True)
+
+
+def _metric_table(
+    page: Page, intervals: pd.DataFrame, metrics: Sequence[str], judged_by: str, *, is_ratio: bool = False
+) -> None:
     table = intervals.set_index(["scheduler", "metric"])
-    rows = [["Strategy", *(METRICS[metric].head for metric in metrics)]]
-    order = intervals[intervals["metric"] == "mean_latency_s"].sort_values("mean", kind="stable")["scheduler"]
+    heads = [METRICS[metric].title if is_ratio else METRICS[metric].head for metric in metrics]
+    rows = [["Strategy", *heads]]
+    order = intervals[intervals["metric"] == judged_by].sort_values("mean", kind="stable")["scheduler"]
     for name in order:
-        cells = [cell(table.loc[(name, metric)], METRICS[metric].unit) for metric in metrics]
+        units = ["" if is_ratio else METRICS[metric].unit for metric in metrics]
+        cells = [cell(table.loc[(name, metric)], unit) for metric, unit in zip(metrics, units, strict=True)]
         rows.append([label_of(name), *cells])
     page.table(rows)
 

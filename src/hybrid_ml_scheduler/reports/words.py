@@ -20,7 +20,9 @@ __all__ = [
     "Standing",
     "early_and_late",
     "executive_summary",
+    "headline_words",
     "level_words",
+    "overload_warning",
     "power_words",
     "ranking",
     "setting",
@@ -54,7 +56,13 @@ def setting(run: Mapping[str, Any]) -> str:
 def executive_summary(run: Mapping[str, Any], read: Callable[[str], pd.DataFrame]) -> list[str]:
     """The findings, most important first; each winner comes with its interval."""
     intervals, comparisons = read("intervals"), read("comparisons")
-    sentences = [setting(run), *(_leader(metric, intervals, comparisons) for metric in LISTS["summary"])]
+    told = headline_words(run, label_of)
+    sentences = [
+        setting(run),
+        overload_warning(run),
+        told,
+        *(_leader(metric, intervals, comparisons) for metric in LISTS["summary"]),
+    ]
     if run["seeds"] > 1 and any("not decided" in sentence for sentence in sentences):
         sentences.append(f"Where it is not decided, more seeds may decide it; these are {run['seeds']}.")
     sentences.append(_certificate(run, intervals, read("metrics")))
@@ -67,6 +75,43 @@ def executive_summary(run: Mapping[str, Any], read: Callable[[str], pd.DataFrame
             "time, not for latency or makespan."
         )
     return [sentence for sentence in sentences if sentence]
+
+
+def overload_warning(result: Mapping[str, Any]) -> str:
+    """The warning that a device gets more work than it can do; empty where all keep up or a folder does not say it."""
+    said = result.get("overload")
+    return f"Warning: {said}" if said else ""
+
+
+def headline_words(result: Mapping[str, Any], name: Callable[[str], str] = str) -> str:
+    """Who is best on the metric that the tasks are about, and by how much; empty where a result does not know it.
+
+    A leader is compared with the best simple rule, a rule with the best strategy that learns.
+    """
+    found: Mapping[str, Any] | None = result.get("headline")
+    if not found or found["rival"] is None:
+        return ""
+    metric = METRICS[found["metric"]].title.lower()
+    best, rival, learning = found["best"], found["rival"], _learning(result)
+    rules = [one for one in (best, rival) if learning.get(one) == "none"]
+    role = "the best simple rule" if rival in rules else "the best strategy that learns"
+    role = "the next one" if len(rules) != 1 else role
+    said = f"{name(best)} is best: its {metric} is "
+    if found["lower_by"] is None:
+        return f"{said}the lowest; the next is {name(rival)}, {role}."
+    share = f"{100.0 * found['lower_by']:.1f} %"
+    if found["lower_by_ci"] is None:
+        why = "one seed" if result["seeds"] == 1 else "seeds with the same tasks"
+        return f"{said}{share} below that of {name(rival)}, {role}; {why} cannot give an interval."
+    low, high = (100.0 * end for end in found["lower_by_ci"])
+    end = "" if found["is_decided"] else f": not decided by {amount(result['seeds'], 'seed')}"
+    return f"{said}{share} [{low:.1f}, {high:.1f}] below that of {name(rival)}, {role}{end}."
+
+
+def _learning(result: Mapping[str, Any]) -> dict[str, str]:
+    """How each strategy learns, from the result of a race or the facts of a folder."""
+    rows: Mapping[str, Any] = result["schedulers"]
+    return {name: row if isinstance(row, str) else row["learning"] for name, row in rows.items()}
 
 
 def ranking(metric: str, intervals: pd.DataFrame) -> pd.DataFrame:

@@ -138,7 +138,9 @@ _RETIRED_MODES = {
     "the mode out; a stored run that used it cannot be continued, so start a new one."
 }
 
-DEFAULT_RACE = ("round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle")
+DEFAULT_RACE = (
+    "round_robin", "random", "greedy", "hybrid_ml", "rl_agent", "oracle", "earliest_finish", "sjf", "rl_hold",
+)  # fmt: skip
 
 
 def available() -> dict[str, SchedulerEntry]:

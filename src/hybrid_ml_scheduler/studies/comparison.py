@@ -12,9 +12,17 @@ from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.studies.engines import Engine, Failure, LocalEngine
 from hybrid_ml_scheduler.studies.folder import ResultsFolder
 from hybrid_ml_scheduler.studies.folder_files import write_whole
+from hybrid_ml_scheduler.studies.headline import headline
 from hybrid_ml_scheduler.studies.race import Entrant
 from hybrid_ml_scheduler.studies.results import SAME_TASKS
-from hybrid_ml_scheduler.studies.tables import seeds_are_alike, tables_of, wide_report
+from hybrid_ml_scheduler.studies.tables import (
+    ratio_table,
+    samples_by_seed,
+    seeds_are_alike,
+    standpoints,
+    tables_of,
+    wide_report,
+)
 from hybrid_ml_scheduler.studies.trials import FLOOR, Record, run_trial, trials_of
 
 __all__ = ["Step", "forget_trials", "records_of", "silent", "simulate"]
@@ -43,10 +51,16 @@ def simulate(
         trials = {trial.label: trial for trial in trials_of(plan, strategies)}
         records = records_of(folder, trials, run_trial, engine or LocalEngine(), step)
         tables = tables_of(records, [entrant.name for entrant in strategies])
+        metrics = tables["metrics"]
+        learning = {entrant.name: entrant.learning for entrant in strategies}
+        views = standpoints(metrics, learning, {entrant.name: entrant.level for entrant in strategies})
+        tables["ratios"] = ratio_table(metrics, views)
         for name, frame in tables.items():
             folder.write_table(name, frame, csv=name not in _LONG)
         folder.write_csv(report_name, wide_report(tables["intervals"]))
         facts = _run_facts(folder, plan, strategies, records)
+        judged_by = facts["judged_by"]
+        facts["headline"] = headline(judged_by, samples_by_seed(metrics, judged_by), views)
         folder.write_json("run.json", {**facts, "assumptions": [*facts["assumptions"], *notes]})
     forget_trials(folder)
 
@@ -90,4 +104,6 @@ def _run_facts(
         schedulers={entrant.name: entrant.learning for entrant in strategies},
         knowledge={entrant.name: entrant.level for entrant in strategies},
         hardware=hardware_words(plan.node),
+        judged_by=floor.figures["judged_by"],
+        overload=floor.figures["overload"],
     )

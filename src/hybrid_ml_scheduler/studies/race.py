@@ -56,6 +56,11 @@ class SeedRace:
         return tuple(self.floor.figures["assumptions"])
 
     @property
+    def judged_by(self) -> str:
+        """The metric that these tasks are about."""
+        return str(self.floor.figures["judged_by"])
+
+    @property
     def bound(self) -> Certificate:
         """What no strategy can beat on these tasks."""
         return Certificate(**{one.name: self.floor.figures[one.name] for one in fields(Certificate)})

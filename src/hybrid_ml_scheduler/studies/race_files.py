@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.plans.inputs import hardware_words, inputs_of, run_fact
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.studies.folder import ResultsFolder
 from hybrid_ml_scheduler.studies.race import SeedRace, same_tasks
-from hybrid_ml_scheduler.studies.tables import comparison_table, interval_table, metric_table
+from hybrid_ml_scheduler.studies.tables import comparison_table, interval_table, metric_table, ratio_table, standpoints
 from hybrid_ml_scheduler.studies.trials import Record
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def race_folder(out: Path, plan: Plan, until: int | None) -> ResultsFolder:
 def write_race(folder: ResultsFolder, plan: Plan, result: Mapping[str, Any], races: Sequence[SeedRace]) -> None:
     """Write results and tables; the folder is complete when all of them are there."""
     with folder.phase("simulate"):
-        for name, frame in _tables(races, result["comparison_level"]).items():
+        for name, frame in _tables(races, result).items():
             folder.write_table(name, frame)
         folder.write_bytes("summary.csv", _summary(result).encode("utf-8"))
         folder.write_json("run.json", _run_facts(plan, result))
@@ -43,15 +43,19 @@ def write_race(folder: ResultsFolder, plan: Plan, result: Mapping[str, Any], rac
     folder.complete()
 
 
-def _tables(races: Sequence[SeedRace], level: float) -> dict[str, pd.DataFrame]:
+def _tables(races: Sequence[SeedRace], result: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     """The same tables as those of a long comparison, as far as summaries go."""
     floors = {race.seed: race.floor for race in races}
     runs = [_plain(race.runs[name]) for name in races[0].runs for race in races]
     metrics = metric_table(runs, floors)
+    level = result["comparison_level"]
     comparisons = comparison_table(metrics, level=level)
     # Repeats of one observation name no winner.
     found = comparisons.iloc[:0] if same_tasks(races) else comparisons
-    return {"metrics": metrics, "intervals": interval_table(metrics), "comparisons": found}
+    learning = {name: row["learning"] for name, row in result["schedulers"].items()}
+    knowledge = {name: row["knowledge"] for name, row in result["schedulers"].items()}
+    ratios = ratio_table(metrics, standpoints(metrics, learning, knowledge), level=level)
+    return {"metrics": metrics, "intervals": interval_table(metrics), "comparisons": found, "ratios": ratios}
 
 
 def _plain(record: Record) -> Record:
@@ -71,6 +75,9 @@ def _run_facts(plan: Plan, result: Mapping[str, Any]) -> dict[str, Any]:
         schedulers={name: row["learning"] for name, row in result["schedulers"].items()},
         knowledge={name: row["knowledge"] for name, row in result["schedulers"].items()},
         hardware=hardware_words(plan.node),
+        judged_by=result["judged_by"],
+        overload=result["overload"],
+        headline=result["headline"],
     )
 
 

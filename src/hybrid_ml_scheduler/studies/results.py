@@ -10,6 +10,7 @@ from hybrid_ml_scheduler.plans.inputs import versions
 from hybrid_ml_scheduler.plans.intervals import DEFAULT_LEVEL, bounded_interval
 from hybrid_ml_scheduler.plans.metrics import LISTS
 from hybrid_ml_scheduler.plans.plan import Plan
+from hybrid_ml_scheduler.studies.headline import Standpoint, headline, ratios_to_rule
 from hybrid_ml_scheduler.studies.race import Entrant, SeedRace, same_tasks, samples_of
 from hybrid_ml_scheduler.studies.sequential import Look
 from hybrid_ml_scheduler.studies.statistics import Comparison, compare_all
@@ -34,6 +35,15 @@ def race_mapping(
         metrics = average_row([race.metrics(entrant.name) for race in races])
         schedulers[entrant.name] = {**metrics, "learning": entrant.learning, "knowledge": entrant.level}
     level = DEFAULT_LEVEL if look is None else look.level
+    judged_by = races[0].judged_by
+    judged = samples_of(races, judged_by)
+    views = {
+        one.name: Standpoint(learning=one.learning, knowledge=one.level, failed=failed)
+        for one, failed in zip(strategies, map(sum, samples_of(races, "failed_count").values()), strict=True)
+    }
+    for name, ratio in ratios_to_rule(judged, views, level=level).items():
+        ends = [_plain(ratio.low), _plain(ratio.high)]
+        schedulers[name] |= {"ratio_to_best_rule": _plain(ratio.mean), "ratio_to_best_rule_ci": ends}
     comparisons = [
         one for metric in LISTS["race_compared"] for one in compare_all(metric, samples_of(races, metric), level=level)
     ]
@@ -42,6 +52,9 @@ def race_mapping(
     proven = ("makespan_s", "mean_time_s", "mean_latency_s")
     bounds = [{name: getattr(race.bound, name) for name in proven} for race in races]
     return {
+        "headline": headline(judged_by, judged, views, level=level),
+        "judged_by": judged_by,
+        "overload": races[0].floor.figures["overload"],
         "schedulers": schedulers,
         "lower_bound": {**average_row(bounds), "argument": races[0].bound.binding},
         "plan": {**plan.to_mapping(), "digest": plan.digest},

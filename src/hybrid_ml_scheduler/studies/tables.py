@@ -10,6 +10,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.plans.intervals import DEFAULT_LEVEL, Interval, bounded_interval, share_interval
 from hybrid_ml_scheduler.plans.metrics import LISTS, METRICS
+from hybrid_ml_scheduler.studies.headline import Standpoint, ratios_to_rule
 from hybrid_ml_scheduler.studies.statistics import EQUAL, NOT_DECIDED, Comparison, compare_all
 from hybrid_ml_scheduler.studies.trials import FLOOR, Record
 
@@ -22,7 +23,10 @@ __all__ = [
     "interval_ends",
     "interval_table",
     "metric_table",
+    "ratio_table",
+    "samples_by_seed",
     "seeds_are_alike",
+    "standpoints",
     "tables_of",
     "wide_report",
     "win_shares",
@@ -94,6 +98,37 @@ def interval_table(metrics: pd.DataFrame, names: Collection[str] = METRICS) -> p
     return pd.DataFrame(rows)
 
 
+def samples_by_seed(metrics: pd.DataFrame, metric: str) -> dict[str, np.ndarray]:
+    """The values of one metric by strategy, one for each seed."""
+    wide = metrics.pivot(index="seed", columns="scheduler", values=metric)
+    return {name: wide[name].to_numpy(dtype=float) for name in metrics["scheduler"].unique()}
+
+
+def standpoints(
+    metrics: pd.DataFrame, learning: Mapping[str, str], knowledge: Mapping[str, str]
+) -> dict[str, Standpoint]:
+    """Which strategies may lead, from how they learn, what they know and how many tasks they failed."""
+    failed = metrics.groupby("scheduler")["failed_count"].sum()
+    return {
+        name: Standpoint(learning=learning[name], knowledge=knowledge[name], failed=float(failed[name]))
+        for name in learning
+    }
+
+
+def ratio_table(
+    metrics: pd.DataFrame, views: Mapping[str, Standpoint], *, level: float = DEFAULT_LEVEL
+) -> pd.DataFrame:
+    """One row a strategy and metric: its value over that of the best rule on the metric, with the interval."""
+    import pandas as pd
+
+    rows = [
+        {"scheduler": name, "metric": metric, **interval_ends(ratio)}
+        for metric in LISTS["compared"]
+        for name, ratio in ratios_to_rule(samples_by_seed(metrics, metric), views, level=level).items()
+    ]
+    return pd.DataFrame(rows, columns=["scheduler", "metric", "mean", "low", "high", "count", "level"])
+
+
 def interval_ends(found: Interval) -> dict[str, Any]:
     """An interval as columns of a table."""
     return {"mean": found.mean, "low": found.low, "high": found.high, "count": found.count, "level": found.level}
@@ -111,8 +146,7 @@ def comparison_table(
 
     rows: list[dict[str, Any]] = []
     for metric in names:
-        wide = metrics.pivot(index="seed", columns="scheduler", values=metric)
-        samples = {name: wide[name].to_numpy(dtype=float) for name in metrics["scheduler"].unique()}
+        samples = samples_by_seed(metrics, metric)
         rows.extend({**_compared(one), "level": level} for one in compare_all(metric, samples, level=level))
     return pd.DataFrame(rows, columns=_COMPARISON_COLUMNS)
 

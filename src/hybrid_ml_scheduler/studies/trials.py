@@ -16,7 +16,9 @@ from hybrid_ml_scheduler.cluster import RunColumns, Summary, certificate, summar
 from hybrid_ml_scheduler.core import TaskBatch
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
+from hybrid_ml_scheduler.plans.overload import overload_words
 from hybrid_ml_scheduler.plans.plan import Plan
+from hybrid_ml_scheduler.studies.headline import judged_metric
 from hybrid_ml_scheduler.studies.pareto import time_energy_front
 from hybrid_ml_scheduler.studies.running import Entrant, Progress, hardware_assumptions, hidden_notes, run_known
 
@@ -152,5 +154,12 @@ def _floor(trial: Trial, known: KnownTasks) -> Record:
         columns.update({"cpu_s": seconds.cpu_s, "gpu_s": seconds.on_gpu(0)})
         columns["front_time_s"], columns["front_energy_j"] = time_energy_front(batch, node, seconds)
     assumptions = [*batch.assumptions, *hardware_assumptions(trial.plan, batch), *hidden_notes(trial.plan, known)]
-    figures = {**asdict(bound), "binding": bound.binding, "tasks": len(batch), "assumptions": assumptions}
+    figures = {
+        **asdict(bound),
+        "binding": bound.binding,
+        "tasks": len(batch),
+        "assumptions": assumptions,
+        "judged_by": judged_metric(batch),
+        "overload": overload_words(batch, node, seconds),
+    }
     return Record(name=FLOOR, seed=trial.seed, figures=figures, columns=columns)

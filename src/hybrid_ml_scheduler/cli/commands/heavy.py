@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["heavy", "report"]
 
+EVERY = "all"
 REPORT_NAME = "heavy_simulation_report.csv"
 DEFAULT_TASKS = 10_000
 DEFAULT_SEEDS = 3
@@ -29,7 +30,13 @@ def heavy(
     ] = None,
     scheduler: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A strategy by name or file.py:Class; repeat for more (default: all)."),
+        typer.Option(
+            metavar="NAME", help="A strategy: name, name@level or file.py:Class; repeat for more. `all`: every one."
+        ),
+    ] = None,
+    knowledge: Annotated[
+        str | None,
+        typer.Option(metavar="LEVEL", help="What strategies know of durations: exact, nominal or learned (default)."),
     ] = None,
     gpus: Annotated[int | None, typer.Option(help="Number of GPUs (default 4).")] = None,
     plan: Annotated[Path | None, typer.Option(help="A plan file (.toml, .yaml); flags override it.")] = None,
@@ -42,26 +49,37 @@ def heavy(
         Format, typer.Option("--format", help="A summary for people or JSON for programs.")
     ] = Format.TABLE,
 ) -> None:
-    """Simulate a heavy load with every strategy and write tables, plots and a PDF report.
+    """Simulate a heavy load and write tables, plots and a PDF report.
 
+    Without flags: 10,000 tasks of the preset `heavy`, three seeds, the strategies of `hms race` with `cpu_only` and
+    `gpu_only`. `--scheduler all` runs every strategy and says beforehand how long that takes.
     The folder holds `heavy_simulation_report.csv`, `tables/`, `plots/` (PNG and SVG) and `report.pdf`. With `--seeds 1`
     there are no intervals and no winners.
     """
-    from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
-    from hybrid_ml_scheduler.schedulers import available
+    from hybrid_ml_scheduler.cli.race_plan import Defaults, Flags, plan_of
+    from hybrid_ml_scheduler.core.knowledge import LEARNED
+    from hybrid_ml_scheduler.schedulers import DEFAULT_RACE, available
 
-    own = plan is None
+    names = tuple(scheduler or ())
     flags = Flags(
-        tasks=DEFAULT_TASKS if own and tasks is None else tasks,
+        tasks=tasks,
         seed=seed,
-        seeds=DEFAULT_SEEDS if own and seeds is None else seeds,
-        workload="heavy" if own and workload is None else workload,
+        seeds=seeds,
+        workload=workload,
         gpus=gpus,
-        schedulers=tuple(scheduler or ()),
+        schedulers=tuple(available()) if names == (EVERY,) else names,
         plan=plan,
         hardware=hardware,
+        knowledge=knowledge,
     )
-    chosen = plan_of(flags, tuple(available()))
+    usual = Defaults(
+        schedulers=(*DEFAULT_RACE, "cpu_only", "gpu_only"),
+        workload="heavy",
+        tasks=DEFAULT_TASKS,
+        seeds=DEFAULT_SEEDS,
+        knowledge=LEARNED,
+    )
+    chosen = plan_of(flags, usual)
     folder = _compared(chosen, out, workers)
     _tell(folder, output)
 

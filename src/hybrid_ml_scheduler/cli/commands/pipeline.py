@@ -63,21 +63,21 @@ def pipeline(
     The profile is kept for the record; evaluate on measured numbers with `--hardware`. Training and evaluation never
     meet: a preset trains on seeds from 1,000,000 on, a file on its earlier half; a file that cannot be cut is named.
     """
-    from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
+    from hybrid_ml_scheduler.cli.race_plan import Defaults, Flags, plan_of
     from hybrid_ml_scheduler.schedulers import available
 
-    own = plan is None
     flags = Flags(
-        tasks=_DEFAULT_TASKS if own and tasks is None else tasks,
+        tasks=tasks,
         seed=seed,
-        seeds=_DEFAULT_SEEDS if own and seeds is None else seeds,
+        seeds=seeds,
         workload=workload,
         gpus=gpus,
         schedulers=tuple(scheduler or ()),
         plan=plan,
         hardware=hardware,
     )
-    chosen = plan_of(flags, tuple(available()))
+    usual = Defaults(schedulers=tuple(available()), tasks=_DEFAULT_TASKS, seeds=_DEFAULT_SEEDS)
+    chosen = plan_of(flags, usual)
     folder = _run(chosen, training_tasks, agent_tasks, out, workers, phase)
     if folder.is_complete:
         _tell(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,8 @@ import typer
 from hybrid_ml_scheduler.cli.output.formats import ColumnNames, Format, RowValues, check_place
 
 if TYPE_CHECKING:
+    from hybrid_ml_scheduler.core import TaskBatch
+    from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
     from hybrid_ml_scheduler.plans.plan import Plan
     from hybrid_ml_scheduler.studies.folder import ResultsFolder
     from hybrid_ml_scheduler.studies.race import Entrant, SeedRace
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["race", "schedulers"]
 
+_SEEDS = 5
 _MAX_SEEDS = 80
 
 
@@ -64,7 +68,9 @@ def _check(spec: str, output: Format) -> None:
 def race(
     tasks: Annotated[int | None, typer.Option(help="How many tasks (of a file: how many to keep).")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random stream (default 0).")] = None,
-    seeds: Annotated[int | None, typer.Option(help="Race on this many seeds and show 95 % intervals.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="Race on this many seeds and show 95 % intervals (default 5).")
+    ] = None,
     until_decided: Annotated[
         bool, typer.Option("--until-decided", help="Add seeds until every latency comparison is decided.")
     ] = False,
@@ -74,7 +80,7 @@ def race(
     workload: Annotated[
         str | None,
         typer.Option(
-            metavar="PRESET|FILE", help="mixed, gpu_friendly, cpu_friendly, heavy, light, unknown; or a file."
+            metavar="PRESET|FILE", help="unknown (default), mixed, gpu_friendly, cpu_friendly, heavy, light; or a file."
         ),
     ] = None,
     rate: Annotated[float | None, typer.Option(help="Arrivals per simulated second (default: the preset's).")] = None,
@@ -89,7 +95,7 @@ def race(
     spread: Annotated[float | None, typer.Option(help="How much kinds differ from the formula (unknown: 0.5).")] = None,
     knowledge: Annotated[
         str | None,
-        typer.Option(metavar="LEVEL", help="What strategies are told of durations: exact, nominal or learned."),
+        typer.Option(metavar="LEVEL", help="What strategies know of durations: exact, nominal or learned (default)."),
     ] = None,
     nominal_backlogs: Annotated[
         str | None,
@@ -124,11 +130,15 @@ def race(
     out: Annotated[Path | None, typer.Option(help="Folder for plan, results and tables.")] = None,
     trace: Annotated[Path | None, typer.Option(help="Chrome/Perfetto trace of the first seed (JSON).")] = None,
 ) -> None:
-    """Race strategies on one workload: latency, energy, cost, and the gap to a proven bound.
+    """Race strategies on one workload: latency, energy, cost, and the gap to a lower bound.
 
-    Without flags: 1,000 tasks of the preset `mixed` on 1 CPU + 4 GPUs, six strategies.
+    Without flags: 1,000 tasks of the preset `unknown` on 1 CPU + 4 GPUs, nine strategies that learn how long tasks
+    take, and five seeds. A file that gives the same tasks for every seed is run once. `--workload mixed --seeds 1
+    --knowledge exact` gives the table of version 0.2 for the strategies named with `--scheduler`.
     """
-    from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
+    from hybrid_ml_scheduler.cli.race_plan import Defaults, Flags, plan_of
+    from hybrid_ml_scheduler.core.knowledge import LEARNED
+    from hybrid_ml_scheduler.studies.trials import known_tasks
 
     until = _until(until_decided, seeds, max_seeds)
     if trace is not None:
@@ -156,9 +166,13 @@ def race(
             nominal_backlogs=nominal_backlogs,
             spread=spread,
             interference=interference,
-        )
+        ),
+        Defaults(workload="unknown", seeds=_SEEDS if until is None else 1, knowledge=LEARNED),
     )
-    folder, strategies, races, look = _raced(chosen, trace, until, out)
+    first = known_tasks(chosen, chosen.seed)
+    if seeds is None and plan is None and chosen.seeds > 1 and not _varies(chosen, first.batch):
+        chosen = replace(chosen, seeds=1)
+    folder, strategies, races, look = _raced(chosen, first, trace, until, out)
     result = _told(chosen, strategies, races, look, output)
     if folder is not None:
         from hybrid_ml_scheduler.studies.race_files import write_race
@@ -166,6 +180,15 @@ def race(
         write_race(folder, chosen, result, races)
     if output is not Format.JSON:
         _tell_files(out, trace)
+
+
+def _varies(plan: Plan, first: TaskBatch) -> bool:
+    """Whether the next seed gives other tasks; a file that leaves nothing to be drawn gives the same ones."""
+    if plan.workload.is_preset:
+        return True
+    second = plan.tasks(plan.seed + 1)
+    pairs = ((getattr(first, one.name), getattr(second, one.name)) for one in fields(first))
+    return any(a.tobytes() != b.tobytes() for a, b in pairs if not isinstance(a, tuple))
 
 
 def _until(until_decided: bool, seeds: int | None, max_seeds: int | None) -> int | None:
@@ -187,7 +210,7 @@ def _tell_files(out: Path | None, trace: Path | None) -> None:
 
 
 def _raced(
-    plan: Plan, trace: Path | None, until: int | None, out: Path | None
+    plan: Plan, first: KnownTasks, trace: Path | None, until: int | None, out: Path | None
 ) -> tuple[ResultsFolder | None, list[Entrant], list[SeedRace], Look | None]:
     """Run the race behind a progress bar; write the trace of the first seed on the way.
 
@@ -200,9 +223,7 @@ def _raced(
     from hybrid_ml_scheduler.reports.perfetto import TraceWriter
     from hybrid_ml_scheduler.studies.race import check_search, entrants, race_until_decided, run_race
     from hybrid_ml_scheduler.studies.race_files import race_folder
-    from hybrid_ml_scheduler.studies.trials import known_tasks
 
-    first = known_tasks(plan, plan.seed)
     strategies = entrants(plan)
     if until is not None:
         check_search(plan, until)

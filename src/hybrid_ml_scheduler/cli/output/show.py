@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -39,8 +40,9 @@ def print_schedulers(entries: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_race(result: Mapping[str, Any]) -> None:
-    """Show every strategy beside the proven bound, best latency first."""
+    """Say who is best, then show every strategy beside the lower bound, best first."""
     from hybrid_ml_scheduler.plans.metrics import LISTS, METRICS
+    from hybrid_ml_scheduler.reports.words import headline_words, overload_warning
 
     plan, bound = result["plan"], result["lower_bound"]
     workload, gpus = plan["workload"], plan["simulation"]["num_gpus"]
@@ -50,36 +52,59 @@ def print_race(result: Mapping[str, Any]) -> None:
     )
     if result["seeds"] > 1:
         title += f" and the next {result['seeds'] - 1}, mean ± half of the 95 % interval"
-    rows = sorted(result["schedulers"].items(), key=lambda item: item[1]["mean_latency_s"] or 0.0)
+    judged_by = result["judged_by"]
+    rows = sorted(result["schedulers"].items(), key=lambda item: _rank(item[1][judged_by]))
     columns = [METRICS[key] for key in LISTS["race_table"]]
     shown = [*columns, METRICS["oom_count"]] if any(metrics.get("oom_count") for _, metrics in rows) else columns
-    table = _strategies(title, rows, shown)
+    rule = (result["headline"] or {}).get("best_rule")
+    table = _strategies(title, rows, shown, rule)
     known = [bound.get(metric.key) for metric in columns]
     table.add_section()
-    table.add_row("proven bound", "", *("" if value is None else _number(value) for value in known), style="dim")
+    table.add_row(
+        "lower bound",
+        "",
+        *([""] if rule else []),
+        *("" if value is None else _number(value) for value in known),
+        style="dim",
+    )
     tail = [METRICS[key] for key in LISTS["report_tail"] if rows and key in rows[0][1]]
     if any(metrics.get("within_deadline") is not None for _, metrics in rows):
         tail.append(METRICS["within_deadline"])
     console = page()
+    warning, told = overload_warning(result), headline_words(result)
+    if warning:
+        console.print(warning, style="yellow", highlight=False)
+    if told:
+        console.print(told, style="bold", highlight=False)
     console.print(table)
     console.print(_strategies("how the slowest tasks fared", rows, tail))
     _explain(console, result)
 
 
-def _strategies(title: str, rows: Sequence[tuple[str, Mapping[str, Any]]], columns: Sequence[MetricCard]) -> Table:
-    """A row for every strategy with these metrics."""
+def _rank(value: float | None) -> float:
+    """A strategy without a value, all of whose tasks failed, comes last."""
+    return math.inf if value is None else value
+
+
+def _strategies(
+    title: str, rows: Sequence[tuple[str, Mapping[str, Any]]], columns: Sequence[MetricCard], rule: str | None = None
+) -> Table:
+    """A row for every strategy with these metrics; before them how many times the best rule's value each has."""
     from rich import box
     from rich.table import Table
 
     table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     table.add_column("strategy", no_wrap=True)
     table.add_column("knows", no_wrap=True)
+    if rule is not None:
+        table.add_column(f"× {rule}", justify="right", no_wrap=True)
     for metric in columns:
         head = "did not fit" if metric.key == "oom_count" else f"{metric.short.lower()} {metric.unit}"
         table.add_column(head, justify="right", no_wrap=True)
     for name, metrics in rows:
         cells = (_cell(metrics, metric.key, metric.unit) for metric in columns)
-        table.add_row(name, metrics["knowledge"], *cells)
+        ratio = [] if rule is None else [_ratio(metrics)]
+        table.add_row(name, metrics["knowledge"], *ratio, *cells)
     return table
 
 
@@ -106,9 +131,10 @@ def page() -> Console:
 
 
 def _verdicts(result: Mapping[str, Any]) -> list[str]:
-    """What the paired comparisons of mean latency say about the leader, or that they say nothing."""
-    pairs = [one for one in result["comparisons"] if one["metric"] == "mean_latency_s"]
-    leader = min(result["schedulers"], key=lambda name: result["schedulers"][name]["mean_latency_s"] or 0.0)
+    """What the paired comparisons say about the leader of the metric that is judged, or that they say nothing."""
+    metric, rows = result["judged_by"], result["schedulers"]
+    pairs = [one for one in result["comparisons"] if one["metric"] == metric]
+    leader = min(rows, key=lambda name: _rank(rows[name][metric]))
     found, ties = [], {}
     for pair in pairs:
         if leader not in (pair["first"], pair["second"]):
@@ -121,7 +147,7 @@ def _verdicts(result: Mapping[str, Any]) -> list[str]:
         level = _level(result)
         p_value = "< 0.0001" if pair["p_holm"] < 1e-4 else f"{pair['p_holm']:.2g}"
         span = f"{_number(low)} to {_number(high)} s ({level}, paired; Holm's p {p_value})"
-        found.append(f"latency: {leader} beats {other} by {span}.")
+        found.append(f"{_judged(result)}: {leader} beats {other} by {span}.")
     return found + _tied(result, leader, ties) + _undecided(result)
 
 
@@ -136,18 +162,19 @@ def _tied(result: Mapping[str, Any], leader: str, ties: Mapping[str, Mapping[str
     if len(ties) > _MOST_NAMES:
         equal = sum(pair["is_decided"] for pair in ties.values())
         return [
-            f"latency: {len(ties)} strategies are not shown to differ from {leader}: {equal} equal it within 1 %, "
-            f"{len(ties) - equal} are not decided by {amount(result['seeds'], 'seed')} (--format json names them)."
+            f"{_judged(result)}: over all pairs (Holm's method), {len(ties)} strategies are not shown to differ from "
+            f"{leader}: {equal} equal it within 1 %, {len(ties) - equal} are not decided by "
+            f"{amount(result['seeds'], 'seed')} (--format json names them)."
         ]
-    return [_tie_words(result["seeds"], leader, other, pair) for other, pair in ties.items()]
+    return [f"{_judged(result)}: " + _tie_words(result["seeds"], leader, other, pair) for other, pair in ties.items()]
 
 
 def _tie_words(seeds: int, leader: str, other: str, pair: Mapping[str, Any]) -> str:
     if pair["is_decided"]:
-        return f"latency: {leader} and {other} are equal within 1 %."
+        return f"{leader} and {other} are equal within 1 %."
     from hybrid_ml_scheduler.reports.words import power_words
 
-    said = f"latency: {leader} against {other} is not decided by {amount(seeds, 'seed')}"
+    said = f"{leader} against {other} is not decided by {amount(seeds, 'seed')}"
     seen = (pair["would_have_shown"], pair["difference"], pair["seeds_suggested"])
     power = power_words(*seen, lambda value: f"{_number(value)} s")
     return f"{said}; {power}." if power else f"{said}."
@@ -155,7 +182,14 @@ def _tie_words(seeds: int, leader: str, other: str, pair: Mapping[str, Any]) -> 
 
 def _undecided(result: Mapping[str, Any]) -> list[str]:
     pending = result.get("undecided_pairs", 0)
-    return [f"latency: {amount(pending, 'pair')} undecided after {amount(result['seeds'], 'seed')}."] if pending else []
+    seeds = amount(result["seeds"], "seed")
+    return [f"{_judged(result)}: {amount(pending, 'pair')} undecided after {seeds}."] if pending else []
+
+
+def _judged(result: Mapping[str, Any]) -> str:
+    from hybrid_ml_scheduler.plans.metrics import METRICS
+
+    return METRICS[result["judged_by"]].short.lower()
 
 
 def _explain(console: Console, result: Mapping[str, Any]) -> None:
@@ -229,6 +263,14 @@ def _cell(metrics: Mapping[str, Any], key: str, unit: str) -> str:
         half = (ends[1] - ends[0]) / 2.0 * scale
         text += f" ±{half:,.0f}" if half >= 100.0 else f" ±{half:.2g}"
     return text
+
+
+def _ratio(metrics: Mapping[str, Any]) -> str:
+    value, ends = metrics.get("ratio_to_best_rule"), metrics.get("ratio_to_best_rule_ci")
+    if value is None:
+        return "–"
+    span = "" if ends is None or None in ends or ends[0] == ends[1] else f" [{_number(ends[0])}, {_number(ends[1])}]"
+    return _number(value) + span
 
 
 def _number(value: float) -> str:
