@@ -22,5 +22,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> ResultsFolder:
     """A finished folder, made by the command itself; look, do not touch."""
     path = tmp_path_factory.mktemp("compared") / "results"
     names = [word for name in STRATEGIES for word in ("--scheduler", name)]
-    assert run(["heavy", "--tasks", "150", "--seeds", "4", *names, "--out", str(path), "--workers", "2"]) == 0
+    words = ["heavy", "--tasks", "150", "--seeds", "4", *names, "--knowledge", "exact"]
+    words += ["--out", str(path), "--workers", "2"]
+    assert run(words) == 0
     return ResultsFolder.open(path)
