@@ -37,7 +37,7 @@ def test_the_table_of_all_cells_cuts_its_intervals_at_zero() -> None:
     values = {**{rule: [10.0, 10.0, 10.0] for rule in RULES}, "earliest_finish": [10.0] * 3, "rl_hold": WILD}
     found = standing(values, "rl_hold")
     assert found["interval"][0] == 0.0 < found["ratio"] < found["interval"][1]
-    cells = {"exact | | philly | 80": {"rl_hold": found}}
+    cells = {"exact |  | philly | 80": {"rl_hold": found}}
     assert BELOW_ZERO.search("\n".join(lines({"cells": cells, "verdict": {}}))) is None
 
 
