@@ -1,8 +1,9 @@
-"""The exact front between mean execution time and mean energy: no choice of splits lies below it.
+"""The front between mean execution time and mean energy: no choice that the tasks allow lies below it.
 
 For one task the attainable (time, energy) pairs lie on straight pieces between a few corners: CPU alone, the
-balanced split, the largest share that fits. Over all tasks the front is the sum of their lower hulls, which is
-had by sorting all pieces by how much time a joule costs. Queues are ignored, so it is a floor for every strategy.
+balanced split, the largest share that fits. A task that must not be cut has its whole devices as corners. Over all
+tasks the front is the sum of their lower hulls, which is had by sorting all pieces by how much time a joule costs.
+Queues are ignored, so it is a floor for every strategy.
 """
 
 from __future__ import annotations
@@ -51,14 +52,17 @@ def _corners(batch: TaskBatch, node: Node, seconds: Durations) -> tuple[FloatCol
 def _parts(batch: TaskBatch, node: Node, seconds: Durations, gpu: int) -> list[tuple[FloatColumn, FloatColumn]]:
     """CPU and GPU seconds at the balanced split and at the largest share, for what fits and for what pages."""
     cpu, whole = seconds.cpu_s, seconds.on_gpu(gpu)
+    uncut = ~batch.divisible | (batch.gpus_required > 1)
     most = np.minimum(1.0, node.gpus[gpu].memory_mb / np.maximum(batch.memory_required, 1e-300))
-    balanced = np.minimum(cpu / (cpu + whole), most)
+    most = np.where(uncut, np.floor(most), most)
+    balanced = np.where(uncut, most, np.minimum(cpu / (cpu + whole), most))
     shares = [(balanced, whole), (most, whole)]
     if node.memory_rule == MemoryRule.PAGE:
         paged = seconds.paged_s[:, seconds.gpu_kind[gpu]]
         # Where all fits there is nothing to page: the corner falls back on the fitting one.
         slow = np.where(most < 1.0, paged, whole)
-        shares += [(np.maximum(cpu / (cpu + slow), most), slow), (np.ones(len(batch)), slow), (most, slow)]
+        even = np.where(uncut, 1.0, np.maximum(cpu / (cpu + slow), most))
+        shares += [(even, slow), (np.ones(len(batch)), slow), (most, slow)]
     used = [(np.where(batch.gpus_required == 0, 0.0, share), gpu_s) for share, gpu_s in shares]
     return [((1.0 - share) * cpu, share * gpu_s) for share, gpu_s in used]
 
@@ -71,6 +75,10 @@ def _of(
     columns.cpu_s[:] = cpu_s * batch.duration_factor
     columns.gpu_s[:] = gpu_s * batch.duration_factor
     columns.gpu[:] = gpu
+    # Whatever other GPUs a gang gets, they use no less than as many of the most frugal one.
+    frugal = min(range(node.num_gpus), key=lambda one: node.gpus[one].power_w)
+    for place in range(columns.gang.shape[1]):
+        columns.gang[batch.gpus_required > place + 1, place] = frugal
     columns.status[:] = 0
     return columns.execution_s, columns.energy_j
 

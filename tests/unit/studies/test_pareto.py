@@ -20,9 +20,12 @@ NODES = {
 }
 
 
-def tasks(count: int = 60) -> TaskBatch:
-    rng = stream(3, "front")
+def tasks(count: int = 60, *, cut: bool = True, widest: int = 1) -> TaskBatch:
+    """Random tasks; without `cut` every second one runs whole, and some of those hold several GPUs."""
+    rng, place = stream(3, "front"), np.arange(count)
     return TaskBatch.from_columns(
+        divisible=np.full(count, True) if cut else place % 2 == 0,
+        gpus_required=np.where(place % 4 == 1, place % widest + 1, 1),
         size=rng.uniform(100, 4000, count),
         compute_intensity=rng.random(count),
         memory_required=rng.uniform(10, 3000, count),
@@ -31,9 +34,11 @@ def tasks(count: int = 60) -> TaskBatch:
     )
 
 
+@pytest.mark.parametrize("cut", [True, False])
 @pytest.mark.parametrize("name", NODES)
-def test_no_strategy_and_no_random_choice_lies_below_the_front(name: str) -> None:
-    node, batch = NODES[name], tasks()
+def test_no_strategy_and_no_random_choice_lies_below_the_front(name: str, cut: bool) -> None:
+    node = NODES[name]
+    batch = tasks(cut=cut, widest=1 if cut else node.num_gpus)
     time_s, energy_j = time_energy_front(batch, node)
     for strategy in ("oracle", "greedy", "cpu_only", "gpu_only", "round_robin", "random", "earliest_finish"):
         for seed in range(5 if strategy == "random" else 1):
@@ -45,9 +50,10 @@ def test_no_strategy_and_no_random_choice_lies_below_the_front(name: str) -> Non
             assert point[1] >= floor * (1 - 1e-3), strategy
 
 
+@pytest.mark.parametrize("cut", [True, False])
 @pytest.mark.parametrize("name", NODES)
-def test_the_fast_end_is_the_proven_best_execution_time(name: str) -> None:
-    node, batch = NODES[name], tasks()
+def test_the_fast_end_is_the_proven_best_execution_time(name: str, cut: bool) -> None:
+    node, batch = NODES[name], tasks(cut=cut)
     time_s, _ = time_energy_front(batch, node)
     best = best_execution_s(batch, node, durations(batch, node)) * batch.duration_factor
     assert time_s[0] == pytest.approx(best.mean(), rel=1e-9)
@@ -68,3 +74,33 @@ def test_one_task_has_the_front_that_can_be_computed_by_hand() -> None:
     time_s, energy_j = time_energy_front(batch, Node())
     assert time_s.tolist() == pytest.approx([0.2, 0.25])
     assert energy_j.tolist() == pytest.approx([0.2 * 30 + 0.2 * 50, 12.5])
+
+
+def test_a_task_that_must_not_be_cut_has_the_ends_of_its_front_alone() -> None:
+    batch = TaskBatch.from_columns(
+        size=[1.0, 1.0],
+        compute_intensity=[1.0, 1.0],
+        memory_required=[0.0, 9000.0],
+        arrival_time=[0.0, 0.0],
+        cpu_time=[1.0, 1.0],
+        gpu_time=[0.5, 0.25],
+        divisible=[False, False],
+    )
+    time_s, energy_j = time_energy_front(batch, Node())
+    assert time_s.tolist() == pytest.approx([0.75]), "the second one fits no GPU and takes its CPU second"
+    assert energy_j.tolist() == pytest.approx([(25.0 + 30.0) / 2])
+
+
+def test_a_gang_uses_the_power_of_all_its_gpus() -> None:
+    batch = TaskBatch.from_columns(
+        size=[1.0],
+        compute_intensity=[1.0],
+        memory_required=[0.0],
+        arrival_time=[0.0],
+        cpu_time=[100.0],
+        gpu_time=[2.0],
+        divisible=[False],
+        gpus_required=[3],
+    )
+    time_s, energy_j = time_energy_front(batch, Node())
+    assert (time_s[0], energy_j[0]) == (pytest.approx(2.0), pytest.approx(300.0))

@@ -64,7 +64,7 @@ CAPTIONS = {
     "avg_duration_comparison": f"Mean execution time, mean over seeds with 95 % interval; {_BOUND_LINE}",
     "speedup_comparison": "How many times better than round robin, seed by seed: mean with 95 % interval.",
     "cost_comparison": "Rent and electricity of the run with 95 % interval; dashed: CPU only and GPU only where raced.",
-    "pareto_front": "Mean execution time against mean energy per task (first seed); no choice of splits lies below "
+    "pareto_front": "Mean execution time against mean energy per task (first seed); no allowed choice lies below "
     "the line.",
     "learning_curves": "Execution time over the best possible one along the run (1 = perfect), a panel for each "
     "strategy with the others in grey: mean over seeds, bands = range of the seeds. The numbers are the means of the "

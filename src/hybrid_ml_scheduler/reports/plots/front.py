@@ -1,4 +1,4 @@
-"""Energy against time, with the front that no choice of splits can pass."""
+"""Energy against time, with the front that no choice can pass."""
 
 from __future__ import annotations
 
