@@ -61,11 +61,12 @@ def run_by_estimates(
     *,
     seconds: Durations | None = None,
     truth: FloatColumn | None = None,
+    model: DurationModel | None = None,
 ) -> RunColumns:
     """The same by a rule that sees no part end: its backlogs are believed seconds less the time passed."""
     seconds = durations(batch, node) if seconds is None else seconds
     columns = RunColumns.empty(batch, node)
-    return _run_rule(batch, node, rule, seconds, columns, None, truth, None, sees_ends=False)
+    return _run_rule(batch, node, rule, seconds, columns, None, truth, model, sees_ends=False)
 
 
 def _run_rule(

@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.core.protocols import Scheduler
 from hybrid_ml_scheduler.core.tasks import Task
 from hybrid_ml_scheduler.physics.estimator import TaskSeconds, TruthFactor
 
-__all__ = ["AsksAgain", "HeldTask", "ReadyTasks"]
+__all__ = ["AsksAgain", "HeldTask", "ReadyTasks", "ShownTasks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,34 @@ class ReadyTasks:
         self._by_age = sorted(self._held)
         self._fresh = [self._held[task_id].task for task_id in state["fresh"]]
         self._arrived = list(state["arrived"])
+
+
+class ShownTasks:
+    """Held tasks as their strategy sees them: the tasks, and nothing of what they will really take."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: ReadyTasks) -> None:
+        self._held = held
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(self._held)
+
+    def __contains__(self, task_id: object) -> bool:
+        return task_id in self._held
+
+    @property
+    def fresh(self) -> Sequence[Task]:
+        """Tasks that became ready since the strategy was last woken."""
+        return self._held.fresh
+
+    @property
+    def arrived(self) -> Sequence[Task]:
+        """Tasks that arrived since the strategy was last woken, ready or not."""
+        return self._held.arrived
 
 
 class AsksAgain:

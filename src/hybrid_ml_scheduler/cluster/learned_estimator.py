@@ -34,14 +34,20 @@ class Lesson(NamedTuple):
 
 
 class LearnedEstimator(PhysicsEstimator):
-    """The physics, corrected by a duration model that learns when tasks finish."""
+    """The physics, corrected by a duration model that learns when tasks finish.
+
+    Unless it `knows_scale`, the physics' seconds are a guess that is the same for all tasks of a file.
+    """
 
     learns = True
 
-    def __init__(self, node: Node, kinds: Sequence[str] = (), *, forgets: bool = True) -> None:
+    def __init__(
+        self, node: Node, kinds: Sequence[str] = (), *, forgets: bool = True, knows_scale: bool = True
+    ) -> None:
         super().__init__(node)
         self.types = device_types(node)
-        self.model = DurationModel.of_nominal(len(self.types), kinds=kinds, forgets=forgets)
+        model_of = DurationModel.of_nominal if knows_scale else DurationModel.of_unscaled
+        self.model = model_of(len(self.types), kinds=kinds, forgets=forgets)
         self._nominal = TaskSeconds(0.0, ())
         self._factors = np.ones(len(self.types))
         self._believed = np.empty((2, len(self.types)))

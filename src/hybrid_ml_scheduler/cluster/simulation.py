@@ -16,7 +16,7 @@ from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.devices import BacklogView
 from hybrid_ml_scheduler.cluster.general import Factors, no_factors
 from hybrid_ml_scheduler.cluster.going_on import Finish, goes_on, run_on
-from hybrid_ml_scheduler.cluster.held_tasks import AsksAgain, HeldTask, ReadyTasks
+from hybrid_ml_scheduler.cluster.held_tasks import AsksAgain, HeldTask, ReadyTasks, ShownTasks
 from hybrid_ml_scheduler.cluster.interference import refuse_interference
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
 from hybrid_ml_scheduler.cluster.precedence import Precedence
@@ -90,6 +90,7 @@ class Simulation:
         self._foreseer = None if self._trains else with_foresight(scheduler)
         self._holder: Holds | None = scheduler if isinstance(scheduler, Holds) else None
         self._held = ReadyTasks()
+        self._shown = ShownTasks(self._held)
         self._woken_s = -math.inf
         self._most_open = math.inf if most_open is None else most_open
         self._newest_id = -1
@@ -170,7 +171,7 @@ class Simulation:
         is_plain = factors is None and cluster.is_exact
         if self._foreseer is None or not (is_plain or goes_on(cluster, batch)):
             return None
-        rule = self._foreseer.rule_ahead(batch)
+        rule = self._foreseer.rule_ahead(batch.visible)
         if rule is None:
             return None
         if is_plain:
@@ -268,7 +269,7 @@ class Simulation:
             train_if_due(self.scheduler)
         outcomes = []
         try:
-            for task_id, decision in cast(Holds, self._holder).dispatch(self._held, self._held_view()):
+            for task_id, decision in cast(Holds, self._holder).dispatch(self._shown, self._held_view()):
                 outcomes.append(self._commit(self._held.take(task_id), decision))
             self._held.woken()
             while (oldest := self._held.oldest) and self._newest_id - oldest.task.task_id >= self._most_open:

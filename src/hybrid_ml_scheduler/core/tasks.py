@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
@@ -244,6 +244,19 @@ class TaskBatch:
         """Return the parent ids of one row."""
         begin, end = self.parent_offsets[row], self.parent_offsets[row + 1]
         return tuple(int(parent) for parent in self.parent_ids[begin:end])
+
+    @property
+    def is_timed(self) -> BoolColumn:
+        """Of which tasks a time on any device was measured."""
+        found: BoolColumn = ~(np.isnan(self.cpu_time) & np.isnan(self.gpu_time))
+        return found | ~np.isnan(self.gpu_times).all(axis=1) if self.gpu_types else found
+
+    @property
+    def visible(self) -> TaskBatch:
+        """The batch as a strategy may see it: without noise, and without notes, which tell of all tasks at once."""
+        if not (self.is_noisy or self.assumptions):
+            return self
+        return replace(self, duration_factor=_frozen(np.ones(len(self)), np.float64), assumptions=())  # type: ignore[arg-type]
 
     @property
     def has_dependencies(self) -> bool:

@@ -48,10 +48,12 @@ TYPE = 4
 SEEN, NOISE, BETWEEN_CELLS, BETWEEN_KINDS = range(4)
 SHARED = 4
 # The prior: mean and variance of a type's deviation, of cells and kinds around it, of the noise; slope; memory.
-MEAN, TYPE_VARIANCE, CELL_VARIANCE, KIND_VARIANCE, NOISE_VARIANCE, SLOPE_MEAN, SLOPE_VARIANCE, MEMORY, WATCHFUL = range(
-    9
-)
-PRIOR = 9
+# `COMMON_VARIANCE` is that of what all types share: 0 where the scale of the nominal seconds is known.
+(
+    MEAN, TYPE_VARIANCE, CELL_VARIANCE, KIND_VARIANCE, NOISE_VARIANCE, SLOPE_MEAN, SLOPE_VARIANCE, MEMORY, WATCHFUL,
+    COMMON_VARIANCE,
+) = range(10)  # fmt: skip
+PRIOR = 10
 Prior = tuple[float, ...]
 
 VARIANCE_WEIGHT = 20.0  # runs that the shared noise counts for in a cell's own
@@ -72,7 +74,7 @@ MISSED = 0.1
 def fresh_types(types: int, prior: FloatColumn) -> FloatColumn:
     """Device types of which nothing is known but the prior."""
     table = np.zeros((types, TYPE))
-    table[:, DEVIATION], table[:, DEVIATION_VARIANCE] = prior[MEAN], prior[TYPE_VARIANCE]
+    table[:, DEVIATION], table[:, DEVIATION_VARIANCE] = prior[MEAN], prior[TYPE_VARIANCE] + prior[COMMON_VARIANCE]
     table[:, WIDTH] = NINETY
     return table
 
@@ -271,11 +273,34 @@ def _fit_slope(cell: FloatColumn, noise: float, prior: FloatColumn) -> None:
 
 
 @compiled()
+def _common(cells: FloatColumn, types: FloatColumn, shared: FloatColumn, prior: FloatColumn) -> tuple[float, float]:
+    """What all types of device have in common, and its variance; the prior where the scale is known."""
+    if prior[COMMON_VARIANCE] <= 0.0:
+        return prior[MEAN], 0.0
+    precision = 1.0 / prior[COMMON_VARIANCE]
+    total = precision * prior[MEAN]
+    for device in range(types.shape[0]):
+        weights, levels = 0.0, 0.0
+        for kind in range(cells.shape[0]):
+            cell = cells[kind, device]
+            if cell[WEIGHT] > 0.0:
+                weight = 1.0 / (shared[BETWEEN_CELLS] + shared[BETWEEN_KINDS] + _noise(cell, shared) / cell[WEIGHT])
+                weights += weight
+                levels += weight * _level(cell)
+        if weights > 0.0:
+            weight = 1.0 / (prior[TYPE_VARIANCE] + 1.0 / weights)
+            precision += weight
+            total += weight * levels / weights
+    return total / precision, 1.0 / precision
+
+
+@compiled()
 def _refresh(cells: FloatColumn, types: FloatColumn, shared: FloatColumn, prior: FloatColumn) -> None:
     """Learn from all cells what types have in common, and how much cells and kinds differ."""
+    common, common_variance = _common(cells, types, shared, prior)
     for device in range(types.shape[0]):
-        precision = 1.0 / prior[TYPE_VARIANCE]
-        total = precision * prior[MEAN]
+        precision = 1.0 / (prior[TYPE_VARIANCE] + common_variance)
+        total = precision * common
         for kind in range(cells.shape[0]):
             cell = cells[kind, device]
             if cell[WEIGHT] > 0.0:

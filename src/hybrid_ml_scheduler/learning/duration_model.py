@@ -17,7 +17,16 @@ from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.learning import belief
 from hybrid_ml_scheduler.learning.belief import mean_factors
 
-__all__ = ["FIRST_KINDS", "MEASURED_PRIOR", "NOMINAL_PRIOR", "Belief", "DurationModel", "belief_sentence", "prior_of"]
+__all__ = [
+    "FIRST_KINDS",
+    "MEASURED_PRIOR",
+    "NOMINAL_PRIOR",
+    "UNSCALED_PRIOR",
+    "Belief",
+    "DurationModel",
+    "belief_sentence",
+    "prior_of",
+]
 
 FIRST_KINDS = 16
 LEAST_SECONDS = 1e-9
@@ -34,18 +43,24 @@ def prior_of(
     slope_spread: float = 0.0,
     memory: float = 400.0,
     watchful: bool = True,
+    common_spread: float = 0.0,
 ) -> FloatColumn:
     """A prior under which an unknown cell is expected to take exactly its nominal seconds (spreads are of logarithms).
 
     `memory` runs of a cell count in full; older ones fade. Without `watchful` nothing is forgotten at a drift.
+    `common_spread` is how far all types together may be off, where the scale of the nominal seconds is a guess.
     """
     variances = [spread * spread for spread in (type_spread, cell_spread, kind_spread, noise)]
-    mean = -0.5 * min(belief.MOST_CORRECTION, sum(variances))
-    return np.array([mean, *variances, slope, slope_spread * slope_spread, memory, float(watchful)])
+    common = common_spread * common_spread
+    mean = -0.5 * min(belief.MOST_CORRECTION, sum(variances) + common)
+    return np.array([mean, *variances, slope, slope_spread * slope_spread, memory, float(watchful), common])
 
 
 NOMINAL_PRIOR = prior_of(type_spread=0.5, cell_spread=0.45, kind_spread=0.2, noise=0.2)
 MEASURED_PRIOR = prior_of(type_spread=10.0, cell_spread=1.0, kind_spread=3.0, noise=0.3, slope=1.0, slope_spread=1.0)
+# Nominal seconds without a scale: kinds of a trace differ by factors, and so do tasks of one kind.
+UNSCALED_PRIOR = prior_of(type_spread=0.5, cell_spread=0.45, kind_spread=1.5, noise=0.5, common_spread=10.0)
+_FOR_EVER = 1e18
 
 
 class Belief(NamedTuple):
@@ -75,7 +90,18 @@ class DurationModel:
     def of_nominal(cls, num_types: int, *, kinds: Sequence[str] = (), forgets: bool = True) -> DurationModel:
         """A model that corrects nominal seconds; one that does not forget is for comparison."""
         prior = NOMINAL_PRIOR.copy()
-        prior[-1] = float(forgets)
+        prior[belief.WATCHFUL] = float(forgets)
+        return cls(num_types, prior, kinds=kinds)
+
+    @classmethod
+    def of_unscaled(cls, num_types: int, *, kinds: Sequence[str] = (), forgets: bool = True) -> DurationModel:
+        """A model whose nominal seconds are a guess for all tasks alike: it learns the scale, too.
+
+        One that does not forget believes the mean of all that finished, of the kind where any of it has.
+        """
+        prior = UNSCALED_PRIOR.copy()
+        if not forgets:
+            prior[belief.WATCHFUL], prior[belief.MEMORY] = 0.0, _FOR_EVER
         return cls(num_types, prior, kinds=kinds)
 
     @classmethod
@@ -169,7 +195,8 @@ class DurationModel:
             self.cells[: len(kinds)] = held
         self.kinds = {name: row for row, name in enumerate(kinds)}
         self.types, self.shared = types, np.array(state["shared"], dtype=np.float64)
-        self.prior = np.array(state["prior"], dtype=np.float64)
+        known = np.array(state["prior"], dtype=np.float64)  # of an older version without the last entries, which are 0
+        self.prior = np.append(known, np.zeros(belief.PRIOR - len(known)))
         self.drifts = int(state["drifts"])
 
 

@@ -80,6 +80,7 @@ class Lockstep:
                 name=at_level(scheduler.name, asked),
                 level=level_of(scheduler, asked, course.knowledge),
                 nominal_backlogs=course.nominal_backlogs,
+                knows_scale=self.stream.knows_scale,
             )
 
     def take_place(self, run_id: int, first_task_id: int) -> None:
@@ -246,6 +247,11 @@ class Lockstep:
         self.proof.add(self.hidden.proven(task, truth.true), duration_factor)
         self.recent.append(task)
         self.now_s, self.next_task_id = until_s, task.task_id + 1
+
+    def shown(self, racer: Racer, task: Task) -> Task:
+        """A task of this race as a strategy may see it: without its measured times unless it is told the truth."""
+        seen = self.stream.seen(task.task_id) if isinstance(self.stream, TraceStream) else None
+        return task if seen is None or racer.level == EXACT else seen
 
     def _truth(self, task: Task, seen: Task, duration_factor: float) -> TrueTask:
         own = self._estimator.seconds(task)

@@ -58,6 +58,7 @@ class Racer:
         name: str | None = None,
         level: Level = EXACT,
         nominal_backlogs: Backlogs = ESTIMATED,
+        knows_scale: bool = True,
     ) -> None:
         self.name = scheduler.name if name is None else name
         self.level = level
@@ -80,7 +81,7 @@ class Racer:
             trains=False,
             recall=_PARENTS_RECALLED,
             most_open=most_open,
-            learned=LearnedEstimator(node) if level == LEARNED else None,
+            learned=_estimator(node, level, knows_scale=knows_scale),
             sees_ends=sees_ends(level, nominal_backlogs),
         )
         self._tariff = self.simulation.cluster.estimator.tariff
@@ -263,6 +264,13 @@ class Racer:
         self.tally.restore(state["tally"])
         self._latest = state["latest"]
         self._last_seen = state.get("last_seen")
+
+
+def _estimator(node: Node, level: Level, *, knows_scale: bool) -> LearnedEstimator | None:
+    """What a strategy of this level learns durations with; none where nothing of them is learned."""
+    if level == EXACT or (level != LEARNED and knows_scale):
+        return None
+    return LearnedEstimator(node, forgets=level == LEARNED, knows_scale=knows_scale)
 
 
 def _columns(node: Node, stretch: Stretch, outcomes: list[Outcome]) -> RunColumns:

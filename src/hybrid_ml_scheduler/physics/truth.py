@@ -136,7 +136,7 @@ class HiddenFactors:
             begin = max(begin, end)
             if drift is not None:
                 self.apply_drift(drift, known)
-        factors[~(np.isnan(batch.cpu_time) & np.isnan(batch.gpu_time))] = 1.0
+        factors[batch.is_timed] = 1.0
         return factors
 
     def capture(self) -> Mapping[str, Any]:

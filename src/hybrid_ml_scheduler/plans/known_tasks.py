@@ -17,7 +17,7 @@ from hybrid_ml_scheduler.physics.node import Node
 from hybrid_ml_scheduler.physics.optimum import best_execution_s
 from hybrid_ml_scheduler.physics.truth import HiddenFactors, Truth, device_types, scaled_durations
 from hybrid_ml_scheduler.workload import WorkloadParameters, generate
-from hybrid_ml_scheduler.workload.nominal import known_beforehand, nominal_sentence
+from hybrid_ml_scheduler.workload.nominal import known_beforehand, knows_scale, nominal_sentence
 
 __all__ = ["KnownTasks", "Told", "known_at_load", "rate_at_load"]
 
@@ -65,19 +65,28 @@ class KnownTasks:
     @cached_property
     def hidden(self) -> FloatColumn:
         """How many times the nominal seconds tasks take on each type of device, apart from their noise."""
-        factors = HiddenFactors(self.truth, self.seed, device_types(self.node)).columns(self.batch)
         if not self.is_measured:
-            return factors
-        own = durations(self.batch, self.node)
+            return self._factors
+        own = self._own
         ratios = np.column_stack([own.cpu_s / self.nominal.cpu_s, own.gpu_s / self.nominal.gpu_s])
-        return ratios * factors
+        return ratios * self._factors
+
+    @cached_property
+    def _factors(self) -> FloatColumn:
+        """The hidden factors of kinds and types of device: 1 for tasks with measured times."""
+        return HiddenFactors(self.truth, self.seed, device_types(self.node)).columns(self.batch)
+
+    @cached_property
+    def _own(self) -> Durations:
+        """The seconds of the tasks as the file has them."""
+        return durations(self.batch, self.node)
 
     @cached_property
     def true(self) -> Durations:
         """The true seconds, apart from the noise: what the bounds are proved for."""
-        if self.is_measured or self.truth.is_the_formula:
-            return durations(self.batch, self.node)
-        return scaled_durations(self.nominal, self.hidden)
+        if self.truth.is_the_formula or self.batch.is_timed.all():
+            return self._own
+        return scaled_durations(self._own, self._factors)
 
     @cached_property
     def fastest_s(self) -> FloatColumn:
@@ -93,13 +102,19 @@ class KnownTasks:
             self.seen,
             self.nominal,
             None if plain else self.hidden,
-            learns=level == LEARNED,
+            learns=level == LEARNED or not self.knows_scale,
             sees_ends=sees_ends(level, self.nominal_backlogs),
         )
 
-    def estimator(self) -> LearnedEstimator:
-        """A fresh estimator that learns the durations of these tasks."""
-        return LearnedEstimator(self.node, self.batch.kind_names, forgets=self.forgets)
+    @cached_property
+    def knows_scale(self) -> bool:
+        """Whether the nominal seconds mean anything before a task has finished."""
+        return knows_scale(self.batch)
+
+    def estimator(self, level: Level = LEARNED) -> LearnedEstimator:
+        """A fresh estimator that learns the durations of these tasks; at `nominal` a plain mean of what finished."""
+        forgets = self.forgets and level == LEARNED
+        return LearnedEstimator(self.node, self.batch.kind_names, forgets=forgets, knows_scale=self.knows_scale)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -112,12 +112,12 @@ def run_known(
 ) -> RunColumns:
     """Run one strategy that is told this much: compiled if it has a rule, otherwise step by step.
 
-    At the level `learned` it learns with a fresh estimator, or with the one handed in.
+    Where durations are learned it does so with a fresh estimator, or with the one handed in.
     """
     told, node, seed = known.facts_for(level), known.node, known.seed
     if node.interference:
         with contain(scheduler.name):
-            own = (learned or known.estimator()) if told.learns else None
+            own = (learned or known.estimator(level)) if told.learns else None
             events = _event_form(
                 scheduler, told.batch, node, seed, retrain_interval, own, sees_ends=told.sees_ends
             )  # fmt: skip
@@ -132,7 +132,7 @@ def run_known(
             seconds=told.seconds,
             progress=progress,
         )
-    learned = (learned or known.estimator()) if told.learns else None
+    learned = (learned or known.estimator(level)) if told.learns else None
     with contain(scheduler.name):
         ruled = with_rule(scheduler)
         if ruled is None and learned is None:
@@ -154,12 +154,12 @@ def run_known(
         if isinstance(scheduler, Prepares):
             estimator = PhysicsEstimator(node) if learned is None else learned
             scheduler.prepare(RaceContext(estimator=estimator, seed=seed, retrain_interval=retrain_interval))
-        rule = ruled.rule(told.batch)
+        rule = ruled.rule(told.batch.visible)
+        model = None if learned is None else learned.model
         if told.sees_ends:
-            model = None if learned is None else learned.model
             columns = run_batch(told.batch, node, rule, seconds=told.seconds, truth=told.factors, model=model)
         else:
-            columns = run_by_estimates(told.batch, node, rule, seconds=told.seconds, truth=told.factors)
+            columns = run_by_estimates(told.batch, node, rule, seconds=told.seconds, truth=told.factors, model=model)
     return _done(columns, progress)
 
 
@@ -189,7 +189,7 @@ def run_scheduler(
         if isinstance(scheduler, Prepares):
             known = PhysicsEstimator(node)
             scheduler.prepare(RaceContext(estimator=known, seed=seed, retrain_interval=retrain_interval))
-        columns = run_batch(batch, node, ruled.rule(batch), seconds=seconds)
+        columns = run_batch(batch, node, ruled.rule(batch.visible), seconds=seconds)
     return _done(columns, progress)
 
 
@@ -229,7 +229,7 @@ def _held_run(
         return None
     if isinstance(scheduler, Prepares):
         scheduler.prepare(RaceContext(estimator=PhysicsEstimator(node), seed=seed))
-    rule = scheduler.held_rule(batch, seconds)
+    rule = scheduler.held_rule(batch.visible, seconds)
     return None if rule is None else run_held_batch(batch, node, rule, seconds=seconds, truth=truth)
 
 

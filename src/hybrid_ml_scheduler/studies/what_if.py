@@ -282,7 +282,7 @@ def _compiled_rule(run: RunToChange) -> BatchRule | None:
         return None
     if isinstance(scheduler, Prepares):
         scheduler.prepare(RaceContext(estimator=PhysicsEstimator(run.known.node), seed=run.known.seed))
-    return ruled.rule(batch)
+    return ruled.rule(batch.visible)
 
 
 def changed_run(run: RunToChange, task_id: int, decision: Decision) -> RunColumns:

@@ -36,6 +36,8 @@ class TaskStream:
     `shift` changes the laws from the next task on: clock, ids and random streams continue.
     """
 
+    knows_scale = True  # the formula gives seconds
+
     def __init__(self, parameters: WorkloadParameters, seed: int, *, first_task_id: int = 0) -> None:
         check_seed(seed)
         self._parameters = parameters

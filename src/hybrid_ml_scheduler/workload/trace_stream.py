@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
-from hybrid_ml_scheduler.workload.nominal import known_beforehand
+from hybrid_ml_scheduler.workload.nominal import known_beforehand, knows_scale
 from hybrid_ml_scheduler.workload.parameters import WorkloadParameters
 
 __all__ = ["TraceStream", "TraceTask"]
@@ -29,6 +29,7 @@ class TraceStream:
     def __init__(self, batch: TaskBatch, *, first_task_id: int = 0) -> None:
         self._batch = batch
         self._seen = known_beforehand(batch)
+        self.knows_scale = knows_scale(batch)
         self._first_id = first_task_id
         self._places = {int(identity): place for place, identity in enumerate(batch.task_id)}
         self._begin_s = float(batch.arrival_time[0])
@@ -67,6 +68,11 @@ class TraceStream:
         seen = self._numbered(self._seen, row)
         task = seen if self._seen is self._batch else self._numbered(self._batch, row)
         return TraceTask(task, seen, float(self._batch.duration_factor[row]))
+
+    def seen(self, task_id: int) -> Task | None:
+        """A task of the file as it could be seen before it ran; `None` for an id that is not one of its tasks."""
+        row = task_id - self._first_id
+        return self._numbered(self._seen, row) if 0 <= row < len(self._batch) else None
 
     def _numbered(self, batch: TaskBatch, row: int) -> Task:
         task = batch.task(row)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.core import TaskBatch
-from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
+from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, NOMINAL, Level
 from hybrid_ml_scheduler.live.checkpoints import pack_state, unpack_state
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Course, Rows, Trace
@@ -104,3 +104,12 @@ def test_a_race_that_is_over_shows_the_queues_that_were_left_at_its_last_task(le
             assert longest_s == pytest.approx(last_s - race.now_s) if level == EXACT else longest_s > 1.0
         assert all(one.run_utilization <= 1.0 + 1e-9 for one in seen.values()), racer.name
     assert [one.devices(race.now_s) for one in again.racers] == [one.devices(race.now_s) for one in race.racers]
+
+
+def test_a_strategy_that_is_asked_about_a_task_later_is_not_shown_what_the_task_took() -> None:
+    for level, tells in ((EXACT, True), (LEARNED, False), (NOMINAL, False)):
+        race = _race(level)
+        rows = _raced(race)
+        shown = race.shown(race.racers[0], rows.tasks[5])
+        assert (shown.cpu_time == rows.tasks[5].cpu_time) == tells, level
+        assert shown.task_id == rows.tasks[5].task_id

@@ -117,7 +117,7 @@ def _hidden(plan: Plan, drifts: Sequence[Mapping[str, Any]]) -> HiddenTruth:
 def oracle_choice(task: Task, node: Node, hidden: HiddenTruth) -> OracleChoice:
     """Return what the oracle would have done."""
     estimator = PhysicsEstimator(node)
-    if hidden.hides and task.cpu_time is None and task.gpu_time is None:
+    if hidden.hides and not (task.cpu_time or task.gpu_time or task.gpu_times):
         estimator.remember(task, hidden.of(task, estimator.seconds(task), 1.0).true)
     choice = Oracle().decide(task, BacklogView(estimator))
     gpu = choice.gpu or 0
@@ -135,10 +135,11 @@ def oracle_choice(task: Task, node: Node, hidden: HiddenTruth) -> OracleChoice:
 
 def _reasons_today(arena: Arena, task: Task, recalled: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Ask strategies whose reasons were not recorded what they say about the task now (in the arena's thread)."""
-    if arena.race is None:
+    race = arena.race
+    if race is None:
         return {}
-    missing = [racer for racer in arena.race.racers if racer.name not in recalled]
-    return {racer.name: _reason_today(racer, task) for racer in missing}
+    missing = [racer for racer in race.racers if racer.name not in recalled]
+    return {racer.name: _reason_today(racer, race.shown(racer, task)) for racer in missing}
 
 
 def _reason_today(racer: Racer, task: Task) -> Mapping[str, Any]:
