@@ -43,23 +43,21 @@ def prior_of(
     slope_spread: float = 0.0,
     memory: float = 400.0,
     watchful: bool = True,
-    common_spread: float = 0.0,
 ) -> FloatColumn:
     """A prior under which an unknown cell is expected to take exactly its nominal seconds (spreads are of logarithms).
 
     `memory` runs of a cell count in full; older ones fade. Without `watchful` nothing is forgotten at a drift.
-    `common_spread` is how far all types together may be off, where the scale of the nominal seconds is a guess.
     """
     variances = [spread * spread for spread in (type_spread, cell_spread, kind_spread, noise)]
-    common = common_spread * common_spread
-    mean = -0.5 * min(belief.MOST_CORRECTION, sum(variances) + common)
-    return np.array([mean, *variances, slope, slope_spread * slope_spread, memory, float(watchful), common])
+    mean = -0.5 * min(belief.MOST_CORRECTION, sum(variances))
+    return np.array([mean, *variances, slope, slope_spread * slope_spread, memory, float(watchful), 0.0])
 
 
 NOMINAL_PRIOR = prior_of(type_spread=0.5, cell_spread=0.45, kind_spread=0.2, noise=0.2)
 MEASURED_PRIOR = prior_of(type_spread=10.0, cell_spread=1.0, kind_spread=3.0, noise=0.3, slope=1.0, slope_spread=1.0)
 # Nominal seconds without a scale: kinds of a trace differ by factors, and so do tasks of one kind.
-UNSCALED_PRIOR = prior_of(type_spread=0.5, cell_spread=0.45, kind_spread=1.5, noise=0.5, common_spread=10.0)
+UNSCALED_PRIOR = prior_of(type_spread=0.5, cell_spread=0.45, kind_spread=1.5, noise=0.5)
+UNSCALED_PRIOR[belief.COMMON_VARIANCE] = 100.0
 _FOR_EVER = 1e18
 
 

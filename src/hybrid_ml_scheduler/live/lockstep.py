@@ -30,11 +30,17 @@ from hybrid_ml_scheduler.schedulers import create, find, options_for, strategy_e
 from hybrid_ml_scheduler.schedulers.rules.oracle import Oracle
 from hybrid_ml_scheduler.workload import TaskStream, TraceStream, WorkloadParameters
 
-__all__ = ["LEAST_STRETCH", "Lockstep"]
+__all__ = ["LEAST_STRETCH", "Lockstep", "shown_to"]
 
 _MARKS_KEPT = 50
 _RECENT_KEPT = 300
 LEAST_STRETCH = 8
+
+
+def shown_to(racer: Racer, task: Task, race: Lockstep) -> Task:
+    """A task of the race as a strategy may see it: without its measured times unless it is told the truth."""
+    seen = race.stream.seen_task(task.task_id) if isinstance(race.stream, TraceStream) else None
+    return task if seen is None or racer.level == EXACT else seen
 
 
 class Lockstep:
@@ -247,11 +253,6 @@ class Lockstep:
         self.proof.add(self.hidden.proven(task, truth.true), duration_factor)
         self.recent.append(task)
         self.now_s, self.next_task_id = until_s, task.task_id + 1
-
-    def shown(self, racer: Racer, task: Task) -> Task:
-        """A task of this race as a strategy may see it: without its measured times unless it is told the truth."""
-        seen = self.stream.seen(task.task_id) if isinstance(self.stream, TraceStream) else None
-        return task if seen is None or racer.level == EXACT else seen
 
     def _truth(self, task: Task, seen: Task, duration_factor: float) -> TrueTask:
         own = self._estimator.seconds(task)

@@ -69,7 +69,7 @@ class TraceStream:
         task = seen if self._seen is self._batch else self._numbered(self._batch, row)
         return TraceTask(task, seen, float(self._batch.duration_factor[row]))
 
-    def seen(self, task_id: int) -> Task | None:
+    def seen_task(self, task_id: int) -> Task | None:
         """A task of the file as it could be seen before it ran; `None` for an id that is not one of its tasks."""
         row = task_id - self._first_id
         return self._numbered(self._seen, row) if 0 <= row < len(self._batch) else None

@@ -8,6 +8,7 @@ import pytest
 from hybrid_ml_scheduler.core import TaskBatch
 from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, NOMINAL, Level
 from hybrid_ml_scheduler.live.checkpoints import pack_state, unpack_state
+from hybrid_ml_scheduler.live.lockstep import shown_to
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.records import Course, Rows, Trace
 from hybrid_ml_scheduler.live.replay import replay
@@ -110,6 +111,6 @@ def test_a_strategy_that_is_asked_about_a_task_later_is_not_shown_what_the_task_
     for level, tells in ((EXACT, True), (LEARNED, False), (NOMINAL, False)):
         race = _race(level)
         rows = _raced(race)
-        shown = race.shown(race.racers[0], rows.tasks[5])
+        shown = shown_to(race.racers[0], rows.tasks[5], race)
         assert (shown.cpu_time == rows.tasks[5].cpu_time) == tells, level
         assert shown.task_id == rows.tasks[5].task_id

@@ -12,6 +12,7 @@ from hybrid_ml_scheduler.core import NO_GPU, Task, device_name
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.hidden import HiddenTruth
+from hybrid_ml_scheduler.live.lockstep import shown_to
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.physics.truth import Drift
@@ -139,7 +140,7 @@ def _reasons_today(arena: Arena, task: Task, recalled: Mapping[str, Any]) -> dic
     if race is None:
         return {}
     missing = [racer for racer in race.racers if racer.name not in recalled]
-    return {racer.name: _reason_today(racer, race.shown(racer, task)) for racer in missing}
+    return {racer.name: _reason_today(racer, shown_to(racer, task, race)) for racer in missing}
 
 
 def _reason_today(racer: Racer, task: Task) -> Mapping[str, Any]:
