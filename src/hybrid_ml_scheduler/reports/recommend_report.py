@@ -8,7 +8,7 @@ from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.plans.metrics import figure_with_interval
 from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.reports.report_page import Page
-from hybrid_ml_scheduler.reports.report_parts import plots
+from hybrid_ml_scheduler.reports.report_parts import merged_notes, plots
 from hybrid_ml_scheduler.studies.folder import ResultsFolder
 
 __all__ = ["recommend_page"]
@@ -29,7 +29,7 @@ def recommend_page(folder: ResultsFolder) -> Page:
     page.table([["Node", "Price", "Best policy", target["head"], "Target"], *_rows(found)])
     plots(page, folder)
     page.heading("Assumptions")
-    page.bullets(found["assumptions"])
+    page.bullets(merged_notes(found["assumptions"]))
     return page
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hybrid_ml_scheduler.core.text import amount
@@ -18,7 +19,9 @@ from hybrid_ml_scheduler.studies.statistics import EQUAL, NOT_DECIDED
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["annex", "cell", "pair_table", "pairs_explained", "plots"]
+__all__ = ["annex", "cell", "merged_notes", "pair_table", "pairs_explained", "plots"]
+
+_NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)", re.ASCII)
 
 
 def cell(row: Any, unit: str = "") -> str:
@@ -86,10 +89,31 @@ def plots(page: Page, folder: ResultsFolder) -> None:
             page.picture(path.read_bytes(), CAPTIONS[name])
 
 
+def merged_notes(notes: Iterable[str]) -> list[str]:
+    """Notes of many cells, each once: of those that differ in numbers only, one with the least and most of each."""
+    alike: dict[str, list[str]] = {}
+    for note in notes:
+        alike.setdefault(_NUMBER.sub("#", note), []).append(note)
+    return [_spanned(group) for group in alike.values()]
+
+
+def _spanned(group: list[str]) -> str:
+    if len(group) == 1:
+        return group[0]
+    columns = iter(zip(*(_NUMBER.findall(note) for note in group), strict=True))
+    spans = ([min(column, key=_value), max(column, key=_value)] for column in columns)
+    text = _NUMBER.sub(lambda _: " to ".join(dict.fromkeys(next(spans))), group[0])
+    return f"{text} ({len(group)} cells differ in these numbers.)"
+
+
+def _value(number: str) -> float:
+    return float(number.replace(",", ""))
+
+
 def annex(page: Page, run: Mapping[str, Any], method: str) -> None:
     """Method, assumptions, plan, versions and machine."""
     page.heading("Assumptions and method")
-    page.bullets([method, *run["assumptions"]])
+    page.bullets([method, *merged_notes(run["assumptions"])])
     modes = ", ".join(f"{label_of(name)}: {mode}" for name, mode in run["schedulers"].items() if mode != "none")
     if modes:
         page.text(f"Learning during the run: {modes}.")
