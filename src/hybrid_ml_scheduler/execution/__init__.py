@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hybrid_ml_scheduler.execution.devices import Device
     from hybrid_ml_scheduler.execution.errors import (
         ExecutionError,
+        ExecutorBroken,
         KeptResultLost,
         NotTransferable,
         TaskTimeout,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Device",
     "ExecutionError",
+    "ExecutorBroken",
     "ExecutorOptions",
     "HybridExecutor",
     "HybridFuture",
@@ -41,7 +43,7 @@ __all__ = [
 
 _HOMES = {
     "devices": ("Device",),
-    "errors": ("ExecutionError", "KeptResultLost", "NotTransferable", "TaskTimeout", "WorkerDied"),
+    "errors": ("ExecutionError", "ExecutorBroken", "KeptResultLost", "NotTransferable", "TaskTimeout", "WorkerDied"),
     "executor": ("HybridExecutor",),
     "futures": ("HybridFuture", "Kept"),
     "options": ("ExecutorOptions",),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
 from typing import Any, NamedTuple
 
 from hybrid_ml_scheduler.core.errors import HmsError
 
 __all__ = [
     "ExecutionError",
+    "ExecutorBroken",
     "KeptResultLost",
     "NotTransferable",
     "RemoteTraceback",
@@ -23,7 +25,18 @@ class ExecutionError(HmsError):
     """A task could not be run as asked; the message says why."""
 
 
-class WorkerDied(ExecutionError):
+class ExecutorBroken(ExecutionError, BrokenExecutor):
+    """The executor cannot go on: every unfinished task ends with this, and its cause is chained."""
+
+    @classmethod
+    def by(cls, cause: BaseException) -> ExecutorBroken:
+        """The exception for one future or one call."""
+        made = cls(f"The executor broke ({type(cause).__name__}: {cause}). Make a new one.")
+        made.__cause__ = cause
+        return made
+
+
+class WorkerDied(ExecutionError, BrokenExecutor):
     """The worker that ran the task ended: killed, crashed or stopped. Other tasks go on."""
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
+import asyncio
 import os
-import sys
-import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -22,24 +21,24 @@ from hybrid_ml_scheduler.execution.explaining import explanation
 from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
-from hybrid_ml_scheduler.execution.parents import parents_of, when_done
 from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
 from hybrid_ml_scheduler.execution.placing.placement import Placer, strategy_of
 from hybrid_ml_scheduler.execution.placing.store import PerformanceStore, store_folder
-from hybrid_ml_scheduler.execution.program_report import LiveReport, live_report, write_report
+from hybrid_ml_scheduler.execution.program_report import live_report, write_report
+from hybrid_ml_scheduler.execution.session import Session
 from hybrid_ml_scheduler.execution.task_flow import TaskFlow
 from hybrid_ml_scheduler.execution.tasks import TaskFunction, task_within
 from hybrid_ml_scheduler.execution.work import TaskRecord, Work
 from hybrid_ml_scheduler.execution.workers.engines import joined_cluster
+from hybrid_ml_scheduler.execution.workers.serving import shut_down
 from hybrid_ml_scheduler.execution.workers.worker import importing_main
 
 __all__ = ["HybridExecutor"]
 
 DEFAULT_STRATEGY = "earliest_device"
-_OPEN: weakref.WeakSet[HybridExecutor] = weakref.WeakSet()
 
 
-class HybridExecutor(TaskFlow, Executor):
+class HybridExecutor(Executor):
     """Runs functions on the CPU and on every further device that has an implementation of them.
 
     `max_workers` CPU workers and `devices` beside them: names or `Device`; by default every CUDA GPU. `strategy` is
@@ -70,14 +69,22 @@ class HybridExecutor(TaskFlow, Executor):
         self._places = places(self._devices)
         self._durations = LearnedDurations([place.device for place in self._places])
         self._placer = Placer(chosen, self._places, self._durations, self._options.seed)
-        ledger = Ledger(self._placer, self._options)
-        super().__init__(ledger, cluster.engine(workers, self._places, ledger, self._options))
-        self._store = self._opened_store()
-        self._lock = threading.Lock()
-        self._started = self._closed = False
-        self._live: LiveReport | None = None
-        self._pid = os.getpid()
-        _OPEN.add(self)
+        ledger = self._ledger = Ledger(self._placer, self._options)
+        self._engine = cluster.engine(workers, self._places, ledger, self._options)
+        self._flow = TaskFlow(ledger, self._engine)
+        store, name, places_named = self._opened_store(), chosen.name, self.place_names
+        workers_of = {device.name: device.workers for device in self._devices}
+
+        def keep() -> None:
+            write_report(name, places_named, ledger.latest())
+            if store is not None:
+                store.save()
+
+        self._session = Session(
+            self._flow, self._engine, lambda: live_report(name, workers_of, places_named, ledger.latest), keep
+        )
+        # The threads of the session do not know the executor: one that is dropped is collected.
+        weakref.finalize(self, self._session.drop).atexit = False
 
     # -- concurrent.futures ------------------------------------------------------------------------------------
 
@@ -86,22 +93,27 @@ class HybridExecutor(TaskFlow, Executor):
 
         Waits while `queue_limit` tasks are unfinished, except inside tasks and callbacks of this executor.
         """
-        if self._closed or not self._started or self._ledger.problem is not None or self._pid != os.getpid():
-            self._check_open()
+        self._check_open()
         if not callable(fn):
             raise TypeError(f"{fn!r} cannot be called.")
-        future = self._engine.new_future()
-        work = Work(future, *task_within(fn, args, kwargs))
-        future.work = work
-        work.task_id = self._new_id()
-        parents = [] if _are_plain(args, kwargs) else parents_of(args, kwargs)
-        if not parents:
-            self._go(work)
-            return future
-        self._ledger.enter(wait=not self._engine.is_own_thread())
-        work.submitted_s = self._ledger.now_s()
-        when_done(parents, lambda: self._after_parents(work, parents))
-        return future
+        return self._flow.submit(Work(self._engine.new_future(), *task_within(fn, args, kwargs)))
+
+    async def submit_async(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """The result of `fn(*args, **kwargs)`; where `queue_limit` tasks are unfinished, the event loop goes on."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._check_open()
+            room = loop.create_future()
+            if self._ledger.when_room(partial(_told_of_room, loop, room)):
+                break
+            try:
+                await room
+            except asyncio.CancelledError:
+                if room.done():
+                    self._ledger.tell_of_room()  # somebody else may have it
+                raise
+        work = Work(self._engine.new_future(), *task_within(fn, args, kwargs))
+        return await asyncio.wrap_future(self._flow.submit(work, wait=False))
 
     def map(
         self, fn: Callable[..., Any], /, *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
@@ -119,22 +131,7 @@ class HybridExecutor(TaskFlow, Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more tasks; with `cancel_futures`, those that have not begun are cancelled."""
-        with self._lock:
-            first, self._closed = not self._closed, True
-        if self._pid != os.getpid():
-            return
-        if cancel_futures:
-            self._cancel_undecided()
-            self._engine.cancel_waiting()
-        if first:
-            self._engine.stop()
-        if not self._started:
-            self._finished()
-        elif wait:
-            self._engine.join()
-            self._finished()
-        elif first:
-            threading.Thread(target=self.shutdown, name="hms-shutdown", daemon=True).start()
+        self._session.shutdown(wait, cancel_futures)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -149,13 +146,7 @@ class HybridExecutor(TaskFlow, Executor):
 
     def kill(self) -> None:
         """Stop at once: waiting tasks are cancelled, processes that run tasks are ended, their tasks fail."""
-        self._closed = True
-        self._cancel_undecided()
-        self._engine.cancel_waiting()
-        self._engine.stop(kill=True)
-        if self._started:
-            self._engine.join()
-        self._finished()
+        self._session.shutdown(wait=True, cancel_futures=True, kill=True)
 
     def explain(self, future: HybridFuture) -> Mapping[str, Any]:
         """Where a task went and why: what was believed about every place, and what was measured."""
@@ -188,7 +179,7 @@ class HybridExecutor(TaskFlow, Executor):
     @property
     def next_task_id(self) -> int:
         """The id that the next task will have."""
-        return self._last_id + 1
+        return self._flow.last_id + 1
 
     def now_s(self) -> float:
         """Seconds since the executor was made: the clock of its records."""
@@ -198,6 +189,7 @@ class HybridExecutor(TaskFlow, Executor):
         """Start the workers and wait until all of them can take tasks."""
         self._check_open()
         self._engine.wait_until_ready()
+        self._check_open()
 
     def records(self, after: int = 0) -> list[TaskRecord]:
         """The latest finished tasks, oldest first; `after` leaves out the first so many that ended."""
@@ -223,53 +215,28 @@ class HybridExecutor(TaskFlow, Executor):
         return store
 
     def _check_open(self) -> None:
-        if self._closed:
-            raise RuntimeError("This executor was shut down and takes no more tasks.")
-        if self._pid != os.getpid():
+        session, ledger = self._session, self._ledger
+        if session.is_closed:
+            raise shut_down()
+        if session.pid != os.getpid():
             raise RuntimeError("This executor belongs to another process: make one after the fork.")
-        if self._ledger.problem is not None:
-            problem, self._ledger.problem = self._ledger.problem, None
+        if ledger.no_more is not None:
+            raise ledger.no_more()
+        if ledger.problem is not None:
+            problem, ledger.problem = ledger.problem, None
             raise problem
-        if not self._started:
-            with self._lock:
-                if not self._started:
-                    self._engine.start()
-                    self._started = True
-                    workers = {device.name: device.workers for device in self._devices}
-                    self._live = live_report(self.strategy.name, workers, self.place_names, self._ledger.latest)
-
-    def _finished(self) -> None:
-        """Nothing runs any more: keep what was measured, once."""
-        if self not in _OPEN:
-            return
-        _OPEN.discard(self)
-        self._engine.close()
-        if self._live is not None:
-            self._live.stop()
-        write_report(self.strategy.name, self.place_names, self._ledger.latest())
-        if self._store is not None:
-            self._store.save()
+        if not session.is_started:
+            session.start()
 
 
-def _are_plain(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Whether arguments hold no futures, no arrays, no kept results, and nothing that is hostile to pickle."""
-    for value in args:
-        if type(value) not in _PLAIN_TYPES:
-            return False
-    return not kwargs
+def _told_of_room(loop: asyncio.AbstractEventLoop, room: asyncio.Future[None]) -> bool:
+    """Wake who waits for room; False if nobody does any more."""
+    if loop.is_closed() or room.cancelled():
+        return False
+    loop.call_soon_threadsafe(_open_door, room)
+    return True
 
 
-_PLAIN_TYPES = frozenset({int, float, str, bytes, bool, type(None), complex})
-
-
-def _close_all() -> None:
-    """At the end of the program: let every executor finish its tasks, unless the program was interrupted."""
-    interrupted = isinstance(getattr(sys, "last_value", None), KeyboardInterrupt)
-    for executor in list(_OPEN):
-        if interrupted:
-            executor.kill()
-        else:
-            executor.shutdown(wait=True)
-
-
-atexit.register(_close_all)
+def _open_door(room: asyncio.Future[None]) -> None:
+    if not room.done():
+        room.set_result(None)

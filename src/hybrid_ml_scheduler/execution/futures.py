@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
@@ -12,6 +14,7 @@ from hybrid_ml_scheduler.execution.errors import NotTransferable, RemoteTracebac
 from hybrid_ml_scheduler.execution.workers.payloads import Parcel, decode
 from hybrid_ml_scheduler.execution.workers.worker import fetch_kept, kept_value
 
+_LOGGER = logging.getLogger("concurrent.futures.hybrid_ml_scheduler")
 __all__ = ["HeldHere", "HybridFuture", "Kept", "remote_exception"]
 
 
@@ -95,6 +98,19 @@ class HybridFuture(Future[Any]):
             except NotTransferable as problem:
                 return problem
         return error
+
+    def add_done_callback(self, fn: Callable[[Future[Any]], object]) -> None:
+        """Call `fn(future)` at the end; one that exits or interrupts stops nobody but itself."""
+
+        def call(future: Future[Any]) -> None:
+            _, error = attempt(fn, future)
+            if error is None:
+                return
+            if isinstance(error, Exception) or threading.current_thread() is threading.main_thread():
+                raise error  # the standard library logs the former; the program itself may be interrupted
+            _LOGGER.critical("A callback of %r raised.", future, exc_info=error)
+
+        super().add_done_callback(call)
 
     def _opened(self, parcel: Parcel) -> Any:
         memory = self.__dict__

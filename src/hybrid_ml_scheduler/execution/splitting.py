@@ -9,7 +9,7 @@ from hybrid_ml_scheduler.execution.errors import attempt
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.parents import when_done
 from hybrid_ml_scheduler.execution.placing.placement import Placement
-from hybrid_ml_scheduler.execution.work import Work
+from hybrid_ml_scheduler.execution.work import Work, resolve
 from hybrid_ml_scheduler.execution.workers.engines import Engine
 
 __all__ = ["Halves"]
@@ -26,14 +26,14 @@ class Halves:
         """Divide the arguments, queue both parts, and wait for the later one."""
         work, share = self._work, self._chosen.fraction
         if not work.future.set_running_or_notify_cancel():
-            self._ledger.left()
+            self._ledger.left(work)
             return
         parts, error = attempt(self._divided, share)
         if error is not None:
             self._end(error, None)
             return
         for part in parts:
-            self._ledger.enter(wait=False)
+            self._ledger.enter(part, wait=False)
             self._ledger.promise(part, part.place)
         ends: list[Future[Any]] = [part.future for part in parts]
         when_done(ends, lambda: self._combine(ends))
@@ -67,10 +67,6 @@ class Halves:
         self._end(error, value)
 
     def _end(self, error: BaseException | None, value: Any) -> None:
-        self._ledger.left()
+        self._ledger.left(self._work)
         self._engine.wake()
-        future = self._work.release()
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(value)
+        resolve(self._work, value, error)

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import SchedulerError
-from hybrid_ml_scheduler.execution.errors import attempt
-from hybrid_ml_scheduler.execution.futures import HeldHere, Kept
+from hybrid_ml_scheduler.execution.errors import ExecutorBroken, KeptResultLost, WorkerDied, attempt
+from hybrid_ml_scheduler.execution.futures import HeldHere, HybridFuture, Kept
 from hybrid_ml_scheduler.execution.ledger import Ledger
-from hybrid_ml_scheduler.execution.parents import with_results
+from hybrid_ml_scheduler.execution.parents import parents_of, when_done, with_results
 from hybrid_ml_scheduler.execution.placing.placement import Placement
 from hybrid_ml_scheduler.execution.splitting import Halves
 from hybrid_ml_scheduler.execution.tasks import TaskFunction, array_bytes, kind_of, size_of
 from hybrid_ml_scheduler.execution.work import Work
 from hybrid_ml_scheduler.execution.workers.engines import Engine
+from hybrid_ml_scheduler.execution.workers.serving import shut_down
 from hybrid_ml_scheduler.execution.workers.worker import fetch_kept
 
 __all__ = ["TaskFlow"]
 
 _MOMENT_S = 2e-5
+# Where the standard library's executors log too.
+_LOGGER = logging.getLogger("concurrent.futures.hybrid_ml_scheduler")
 
 
 class TaskFlow:
@@ -28,12 +33,36 @@ class TaskFlow:
 
     def __init__(self, ledger: Ledger, engine: Engine) -> None:
         self._ledger, self._engine = ledger, engine
-        self._ids, self._last_id = itertools.count(), -1
-        engine.connect(self._fetched, self._decide_more)
+        self._ids, self.last_id = itertools.count(), -1
+        engine.connect(self._fetched, self._decide_more, self.broken_by)
+
+    def submit(self, work: Work, wait: bool = True) -> HybridFuture:
+        """Take in a task and send it on its way, once the results that it needs are there."""
+        future = work.future
+        future.work = work
+        work.task_id = self._new_id()
+        wait = wait and not self._engine.is_own_thread()
+        parents = [] if _are_plain(work.args, work.kwargs) else parents_of(work.args, work.kwargs)
+        if not parents:
+            self._go(work, wait=wait)
+            return future
+        self._ledger.enter(work, wait)
+        work.submitted_s = self._ledger.now_s()
+        when_done(parents, lambda: self._after_parents(work, parents))
+        return future
+
+    def broken_by(self, cause: BaseException) -> None:
+        """The engine cannot go on: end every unfinished task, and take no more."""
+        _LOGGER.critical("The executor broke: its unfinished tasks are lost.", exc_info=cause)
+        self._ledger.refuse(lambda: ExecutorBroken.by(cause), lambda: ExecutorBroken.by(cause))
+
+    def end(self) -> None:
+        """Nothing runs any more: end what was left over."""
+        self._ledger.refuse(shut_down, lambda: WorkerDied("The executor was stopped."))
 
     def _new_id(self) -> int:
         number = next(self._ids)  # one step, so that no lock is needed
-        self._last_id = number
+        self.last_id = number
         return number
 
     def _described(self, work: Work) -> None:
@@ -50,9 +79,16 @@ class TaskFlow:
 
     def _after_parents(self, work: Work, parents: list[Any]) -> None:
         """All results a task waits for are there, or one of them never will be."""
+        problem = attempt(self._go_on, work, parents).error
+        if problem is not None and not work.is_over:
+            self._refused(work, problem, entered=True)
+
+    def _go_on(self, work: Work, parents: list[Any]) -> None:
+        if work.is_over:
+            return
         for parent in parents:
             if parent.cancelled() or parent.exception() is not None:
-                self._ledger.left()
+                self._ledger.left(work)
                 future = work.release()
                 if parent.cancelled():
                     future.cancel()
@@ -65,17 +101,17 @@ class TaskFlow:
         work.kwargs = {name: with_results(value) for name, value in work.kwargs.items()}
         self._go(work, entered=True)
 
-    def _go(self, work: Work, entered: bool = False) -> None:
+    def _go(self, work: Work, entered: bool = False, wait: bool = False) -> None:
         """Pack and place a task whose arguments are all there; what fails here is the future's exception."""
         problem = attempt(self._made_ready, work).error
         if problem is not None:
             self._refused(work, problem, entered)
         else:
-            self._admit(work, entered)
+            self._admit(work, entered, wait)
 
-    def _admit(self, work: Work, entered: bool = False) -> None:
+    def _admit(self, work: Work, entered: bool, wait: bool) -> None:
         try:
-            chosen = self._ledger.admit(work, not self._engine.is_own_thread(), entered)
+            chosen = self._ledger.admit(work, wait, entered)
         except SchedulerError as error:
             self._refused(work, error, entered=False)
             return
@@ -99,14 +135,15 @@ class TaskFlow:
             decided = self._ledger.refill()
         except SchedulerError as error:
             self._ledger.problem = error
-            self._cancel_undecided(error)
+            self.cancel_undecided(error)
             return
         for work, chosen in decided:
             self._send(work, chosen)
 
-    def _cancel_undecided(self, error: Exception | None = None) -> None:
+    def cancel_undecided(self, error: Exception | None = None) -> None:
+        """End every task that waits for a decision: cancelled, or with an error."""
         for work in self._ledger.take_undecided():
-            self._ledger.left()
+            self._ledger.left(work)
             future = work.release()
             if error is None:
                 future.cancel()
@@ -120,7 +157,7 @@ class TaskFlow:
 
     def _refused(self, work: Work, error: BaseException, entered: bool) -> None:
         if entered:
-            self._ledger.left()
+            self._ledger.left(work)
         future = work.release()
         if future.set_running_or_notify_cancel():
             future.set_exception(error)
@@ -146,7 +183,21 @@ class TaskFlow:
         work = Work(future, fetch_kept, (kept,), {})
         work.kind, work.task_id, work.affinity = "fetch", self._new_id(), kept.owner
         self._engine.prepare(work)
-        self._ledger.enter(wait=False)
+        try:
+            self._ledger.enter(work, wait=False)
+        except RuntimeError as error:
+            raise KeptResultLost("The result was kept by an executor that has ended.") from error
         self._ledger.promise(work, kept.owner.place.index)
         self._engine.enqueue(work)
         return future.result()
+
+
+def _are_plain(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether arguments hold no futures."""
+    for value in args:
+        if type(value) not in _PLAIN_TYPES:
+            return False
+    return not kwargs
+
+
+_PLAIN_TYPES = frozenset({int, float, str, bytes, bool, type(None), complex})

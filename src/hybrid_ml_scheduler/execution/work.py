@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import InvalidStateError
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from hybrid_ml_scheduler.core.tasks import Task
@@ -11,7 +13,7 @@ from hybrid_ml_scheduler.execution.tasks import TaskOptions
 from hybrid_ml_scheduler.execution.workers.codes import Code
 from hybrid_ml_scheduler.execution.workers.payloads import Parcel
 
-__all__ = ["TaskRecord", "Work"]
+__all__ = ["TaskRecord", "Work", "resolve"]
 
 
 class TaskRecord(NamedTuple):
@@ -97,6 +99,11 @@ class Work:
         self.task: Task | None = None
         self.snapshot: Any = None
 
+    @property
+    def is_over(self) -> bool:
+        """Whether its future was taken to be resolved."""
+        return self.future is _NO_FUTURE
+
     def release(self) -> HybridFuture:
         """Its future, to be resolved; the task lets go of it and of its arguments, whose memory may be needed."""
         future, self.future = self.future, _NO_FUTURE
@@ -123,7 +130,23 @@ class Work:
         )
 
 
+def resolve(work: Work, value: Any, error: BaseException | None = None) -> None:
+    """End the future of a task, unless somebody has ended it: a task ends once, however many see its end."""
+    future = work.release()
+    if future.done():
+        if future is not _NO_FUTURE and future.cancelled() and not work.announced:
+            with suppress(RuntimeError):  # whoever waits for it is told, once
+                future.set_running_or_notify_cancel()
+        return
+    with suppress(InvalidStateError):
+        if error is None:
+            future.set_result(value)
+        else:
+            future.set_exception(error)
+
+
 _PLAIN = TaskOptions()
 _NO_CODE = Code(0, b"")
 _NO_FUTURE = HybridFuture()
 _NO_FUTURE.cancel()
+_NO_FUTURE.set_running_or_notify_cancel()

@@ -53,7 +53,7 @@ def ends() -> Iterator[_Ends]:
 
 def task(number: int, code: bytes | None) -> tuple[Any, ...]:
     parcel = call_encoded((number,), {}, "same")
-    return number, 1, code, (parcel.payload, 0, (), False), False
+    return number, 1, code, (parcel.payload,), False
 
 
 class _GivenBackMeanwhile(deque[tuple[Any, ...]]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import selectors
 import signal
 import subprocess
@@ -10,12 +11,12 @@ import time
 from collections.abc import Callable
 
 from hybrid_ml_scheduler.execution.devices import Place, core_sets, usable_core_ids
-from hybrid_ml_scheduler.execution.errors import KeptResultLost, TaskTimeout, WorkerDied
+from hybrid_ml_scheduler.execution.errors import KeptResultLost, TaskTimeout, WorkerDied, attempt
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.work import Work
 from hybrid_ml_scheduler.execution.workers.codes import code_of
 from hybrid_ml_scheduler.execution.workers.handing_out import WaitingTasks
-from hybrid_ml_scheduler.execution.workers.worker_process import Answer, WorkerProcess
+from hybrid_ml_scheduler.execution.workers.worker_process import STOPPED_S, Answer, Start, WorkerProcess, main_program
 
 __all__ = ["Crew"]
 
@@ -28,6 +29,9 @@ _FALSE_STARTS = 3
 _KILLED_SHARE = 0.01
 _LAST_MOMENT_S = 0.5
 _FAREWELL_S = 5.0
+# A worker that has not begun a task this long after the task's time-out is replaced.
+_SILENT_S = 10.0
+_LOGGER = logging.getLogger("concurrent.futures.hybrid_ml_scheduler")
 _LOST = "The worker process on {place} ended while it ran the task ({how})."
 
 
@@ -46,7 +50,7 @@ class Crew:
         self._places, self._waiting, self._options = places, waiting, options
         self._selector, self._wake = selector, wake
         self._false_starts = [0.0] * len(places)
-        self._initializer = code_of((options.initializer, options.initargs))[0]
+        self._start = Start(code_of((options.initializer, options.initargs))[0], {})
         wanted = sum(place.workers for place in places)
         self._cores = core_sets(usable_core_ids() if options.pin_cores else [], wanted)
 
@@ -56,6 +60,10 @@ class Crew:
         wanted = sum(place.workers for place in self._places if self._false_starts[place.index] < _FALSE_STARTS)
         return len(self.workers) >= wanted and all(worker.is_ready for worker in list(self.workers))
 
+    def prepare(self) -> None:
+        """Look for the main program while it runs."""
+        self._start = self._start._replace(main=main_program())
+
     def hire_all(self) -> None:
         """Start a process for every worker of every place."""
         for place in self._places:
@@ -63,7 +71,7 @@ class Crew:
                 self._hire(place, len(self.workers))
 
     def _hire(self, place: Place, index: int) -> None:
-        worker = WorkerProcess(index, place, self._cores[index], self._initializer)
+        worker = WorkerProcess(index, place, self._cores[index], self._start)
         worker.wake = self._wake
         self.workers[index : index + 1] = [worker]
         self._selector.register(worker.link.connection, selectors.EVENT_READ, lambda: self._hear(worker))
@@ -102,6 +110,8 @@ class Crew:
         for worker in self.workers:
             running = worker.current
             if running is None:
+                if worker.in_flight:
+                    pause = _sooner(pause, STOPPED_S / 2)
                 continue
             work, since = running
             if len(worker.in_flight) > 1 and not worker.recalling and worker.place.workers > 1:
@@ -125,6 +135,9 @@ class Crew:
             worker.link.flush()
             running = worker.current
             if running is None:
+                if worker.is_silent and self._is_lost(worker, now):
+                    worker.kill()
+                    self._replace(worker)
                 continue
             work, since = running
             limit = self._limit_s(work)
@@ -137,6 +150,13 @@ class Crew:
         for place in self._places:
             if self._false_starts[place.index] >= _FALSE_STARTS:
                 self._waiting.fail(place.index, WorkerDied(f"No worker serves {place.name}."))
+
+    def _is_lost(self, worker: WorkerProcess, now: float) -> bool:
+        """Whether a worker that has begun nothing never will: what was sent to it goes to another one."""
+        if now - worker.heard_s < STOPPED_S:
+            return False
+        limits = [limit for work in worker.in_flight.values() if (limit := self._limit_s(work)) is not None]
+        return worker.has_stood_still(now) or any(now - worker.heard_s > limit + _SILENT_S for limit in limits)
 
     def _replace(self, worker: WorkerProcess, reason: TaskTimeout | None = None) -> None:
         victim, rest = self._let_go(worker)
@@ -178,7 +198,6 @@ class Crew:
 
     def dismiss(self, kill: bool) -> None:
         """Send everybody home; whoever does not go is made to, and what was running fails."""
-        stopped = WorkerDied("The executor was stopped while the task ran or waited.")
         for worker in self.workers:
             if kill:
                 worker.kill()
@@ -186,15 +205,22 @@ class Crew:
                 worker.hang_up()
         until = time.perf_counter() + _FAREWELL_S
         for worker in self.workers:
-            try:
-                worker.process.wait(max(until - time.perf_counter(), 0.05))
-            except subprocess.TimeoutExpired:
+            problem = attempt(self._see_off, worker, until).error
+            if problem is not None:
                 worker.kill()
-            victim, rest = self._let_go(worker)
-            for work in [*([victim] if victim else []), *rest]:
-                self._waiting.ends.failed(work, stopped, "died")
+                _LOGGER.error("A worker process did not leave as it should.", exc_info=problem)
         self._waiting.cancel(self.workers)
         self.workers.clear()
+
+    def _see_off(self, worker: WorkerProcess, until: float) -> None:
+        stopped = WorkerDied("The executor was stopped while the task ran or waited.")
+        try:
+            worker.process.wait(max(until - time.perf_counter(), 0.05))
+        except subprocess.TimeoutExpired:
+            worker.kill()
+        victim, rest = self._let_go(worker)
+        for work in [*([victim] if victim else []), *rest]:
+            self._waiting.ends.failed(work, stopped, "died")
 
 
 def _sooner(pause: float | None, other: float) -> float:

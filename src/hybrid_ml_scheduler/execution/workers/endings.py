@@ -9,7 +9,7 @@ from typing import Any
 from hybrid_ml_scheduler.execution.errors import ExecutionError, WorkerDied
 from hybrid_ml_scheduler.execution.futures import Kept, remote_exception
 from hybrid_ml_scheduler.execution.ledger import Ledger
-from hybrid_ml_scheduler.execution.work import Work
+from hybrid_ml_scheduler.execution.work import Work, resolve
 
 __all__ = ["Endings", "is_out_of_memory"]
 
@@ -31,7 +31,7 @@ class Endings:
     def done(self, work: Work, value: Any, begun: float, ended: float, cold: bool) -> None:
         """The task returned."""
         self._ledger.ended(work, "done", begun, ended, cold)
-        work.release().set_result(value)
+        resolve(work, value)
 
     def keep(self, worker: Any, work: Work) -> Kept:
         """A handle for the result that stays where it is."""
@@ -50,7 +50,7 @@ class Endings:
             self._requeue(work)
             return
         self._ledger.ended(work, "failed", begun, ended)
-        work.release().set_exception(found)
+        resolve(work, None, found)
 
     def died(self, work: Work, error: ExecutionError) -> None:
         """The worker of a task ended: again, if it may be started again."""
@@ -63,15 +63,12 @@ class Endings:
     def failed(self, work: Work, error: BaseException, state: str) -> None:
         """The task is over without a word of its own."""
         self._ledger.ended(work, state)
-        future = work.release()
-        if not future.done():
-            future.set_exception(error)
+        resolve(work, None, error)
 
     def cancelled(self, work: Work) -> None:
         """The task never began and never will."""
         self._ledger.ended(work, "cancelled")
-        future = work.release()
-        if not work.announced and future.cancel():
-            future.set_running_or_notify_cancel()
-        elif not future.done():
-            future.set_exception(WorkerDied("The executor was stopped before the task could be started again."))
+        if not work.announced and work.future.cancel():
+            work.release().set_running_or_notify_cancel()
+        else:
+            resolve(work, None, WorkerDied("The executor was stopped before the task could be started again."))

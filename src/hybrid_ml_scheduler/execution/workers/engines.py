@@ -32,8 +32,11 @@ class Engine(Protocol):
     def is_own_thread(self) -> bool:
         """Whether the calling thread is one of the engine's: it must never wait for room."""
 
-    def connect(self, fetch: Fetch, decide: Callable[[], None]) -> None:
-        """How a kept result is brought home, and who decides about more tasks when some have ended."""
+    def connect(self, fetch: Fetch, decide: Callable[[], None], broke: Callable[[BaseException], None]) -> None:
+        """How a kept result is brought home, who decides about more tasks, and who is told that the engine broke."""
+
+    def when_ended(self, call: Callable[[], None]) -> None:
+        """What to call, on a thread of the engine, when an engine that was started has ended."""
 
     def prepare(self, work: Work) -> None:
         """Make the arguments ready to travel."""

@@ -45,11 +45,12 @@ class Parcel(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """A parcel ready for the wire: the block's number and where in it each buffer lies."""
+    """A parcel ready for the wire: its block's number, the segment, and where in that each buffer lies."""
 
     payload: bytes
     block: int = 0
     spans: tuple[tuple[int, int], ...] = ()
+    segment: int = 0
     is_new: bool = False
 
 
@@ -125,27 +126,25 @@ def pack(parcel: Parcel, pool: BlockPool) -> tuple[Packed, int | None]:
     """Copy the buffers into a block; also returns the descriptor if the other side does not have it yet."""
     if not parcel.buffers:
         return Packed(parcel.payload), None
-    spans, end = [], 0
-    for buffer in parcel.buffers:
-        spans.append((end, buffer.nbytes))
-        end += -(-buffer.nbytes // _ALIGNMENT) * _ALIGNMENT
-    number, memory, descriptor = pool.take(end)
-    target = np.frombuffer(memory, dtype=np.uint8)
-    for (begin, length), buffer in zip(spans, parcel.buffers, strict=True):
+    sizes = [-(-buffer.nbytes // _ALIGNMENT) * _ALIGNMENT for buffer in parcel.buffers]
+    block = pool.take(sum(sizes))
+    target, begin, spans = np.frombuffer(block.memory, dtype=np.uint8), block.offset, []
+    for size, buffer in zip(sizes, parcel.buffers, strict=True):
         # Large copies release the interpreter lock this way.
-        target[begin : begin + length] = np.frombuffer(buffer, dtype=np.uint8)
-    return Packed(parcel.payload, number, tuple(spans), descriptor is not None), descriptor
+        target[begin : begin + buffer.nbytes] = np.frombuffer(buffer, dtype=np.uint8)
+        spans.append((begin, buffer.nbytes))
+        begin += size
+    packed = Packed(parcel.payload, block.number, tuple(spans), block.segment, block.descriptor is not None)
+    return packed, block.descriptor
 
 
-def unpack(item: Packed, maps: BlockMaps, copy: bool = False) -> Parcel:
-    """The parcel as it was sent, over the mapped block; with `copy`, over memory of its own."""
+def unpack(item: Packed, maps: BlockMaps) -> Parcel:
+    """The parcel as it was sent, over the mapped block."""
     if not item.spans:
         return Parcel(item.payload)
-    view = maps.view(item.block)
-    parts = [view[begin : begin + length] for begin, length in item.spans]
-    if copy:
-        parts = [memoryview(bytearray(part)) for part in parts]
-    return Parcel(item.payload, tuple(parts))
+    first, end = item.spans[0][0], sum(item.spans[-1])
+    view = maps.view(item.block, item.segment, first, end)
+    return Parcel(item.payload, tuple(view[begin - first : begin - first + length] for begin, length in item.spans))
 
 
 def decode(parcel: Parcel) -> Any:

@@ -48,6 +48,7 @@ class ProcessEngine(ServingEngine):
 
     def start(self) -> None:
         """Begin to serve."""
+        self._crew.prepare()
         self._selector.register(self._bell, selectors.EVENT_READ, self._hear_bell)
         super().start()
 
@@ -73,15 +74,17 @@ class ProcessEngine(ServingEngine):
             self._close()
 
     def _serve(self) -> None:
+        self._crew.hire_all()
+        while not self._may_leave:
+            for key, _ in self._selector.select(self._crew.pause_s()):
+                key.data()
+            self._crew.look_after()
+            self._hand_out()
+
+    def _leave(self, kill: bool) -> None:
         try:
-            self._crew.hire_all()
-            while not (self._stopping and (self._killing or self._ledger.is_empty())):
-                for key, _ in self._selector.select(self._crew.pause_s()):
-                    key.data()
-                self._crew.look_after()
-                self._hand_out()
+            self._crew.dismiss(kill)
         finally:
-            self._crew.dismiss(kill=self._killing)
             self._close()
 
     def _close(self) -> None:

@@ -67,14 +67,14 @@ class RayEngine(ServingEngine):
     # -- on the engine's thread ---------------------------------------------------------------------------------
 
     def _serve(self) -> None:
-        try:
-            self._crew.hire()
-            while not (self._stopping and (self._killing or self._ledger.is_empty())):
-                self._hear()
-                self._crew.look_after()
-                self._hand_out()
-        finally:
-            self._crew.dismiss()
+        self._crew.hire()
+        while not self._may_leave:
+            self._hear()
+            self._crew.look_after()
+            self._hand_out()
+
+    def _leave(self, kill: bool) -> None:
+        self._crew.dismiss()
 
     def _hear(self) -> None:
         with contextlib.suppress(queue.Empty):

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from hybrid_ml_scheduler.execution.errors import attempt
 from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.work import Work
 from hybrid_ml_scheduler.execution.workers.endings import Fetch
 from hybrid_ml_scheduler.execution.workers.handing_out import WaitingTasks
 
-__all__ = ["ServingEngine"]
+__all__ = ["ServingEngine", "shut_down"]
+
+_LOGGER = logging.getLogger("concurrent.futures.hybrid_ml_scheduler")
 
 
 class ServingEngine(ABC):
@@ -23,8 +27,10 @@ class ServingEngine(ABC):
     def __init__(self, waiting: WaitingTasks, ledger: Ledger, name: str) -> None:
         self._ledger, self._waiting = ledger, waiting
         self._rung = self._started = self._stopping = self._killing = False
-        self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self._thread = threading.Thread(target=self._live, name=name, daemon=True)
         self._decide: Callable[[], None] = _nothing
+        self._ended: Callable[[], None] = _nothing
+        self._broke: Callable[[BaseException], None] = _nothing
 
     @property
     @abstractmethod
@@ -44,6 +50,25 @@ class ServingEngine(ABC):
     def _serve(self) -> None:
         """Hand out tasks until the end."""
 
+    @abstractmethod
+    def _leave(self, kill: bool) -> None:
+        """Let the workers go."""
+
+    def _live(self) -> None:
+        """The whole life of the thread: whatever fails here ends every future, so that nobody waits for ever."""
+        error = attempt(self._serve).error
+        kill = self._killing or error is not None
+        steps = [lambda: self._leave(kill), self._ended]
+        for step in steps if error is None else [lambda: self._broke(error), *steps]:
+            problem = attempt(step).error
+            if problem is not None:
+                _LOGGER.error("An executor did not end as it should.", exc_info=problem)
+
+    @property
+    def _may_leave(self) -> bool:
+        """Whether the thread is to end: at once, or because every task has."""
+        return self._stopping and (self._killing or self._ledger.refuse_if_empty(shut_down))
+
     def start(self) -> None:
         """Begin to serve."""
         self._started = True
@@ -62,10 +87,14 @@ class ServingEngine(ABC):
         """Whether a callback of this engine is asking."""
         return threading.current_thread() is self._thread
 
-    def connect(self, fetch: Fetch, decide: Callable[[], None]) -> None:
-        """How a kept result is brought home, and who decides about more tasks."""
+    def connect(self, fetch: Fetch, decide: Callable[[], None], broke: Callable[[BaseException], None]) -> None:
+        """How a kept result is brought home, who decides about more tasks, and who is told that the engine broke."""
         self._waiting.ends.fetch = fetch
-        self._decide = decide
+        self._decide, self._broke = decide, broke
+
+    def when_ended(self, call: Callable[[], None]) -> None:
+        """What to call at the end of the thread."""
+        self._ended = call
 
     def enqueue(self, work: Work) -> None:
         """Put a task into the queue of its place."""
@@ -97,5 +126,10 @@ class ServingEngine(ABC):
             self._thread.join()
 
 
-def _nothing() -> None:
-    """Nobody decides yet."""
+def _nothing(*_: object) -> None:
+    """Nobody is there yet."""
+
+
+def shut_down() -> Exception:
+    """What whoever submits to an executor that has ended is told."""
+    return RuntimeError("This executor was shut down and takes no more tasks.")

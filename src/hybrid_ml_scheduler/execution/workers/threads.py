@@ -16,10 +16,11 @@ from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.tasks import TaskFunction
 from hybrid_ml_scheduler.execution.work import Work
 from hybrid_ml_scheduler.execution.workers.endings import Endings, Fetch
+from hybrid_ml_scheduler.execution.workers.serving import shut_down
 
 __all__ = ["ThreadEngine"]
 
-_CHECK_S = 0.01
+_CHECK_S, _LOOK_S = 0.01, 0.1
 _here = threading.local()
 
 
@@ -33,11 +34,14 @@ class ThreadEngine:
         self._threads: dict[int, threading.Thread] = {}
         self._warm: set[tuple[str, int]] = set()
         self._limited: dict[int, tuple[Work, float]] = {}
-        self._watch: threading.Thread | None = None
         self._stopping = False
-        self._idle = threading.Event()
+        # Its `put` may be called while garbage is collected, whatever lock the thread holds.
+        self._calls: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._keeper = threading.Thread(target=self._keep, name="hms-keeper", daemon=True)
         self._made = 0
         self._decide: Callable[[], None] = _nothing
+        self._ended: Callable[[], None] = _nothing
+        self._broke: Callable[[BaseException], None] = _nothing
 
     @property
     def workers(self) -> list[threading.Thread]:
@@ -49,6 +53,7 @@ class ThreadEngine:
         for place in self._places:
             for _ in range(place.workers):
                 self._hire(place)
+        self._keeper.start()
 
     def _hire(self, place: Place) -> None:
         self._made += 1
@@ -69,9 +74,13 @@ class ThreadEngine:
         """Whether a task or a callback of this engine is asking."""
         return getattr(_here, "engine", None) is self
 
-    def connect(self, fetch: Fetch, decide: Callable[[], None]) -> None:
-        """Kept results are here already; who decides about more tasks is remembered."""
-        self._decide = decide
+    def connect(self, fetch: Fetch, decide: Callable[[], None], broke: Callable[[BaseException], None]) -> None:
+        """Kept results are here already; who decides about more tasks and who is told of a break is remembered."""
+        self._decide, self._broke = decide, broke
+
+    def when_ended(self, call: Callable[[], None]) -> None:
+        """What to call when all threads have left."""
+        self._ended = call
 
     def prepare(self, work: Work) -> None:
         """Nothing is packed: threads share their memory."""
@@ -88,6 +97,12 @@ class ThreadEngine:
         self._queues[work.place].put(work)
 
     def _serve(self, place: Place, number: int) -> None:
+        error = attempt(self._serve_place, place, number).error
+        if error is not None:  # whatever it was, no future may wait for ever
+            self._broke(error)
+            self.stop()
+
+    def _serve_place(self, place: Place, number: int) -> None:
         _here.engine = self
         _here.place = place
         if self._options.initializer is not None:
@@ -103,9 +118,10 @@ class ThreadEngine:
 
     def _run(self, place: Place, number: int, work: Work) -> bool:
         """Run a task; False if it outlived a time-out, so that this thread has no place any more."""
-        future = work.future
+        if work.is_over:
+            return True
         if not work.announced:
-            if not future.set_running_or_notify_cancel():
+            if not work.future.set_running_or_notify_cancel():
                 self._ledger.ended(work, "cancelled")
                 work.release()
                 return True
@@ -132,23 +148,38 @@ class ThreadEngine:
 
     def _watch_over(self, work: Work, until: float) -> None:
         self._limited[id(work)] = (work, until)
-        if self._watch is None:
-            self._watch = threading.Thread(target=self._watching, name="hms-watch", daemon=True)
-            self._watch.start()
+        self._calls.put(None)
 
-    def _watching(self) -> None:
+    def _keep(self) -> None:
+        """End what runs too long, and at the end of the executor let all threads go."""
+        while True:
+            pause_s = _CHECK_S if self._limited else None
+            if not self._stopping:
+                with suppress(queue.Empty):
+                    self._calls.get(timeout=pause_s)
+            elif self._ledger.wait_until_empty(pause_s or _LOOK_S) and self._ledger.refuse_if_empty(shut_down):
+                break
+            self._end_overdue()
+        leaving = self.workers
+        for tasks in self._queues:
+            for _ in range(self._made):
+                tasks.put(None)
+        for thread in leaving:
+            thread.join()
+        self._ended()
+
+    def _end_overdue(self) -> None:
         """End the futures of tasks that run too long; a thread cannot be stopped, so another takes its place."""
-        while not self._idle.wait(_CHECK_S):
-            now = time.perf_counter()
-            for key, (work, until) in list(self._limited.items()):
-                if now >= until and self._limited.pop(key, None) is not None:
-                    place = self._places[work.place]
-                    error = TaskTimeout(f"{work.kind} ran longer than its time-out; its thread ends when it does.")
-                    self._threads.pop(work.worker, None)
-                    self._hire(place)
-                    self._ends.failed(work, error, "timeout")
-                    if self._ledger.reserve:
-                        self._decide()  # the new thread is idle
+        now = time.perf_counter()
+        for key, (work, until) in list(self._limited.items()):
+            if now >= until and self._limited.pop(key, None) is not None:
+                place = self._places[work.place]
+                error = TaskTimeout(f"{work.kind} ran longer than its time-out; its thread ends when it does.")
+                self._threads.pop(work.worker, None)
+                self._hire(place)
+                self._ends.failed(work, error, "timeout")
+                if self._ledger.reserve:
+                    self._decide()  # the new thread is idle
 
     def helping(self) -> AbstractContextManager[None] | None:
         """While a task of this engine waits for another one, an extra thread serves in its place."""
@@ -157,6 +188,7 @@ class ThreadEngine:
     def stop(self, kill: bool = False) -> None:
         """End when all tasks have ended: what runs in a thread cannot be stopped."""
         self._stopping = True
+        self._calls.put(None)
 
     def cancel_waiting(self) -> None:
         """Cancel every task that has not begun."""
@@ -168,24 +200,16 @@ class ThreadEngine:
                         self._ends.cancelled(work)
 
     def join(self) -> None:
-        """Wait for all tasks, then send the threads home."""
-        self._ledger.wait_until_empty()
-        self._idle.set()
-        me = threading.current_thread()
-        leaving = [thread for thread in (*self.workers, self._watch) if thread not in (None, me)]
-        for tasks in self._queues:
-            for _ in range(self._made):
-                tasks.put(None)
-        for thread in leaving:
-            if thread is not None:
-                thread.join()
+        """Wait until all tasks have ended and all threads have left."""
+        if self._keeper is not threading.current_thread() and not self.is_own_thread():
+            self._keeper.join()
 
     def close(self) -> None:
         """Nothing is held by an engine that never started."""
 
 
-def _nothing() -> None:
-    """Nobody decides yet."""
+def _nothing(*_: object) -> None:
+    """Nobody is there yet."""
 
 
 @contextmanager

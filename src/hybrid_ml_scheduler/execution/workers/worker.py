@@ -42,7 +42,7 @@ _RECALL = b"recall"
 # The parent is told of results at the latest after so many, or when a task ends this long after it was told last: it
 # then has time to send the next while the one ahead runs.
 _HEARD_AFTER, _HEARD_AFTER_S = 32, 5e-4
-_NOTHING = (pickle.dumps(None), 0, (), False)
+_NOTHING = (pickle.dumps(None),)
 
 # Results that stay here for later tasks, by number.
 KEPT_RESULTS: dict[int, Any] = {}
@@ -93,9 +93,11 @@ class _Worker:
         _prepare(setup)
         os.register_at_fork(after_in_child=self._leave_to_parent)
         threading.Thread(target=self._listen, name="hms-control", daemon=True).start()
-        initializer, arguments = pickle.loads(setup["initializer"])
-        if initializer is not None:
-            initializer(*arguments)
+        error = attempt(_initialize, setup["initializer"]).error
+        if error is not None:
+            text = "".join(traceback.format_exception(error))
+            self._link.send(pickle.dumps(("unfit", exception_bytes(error), text)), [])
+            sys.exit(1)
         self._link.send(pickle.dumps(("ready", os.getpid())), [])
 
     def serve(self) -> None:
@@ -121,14 +123,14 @@ class _Worker:
         for number in dropped:
             KEPT_RESULTS.pop(number, None)
         fresh = iter(descriptors)
-        for _, function, code, parcel, _ in items:
-            if parcel[3]:
-                self._maps.learn(parcel[1], next(fresh))
+        for _, function, code, item, _ in items:
+            if (parcel := Packed(*item)).is_new:
+                self._maps.learn(parcel.segment, next(fresh))
             if function and code is not None:
                 self._codes[function] = code  # it is sent once, and the task that brought it may be given back
-        self._closed += [number for number in back if not self._pool.free(number)]
-        for number in closed:
-            self._maps.forget(number)
+        self._closed += [segment for block in back if (segment := self._pool.free(block)) is not None]
+        for segment in closed:
+            self._maps.forget(segment)
         self._waiting.extend(items)
 
     def _run(self, number: int, function: int, code: bytes | None, parcel: tuple[Any, ...], keep: bool) -> None:
@@ -164,7 +166,7 @@ class _Worker:
             found: tuple[tuple[Any, ...], int | None] = answer
             return found
         text = "".join(traceback.format_exception(error))
-        return (False, (exception_bytes(error), 0, (), False), text), None
+        return (False, (exception_bytes(error),), text), None
 
     def _answer(
         self, number: int, function: int, code: bytes | None, parcel: Packed, keep: bool
@@ -185,7 +187,7 @@ class _Worker:
             KEPT_RESULTS[number] = value
             return (True, _NOTHING, ""), None
         if type(value) in PLAIN:
-            return (True, (pickle.dumps(value, protocol=5), 0, (), False), ""), None
+            return (True, (pickle.dumps(value, protocol=5),), ""), None
         item, descriptor = pack(encode(value, f"The result ({type(value).__name__})"), self._pool)
         return (True, tuple(item), ""), descriptor
 
@@ -260,6 +262,12 @@ def exception_bytes(error: BaseException) -> bytes:
         return body
     words = attempt(str, error).value or "an exception without words"
     return pickle.dumps(ExecutionError(f"{type(error).__name__}: {words}"))
+
+
+def _initialize(code: bytes) -> None:
+    initializer, arguments = pickle.loads(code)
+    if initializer is not None:
+        initializer(*arguments)
 
 
 def _prepare(setup: dict[str, Any]) -> None:

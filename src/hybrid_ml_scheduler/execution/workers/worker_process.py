@@ -9,6 +9,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Callable
 from multiprocessing import spawn, util
@@ -16,13 +17,14 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from hybrid_ml_scheduler.execution.devices import Place, cuda_name
+from hybrid_ml_scheduler.execution.futures import remote_exception
 from hybrid_ml_scheduler.execution.work import Work
 from hybrid_ml_scheduler.execution.workers.blocks import BlockMaps, BlockPool, anonymous_file
 from hybrid_ml_scheduler.execution.workers.payloads import Packed, Parcel, has_main_file, pack, unpack
 from hybrid_ml_scheduler.execution.workers.ring import RING_BYTES, Ring
 from hybrid_ml_scheduler.execution.workers.wire import Link
 
-__all__ = ["Answer", "Item", "WorkerProcess", "warm_up"]
+__all__ = ["STOPPED_S", "Answer", "Item", "Start", "WorkerProcess", "main_program", "warm_up"]
 
 # A task on its way: with the number of its function, the function's code if it is new there, and its arguments.
 Item = tuple[Work, int, bytes | None, Parcel]
@@ -34,9 +36,17 @@ _THREAD_VARIABLES = (
     "NUMEXPR_NUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
-# So many results may lie in mapped blocks at once; beyond that they are copied, since each holds descriptors.
-_MOST_MAPPED = 64
 _MOST_KINDS = 4096
+# A worker that is stopped for so long before it begins a task is replaced. The whole program may have been stopped and
+# continued with it, which takes a moment.
+STOPPED_S = 0.5
+
+
+class Start(NamedTuple):
+    """What every worker process of an executor begins with: its initializer as code, and the main program."""
+
+    initializer: bytes
+    main: dict[str, Any]
 
 
 class Answer(NamedTuple):
@@ -53,12 +63,14 @@ class Answer(NamedTuple):
 class WorkerProcess:
     """One process that serves one place."""
 
-    def __init__(self, number: int, place: Place, cores: tuple[int, ...], initializer: bytes) -> None:
+    def __init__(self, number: int, place: Place, cores: tuple[int, ...], start: Start) -> None:
         self.number, self.place = number, place
         self.in_flight: dict[int, Work] = {}
         self.is_ready = False
         self.promised_s = 0.0
         self.recalling = False
+        self.heard_s = time.perf_counter()  # when it last had something new to do, or said something
+        self.stopped_s: float | None = None
         self.is_late = False  # its task takes longer than believed: nothing more is sent ahead
         self.has_ended = False
         self.own: deque[Work] = deque()
@@ -69,14 +81,13 @@ class WorkerProcess:
         # Filled by finalizers, which may run on any thread and at any moment: no lock, only atomic steps.
         self._back: deque[int] = deque()
         self._dropped: deque[int] = deque()
-        self._mapped: set[int] = set()
         self._maps = BlockMaps(self._give_back)
         self._closed_by_us: list[int] = []
         self._recalled = bytearray()
         self.wake: Callable[[], None] = _nothing
-        self._start(cores, initializer)
+        self._start(cores, start)
 
-    def _start(self, cores: tuple[int, ...], initializer: bytes) -> None:
+    def _start(self, cores: tuple[int, ...], start: Start) -> None:
         ours, theirs = socket.socketpair()
         control, their_control = socket.socketpair()
         page = anonymous_file(RING_BYTES)
@@ -99,7 +110,7 @@ class WorkerProcess:
         control.setblocking(False)
         self.control = control
         self.link = Link(ours)
-        self.link.send(pickle.dumps(_setup(self.number, self.place, cores, initializer)), [])
+        self.link.send(pickle.dumps(_setup(self.number, self.place, cores, start)), [])
 
     @property
     def has_begun(self) -> tuple[int, float]:
@@ -113,9 +124,25 @@ class WorkerProcess:
         work = self.in_flight.get(number)
         return None if work is None else (work, moment)
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether it has tasks and has begun none, or is not ready yet: nothing that runs says how long it takes."""
+        return self.current is None and (bool(self.in_flight) or not self.is_ready)
+
+    def has_stood_still(self, now: float) -> bool:
+        """Whether it has been stopped (SIGSTOP, for example) for a while, as far as the system says so."""
+        if not _is_stopped(self.process.pid):
+            self.stopped_s = None
+            return False
+        if self.stopped_s is None:
+            self.stopped_s = now
+        return now - self.stopped_s > STOPPED_S
+
     def send(self, works: list[Item]) -> None:
         """Hand over tasks: each with its function's number, its code if it is new here, and its arguments."""
         items, descriptors = [], []
+        if not self.in_flight:
+            self.heard_s = time.perf_counter()
         for work, function, code, parcel in works:
             item, descriptor = pack(parcel, self._pool)
             if descriptor is not None:
@@ -125,7 +152,9 @@ class WorkerProcess:
             self.in_flight[self._sent] = work
             warm_up(work, self._warm)
             self.promised_s += work.predicted_s
-            items.append((self._sent, function, code, tuple(item), work.options.keep))
+            items.append(
+                (self._sent, function, code, tuple(item) if item.spans else (item.payload,), work.options.keep)
+            )
         self._send(items, descriptors)
 
     def _send(self, items: list[Any], descriptors: list[int]) -> None:
@@ -155,6 +184,8 @@ class WorkerProcess:
             if message[0] == "ready":
                 self.is_ready = True
                 continue
+            if message[0] == "unfit":  # its initializer failed: so would that of every other worker
+                raise remote_exception(*message[1:])
             found.append(self._answer(message, descriptors))
         return found
 
@@ -162,24 +193,19 @@ class WorkerProcess:
         number, is_result, item, text, begun, ended, unused, closed = message
         work = self.in_flight.pop(number)
         self.is_late = False
+        self.heard_s = time.perf_counter()
         self.promised_s = self.promised_s - work.predicted_s if self.in_flight else 0.0
         for block in unused:
-            if not self._pool.free(block):
-                self._closed_by_us.append(block)
-        for block in closed:
-            self._maps.forget(block)
-        return Answer(
-            work,
-            is_result,
-            _parcel(Packed(*item), descriptors, self._maps, self._mapped),
-            text,
-            begun,
-            ended,
-        )
+            self._free(block)
+        for segment in closed:
+            self._maps.forget(segment)
+        packed = Packed(*item)
+        if packed.is_new:
+            self._maps.learn(packed.segment, descriptors[0])
+        return Answer(work, is_result, unpack(packed, self._maps), text, begun, ended)
 
     def _give_back(self, number: int) -> None:
         """The last array over a result's block is gone: its worker may use the block again."""
-        self._mapped.discard(number)
         self._back.append(number)
         self.wake()
 
@@ -216,9 +242,14 @@ class WorkerProcess:
         if work.is_cold:
             self._warm.discard(work.kind)
         self.promised_s = self.promised_s - work.predicted_s if self.in_flight else 0.0
-        if work.block and not self._pool.free(work.block):
-            self._closed_by_us.append(work.block)
+        if work.block:
+            self._free(work.block)
         return work
+
+    def _free(self, block: int) -> None:
+        closed = self._pool.free(block)
+        if closed is not None:
+            self._closed_by_us.append(closed)
 
     def take_all(self) -> tuple[Work | None, list[Work]]:
         """After its death: the task that had begun, and those that never did."""
@@ -261,16 +292,13 @@ def warm_up(work: Work, warm: set[str]) -> None:
     warm.add(work.kind)
 
 
-def _parcel(item: Packed, descriptors: list[int], maps: BlockMaps, mapped: set[int]) -> Parcel:
-    """The result as it was packed: over its block, or copied where too many blocks are out."""
-    if not item.spans:
-        return Parcel(item.payload)
-    if item.is_new:
-        maps.learn(item.block, descriptors[0])
-    crowded = len(mapped) >= _MOST_MAPPED
-    if not crowded:
-        mapped.add(item.block)
-    return unpack(item, maps, copy=crowded)
+def _is_stopped(pid: int) -> bool:
+    """Whether a process is stopped by a signal; False where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] == "T"
+    except (OSError, IndexError):
+        return False
 
 
 def _nothing() -> None:
@@ -294,10 +322,18 @@ def _environment(place: Place, cores: tuple[int, ...]) -> dict[str, str]:
     return environment
 
 
-def _setup(number: int, place: Place, cores: tuple[int, ...], initializer: bytes) -> dict[str, Any]:
+def main_program() -> dict[str, Any]:
+    """Where a worker finds the main program; asked for while it runs, for at its end Python forgets its file."""
     sys.modules.setdefault("__main__", ModuleType("__main__"))  # an embedding program may have none
-    preparation = spawn.get_preparation_data(f"hms-{place.name}-{number}")
+    found = spawn.get_preparation_data("hms")
     if not has_main_file():
-        preparation.pop("init_main_from_path", None)
+        found.pop("init_main_from_path", None)
+    return {name: found[name] for name in ("init_main_from_name", "init_main_from_path") if name in found}
+
+
+def _setup(number: int, place: Place, cores: tuple[int, ...], start: Start) -> dict[str, Any]:
+    preparation = spawn.get_preparation_data(f"hms-{place.name}-{number}")
+    preparation.pop("init_main_from_path", None)
+    preparation.update(start.main)
     preparation["authkey"] = bytes(preparation["authkey"])
-    return {"device": place.device, "cores": cores, "preparation": preparation, "initializer": initializer}
+    return {"device": place.device, "cores": cores, "preparation": preparation, "initializer": start.initializer}
