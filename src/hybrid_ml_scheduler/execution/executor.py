@@ -104,13 +104,13 @@ class HybridExecutor(Executor):
         while True:
             self._check_open()
             room = loop.create_future()
-            if self._ledger.when_room(partial(_told_of_room, loop, room)):
+            if self._ledger.open.when_room(partial(_told_of_room, loop, room)):
                 break
             try:
                 await room
             except asyncio.CancelledError:
                 if room.done():
-                    self._ledger.tell_of_room()  # somebody else may have it
+                    self._ledger.open.tell_of_room()  # somebody else may have it
                 raise
         work = Work(self._engine.new_future(), *task_within(fn, args, kwargs))
         return await asyncio.wrap_future(self._flow.submit(work, wait=False))
@@ -220,8 +220,8 @@ class HybridExecutor(Executor):
             raise shut_down()
         if session.pid != os.getpid():
             raise RuntimeError("This executor belongs to another process: make one after the fork.")
-        if ledger.no_more is not None:
-            raise ledger.no_more()
+        if ledger.open.no_more is not None:
+            raise ledger.open.no_more()
         if ledger.problem is not None:
             problem, ledger.problem = ledger.problem, None
             raise problem

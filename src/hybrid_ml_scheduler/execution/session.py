@@ -37,7 +37,7 @@ class Session:
         self._is_over = False
         self._live: LiveReport | None = None
         self.pid = os.getpid()
-        engine.when_ended(self._finish)
+        flow.when_ended = self._finish
         _OPEN.add(self)
 
     def start(self) -> None:

@@ -26,14 +26,14 @@ class Halves:
         """Divide the arguments, queue both parts, and wait for the later one."""
         work, share = self._work, self._chosen.fraction
         if not work.future.set_running_or_notify_cancel():
-            self._ledger.left(work)
+            self._ledger.open.left(work)
             return
         parts, error = attempt(self._divided, share)
         if error is not None:
             self._end(error, None)
             return
         for part in parts:
-            self._ledger.enter(part, wait=False)
+            self._ledger.open.enter(part, wait=False)
             self._ledger.promise(part, part.place)
         ends: list[Future[Any]] = [part.future for part in parts]
         when_done(ends, lambda: self._combine(ends))
@@ -67,6 +67,6 @@ class Halves:
         self._end(error, value)
 
     def _end(self, error: BaseException | None, value: Any) -> None:
-        self._ledger.left(self._work)
+        self._ledger.open.left(self._work)
         self._engine.wake()
         resolve(self._work, value, error)

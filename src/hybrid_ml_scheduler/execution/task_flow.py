@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hybrid_ml_scheduler.core.errors import SchedulerError
@@ -17,6 +17,7 @@ from hybrid_ml_scheduler.execution.placing.placement import Placement
 from hybrid_ml_scheduler.execution.splitting import Halves
 from hybrid_ml_scheduler.execution.tasks import TaskFunction, array_bytes, kind_of, size_of
 from hybrid_ml_scheduler.execution.work import Work
+from hybrid_ml_scheduler.execution.workers.endings import Told
 from hybrid_ml_scheduler.execution.workers.engines import Engine
 from hybrid_ml_scheduler.execution.workers.serving import shut_down
 from hybrid_ml_scheduler.execution.workers.worker import fetch_kept
@@ -34,7 +35,8 @@ class TaskFlow:
     def __init__(self, ledger: Ledger, engine: Engine) -> None:
         self._ledger, self._engine = ledger, engine
         self._ids, self.last_id = itertools.count(), -1
-        engine.connect(self._fetched, self._decide_more, self.broken_by)
+        self.when_ended: Callable[[], None] = self.end
+        engine.connect(Told(self._fetched, self._decide_more, self._break_by, lambda: self.when_ended()))
 
     def submit(self, work: Work, wait: bool = True) -> HybridFuture:
         """Take in a task and send it on its way, once the results that it needs are there."""
@@ -46,19 +48,19 @@ class TaskFlow:
         if not parents:
             self._go(work, wait=wait)
             return future
-        self._ledger.enter(work, wait)
+        self._ledger.open.enter(work, wait)
         work.submitted_s = self._ledger.now_s()
         when_done(parents, lambda: self._after_parents(work, parents))
         return future
 
-    def broken_by(self, cause: BaseException) -> None:
+    def _break_by(self, cause: BaseException) -> None:
         """The engine cannot go on: end every unfinished task, and take no more."""
         _LOGGER.critical("The executor broke: its unfinished tasks are lost.", exc_info=cause)
-        self._ledger.refuse(lambda: ExecutorBroken.by(cause), lambda: ExecutorBroken.by(cause))
+        self._ledger.open.refuse(lambda: ExecutorBroken.by(cause), lambda: ExecutorBroken.by(cause))
 
     def end(self) -> None:
         """Nothing runs any more: end what was left over."""
-        self._ledger.refuse(shut_down, lambda: WorkerDied("The executor was stopped."))
+        self._ledger.open.refuse(shut_down, lambda: WorkerDied("The executor was stopped."))
 
     def _new_id(self) -> int:
         number = next(self._ids)  # one step, so that no lock is needed
@@ -88,7 +90,7 @@ class TaskFlow:
             return
         for parent in parents:
             if parent.cancelled() or parent.exception() is not None:
-                self._ledger.left(work)
+                self._ledger.open.left(work)
                 future = work.release()
                 if parent.cancelled():
                     future.cancel()
@@ -143,7 +145,7 @@ class TaskFlow:
     def cancel_undecided(self, error: Exception | None = None) -> None:
         """End every task that waits for a decision: cancelled, or with an error."""
         for work in self._ledger.take_undecided():
-            self._ledger.left(work)
+            self._ledger.open.left(work)
             future = work.release()
             if error is None:
                 future.cancel()
@@ -157,7 +159,7 @@ class TaskFlow:
 
     def _refused(self, work: Work, error: BaseException, entered: bool) -> None:
         if entered:
-            self._ledger.left(work)
+            self._ledger.open.left(work)
         future = work.release()
         if future.set_running_or_notify_cancel():
             future.set_exception(error)
@@ -184,7 +186,7 @@ class TaskFlow:
         work.kind, work.task_id, work.affinity = "fetch", self._new_id(), kept.owner
         self._engine.prepare(work)
         try:
-            self._ledger.enter(work, wait=False)
+            self._ledger.open.enter(work, wait=False)
         except RuntimeError as error:
             raise KeptResultLost("The result was kept by an executor that has ended.") from error
         self._ledger.promise(work, kept.owner.place.index)

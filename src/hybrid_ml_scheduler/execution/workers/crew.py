@@ -135,7 +135,7 @@ class Crew:
             worker.link.flush()
             running = worker.current
             if running is None:
-                if worker.is_silent and self._is_lost(worker, now):
+                if self._is_lost(worker, now):
                     worker.kill()
                     self._replace(worker)
                 continue
@@ -153,7 +153,7 @@ class Crew:
 
     def _is_lost(self, worker: WorkerProcess, now: float) -> bool:
         """Whether a worker that has begun nothing never will: what was sent to it goes to another one."""
-        if now - worker.heard_s < STOPPED_S:
+        if now - worker.heard_s < STOPPED_S or (worker.is_ready and not worker.in_flight):
             return False
         limits = [limit for work in worker.in_flight.values() if (limit := self._limit_s(work)) is not None]
         return worker.has_stood_still(now) or any(now - worker.heard_s > limit + _SILENT_S for limit in limits)

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from hybrid_ml_scheduler.execution.errors import ExecutionError, WorkerDied
 from hybrid_ml_scheduler.execution.futures import Kept, remote_exception
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.work import Work, resolve
 
-__all__ = ["Endings", "is_out_of_memory"]
+__all__ = ["Endings", "Fetch", "Told", "is_out_of_memory"]
 
 Fetch = Callable[[Kept], Any]
+
+
+class Told(NamedTuple):
+    """What an engine calls: for a kept result, to decide about more tasks, when it broke, and at its end."""
+
+    fetch: Fetch
+    decide: Callable[[], None]
+    broke: Callable[[BaseException], None]
+    ended: Callable[[], None]
 
 
 def is_out_of_memory(error: BaseException) -> bool:

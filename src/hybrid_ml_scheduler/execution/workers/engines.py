@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 from hybrid_ml_scheduler.core.errors import PlanError
@@ -11,7 +10,7 @@ from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.work import Work
-from hybrid_ml_scheduler.execution.workers.endings import Fetch
+from hybrid_ml_scheduler.execution.workers.endings import Told
 from hybrid_ml_scheduler.execution.workers.ray_cluster import cluster_devices, join
 
 __all__ = ["Engine", "RayCluster", "ThisMachine", "joined_cluster"]
@@ -32,11 +31,8 @@ class Engine(Protocol):
     def is_own_thread(self) -> bool:
         """Whether the calling thread is one of the engine's: it must never wait for room."""
 
-    def connect(self, fetch: Fetch, decide: Callable[[], None], broke: Callable[[BaseException], None]) -> None:
-        """How a kept result is brought home, who decides about more tasks, and who is told that the engine broke."""
-
-    def when_ended(self, call: Callable[[], None]) -> None:
-        """What to call, on a thread of the engine, when an engine that was started has ended."""
+    def connect(self, told: Told) -> None:
+        """Who is told what, before the start."""
 
     def prepare(self, work: Work) -> None:
         """Make the arguments ready to travel."""

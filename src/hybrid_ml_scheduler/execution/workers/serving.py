@@ -6,14 +6,13 @@ import logging
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 from hybrid_ml_scheduler.execution.errors import attempt
 from hybrid_ml_scheduler.execution.futures import HybridFuture
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.work import Work
-from hybrid_ml_scheduler.execution.workers.endings import Fetch
+from hybrid_ml_scheduler.execution.workers.endings import Told
 from hybrid_ml_scheduler.execution.workers.handing_out import WaitingTasks
 
 __all__ = ["ServingEngine", "shut_down"]
@@ -28,9 +27,7 @@ class ServingEngine(ABC):
         self._ledger, self._waiting = ledger, waiting
         self._rung = self._started = self._stopping = self._killing = False
         self._thread = threading.Thread(target=self._live, name=name, daemon=True)
-        self._decide: Callable[[], None] = _nothing
-        self._ended: Callable[[], None] = _nothing
-        self._broke: Callable[[BaseException], None] = _nothing
+        self._told: Told
 
     @property
     @abstractmethod
@@ -58,8 +55,8 @@ class ServingEngine(ABC):
         """The whole life of the thread: whatever fails here ends every future, so that nobody waits for ever."""
         error = attempt(self._serve).error
         kill = self._killing or error is not None
-        steps = [lambda: self._leave(kill), self._ended]
-        for step in steps if error is None else [lambda: self._broke(error), *steps]:
+        steps = [lambda: self._leave(kill), self._told.ended]
+        for step in steps if error is None else [lambda: self._told.broke(error), *steps]:
             problem = attempt(step).error
             if problem is not None:
                 _LOGGER.error("An executor did not end as it should.", exc_info=problem)
@@ -67,7 +64,7 @@ class ServingEngine(ABC):
     @property
     def _may_leave(self) -> bool:
         """Whether the thread is to end: at once, or because every task has."""
-        return self._stopping and (self._killing or self._ledger.refuse_if_empty(shut_down))
+        return self._stopping and (self._killing or self._ledger.open.refuse_if_empty(shut_down))
 
     def start(self) -> None:
         """Begin to serve."""
@@ -87,14 +84,10 @@ class ServingEngine(ABC):
         """Whether a callback of this engine is asking."""
         return threading.current_thread() is self._thread
 
-    def connect(self, fetch: Fetch, decide: Callable[[], None], broke: Callable[[BaseException], None]) -> None:
-        """How a kept result is brought home, who decides about more tasks, and who is told that the engine broke."""
-        self._waiting.ends.fetch = fetch
-        self._decide, self._broke = decide, broke
-
-    def when_ended(self, call: Callable[[], None]) -> None:
-        """What to call at the end of the thread."""
-        self._ended = call
+    def connect(self, told: Told) -> None:
+        """Who is told what."""
+        self._waiting.ends.fetch = told.fetch
+        self._told = told
 
     def enqueue(self, work: Work) -> None:
         """Put a task into the queue of its place."""
@@ -116,7 +109,7 @@ class ServingEngine(ABC):
     def _hand_out(self) -> None:
         """Decide about what can be decided now, and give it to the workers."""
         if self._ledger.reserve:
-            self._decide()
+            self._told.decide()
         if self._waiting.hand_out(self.workers):
             self.wake()  # nothing runs whose end would be heard, and what is undecided may have room now
 
@@ -124,10 +117,6 @@ class ServingEngine(ABC):
         """Wait until everything is over."""
         if self._started and self._thread is not threading.current_thread():
             self._thread.join()
-
-
-def _nothing(*_: object) -> None:
-    """Nobody is there yet."""
 
 
 def shut_down() -> Exception:

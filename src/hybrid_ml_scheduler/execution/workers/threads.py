@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.options import ExecutorOptions
 from hybrid_ml_scheduler.execution.tasks import TaskFunction
 from hybrid_ml_scheduler.execution.work import Work
-from hybrid_ml_scheduler.execution.workers.endings import Endings, Fetch
+from hybrid_ml_scheduler.execution.workers.endings import Endings, Told
 from hybrid_ml_scheduler.execution.workers.serving import shut_down
 
 __all__ = ["ThreadEngine"]
@@ -39,9 +39,7 @@ class ThreadEngine:
         self._calls: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._keeper = threading.Thread(target=self._keep, name="hms-keeper", daemon=True)
         self._made = 0
-        self._decide: Callable[[], None] = _nothing
-        self._ended: Callable[[], None] = _nothing
-        self._broke: Callable[[BaseException], None] = _nothing
+        self.told: Told
 
     @property
     def workers(self) -> list[threading.Thread]:
@@ -58,7 +56,7 @@ class ThreadEngine:
     def _hire(self, place: Place) -> None:
         self._made += 1
         thread = threading.Thread(
-            target=self._serve, args=(place, self._made), name=f"hms-{place.name}-{self._made}", daemon=True
+            target=_serving, args=(self, place, self._made), name=f"hms-{place.name}-{self._made}", daemon=True
         )
         self._threads[self._made] = thread
         thread.start()
@@ -74,13 +72,9 @@ class ThreadEngine:
         """Whether a task or a callback of this engine is asking."""
         return getattr(_here, "engine", None) is self
 
-    def connect(self, fetch: Fetch, decide: Callable[[], None], broke: Callable[[BaseException], None]) -> None:
-        """Kept results are here already; who decides about more tasks and who is told of a break is remembered."""
-        self._decide, self._broke = decide, broke
-
-    def when_ended(self, call: Callable[[], None]) -> None:
-        """What to call when all threads have left."""
-        self._ended = call
+    def connect(self, told: Told) -> None:
+        """Who is told what; kept results are here already."""
+        self.told = told
 
     def prepare(self, work: Work) -> None:
         """Nothing is packed: threads share their memory."""
@@ -96,13 +90,8 @@ class ThreadEngine:
         """Put a task into the queue of its place."""
         self._queues[work.place].put(work)
 
-    def _serve(self, place: Place, number: int) -> None:
-        error = attempt(self._serve_place, place, number).error
-        if error is not None:  # whatever it was, no future may wait for ever
-            self._broke(error)
-            self.stop()
-
-    def _serve_place(self, place: Place, number: int) -> None:
+    def serve(self, place: Place, number: int) -> None:
+        """One thread: runs the tasks of a place."""
         _here.engine = self
         _here.place = place
         if self._options.initializer is not None:
@@ -112,7 +101,7 @@ class ThreadEngine:
             is_mine = self._run(place, number, work)
             del work
             if self._ledger.reserve:
-                self._decide()
+                self.told.decide()
             if not is_mine:
                 return  # its task outlived a time-out, and another thread has taken its place
 
@@ -133,7 +122,8 @@ class ThreadEngine:
         begun = time.perf_counter()
         self._ledger.begun(work, number)
         if limit is not None:
-            self._watch_over(work, begun + limit)
+            self._limited[id(work)] = (work, begun + limit)
+            self._calls.put(None)
         value, error = attempt(call, *work.args, **work.kwargs)
         ended = time.perf_counter()
         if limit is not None and self._limited.pop(id(work), None) is None:
@@ -146,27 +136,24 @@ class ThreadEngine:
         self._ends.done(work, HeldHere(value) if work.options.keep else value, begun, ended, cold)
         return True
 
-    def _watch_over(self, work: Work, until: float) -> None:
-        self._limited[id(work)] = (work, until)
-        self._calls.put(None)
-
     def _keep(self) -> None:
         """End what runs too long, and at the end of the executor let all threads go."""
+        tasks = self._ledger.open
         while True:
             pause_s = _CHECK_S if self._limited else None
             if not self._stopping:
                 with suppress(queue.Empty):
                     self._calls.get(timeout=pause_s)
-            elif self._ledger.wait_until_empty(pause_s or _LOOK_S) and self._ledger.refuse_if_empty(shut_down):
+            elif tasks.wait_until_empty(pause_s or _LOOK_S) and tasks.refuse_if_empty(shut_down):
                 break
             self._end_overdue()
         leaving = self.workers
-        for tasks in self._queues:
+        for place_queue in self._queues:
             for _ in range(self._made):
-                tasks.put(None)
+                place_queue.put(None)
         for thread in leaving:
             thread.join()
-        self._ended()
+        self.told.ended()
 
     def _end_overdue(self) -> None:
         """End the futures of tasks that run too long; a thread cannot be stopped, so another takes its place."""
@@ -179,7 +166,7 @@ class ThreadEngine:
                 self._hire(place)
                 self._ends.failed(work, error, "timeout")
                 if self._ledger.reserve:
-                    self._decide()  # the new thread is idle
+                    self.told.decide()  # the new thread is idle
 
     def helping(self) -> AbstractContextManager[None] | None:
         """While a task of this engine waits for another one, an extra thread serves in its place."""
@@ -208,8 +195,11 @@ class ThreadEngine:
         """Nothing is held by an engine that never started."""
 
 
-def _nothing(*_: object) -> None:
-    """Nobody is there yet."""
+def _serving(engine: ThreadEngine, place: Place, number: int) -> None:
+    error = attempt(engine.serve, place, number).error
+    if error is not None:  # whatever it was, no future may wait for ever
+        engine.told.broke(error)
+        engine.stop()
 
 
 @contextmanager

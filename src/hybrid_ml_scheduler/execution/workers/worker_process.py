@@ -113,21 +113,11 @@ class WorkerProcess:
         self.link.send(pickle.dumps(_setup(self.number, self.place, cores, start)), [])
 
     @property
-    def has_begun(self) -> tuple[int, float]:
-        """The number of the last task that has begun, and the moment."""
-        return self._ring.begun()
-
-    @property
     def current(self) -> tuple[Work, float] | None:
         """The task that is running now, and since when."""
-        number, moment = self.has_begun
+        number, moment = self._ring.begun()
         work = self.in_flight.get(number)
         return None if work is None else (work, moment)
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether it has tasks and has begun none, or is not ready yet: nothing that runs says how long it takes."""
-        return self.current is None and (bool(self.in_flight) or not self.is_ready)
 
     def has_stood_still(self, now: float) -> bool:
         """Whether it has been stopped (SIGSTOP, for example) for a while, as far as the system says so."""
@@ -235,16 +225,14 @@ class WorkerProcess:
         numbers = pickle.loads(self._recalled[8 : 8 + length])
         del self._recalled[: 8 + length]
         self.recalling = False
-        return [self._taken_back(number) for number in numbers]
-
-    def _taken_back(self, number: int) -> Work:
-        work = self.in_flight.pop(number)
-        if work.is_cold:
-            self._warm.discard(work.kind)
-        self.promised_s = self.promised_s - work.predicted_s if self.in_flight else 0.0
-        if work.block:
-            self._free(work.block)
-        return work
+        works = [self.in_flight.pop(number) for number in numbers]
+        for work in works:
+            self.promised_s = self.promised_s - work.predicted_s if self.in_flight else 0.0
+            if work.is_cold:
+                self._warm.discard(work.kind)
+            if work.block:
+                self._free(work.block)
+        return works
 
     def _free(self, block: int) -> None:
         closed = self._pool.free(block)
@@ -253,7 +241,7 @@ class WorkerProcess:
 
     def take_all(self) -> tuple[Work | None, list[Work]]:
         """After its death: the task that had begun, and those that never did."""
-        begun, _ = self.has_begun
+        begun, _ = self._ring.begun()
         victim = self.in_flight.get(begun)
         rest = [work for work in self.in_flight.values() if work is not victim]
         self.in_flight.clear()
