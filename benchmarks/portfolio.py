@@ -19,8 +19,11 @@ import numpy as np
 from benchmarks import everywhere, tune_cuts
 from hybrid_ml_scheduler.cluster import certificate
 from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, Scheduler, stream
+from hybrid_ml_scheduler.core.knowledge import EXACT
 from hybrid_ml_scheduler.physics import Node, durations
+from hybrid_ml_scheduler.physics.truth import Truth
 from hybrid_ml_scheduler.plans.intervals import bounded_interval
+from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.plans.loads import at_load, at_once
 from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.schedulers.agents.rl_hold import RlHold
@@ -118,8 +121,9 @@ def _streams(result: dict[str, Any], effort: Effort) -> None:
         result[key] = {}
     for place in effort.loads:
         _tell(f"mixed at {place:.0%}")
-        known = at_load(law, node, place, TUNING_SEED, effort.tuning_tasks).batch
-        tuned, aged = tune(known, node).model, tune(known, node, aging=AGING).model
+        batch = at_load(law, node, place, TUNING_SEED, effort.tuning_tasks).batch
+        known = KnownTasks(batch=batch, node=node, truth=Truth(), seed=0)
+        tuned, aged = tune(known, EXACT).model, tune(known, EXACT, aging=AGING).model
         strategies: dict[str, Any] = {name: lambda spec=spec: create(*spec) for name, spec in RULES.items()}
         strategies |= {"rl_split": lambda: create("rl_split", {"model": str(FIRST_EDITION)})}
         strategies |= {"rl_hold": RlHold, "tuned": lambda tuned=tuned: RlHold().adopt(tuned)}

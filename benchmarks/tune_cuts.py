@@ -16,8 +16,11 @@ from typing import Any
 import numpy as np
 
 from hybrid_ml_scheduler.core import FloatColumn, TaskBatch
+from hybrid_ml_scheduler.core.knowledge import EXACT
 from hybrid_ml_scheduler.physics import Durations, Node, durations
+from hybrid_ml_scheduler.physics.truth import Truth
 from hybrid_ml_scheduler.plans.intervals import Interval, t_interval
+from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.studies.race import run_scheduler
 from hybrid_ml_scheduler.studies.tuning import RULES, Tuning, tune
@@ -61,7 +64,8 @@ def _at_cuts(name: str, batch: TaskBatch, cuts: list[int]) -> dict[str, Any]:
     slowest_s, advised = 0.0, []
     for cut in cuts:
         begun = time.perf_counter()
-        advice = tune(batch.take(slice(0, cut)), node)
+        known = KnownTasks(batch=batch.take(slice(0, cut)), node=node, truth=Truth(), seed=0)
+        advice = tune(known, EXACT)
         slowest_s = max(slowest_s, time.perf_counter() - begun)
         ours = _latency(_spec(advice), batch, node, seconds)[cut:]
         best = min((column[cut:] for column in rules.values()), key=lambda column: float(column.mean()))

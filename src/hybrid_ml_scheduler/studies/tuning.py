@@ -1,10 +1,15 @@
-"""Tuning to one stream: settings are searched on its earlier part, and judged beside plain rules on its later part."""
+"""Tuning to one stream: settings are searched on its earlier part, and judged beside plain rules on its later part.
+
+Settings are proposed by playing the earlier part again with the seconds that its tasks took: they have ended, so these
+are known. Which of them is better, and everything that is advised, is decided by runs at the level of knowledge that
+was asked for.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +17,19 @@ import numpy as np
 
 from hybrid_ml_scheduler.core import FloatColumn, RaceContext, Scheduler, TaskBatch
 from hybrid_ml_scheduler.core.errors import PlanError
-from hybrid_ml_scheduler.physics import Durations, Node, PhysicsEstimator, durations
+from hybrid_ml_scheduler.core.knowledge import EXACT, Level
+from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
+from hybrid_ml_scheduler.physics.durations import batch_terms
 from hybrid_ml_scheduler.physics.held_choices import fastest_seconds
 from hybrid_ml_scheduler.physics.optimum import SHORTEST_S
 from hybrid_ml_scheduler.plans.intervals import Interval, t_interval
+from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel
 from hybrid_ml_scheduler.schedulers.agents.rl_hold import RlHold
 from hybrid_ml_scheduler.schedulers.holding.settings import History, Setting, nested_limits
 from hybrid_ml_scheduler.schedulers.tuned import TunedRule
-from hybrid_ml_scheduler.studies.race import run_scheduler
+from hybrid_ml_scheduler.studies.running import run_known
 from hybrid_ml_scheduler.training.hold_search import Tried, found_settings, tuned_model
 from hybrid_ml_scheduler.training.hold_training import PATIENCE
 
@@ -37,6 +45,7 @@ RULES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "frugal_finish": ("frugal_finish", {}),
 }
 """The untuned rules that a tuned strategy must beat."""
+TRAINED = ("rl_hold", "hybrid_ml")
 
 EARLIER = 0.6
 FEWEST_TASKS = 200
@@ -46,7 +55,7 @@ _PRICES = (0.3, 0.6, 1.0)
 _CPU_LIMITS = (1.0, 3.0, 10.0, 30.0)
 _CPU_PRICES = (0.0, 0.5, 1.0)
 _MOST_TASKS = 20_000
-_MOST_WITH_GANGS, _LATEST_WITH_GANGS = 4_000, 30_000  # gangs are run step by step, which takes long
+_MOST_STEPPED, _LATEST_STEPPED = 4_000, 30_000  # gangs, and what is learned, are run step by step, which takes long
 _BLOCKS = 20
 _MUCH_WORSE = 0.1
 
@@ -58,6 +67,7 @@ class Tuning:
     """What came of it: the value of everything on the later part, and what to use."""
 
     objective: str
+    level: Level
     values: Mapping[str, float]
     best_rule: str
     against_best_rule: Interval
@@ -73,34 +83,35 @@ class Tuning:
 
 
 def tune(
-    batch: TaskBatch,
-    node: Node,
+    known: KnownTasks,
+    level: Level,
     *,
     objective: str = "latency",
     aging: float = 0.0,
-    seed: int = 0,
     state: Path | None = None,
     tell: Tell = lambda label, done, total: None,
 ) -> Tuning:
     """Search on the first 60 % of a stream, judge on the rest, and recommend what a paired interval says is better.
 
-    `aging` bounds the longest wait, as for `sjf`; settings are searched under that bound.
+    Strategies know of durations what the level says, in every run that decides anything. `aging` bounds the longest
+    wait, as for `sjf`; settings are searched under that bound.
     """
-    _check(batch)
-    gangs = bool(batch.gpus_required.max() > 1)
-    if gangs:
-        batch = batch.take(slice(max(0, len(batch) - _LATEST_WITH_GANGS), None))
-    seconds = durations(batch, node)
-    cut = int(EARLIER * len(batch))
-    first = max(0, cut - (_MOST_WITH_GANGS if gangs else _MOST_TASKS))
+    _check(known.batch)
+    gangs = bool(known.batch.gpus_required.max() > 1)
+    stepped = gangs or level != EXACT
+    if stepped:
+        latest = slice(max(0, len(known.batch) - _LATEST_STEPPED), None)
+        known = replace(known, batch=known.batch.take(latest))
+    cut = int(EARLIER * len(known.batch))
+    first = max(0, cut - (_MOST_STEPPED if stepped else _MOST_TASKS))
     strategy = RlHold(objective=objective)
-    strategy.prepare(RaceContext(estimator=PhysicsEstimator(node), seed=seed))
-    tried = Tried(_history(batch, node, seconds, aging).rows(first, cut), objective, strategy.rates, state)
-    settings = found_settings(tried, seed, tell)
-    record = {"command": "hms tune", "objective": objective, "aging": aging, "tasks": cut}
-    stream_of = _Stream(batch, node, seconds, objective, seed)
+    strategy.prepare(RaceContext(estimator=PhysicsEstimator(known.node), seed=known.seed))
+    tried = Tried(_history(known, aging).rows(max(0, cut - _MOST_TASKS), cut), objective, strategy.rates, state)
+    settings = found_settings(tried, known.seed, tell)
+    record = {"command": "hms tune", "objective": objective, "knowledge": level, "aging": aging, "tasks": cut}
+    stream_of = _Stream(known, level, objective)
     # The search plays tasks again one GPU each: among gangs its settings are no advice.
-    families = _candidates([] if gangs else settings, batch, node, aging)
+    families = _candidates([] if gangs else settings, known.batch, known.node, aging)
     finalists = _finalists(families, stream_of, first, cut, record, tell)
     return _judged(finalists, stream_of, cut, aging, tuned_model(settings[0], PATIENCE, record, aging), tell)
 
@@ -110,7 +121,7 @@ def _judged(
 ) -> Tuning:
     """Run everything over the whole stream, compare on the later part, and say what to use."""
     objective, rules = stream_of.objective, _rules(aging)
-    makers = _makers(rules, finalists, objective, aging)
+    makers = _makers(rules, finalists, stream_of, aging)
     costs = {}
     for place, (name, make) in enumerate(makers.items()):
         tell("judging on the later part", place, len(makers))
@@ -119,13 +130,15 @@ def _judged(
     tuned = min(range(len(finalists)), key=lambda place: values[f"tuned {place}"])
     costs["tuned"], values["tuned"] = costs[f"tuned {tuned}"], values[f"tuned {tuned}"]
     best = _safest({name: costs[name] for name in rules}, objective)
-    learned = min(("tuned", "rl_hold"), key=lambda name: values[name])
+    trained = [name for name in TRAINED if name in values]
+    learned = min(("tuned", *trained), key=lambda name: values[name])
     interval = _paired(costs[learned][cut:], costs[best][cut:])
     beaten = interval.high < 0.0 and all(values[learned] < values[rule] for rule in rules)
     proven = beaten and _never_behind(costs[learned], costs[best], objective)
     return Tuning(
         objective=objective,
-        values={name: values[name] for name in (*rules, "rl_hold", "tuned")},
+        level=stream_of.level,
+        values={name: values[name] for name in (*rules, *trained, "tuned")},
         best_rule=best,
         against_best_rule=interval,
         recommended=learned if proven else best,
@@ -148,14 +161,16 @@ def _rules(aging: float) -> Mapping[str, tuple[str, Mapping[str, Any]]]:
 
 
 def _makers(
-    rules: Mapping[str, tuple[str, Mapping[str, Any]]], finalists: Sequence[TunedRule], objective: str, aging: float
+    rules: Mapping[str, tuple[str, Mapping[str, Any]]], finalists: Sequence[TunedRule], stream_of: _Stream, aging: float
 ) -> dict[str, Callable[[], Scheduler]]:
-    """Everything that is judged: the rules, the shipped agent, and what was tuned."""
+    """Everything that is judged: the rules, what is shipped trained or learns, and what was tuned."""
     makers: dict[str, Callable[[], Scheduler]] = {
         name: lambda spec=spec: create(*spec)  # type: ignore[misc]
         for name, spec in rules.items()
     }
-    makers["rl_hold"] = lambda: RlHold(objective=objective, aging=aging or -1.0)  # -1: as the model says
+    makers["rl_hold"] = lambda: RlHold(objective=stream_of.objective, aging=aging or -1.0)  # -1: as the model says
+    if stream_of.level != EXACT:  # told the truth it has nothing to learn
+        makers["hybrid_ml"] = lambda: create("hybrid_ml", {"aging": aging} if aging else {})
     for place, one in enumerate(finalists):
         makers[f"tuned {place}"] = lambda one=one: create(one.strategy, one.options)  # type: ignore[misc]
     return makers
@@ -170,31 +185,31 @@ def _check(batch: TaskBatch) -> None:
         raise PlanError("hms tune is for streams; all these tasks arrive at once.")
 
 
-def _history(batch: TaskBatch, node: Node, seconds: Durations, aging: float) -> History:
-    terms = PhysicsEstimator(node).batch_terms(batch)
+def _history(known: KnownTasks, aging: float) -> History:
+    """The stream with the seconds that tasks took, to play its earlier part again."""
+    batch, seconds = known.batch, known.true
+    terms = batch_terms(batch, known.node, seconds)
     size_s = fastest_seconds(seconds.cpu_s, seconds.gpu_s, True)
     return History(batch.arrival_time, size_s, terms, aging or math.inf, PATIENCE)
 
 
 class _Stream:
-    """The tasks that are tuned for, run whole under any strategy."""
+    """The tasks that are tuned for, run whole under any strategy that knows of durations what the level says."""
 
-    def __init__(self, batch: TaskBatch, node: Node, seconds: Durations, objective: str, seed: int) -> None:
-        self._batch, self._node, self._seconds, self._seed = batch, node, seconds, seed
-        self.objective = objective
+    def __init__(self, known: KnownTasks, level: Level, objective: str) -> None:
+        self._parts: dict[tuple[int, int | None], KnownTasks] = {(0, None): known}
+        self.objective, self.level = objective, level
+        batch, seconds = known.batch, known.true
         size_s = np.maximum(fastest_seconds(seconds.cpu_s, seconds.gpu_s, True), SHORTEST_S)
         self._divisor = size_s if objective == "slowdown" else np.ones(len(batch))
 
     def costs(self, strategy: Scheduler, first: int = 0, last: int | None = None) -> FloatColumn:
         """What every task of a part costs when the strategy meets that part alone."""
         part = slice(first, last)
-        batch, seconds = self._batch, self._seconds
-        if (first, last) != (0, None):
-            batch = batch.take(part)
-            seconds = durations(batch, self._node)
-        return (
-            run_scheduler(strategy, batch, self._node, seed=self._seed, seconds=seconds).latency_s / self._divisor[part]
-        )
+        if (first, last) not in self._parts:
+            whole = self._parts[0, None]
+            self._parts[first, last] = replace(whole, batch=whole.batch.take(part))
+        return run_known(strategy, self._parts[first, last], self.level).latency_s / self._divisor[part]
 
 
 Candidates = list[tuple[str, dict[str, Any]]]

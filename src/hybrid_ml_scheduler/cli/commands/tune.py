@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["tune"]
 
 
+_LEVELS = {
+    "exact": "strategies know the true durations",
+    "nominal": "strategies know what was known beforehand",
+    "learned": "strategies learn durations from tasks that have finished",
+}
+
+
 class Objective(str, Enum):
     """What can be tuned for."""
 
@@ -43,6 +50,13 @@ def tune(
             "first (120 is a good start; 0 is no bound).",
         ),
     ] = 0.0,
+    knowledge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="What strategies know of durations: exact, nominal or learned (default: the plan's, else learned).",
+        ),
+    ] = None,
     option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Options of the trace reader.")] = None,
     columns: ColumnNames = None,
     where: RowValues = None,
@@ -54,19 +68,27 @@ def tune(
 ) -> None:
     """Tune a strategy to a stream: search on its first 60 %, judge on the rest, recommend only what is proven there.
 
-    The later part is never searched on. Beside the tuned strategy the plain rules and the shipped `rl_hold` run over
+    Settings are proposed by playing the first part again with the seconds that its tasks took. They are compared and
+    judged in runs where strategies know of durations what --knowledge says. The later part is never searched on. Beside
+    the tuned strategy the plain rules, the shipped `rl_hold` and (unless durations are exact) `hybrid_ml` run over
     the same tasks; the tuned file is written and recommended if a paired 95 % interval says that it is better than the
     rule to keep and no other rule has a lower mean, otherwise the command says what to keep. The file is used wherever
     a strategy is named, as in `hms race --scheduler tuned.json`. Ctrl-C loses nothing: the same command goes on.
     """
+    from dataclasses import replace
+
     from hybrid_ml_scheduler.cli.output.formats import stages
     from hybrid_ml_scheduler.cli.output.model_output import check_writable, show
     from hybrid_ml_scheduler.cli.race_plan import Flags, plan_of
+    from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED
+    from hybrid_ml_scheduler.plans.plan import read_plan_file
     from hybrid_ml_scheduler.schedulers.tuned import save_tuned
+    from hybrid_ml_scheduler.studies.trials import known_tasks
     from hybrid_ml_scheduler.studies.tuning import tune as tuned
 
     check_writable("--out", out, (".json",))
     flags = Flags(
+        knowledge=knowledge,
         workload=workload,
         tasks=tasks,
         seed=seed,
@@ -78,22 +100,24 @@ def tune(
         where=tuple(where or ()),
     )
     wanted = plan_of(flags)
-    batch = wanted.tasks(seed)
+    if knowledge is None and (plan is None or "level" not in read_plan_file(plan).get("knowledge", {})):
+        wanted = replace(wanted, knowledge=LEARNED)
+    known = known_tasks(wanted, seed)
     state = out.with_name(f"{out.name}.part")
     with stages() as tell:
         found = tuned(
-            batch,
-            wanted.node,
+            known,
+            wanted.knowledge,
             objective=objective.value,
             aging=aging,
-            seed=seed,
             state=state,
             tell=tell,
         )
     if found.is_tuned:
         save_tuned(found.tuned, out)
     state.unlink(missing_ok=True)
-    result = {**tuning_result(found, wanted.workload.source, out, aging), "assumptions": list(batch.assumptions)}
+    assumptions = [*known.batch.assumptions, *(() if wanted.knowledge == EXACT else known.notes)]
+    result = {**tuning_result(found, wanted.workload.source, out, aging), "assumptions": assumptions}
     show(result, tuning_table(result), format)
 
 
@@ -103,6 +127,7 @@ def tuning_result(found: Tuning, workload: str, out: Path, aging: float = 0.0) -
     return {
         "workload": workload,
         "objective": found.objective,
+        "knowledge": found.level,
         "aging": aging,
         "judged_tasks": found.judged_tasks,
         "values": dict(found.values),
@@ -125,7 +150,8 @@ def tuning_table(result: dict[str, Any]) -> str:
     low, high = result["interval"]
     lines = [
         *(f"  assumed  {assumption}" for assumption in result["assumptions"]),
-        f"{result['workload']}: judged on the last {result['judged_tasks']:,} tasks, which nothing was fitted to.",
+        f"{result['workload']}: judged at the level {result['knowledge']} ({_LEVELS[result['knowledge']]}) on the last "
+        f"{result['judged_tasks']:,} tasks, which nothing was fitted to.",
         "",
         align_columns(rows),
         "",
@@ -145,8 +171,8 @@ def tuning_table(result: dict[str, Any]) -> str:
 
 def _kept_words(kept: str, aging: float) -> str:
     """What to use where nothing tuned is better."""
-    holds = kept == "rl_hold" or kept.startswith("sjf")
+    holds = kept in ("rl_hold", "hybrid_ml") or kept.startswith("sjf")
     bound = f" with aging = {aging:g}" if aging and holds else ""
-    if kept == "rl_hold":
-        return f"Use rl_hold as it is shipped{bound}: nothing that was tuned is better."
+    if kept in ("rl_hold", "hybrid_ml"):
+        return f"Use {kept} as it is shipped{bound}: nothing that was tuned is better."
     return f"Keep what you have, or use {kept}{bound}: nothing learned is shown to be better."
