@@ -116,6 +116,14 @@ _BUILT_IN = (
     _built_in(
         "local_search", "Local search", "heuristic", "holding.local_search:LocalSearch", "betters a plan step by step"
     ),
+    _built_in("fifo", "FIFO", "heuristic", "holding.fifo:Fifo", "waits; first come, first served by partition"),
+    _built_in(
+        "easy_backfill",
+        "EASY backfill",
+        "heuristic",
+        "holding.easy_backfill:EasyBackfill",
+        "waits; later tasks may fill the gap before the first one",
+    ),
     _built_in("cpu_only", "CPU only", "baseline", "rules.fixed:CpuOnly", "everything on the CPU"),
     _built_in("gpu_only", "GPU only", "baseline", "rules.fixed:GpuOnly", "everything on the least loaded GPU"),
     _built_in(

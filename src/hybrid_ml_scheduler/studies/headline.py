@@ -11,7 +11,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core.knowledge import EXACT
 from hybrid_ml_scheduler.core.tasks import TaskBatch
-from hybrid_ml_scheduler.plans.intervals import DEFAULT_LEVEL, Interval, t_interval
+from hybrid_ml_scheduler.plans.intervals import DEFAULT_LEVEL, Interval, bounded_interval
 from hybrid_ml_scheduler.studies.statistics import Samples
 
 __all__ = ["Standpoint", "headline", "judged_metric", "ratios_to_rule"]
@@ -88,4 +88,5 @@ def _rules(ranked: list[str], standpoints: Mapping[str, Standpoint]) -> list[str
 
 def _ratio(first: Any, second: Any, level: float) -> Interval:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return t_interval(np.asarray(first, dtype=np.float64) / np.asarray(second, dtype=np.float64), level)
+        ratios = np.asarray(first, dtype=np.float64) / np.asarray(second, dtype=np.float64)
+    return bounded_interval(ratios, level=level)
