@@ -14,6 +14,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core import TaskBatch
 from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn
+from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.physics.durations import gpu_kinds
 from hybrid_ml_scheduler.physics.typed_times import TimeSource, typed_times
@@ -52,6 +53,9 @@ def variations(question: Question, batch: TaskBatch) -> list[Variation]:
             _scaled_column("a fifth fewer arrivals", "arrival_time", 1.0 / 0.8),
         ]
     no_gpu = np.isnan(batch.gpu_time) & np.isnan(batch.gpu_times).all(axis=1)
+    never = no_gpu & ~np.isnan(batch.cpu_time) & (batch.gpus_required > 0)
+    if never.any():
+        found.append(_without_gpus(never))
     if (np.isnan(batch.cpu_time) != no_gpu).any():
         found += [
             _scaled_column("guessed speed-ups a third higher", "speedup_factor", 4 / 3),
@@ -74,6 +78,19 @@ def _scaled_column(name: str, column: str, factor: float) -> Variation:
         return replace(batch, **{column: values})
 
     return Variation(name=name, tasks=changed)
+
+
+def _without_gpus(never: BoolColumn) -> Variation:
+    """Tasks whose GPU time is guessed from a CPU time may not run on a GPU at all."""
+
+    def changed(batch: TaskBatch) -> TaskBatch:
+        gpus, divisible = np.where(never, 0, batch.gpus_required), batch.divisible & ~never
+        for column in (gpus, divisible):
+            column.flags.writeable = False
+        return replace(batch, gpus_required=gpus, divisible=divisible)
+
+    tasks = f"none of the {amount(int(never.sum()), 'task')} without a measured GPU time able to use a GPU"
+    return Variation(name=tasks, tasks=changed)
 
 
 def _times(factor: float) -> Slower:
@@ -112,7 +129,7 @@ def notes(question: Question, batch: TaskBatch, **found: Any) -> list[str]:
         *(
             [
                 f"Policies that learn were not run on {skipped} of {len(question.searched)} nodes: the best of the "
-                "others is there more than four times below or above the limit."
+                "others is there more than three times below or above the limit."
             ]
             if skipped
             else []

@@ -22,12 +22,14 @@ from hybrid_ml_scheduler.studies.recommending.question import DEFAULT_POLICIES, 
 from hybrid_ml_scheduler.studies.recommending.running import Figures, NodeTasks, value_of_pair
 from hybrid_ml_scheduler.studies.running import Entrant
 
-__all__ = ["DEFAULT_POLICIES", "SAME", "Answer", "Question", "Trial", "paired_difference", "recommend"]
+__all__ = ["DEFAULT_POLICIES", "SAME_NODE", "Answer", "Question", "Trial", "paired_difference", "recommend"]
 
-SAME = "the same answer"
+SAME_NODE = "the same"  # how the words of an answer with the same node begin
+_SAME = f"{SAME_NODE} answer"
 _FIRST_SEEDS = 2
-_FAR = 4.0  # beyond so many times the limit, or below so small a part of it, no learner is tried
+_FAR = 3.0  # beyond so many times the limit, or below so small a part of it, no learner is tried
 _AS_GOOD = 0.02
+_NEAR = 1.5  # a policy that is so many times worse than the best of its node with the first seed gets no second one
 _VARIED_POLICIES = 2
 _UNCHANGED = "seeds"  # as the runs of the search are kept in the log, so that none of them is made twice
 # What is being done, how many runs are done, and how many there will be as far as is known by now.
@@ -52,14 +54,18 @@ class Trial:
     values: tuple[float, ...]
     cannot_run: int = 0
     load: float | None = None
+    is_dropped: bool = False
 
     @property
     def verdict(self) -> str:
-        """`kept` or `broken` where the whole intervals say so (one value: where it says so), else `open`."""
+        """`kept` or `broken` where the whole intervals say so (one value: where it says so), else `open`.
+
+        A policy that got fewer seeds than others of its node, because it was worse there, is never said to keep it.
+        """
         both = {_verdict(one, self.limit) for one in (self.interval, self.peak)}
         if self.cannot_run or "broken" in both:
             return "broken"
-        return "open" if "open" in both else "kept"
+        return "open" if "open" in both or self.is_dropped else "kept"
 
     @property
     def breaks_at_peak_only(self) -> bool:
@@ -188,7 +194,7 @@ class _Search:
     def _judged(self, node: Candidate) -> _Found:
         found = _Found()
         for step in range(self.question.seeds):
-            names = list(self.entrants) if step < _FIRST_SEEDS else self._open(found)
+            names = list(self.entrants) if step == 0 else _near(found) if step < _FIRST_SEEDS else self._open(found)
             batch = self._batch(step)
             if not names or batch is None:
                 break
@@ -204,7 +210,7 @@ class _Search:
             if step == 0 and quick and self._is_far(found):
                 self.skipped.update([node.name] if slow else [])
                 continue
-            self._run(tasks, [name for name in slow if step == 0 or name in found.figures], found, step)
+            self._run(tasks, slow, found, step)
         return found
 
     def _is_far(self, found: _Found) -> bool:
@@ -233,11 +239,14 @@ class _Search:
             name: {_verdict(bounded_interval(column), limit) for column in zip(*figures, strict=True)}
             for name, figures in found.figures.items()
         }
-        if found.cannot_run or any(one == {"kept"} for one in verdicts.values()):
+        tried = [one for name, one in verdicts.items() if len(found.figures[name]) > 1]
+        if found.cannot_run or {"kept"} in tried:
             return []
-        return [name for name, one in verdicts.items() if "broken" not in one]
+        most = max(map(len, found.figures.values()))
+        return [name for name, one in verdicts.items() if "broken" not in one and len(found.figures[name]) == most]
 
     def _trials_of(self, node: Candidate, found: _Found) -> list[Trial]:
+        seeds = min(_FIRST_SEEDS, max(map(len, found.figures.values())))
         return [
             Trial(
                 node=node.name,
@@ -250,6 +259,7 @@ class _Search:
                 values=tuple(one.whole for one in figures),
                 cannot_run=found.cannot_run,
                 load=found.load,
+                is_dropped=len(figures) < seeds,
             )
             for name, figures in found.figures.items()
         ]
@@ -267,7 +277,7 @@ class _Search:
         usual = self._first_that_keeps(Variation(name=_UNCHANGED), policies, len(changes))
         for left, change in zip(range(len(changes) - 1, -1, -1), changes, strict=True):
             other = self._first_that_keeps(change, policies, left)
-            found[change.name] = SAME if other == usual else _pair_words(self.question, other, usual)
+            found[change.name] = _SAME if other == usual else _pair_words(self.question, other, usual)
         return found
 
     def _first_that_keeps(self, change: Variation, policies: Mapping[str, Sequence[str]], left: int) -> _Pair | None:
@@ -296,6 +306,12 @@ class _Pair:
     node: str
     policy: str
     price: float
+
+
+def _near(found: _Found) -> list[str]:
+    """The policies that come near the best one of their node with the first seed."""
+    least = min(one[0].worse for one in found.figures.values())
+    return [name for name, one in found.figures.items() if one[0].worse <= _NEAR * least]
 
 
 def _learns(name: str) -> bool:
@@ -362,7 +378,7 @@ def _prices_otherwise(question: Question, trials: Sequence[Trial], best: Trial |
             None if one is None else _Pair(one.node, one.policy, one.price * (own if one.node == best.node else others))
         )
         is_same = other is not None and other.node == usual.node
-        found[name] = SAME if is_same else _pair_words(question, other, usual)
+        found[name] = _SAME if is_same else _pair_words(question, other, usual)
     return found
 
 
@@ -370,7 +386,7 @@ def _pair_words(question: Question, other: _Pair | None, usual: _Pair | None) ->
     if other is None:
         return "no node keeps the target"
     if usual is not None and other.node == usual.node:
-        return f"the same node with {label_of(other.policy)}"
+        return f"{SAME_NODE} node with {label_of(other.policy)}"
     return f"{other.node} with {label_of(other.policy)}, for {question.price_words(other.price)}"
 
 

@@ -11,7 +11,7 @@ from hybrid_ml_scheduler.plans.metrics import METRICS, figure
 from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.plans.targets import LATE_SHARE
 from hybrid_ml_scheduler.studies.recommending.question import Question
-from hybrid_ml_scheduler.studies.recommending.search import SAME, Answer, Trial, paired_difference
+from hybrid_ml_scheduler.studies.recommending.search import SAME_NODE, Answer, Trial, paired_difference
 
 __all__ = ["answer_mapping", "answer_sentences", "trial_mapping"]
 
@@ -142,11 +142,13 @@ def _left_out(question: Question, answer: Answer) -> list[str]:
 
 
 def _hanging(answer: Answer) -> list[str]:
-    changing = {name: other for name, other in answer.variations.items() if other != SAME}
-    same = [name for name, other in answer.variations.items() if other == SAME]
-    said = [f"With {name} the answer would be: {other}." for name, other in changing.items()]
+    """What would change the node, one sentence each; then all that would not."""
+    same = [name for name, other in answer.variations.items() if other.startswith(SAME_NODE)]
+    said = [
+        f"With {name} the answer would be: {other}." for name, other in answer.variations.items() if name not in same
+    ]
     if same:
-        said.append(f"It stays the same with {', with '.join(same)}.")
+        said.append(f"The node stays the same with {', with '.join(same)}.")
     return said
 
 
