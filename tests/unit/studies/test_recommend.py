@@ -87,7 +87,7 @@ def test_seeds_are_spent_only_where_they_decide(files: tuple[Path, Path]) -> Non
     assert counts == {"gpu_only": 2, "cpu_only": 1}, "a policy that is far behind gets no second seed"
     assert {one.verdict for one in answer.trials if one.policy == "cpu_only"} == {"open"}, "one run shows nothing"
     assert answer.best is not None
-    assert all(one.interval.low >= 0.0 for one in answer.trials), "no latency is below 0"
+    assert all(one.interval.low >= 0.0 for one in answer.trials if one.interval.is_known), "no latency is below 0"
 
 
 def test_the_command_answers_in_words_in_json_and_in_a_folder(
