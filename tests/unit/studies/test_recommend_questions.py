@@ -166,7 +166,7 @@ def test_prices_that_decide_are_named(tmp_path: Path) -> None:
 def test_that_no_gpu_was_ever_measured_is_said_where_the_answer_hangs_on_it(tmp_path: Path) -> None:
     rows = [f"{row},1000,1,0,{row / 2},10,,no,1" for row in range(60)]
     (tmp_path / "steps.csv").write_text("\n".join([HEAD, *rows]))
-    found = answered(WorkloadChoice(source=str(tmp_path / "steps.csv")), "p95_latency < 5 s")
+    found = answered(WorkloadChoice(source=str(tmp_path / "steps.csv")), "p95_latency < 12 s")
     said = " ".join(found["sentences"])
     assert found["recommended"] is not None
     assert (
