@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.plans.plan import Plan, WorkloadChoice, load_plan
 from hybrid_ml_scheduler.schedulers import DEFAULT_RACE
 from hybrid_ml_scheduler.workload import DEFAULT_PRESET, PRESETS, preset
 
-__all__ = ["Defaults", "Flags", "column_mapping", "plan_of", "row_choice"]
+__all__ = ["Defaults", "Flags", "column_mapping", "plan_of", "row_choice", "source_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +83,18 @@ def plan_of(flags: Flags, defaults: Defaults = PLAIN) -> Plan:
 def _base(defaults: Defaults) -> Plan:
     workload = WorkloadChoice(source=defaults.workload, num_tasks=defaults.tasks)
     return Plan(seeds=defaults.seeds, workload=workload, knowledge=defaults.knowledge)
+
+
+def source_of(flags: Flags) -> dict[str, Any]:
+    """The preset or file and the node of a study that has no plan: its fields `workload`, `file` and `node`."""
+    from hybrid_ml_scheduler.plans.file_tasks import choice_text
+
+    plan = plan_of(flags)
+    if plan.workload.is_preset:
+        for name in plan.workload.options:
+            raise PlanError(f"The option {name!r} applies to files only, and {plan.workload.source} is a preset.")
+        return {"workload": plan.workload.source, "node": plan.node}
+    return {"file": choice_text(plan.workload), "node": plan.node}
 
 
 def _with_node(plan: Plan, flags: Flags) -> Plan:

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 
 from hybrid_ml_scheduler.core import TaskBatch, stream
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.physics import Node
-from hybrid_ml_scheduler.plans.plan import WorkloadChoice
+from hybrid_ml_scheduler.plans.plan import WorkloadChoice, plan_from_mapping
 from hybrid_ml_scheduler.plans.training_and_test import BY_SEED, TRAINING_SEEDS_FROM, separation
 from hybrid_ml_scheduler.workload import WorkloadParameters, generate
 
-__all__ = ["FileTasks", "TaskSource", "from_zero", "separation_of", "tasks_of"]
+__all__ = [
+    "FileTasks",
+    "TaskSource",
+    "choice_text",
+    "file_input",
+    "file_tasks",
+    "from_zero",
+    "separation_of",
+    "tasks_of",
+]
 
 
 # What a file leaves open is drawn this often for training; more readings would teach little and cost minutes.
@@ -62,6 +75,23 @@ class FileTasks:
         span = float(batch.arrival_time[-1] - batch.arrival_time[0])
         factor = 0.0 if rate == math.inf or span == 0.0 else (len(batch) - 1) / span / rate
         return from_zero(batch, factor)
+
+
+def choice_text(choice: WorkloadChoice) -> str:
+    """A file and how it is read, as text: what a study stores and hands to its processes."""
+    return json.dumps(choice.to_mapping(), sort_keys=True)
+
+
+def file_input(text: str) -> dict[str, str]:
+    """The file that such a text names, with the digest of its content."""
+    path = Path(json.loads(text)["file"])
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+@lru_cache(maxsize=2)
+def file_tasks(text: str, node: Node) -> FileTasks:
+    """The file that such a text names, cut in time; a process reads it once."""
+    return FileTasks(plan_from_mapping({"workload": json.loads(text)}).workload, node)
 
 
 def from_zero(batch: TaskBatch, factor: float = 1.0) -> TaskBatch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,7 +46,7 @@ def table_rows(folder: ResultsFolder) -> list[list[str]]:
 
 
 def _cell(row: Mapping[str, Any], key: str) -> str:
-    return figure_with_interval(row[key], *row[f"{key}_ci"])
+    return figure_with_interval(row[key], *(row[f"{key}_ci"] or (math.nan, math.nan)))
 
 
 def knowledge_summary(folder: ResultsFolder) -> list[str]:
@@ -67,7 +68,8 @@ def knowledge_summary(folder: ResultsFolder) -> list[str]:
 def knowledge_page(folder: ResultsFolder) -> Page:
     """Summary, the table of levels, plots and annex."""
     run = folder.read_json("run.json")
-    subtitle = f"preset unknown, {run['tasks']:,} tasks, {run['seeds']} seeds, levels exact, nominal and learned"
+    source = run.get("source", "preset unknown")
+    subtitle = f"{source}, {run['tasks']:,} tasks, {run['seeds']} seeds, levels exact, nominal and learned"
     page = Page(title="What not knowing costs", subtitle=subtitle)
     page.heading("Summary")
     page.bullets(knowledge_summary(folder))

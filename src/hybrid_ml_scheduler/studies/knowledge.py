@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hybrid_ml_scheduler.cluster import capacity
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator, Lesson
 from hybrid_ml_scheduler.core import Outcome, Task
 from hybrid_ml_scheduler.core.errors import HmsError
@@ -15,6 +16,7 @@ from hybrid_ml_scheduler.core.knowledge import ESTIMATED, EXACT, LEARNED, LEVELS
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.physics.truth import Drift, Truth
+from hybrid_ml_scheduler.plans.file_tasks import file_tasks
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks, known_at_load
 from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.studies.engines import Failure, LocalEngine
@@ -32,13 +34,17 @@ RUNNING, WITHIN = 200, 1.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeStudy:
-    """What is compared: everything but the load and the seed."""
+    """What is compared: everything but the load and the seed.
+
+    `file` names a file instead of the preset (`choice_text`); its later part is what strategies meet.
+    """
 
     tasks: int = 20_000
     strategies: tuple[str, ...] = STRATEGIES
     levels: tuple[Level, ...] = LEVELS
     only: tuple[tuple[str, Level], ...] = ()
     workload: str = "unknown"
+    file: str = ""
     kind_spread: float = 0.5
     node: Node = field(default_factory=Node)
     nominal_backlogs: Backlogs = ESTIMATED
@@ -53,9 +59,20 @@ class KnowledgeStudy:
 
     def known_tasks(self, load: float, seed: int, *drift: Drift, forgets: bool = True) -> KnownTasks:
         """The tasks of one seed at one load of their true capacity."""
+        if self.file:
+            return self._of_file(load, seed)
         truth = Truth(kind_spread=self.kind_spread, drift=drift)
         known = known_at_load(self.law(), self.node, load, seed, truth=truth, forgets=forgets)
         return replace(known, nominal_backlogs=self.nominal_backlogs)
+
+    def _of_file(self, load: float, seed: int) -> KnownTasks:
+        """Tasks of the file's later part; its measured times are the truth that levels below `exact` do not know."""
+        source = file_tasks(self.file, self.node)
+        batch = source.tasks(seed, self.tasks)
+        known = KnownTasks(
+            batch=batch, node=self.node, truth=Truth(), seed=seed, nominal_backlogs=self.nominal_backlogs
+        )
+        return replace(known, batch=source.at_rate(batch, load * capacity(batch, self.node, known.true)))
 
 
 class KnowledgeCell(NamedTuple):
@@ -94,13 +111,14 @@ class _Watched(LearnedEstimator):
     def __init__(self, known: KnownTasks) -> None:
         super().__init__(known.node, known.batch.kind_names, forgets=known.forgets)
         self.inside: list[tuple[int, bool]] = []
+        self._places = {identity: place for place, identity in enumerate(known.batch.task_id.tolist())}
 
     def lesson(self, task: Task, outcome: Outcome) -> Lesson:
         found = super().lesson(task, outcome)
         for device, ratio in ((0, found.cpu_ratio), (found.gpu_type, found.gpu_ratio)):
             if ratio > 0.0:
                 believed = self.model.estimate(found.kind, device)
-                self.inside.append((task.task_id, believed.low_s <= ratio <= believed.high_s))
+                self.inside.append((self._places[task.task_id], believed.low_s <= ratio <= believed.high_s))
         return found
 
     def coverage(self, begin: int, end: int) -> float:
@@ -118,12 +136,13 @@ def _latencies(known: KnownTasks, name: str, level: Level, watched: _Watched | N
 def knowledge_cell(study: KnowledgeStudy, load: float, seed: int) -> list[KnowledgeCell]:
     """All strategies at all levels on the tasks of one seed at one load."""
     known, found = study.known_tasks(load, seed), []
-    counted = slice(int(WARM_UP * study.tasks), None)
+    count = len(known.batch)
+    counted = slice(int(WARM_UP * count), None)
     fastest_s = float(known.fastest_s[counted].mean())
     for name, level in study.entries():
         watched = _Watched(known) if level == LEARNED and name == "hybrid_ml" else None
         mean = float(np.nanmean(_latencies(known, name, level, watched)[counted]))
-        covered = None if watched is None else watched.coverage(min(SURE_FROM, study.tasks // 2), study.tasks)
+        covered = None if watched is None else watched.coverage(min(SURE_FROM, count // 2), count)
         found.append(KnowledgeCell(load, seed, name, level, mean, covered, fastest_s))
     return found
 

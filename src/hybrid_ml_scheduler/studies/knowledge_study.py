@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +14,10 @@ import numpy as np
 from hybrid_ml_scheduler.core.errors import HmsError
 from hybrid_ml_scheduler.core.knowledge import EXACT
 from hybrid_ml_scheduler.physics import Node
-from hybrid_ml_scheduler.plans.inputs import hardware_words, run_facts
+from hybrid_ml_scheduler.plans.file_tasks import file_input, file_tasks
+from hybrid_ml_scheduler.plans.inputs import hardware_words, program_inputs, run_facts
 from hybrid_ml_scheduler.plans.intervals import bounded_interval, t_interval
+from hybrid_ml_scheduler.plans.node_plan import node_to_mapping
 from hybrid_ml_scheduler.studies.comparison import Step, silent
 from hybrid_ml_scheduler.studies.engines import Engine, Failure
 from hybrid_ml_scheduler.studies.folder import ResultsFolder, plan_digest
@@ -36,16 +41,60 @@ class PriceStudy:
     loads: tuple[float, ...] = (0.5, 0.8, 0.95)
     strategies: tuple[str, ...] = STRATEGIES
     kind_spread: float = 0.5
+    workload: str = "unknown"
+    file: str = ""
+    node: Node = field(default_factory=Node)
 
     def trials(self) -> list[KnowledgeTrial]:
         """One piece of work for every load and seed."""
-        study = KnowledgeStudy(tasks=self.tasks, strategies=self.strategies, kind_spread=self.kind_spread)
+        study = KnowledgeStudy(
+            tasks=self.tasks,
+            strategies=self.strategies,
+            kind_spread=self.kind_spread,
+            workload=self.workload,
+            file=self.file,
+            node=self.node,
+        )
         seeds = range(self.seed, self.seed + self.seeds)
         return [KnowledgeTrial(study=study, load=load, seed=seed) for load in self.loads for seed in seeds]
 
     def to_mapping(self) -> dict[str, Any]:
         """Plain values, as they are stored with the results."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        usual = PriceStudy()
+        plan = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in ((item.name, getattr(self, item.name)) for item in fields(self) if item.name != "node")
+            # What is as usual is left out, so that a folder of before can be continued.
+            if name not in ("workload", "file") or value != getattr(usual, name)
+        }
+        return plan if self.node == usual.node else {**plan, "physics": node_to_mapping(self.node)}
+
+    def tasks_of_a_run(self) -> int:
+        """How many tasks each run has: those asked for, or all of a shorter file's later part."""
+        return len(file_tasks(self.file, self.node).tasks(self.seed, self.tasks)) if self.file else self.tasks
+
+    @property
+    def source(self) -> str:
+        """The preset or the file, as people call it."""
+        return Path(json.loads(self.file)["file"]).name if self.file else f"preset {self.workload}"
+
+    def assumptions(self) -> list[str]:
+        """What the results rest on."""
+        load = "load: tasks a second over what the node could sustain of these very tasks in truth."
+        warm_up = "warm_up: the first tenth of the tasks is in no mean."
+        if self.file:
+            source = file_tasks(self.file, self.node)
+            part = "later_part: strategies meet the last 40% of the file's tasks in order of arrival."
+            return [part, *source.assumptions, load, warm_up]
+        hidden = (
+            f"hidden_truth: true seconds are the formula's times a factor of kind and device type, log-normal with "
+            f"mean 1 and spread {self.kind_spread:g}, times a noise of each task (preset {self.workload})."
+        )
+        return [hidden, load, warm_up]
+
+    def inputs(self) -> dict[str, str]:
+        """What the results depend on beside the plan."""
+        return {**program_inputs(self.strategies), **(file_input(self.file) if self.file else {})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +127,7 @@ def simulate_knowledge(folder: ResultsFolder, study: PriceStudy, engine: Engine,
         folder.write_table("runs", cells)
         folder.write_table("levels", _means(cells, study))
         folder.write_table("prices", _prices(cells, study))
-        folder.write_json("run.json", _facts(study))
+        folder.write_json("run.json", _facts(study, study.tasks_of_a_run()))
 
 
 def _means(cells: pd.DataFrame, study: PriceStudy) -> pd.DataFrame:
@@ -113,23 +162,24 @@ def _ends(interval: Any, is_log: bool = False) -> dict[str, float]:
     return {"mean": mean, "low": low, "high": high}
 
 
-def _facts(study: PriceStudy) -> dict[str, Any]:
+def _facts(study: PriceStudy, tasks: int) -> dict[str, Any]:
     plan = study.to_mapping()
     return run_facts(
         KIND,
         plan,
         plan_digest(KIND, plan)[:16],
-        tasks=study.tasks,
+        tasks=tasks,
         seeds=study.seeds,
         schedulers=dict.fromkeys(study.strategies, "none"),
-        assumptions=[
-            f"hidden_truth: true seconds are the formula's times a factor of kind and device type, log-normal with "
-            f"mean 1 and spread {study.kind_spread:g}, times a noise of each task (preset unknown).",
-            "load: tasks a second over what the node could sustain of these very tasks in truth.",
-            "warm_up: the first tenth of the tasks is in no mean.",
-        ],
-        hardware=hardware_words(Node()),
+        source=study.source,
+        assumptions=study.assumptions(),
+        hardware=hardware_words(study.node),
     )
+
+
+def _known_ends(row: Mapping[Any, Any]) -> list[float] | None:
+    """The interval of a mean; None of one seed, which has none."""
+    return None if math.isnan(row["low"]) else [row["low"], row["high"]]
 
 
 def knowledge_rows(levels: pd.DataFrame, prices: pd.DataFrame) -> Iterable[Mapping[str, Any]]:
@@ -137,7 +187,7 @@ def knowledge_rows(levels: pd.DataFrame, prices: pd.DataFrame) -> Iterable[Mappi
     for (load, name), own in levels.groupby(["load", "scheduler"], sort=False):
         row: dict[str, Any] = {"load": float(str(load)), "scheduler": str(name)}
         for one in own.to_dict("records"):
-            row[f"{one['level']}_s"], row[f"{one['level']}_s_ci"] = one["mean"], [one["low"], one["high"]]
+            row[f"{one['level']}_s"], row[f"{one['level']}_s_ci"] = one["mean"], _known_ends(one)
         for one in prices[(prices["load"] == load) & (prices["scheduler"] == name)].to_dict("records"):
-            row[f"{one['level']}_price"], row[f"{one['level']}_price_ci"] = one["mean"], [one["low"], one["high"]]
+            row[f"{one['level']}_price"], row[f"{one['level']}_price_ci"] = one["mean"], _known_ends(one)
         yield row

@@ -27,11 +27,12 @@ from hybrid_ml_scheduler.core import (
     TaskBatch,
 )
 from hybrid_ml_scheduler.physics import Node, best_execution_s, durations
+from hybrid_ml_scheduler.plans.file_tasks import TaskSource, file_tasks, tasks_of
 from hybrid_ml_scheduler.plans.intervals import Interval, bounded_interval
 from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.schedulers.agents.rl_agent import RlAgent
 from hybrid_ml_scheduler.schedulers.forest.hybrid_ml_share import HybridMlShare
-from hybrid_ml_scheduler.workload import generate, preset
+from hybrid_ml_scheduler.workload import preset
 
 __all__ = [
     "STRATEGIES",
@@ -71,7 +72,11 @@ AGENT_OPTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShiftBudget:
-    """How much is learned before the shift, how long the test is, and from which seeds."""
+    """How much is learned before the shift, how long the test is, and from which seeds.
+
+    `file` names a file instead of the two presets (`choice_text`): what was learned on its earlier part meets its later
+    one.
+    """
 
     forest_tasks: int = 1_000
     agent_tasks: int = 800
@@ -79,6 +84,15 @@ class ShiftBudget:
     training_seed: int = 3_000_000
     before: str = "gpu_friendly"
     after: str = "cpu_friendly"
+    file: str = ""
+
+    def source(self, node: Node, name: str) -> TaskSource:
+        """The tasks of a preset; of a file its earlier part for training and its later part for tests."""
+        return file_tasks(self.file, node) if self.file else preset(name)
+
+    def test_batch(self, node: Node, seed: int) -> TaskBatch:
+        """What is met after the shift; at most all of a file's later part."""
+        return tasks_of(self.source(node, self.after), seed, self.test_tasks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -142,12 +156,13 @@ def last_tasks(count: int) -> int:
 
 def train_for_shift(node: Node, budget: ShiftBudget) -> tuple[HybridMlShare, Mapping[str, Any]]:
     """Train the forest and the agent on the first workload; returns the frozen forest and the agent's state."""
-    law = preset(budget.before)
-    forest = HybridMlShare(retrain_every=budget.forest_tasks, window=budget.forest_tasks)
-    tasks = generate(law.with_values({"num_tasks": budget.forest_tasks + 1}), budget.training_seed)
+    source = budget.source(node, budget.before)
+    tasks = tasks_of(source, budget.training_seed, budget.forest_tasks + 1)
+    learned_from = min(budget.forest_tasks, len(tasks) - 1)
+    forest = HybridMlShare(retrain_every=learned_from, window=budget.forest_tasks)
     _run(node, forest, tasks, budget.training_seed)
     agent = RlAgent(**AGENT_OPTIONS)
-    tasks = generate(law.with_values({"num_tasks": budget.agent_tasks}), budget.training_seed + 1)
+    tasks = tasks_of(source, budget.training_seed + 1, budget.agent_tasks)
     _run(node, agent, tasks, budget.training_seed + 1)
     return forest, agent.capture()
 
@@ -170,8 +185,7 @@ def meet_shift(job: tuple[Node, ShiftBudget, int]) -> ShiftRun:
     """Meet the second workload on one test seed: a job that any process can do; each trains once for all its seeds."""
     node, budget, seed = job
     forest, learned = _trained(node, budget)
-    tasks = generate(preset(budget.after).with_values({"num_tasks": budget.test_tasks}), seed)
-    return _met(node, tasks, seed, forest, learned)
+    return _met(node, budget.test_batch(node, seed), seed, forest, learned)
 
 
 # Training is the same every time, so a process needs it once.
@@ -182,6 +196,7 @@ def _met(node: Node, tasks: TaskBatch, seed: int, forest: HybridMlShare, learned
     frozen = HybridMlShare(online=False)
     agent = _Watched(RlAgent(**AGENT_OPTIONS), learned)
     own: dict[str, Scheduler] = {FROZEN: frozen, "rl_agent": agent}
+    places = {identity: place for place, identity in enumerate(tasks.task_id.tolist())}
     execution: dict[str, FloatColumn] = {}
     fraction: dict[str, FloatColumn] = {}
     makespan: dict[str, float] = {}
@@ -190,12 +205,13 @@ def _met(node: Node, tasks: TaskBatch, seed: int, forest: HybridMlShare, learned
         simulation = Simulation(node, scheduler, seed=seed)
         if scheduler is frozen:
             frozen.use(forest.model)
-        outcomes = sorted(simulation.run((task, 1.0) for task in tasks), key=lambda one: one.task_id)
+        outcomes = sorted(simulation.run((task, 1.0) for task in tasks), key=lambda one: places[one.task_id])
         execution[name] = np.array([outcome.execution_s for outcome in outcomes])
         fraction[name] = np.array([outcome.gpu_fraction for outcome in outcomes])
         makespan[name] = max(outcome.finish_s for outcome in outcomes)
     seconds = durations(tasks, node)
-    execution[BEST_DEVICE] = np.minimum(seconds.cpu_s, seconds.gpu_s.min(axis=1))
+    on_gpu = np.where(tasks.gpus_required > 0, seconds.gpu_s.min(axis=1), math.inf)
+    execution[BEST_DEVICE] = np.minimum(seconds.cpu_s, on_gpu)
     return ShiftRun(
         seed=seed,
         execution_s=execution,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hybrid_ml_scheduler.physics import Node
+from hybrid_ml_scheduler.plans.file_tasks import file_input, file_tasks
 from hybrid_ml_scheduler.plans.inputs import program_inputs, run_facts
 from hybrid_ml_scheduler.plans.node_plan import node_to_mapping
 from hybrid_ml_scheduler.studies.comparison import (
@@ -45,10 +46,12 @@ class ShiftStudy:
 
     def to_mapping(self) -> dict[str, Any]:
         """Everything that determines the results."""
+        # What is as usual is left out, so that a folder of before can be continued.
+        shift = {key: value for key, value in asdict(self.budget).items() if key != "file" or value}
         agent = {key: value for key, value in AGENT_OPTIONS.items() if value is not None}
         return {
             "simulation": {"num_gpus": self.node.num_gpus, "seed": self.seed, "seeds": self.seeds},
-            "shift": asdict(self.budget),
+            "shift": shift,
             "physics": node_to_mapping(self.node),
             "schedulers": {
                 "race": list(STRATEGIES),
@@ -59,7 +62,14 @@ class ShiftStudy:
 
     def inputs(self) -> dict[str, str]:
         """What the results depend on beside the plan; no shipped weights, since both learners begin from nothing."""
-        return program_inputs(())
+        return {**program_inputs(()), **(file_input(self.budget.file) if self.budget.file else {})}
+
+    def assumptions(self) -> list[str]:
+        """How training and test lie apart in a file, and what was assumed of it; nothing of presets."""
+        if not self.budget.file:
+            return []
+        source = file_tasks(self.budget.file, self.node)
+        return [source.sentence, *source.assumptions]
 
 
 def simulate_shift(folder: ResultsFolder, study: ShiftStudy, engine: Engine, step: Step) -> None:
@@ -71,19 +81,19 @@ def simulate_shift(folder: ResultsFolder, study: ShiftStudy, engine: Engine, ste
         for name, frame in shift_tables(runs).items():
             folder.write_table(name, frame)
         folder.write_json("shift.json", shift_result(runs))
-        folder.write_json("run.json", _run_facts(study))
+        folder.write_json("run.json", _run_facts(study, len(runs[0].exploring)))
     forget_trials(folder)
 
 
-def _run_facts(study: ShiftStudy) -> dict[str, Any]:
+def _run_facts(study: ShiftStudy, tasks: int) -> dict[str, Any]:
     plan = study.to_mapping()
     return run_facts(
         KIND,
         plan,
         plan_digest(KIND, plan)[:16],
-        tasks=study.budget.test_tasks,
+        tasks=tasks,
         seeds=study.seeds,
-        assumptions=[],
+        assumptions=study.assumptions(),
         schedulers={name: _LEARNING.get(name, "none") for name in STRATEGIES},
         hardware="default physics",
     )

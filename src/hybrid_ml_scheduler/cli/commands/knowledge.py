@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_ml_scheduler.cli.output.formats import Format
+from hybrid_ml_scheduler.cli.output.formats import ColumnNames, Format, RowValues
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.validation import MOST_SEED
 
@@ -29,6 +29,18 @@ def knowledge(
         list[str] | None, typer.Option(metavar="NAME", help="A strategy without a level; repeat for more.")
     ] = None,
     spread: Annotated[float, typer.Option(min=0.0, max=3.0, help="Spread of the hidden factors (logarithm).")] = 0.5,
+    workload: Annotated[
+        str, typer.Option(metavar="PRESET|FILE", help="A preset, or a file of tasks, whose last 40 % are raced.")
+    ] = "unknown",
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A figure of a trace assumption; repeat for more.")
+    ] = None,
+    columns: ColumnNames = None,
+    where: RowValues = None,
+    gpus: Annotated[int | None, typer.Option(help="Number of GPUs (default 4).")] = None,
+    gpu_type: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="Type of all GPUs, e.g. h200; `hms nodes` lists them.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Results folder; an interrupted run goes on there.")] = Path(
         "results/knowledge"
     ),
@@ -37,13 +49,13 @@ def knowledge(
 ) -> None:
     """Say what it costs not to know how long tasks take, and how much of that can be learned.
 
-    Every strategy meets the same tasks of the preset `unknown` at three levels: `exact` (told the truth), `nominal`
-    (told the formula) and `learned` (starts with the formula and learns from what it saw finish). The folder holds
-    `tables/`, `plots/` (PNG and SVG) and `report.pdf`.
+    Every strategy meets the same tasks of the preset `unknown` (or of `--workload`) at three levels: `exact` (told the
+    truth), `nominal` (told the formula, of a file what was known before a task ran) and `learned` (starts with that and
+    learns from what it saw finish). The folder holds `tables/`, `plots/` (PNG and SVG) and `report.pdf`.
     """
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
     from hybrid_ml_scheduler.cli.output.formats import progress_bar
-    from hybrid_ml_scheduler.plans.inputs import program_inputs
+    from hybrid_ml_scheduler.cli.race_plan import Flags, source_of
     from hybrid_ml_scheduler.reports.making import KNOWLEDGE_STEPS, study_knowledge
     from hybrid_ml_scheduler.studies.engines import LocalEngine
     from hybrid_ml_scheduler.studies.folder import ResultsFolder
@@ -52,8 +64,19 @@ def knowledge(
 
     names = _checked(tuple(scheduler or STRATEGIES))
     loads = tuple(sorted(set(load or (0.5, 0.8, 0.95))))
-    study = PriceStudy(tasks=tasks, seed=seed, seeds=seeds, loads=loads, strategies=names, kind_spread=spread)
-    folder = ResultsFolder.create(out, kind=KIND, plan=study.to_mapping(), inputs=program_inputs(names))
+    source = source_of(
+        Flags(
+            workload=workload,
+            options=tuple(option or ()),
+            columns=tuple(columns or ()),
+            where=tuple(where or ()),
+            gpus=gpus,
+            gpu_type=gpu_type,
+        )
+    )
+    study = PriceStudy(tasks=tasks, seed=seed, seeds=seeds, loads=loads, strategies=names, kind_spread=spread, **source)
+    study.tasks_of_a_run()  # a file that cannot be cut is refused before a folder is begun
+    folder = ResultsFolder.create(out, kind=KIND, plan=study.to_mapping(), inputs=study.inputs())
     say_if_compiling()
     steps = len(study.trials()) + KNOWLEDGE_STEPS
     with folder, progress_bar("knowledge", steps, unit="steps") as advance:
