@@ -92,7 +92,8 @@ def source_of(flags: Flags) -> dict[str, Any]:
     plan = plan_of(flags)
     if plan.workload.is_preset:
         for name in plan.workload.options:
-            raise PlanError(f"The option {name!r} applies to files only, and {plan.workload.source} is a preset.")
+            what = f"flag --{name}" if name in ("map", "where") else f"option {name!r}"
+            raise PlanError(f"The {what} applies to files only, and {plan.workload.source} is a preset.")
         return {"workload": plan.workload.source, "node": plan.node}
     return {"file": choice_text(plan.workload), "node": plan.node}
 

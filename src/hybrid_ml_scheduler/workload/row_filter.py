@@ -73,5 +73,5 @@ def _usual(cells: Sequence[str]) -> str:
 def _counted(cells: Sequence[str]) -> str:
     """The commonest values with their counts."""
     counts = Counter(cell.strip() or "nothing" for cell in cells).most_common()
-    shown = ", ".join(f"{count:,} {value[:40]}" for value, count in counts[:_MOST_NAMED])
+    shown = ", ".join(f"{value[:40]}: {count:,}" for value, count in counts[:_MOST_NAMED])
     return shown + (", ..." if len(counts) > _MOST_NAMED else "")

@@ -32,7 +32,7 @@ def test_rows_that_did_not_end_well_are_left_out_where_asked(jobs: Path) -> None
 
 def test_a_status_that_nobody_asked_about_is_said(jobs: Path) -> None:
     said = " ".join(load(jobs, options={"map": NAMES}).assumptions)
-    assert "whatever 'Status' says (2 FAILED, 1 COMPLETED, 1 PENDING, 1 Completed)" in said
+    assert "whatever 'Status' says (FAILED: 2, COMPLETED: 1, PENDING: 1, Completed: 1)" in said
     assert "--where Status=COMPLETED takes some of them" in said
     jobs.write_text(JOBS.replace("FAILED", "COMPLETED").replace("PENDING", "done"))
     assert not any("whatever" in note for note in load(jobs, options={"map": NAMES}).assumptions)
@@ -42,7 +42,7 @@ def test_a_status_that_nobody_asked_about_is_said(jobs: Path) -> None:
     ("where", "sentence"),
     [
         ({"Staus": "COMPLETED"}, "--where needs the column 'Staus'; did you mean 'Status'"),
-        ({"Status": "CANCELLED"}, "no row has Status=CANCELLED; 'Status' has 2 FAILED"),
+        ({"Status": "CANCELLED"}, "no row has Status=CANCELLED; 'Status' has FAILED: 2"),
         ({"Status": []}, "must be a value or a list of values"),
         ("COMPLETED", "must name columns and values"),
     ],
