@@ -15,7 +15,7 @@ __all__ = ["CHECKPOINT_EVERY_TASKS", "pack_state", "unpack_state"]
 
 CHECKPOINT_EVERY_TASKS = 10_000
 
-_MAGIC = b"HMS7"  # the number is that of the form of the state
+_MAGIC = b"HMS8"  # the number is that of the form of the state
 _DIGEST_BYTES = 16
 _HEAD_BYTES = len(_MAGIC) + _DIGEST_BYTES
 _STEP_BYTES = 2**18

@@ -134,10 +134,24 @@ class Status:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """One strategy's standing over one window; every figure is of that window."""
+    """One strategy's standing over the compared tasks of one window; of one that is behind, means are null."""
 
     name: str
-    tasks: Annotated[int, Field(description="Tasks with an outcome.")]
+    tasks: Annotated[int, Field(description="Compared tasks that it has finished.")]
+    finished: Annotated[int, Field(description="Tasks of the window that it has finished.")]
+    waiting: Annotated[int, Field(description="Tasks of the window that it has not finished and that did not fail.")]
+    is_behind: Annotated[
+        bool, Field(description="Whether compared tasks wait: then it has no means and no place, only lower ends.")
+    ] = False
+    at_least: Annotated[
+        Mapping[str, float],
+        Field(
+            description="Lower ends of figures by their names, if it is behind: waiting so far counts as latency.",
+        ),
+    ] = field(default_factory=dict)
+    undecided: Annotated[
+        tuple[str, ...], Field(description="Figures without a place: waiting tasks could still change it.")
+    ] = ()
     avg_time: float | None
     avg_latency: float | None
     avg_wait: float | None
@@ -194,6 +208,9 @@ class Window:
     first_task_id: int | None
     last_task_id: int | None
     tasks: Annotated[int, Field(description="Tasks that entered the race.")]
+    compared_tasks: Annotated[
+        int, Field(description="Tasks from the window's beginning that every strategy has finished that is not behind.")
+    ]
     begin_s: Annotated[float, Field(description="Simulated time at which the window begins.")]
     end_s: float
     comparison: tuple[Comparison, ...]

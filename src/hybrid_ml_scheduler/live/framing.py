@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from hybrid_ml_scheduler.core import Outcome, Task
 from hybrid_ml_scheduler.live.frames import Comparison, DecisionAudit, DeviceLoad, Frame, LatestResult, Status, Window
+from hybrid_ml_scheduler.live.places import Waited, lower_ends, with_places
 from hybrid_ml_scheduler.live.race import Race
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.live.windows import Span, loads
@@ -52,7 +53,7 @@ class Framer:
         is_behind = self._proven_up_to != race.next_task_id and status.state != "running"
         if is_behind or at - self._proven_at >= _PROOF_EVERY_S:
             self._prove(at)
-        racers = race.racers
+        racers, bound = race.racers, race.proof.sum_up()
         return Frame(
             at=at,
             status=status,
@@ -64,7 +65,7 @@ class Framer:
             audits={
                 racer.name: self._audit(racer, told) for racer in racers if (told := racer.latest_explained) is not None
             },
-            bound=race.proof.state,
+            bound=bound,
             marks=tuple(race.marks),
         )
 
@@ -82,7 +83,7 @@ class Framer:
         bound, run = self._race.proof.renew(), self._race.windows.spans()[0]
         for racer in self._race.racers:
             whole = racer.tally.over(run)
-            complete = whole.tasks == run.tasks > 0
+            complete = whole.tasks == run.compared > 0
             self._gaps[racer.name] = (
                 (whole.finish_s - run.begin_s) / bound.makespan_s - 1.0 if complete and bound.makespan_s else None,
                 whole.time_s / bound.execution_s - 1.0 if complete and bound.execution_s else None,
@@ -90,26 +91,31 @@ class Framer:
 
     def _window(self, span: Span) -> Window:
         is_empty = span.tasks == 0
+        rows = [self._standing(racer, span) for racer in self._race.racers]
         return Window(
             name=span.name,
             first_task_id=None if is_empty else span.first_task,
             last_task_id=None if is_empty else span.last_task,
             tasks=span.tasks,
+            compared_tasks=span.compared,
             begin_s=span.begin_s,
             end_s=span.end_s,
-            comparison=tuple(self._standing(racer, span) for racer in self._race.racers),
+            comparison=with_places(rows, span.compared, span.tasks),
         )
 
     def _standing(self, racer: Racer, span: Span) -> Comparison:
         """Return one strategy's figures over a window; the bounds are proven for the whole run, so only it has gaps."""
-        total, length_s = racer.tally.over(span), span.end_s - span.begin_s
-        mean_s, oracle_s = total.mean(total.time_s), span.oracle_s / max(1, span.tasks)
-        gaps = self._gaps.get(racer.name, _NO_GAPS) if span.name == "run" else _NO_GAPS
+        total, lacking, is_run = racer.tally.over(span), racer.tally.unfinished(span), span.name == "run"
+        mean_s, oracle_s = total.mean(total.time_s), span.oracle_s / max(1, span.compared)
+        gaps = self._gaps.get(racer.name, _NO_GAPS) if is_run else _NO_GAPS
         makespan_s = max(0.0, total.finish_s - span.begin_s)
-        cpu_load, gpu_load = loads(self._race.course.node, (total.cpu_s, total.gpu_s), length_s, makespan_s)
-        return Comparison(
+        work_s, length_s = (total.cpu_s, total.gpu_s), span.compared_s - span.begin_s
+        cpu_load, gpu_load = loads(self._race.course.node, work_s, length_s, makespan_s)
+        row = Comparison(
             name=racer.name,
             tasks=total.tasks,
+            finished=span.tasks - lacking.waiting - lacking.failed_ahead - total.failed,
+            waiting=lacking.waiting,
             avg_time=mean_s,
             avg_latency=total.mean(total.latency_s),
             avg_wait=total.mean(total.wait_s),
@@ -137,6 +143,10 @@ class Framer:
             rounded_count=total.rounded,
             failed=total.failed,
         )
+        if not lacking.compared:
+            return row
+        waited = Waited(lacking.compared, lacking.waited_s, lacking.longest_s, span.end_s - span.begin_s)
+        return lower_ends(row, waited, self._race.proof.state if is_run else None)
 
     def _audit(self, racer: Racer, outcome: Outcome) -> DecisionAudit:
         reasons = racer.reasons if racer.reasons_of == outcome.task_id else {}

@@ -26,6 +26,7 @@ from hybrid_ml_scheduler.live.stretch import Stretch
 from hybrid_ml_scheduler.live.tally import Measure
 from hybrid_ml_scheduler.live.windows import Windows
 from hybrid_ml_scheduler.physics import PhysicsEstimator
+from hybrid_ml_scheduler.plans.comparable import compared_up_to
 from hybrid_ml_scheduler.schedulers import create, find, options_for, strategy_errors_at
 from hybrid_ml_scheduler.schedulers.rules.oracle import Oracle
 from hybrid_ml_scheduler.workload import TaskStream, TraceStream, WorkloadParameters
@@ -61,6 +62,7 @@ class Lockstep:
         self.stream = _stream_of(self.course, first_task_id)
         self.hidden = HiddenTruth(course.truth, course.seed, course.node)
         self.racers = [self._racer(spec) for spec in course.schedulers]
+        self._count_from(first_task_id)
         self.learners = Learners(self.racers, course)
         self.next_sequence = 0
         self._numbering = Numbering()
@@ -97,6 +99,24 @@ class Lockstep:
         self.first_task_id = self.next_task_id = first_task_id
         self.windows = Windows(first_task_id)
         self.stream = _stream_of(self.course, first_task_id)
+        self._count_from(first_task_id)
+
+    def _count_from(self, first_task_id: int) -> None:
+        """Compare the strategies from this task on; their queues and what they learned stay."""
+        self.compared_task = first_task_id - 1
+        for racer in self.racers:
+            racer.count_from(first_task_id)
+
+    def _compare(self) -> None:
+        """Let every comparison end where the one rule about it says."""
+        last, done = self.next_task_id - 1, [racer.tally.done_up_to for racer in self.racers]
+        up_to = compared_up_to(done, self.first_task_id, last, self.compared_task)
+        if up_to > self.compared_task:
+            self.compared_task = up_to
+            self.windows.compare(up_to)
+            self.proof.compare(up_to)
+            for racer in self.racers:
+                racer.tally.compare(up_to)
 
     def branch_off(self, run_id: int, left: int, task_id: int) -> None:
         """Begin a run of its own here, at task `task_id` of the run `left`: all is counted from the next task on.
@@ -109,8 +129,7 @@ class Lockstep:
         self.windows, self.proof = Windows(first, here_s), Proof(self.course.node, here_s)
         self.marks.clear()
         self.recent.clear()
-        for racer in self.racers:
-            racer.forget_totals()
+        self._count_from(first)
         self.learners.count_from_here()
 
     @property
@@ -142,6 +161,7 @@ class Lockstep:
         if self.is_complete:
             for racer in self.racers:
                 self.rows.outcomes += racer.count(racer.drain(self.now_s), self.first_task_id)
+            self._compare()
         return task
 
     def advance(self, most: int) -> int:
@@ -200,6 +220,7 @@ class Lockstep:
             self.proof.add(self.hidden.proven(task, true), duration_factor)
         self.recent += stretch.tasks
         self.now_s, self.next_task_id = stretch.tasks[-1].arrival_time, stretch.tasks[-1].task_id + 1
+        self._compare()
 
     def _take_singly(self, tasks: list[Task], raced: RacedStretch, fastest_s: FloatColumn) -> None:
         """Hand on tasks as single steps do, where a strategy has begun to hold some: their outcomes come later."""
@@ -253,6 +274,7 @@ class Lockstep:
         self.proof.add(self.hidden.proven(task, truth.true), duration_factor)
         self.recent.append(task)
         self.now_s, self.next_task_id = until_s, task.task_id + 1
+        self._compare()
 
     def _truth(self, task: Task, seen: Task, duration_factor: float) -> TrueTask:
         own = self._estimator.seconds(task)
@@ -275,6 +297,7 @@ class Lockstep:
         return {
             "first_task_id": self.first_task_id,
             "next_task_id": self.next_task_id,
+            "compared_task": self.compared_task,
             "next_sequence": self.next_sequence,
             "now_s": self.now_s,
             "windows": self.windows.capture(),
@@ -294,6 +317,7 @@ class Lockstep:
         """Continue exactly from a captured state of the same course."""
         self.first_task_id, self.next_task_id = state["first_task_id"], state["next_task_id"]
         self.next_sequence, self.now_s, self.preset = state["next_sequence"], state["now_s"], state["preset"]
+        self.compared_task = state["compared_task"]
         self.windows.restore(state["windows"], self.first_task_id)
         self.stream.restore(state["stream"])
         self._numbering.restore(state["numbering"])

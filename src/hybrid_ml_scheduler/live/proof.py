@@ -30,6 +30,7 @@ class Proof:
     def __init__(self, node: Node, begin_s: float = 0.0) -> None:
         self._node = node
         self._begin_s = begin_s  # the clock of the bound starts here: a run that branched off begins late
+        self._ahead: deque[tuple[Task, float]] = deque()  # tasks that are not compared yet
         self._window: deque[tuple[Task, float]] = deque(maxlen=_WINDOW)
         self._unsummed: list[tuple[Task, float]] = []
         self._execution_s = 0.0
@@ -40,14 +41,27 @@ class Proof:
         """Note a task of the race."""
         if self._begin_s:
             task = task._replace(arrival_time=max(0.0, task.arrival_time - self._begin_s))
-        self._window.append((task, duration_factor))
-        self._unsummed.append((task, duration_factor))
+        self._ahead.append((task, duration_factor))
+
+    def compare(self, up_to: int) -> None:
+        """Prove for the tasks up to this one: what is proven belongs to the tasks that are compared."""
+        ahead = self._ahead
+        while ahead and ahead[0][0].task_id <= up_to:
+            self._window.append(ahead[0])
+            self._unsummed.append(ahead.popleft())
         if len(self._unsummed) >= _WINDOW:
             self._sum_up()
 
     @property
     def state(self) -> Bound:
         """The bound as of the last renewal."""
+        return self._state
+
+    def sum_up(self) -> Bound:
+        """Return the bound with the execution times of all compared tasks: a mean over fewer would bound nothing."""
+        self._sum_up()
+        if self._tasks > self._state.tasks:
+            self._state = replace(self._state, execution_s=self._execution_s, tasks=self._tasks)
         return self._state
 
     def renew(self) -> Bound:
@@ -78,6 +92,7 @@ class Proof:
     def capture(self) -> Mapping[str, Any]:
         """Return the whole state, picklable."""
         return {
+            "ahead": list(self._ahead),
             "window": list(self._window),
             "unsummed": list(self._unsummed),
             "execution_s": self._execution_s,
@@ -87,6 +102,7 @@ class Proof:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
+        self._ahead = deque(state["ahead"])
         self._window = deque(state["window"], maxlen=_WINDOW)
         self._unsummed = list(state["unsummed"])
         self._execution_s, self._tasks = state["execution_s"], state["tasks"]

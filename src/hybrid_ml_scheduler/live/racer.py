@@ -155,9 +155,9 @@ class Racer:
         self.tally.add_all(batch.task_id, columns, self._tariff, fastest_s)
         self._latest = batch, columns
 
-    def forget_totals(self) -> None:
-        """Count from here on; devices, queues and what the strategy has learned stay as they are."""
-        self.tally = Tally()
+    def count_from(self, first_task_id: int) -> None:
+        """Count from this task on; devices, queues and what the strategy has learned stay as they are."""
+        self.tally = Tally(first_task_id - 1)
         self._latest = self._told = None
 
     @property

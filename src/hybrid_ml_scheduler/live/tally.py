@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from hybrid_ml_scheduler.live.windows import LATEST, Span
 from hybrid_ml_scheduler.physics import Tariff
 from hybrid_ml_scheduler.physics.optimum import SHORTEST_S, bounded_slowdown
 
-__all__ = ["Measure", "Tallied", "Tally", "bucket_of"]
+__all__ = ["Measure", "Tallied", "Tally", "Unfinished", "bucket_of"]
 
 # What is kept of a finished task, in this order; all but the last are summed, and of the finish the last one counts.
 _VALUES = (
@@ -33,19 +34,42 @@ _TAIL = (95.0, 99.9, 100.0)  # the percentiles of latency that are told
 # The bits of a mark.
 _UNFITTING, _WHOLE, _HAS_DEADLINE, _KEPT_IT = 1, 2, 4, 8
 
+_MOST_DUE = 256
+
 Places = npt.NDArray[np.int8]
 
 
 class Measure(NamedTuple):
     """What the outcome of a task is held against: its least seconds for a slowdown, and its deadline (NaN = none)."""
 
+    arrival_s: float
     least_s: float
     deadline_s: float = math.nan
 
     @classmethod
     def of(cls, task: Task, fastest_s: float) -> Measure:
         """That of a task which takes so long at its fastest."""
-        return cls(max(fastest_s, SHORTEST_S), math.nan if task.deadline is None else task.deadline)
+        deadline_s = math.nan if task.deadline is None else task.deadline
+        return cls(task.arrival_time, max(fastest_s, SHORTEST_S), deadline_s)
+
+
+class Unfinished(NamedTuple):
+    """The tasks of one window that a strategy has not finished, and how long the compared ones have waited."""
+
+    waiting: int
+    failed_ahead: int
+    compared: int
+    waited_s: float
+    longest_s: float
+
+
+class _Row(NamedTuple):
+    """One outcome on its way into the totals; rows are in order of their tasks."""
+
+    task_id: int
+    place: int
+    mark: int
+    values: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,25 +185,48 @@ class Totals:
 
 
 class Tally:
-    """One strategy's totals in every window; a task that is decided late counts where its id belongs."""
+    """One strategy's totals in every window over the compared tasks; outcomes of later tasks are kept until then.
 
-    __slots__ = ("_ids", "_marks", "_measures", "_places", "_run", "_shift", "_shift_task", "_values")
+    The totals do not depend on when they are asked for: outcomes are added in the order of their tasks, and those of
+    tasks that were compared before they finished in the order in which they come.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = (
+        "_ahead", "_compared", "_done", "_due", "_ids", "_last", "_marks", "_measures", "_places", "_run", "_shift",
+        "_shift_task", "_values",
+    )  # fmt: skip
+
+    def __init__(self, before: int = -1) -> None:
         self._run, self._shift, self._shift_task = Totals(), Totals(), np.iinfo(np.int64).max
-        self._measures: dict[int, Measure] = {}  # of the tasks that have no outcome yet
+        self._measures: dict[int, Measure] = {}  # of the tasks that have no outcome yet, in their order
+        self._compared = self._done = self._last = before
+        self._ahead: list[_Row] = []  # a heap: outcomes of tasks that are not compared yet
+        self._due: list[_Row] = []  # outcomes of compared tasks that are not in the totals yet
         self._ids = np.full(LATEST, -1, dtype=np.int64)
         self._values = np.zeros((LATEST, len(_VALUES)))
         self._places = np.zeros(LATEST, dtype=np.int8)
         self._marks = np.zeros(LATEST, dtype=np.int8)
 
     def shift(self, task_id: int) -> None:
-        """Begin the window since the last shift anew: its first task is this one."""
+        """Begin the window since the last shift again: its first task is this one."""
+        self._sum_up()
         self._shift, self._shift_task = Totals(), task_id
 
     def expect(self, task_id: int, measure: Measure) -> None:
         """Say what the outcome of a task will be held against; it may come much later."""
         self._measures[task_id] = measure
+        self._last = task_id
+
+    @property
+    def done_up_to(self) -> int:
+        """The last task up to which all have an outcome."""
+        while self._done < self._last and self._done + 1 not in self._measures:
+            self._done += 1
+        return self._done
+
+    def compare(self, up_to: int) -> None:
+        """Let the comparison end at this task."""
+        self._compared = up_to
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome of a task that was expected."""
@@ -196,10 +243,39 @@ class Tally:
         mark = _UNFITTING * out_of_memory + _WHOLE * rounded
         if not math.isnan(measure.deadline_s):  # a task that failed has no latency, which keeps no deadline
             mark += _HAS_DEADLINE + _KEPT_IT * (finish_s - arrival_s <= measure.deadline_s)
-        self._add(np.array([task_id]), np.array([values]), np.array([place], np.int8), np.array([mark], np.int8))
+        row = _Row(task_id, place, mark, values)
+        if task_id > self._compared:
+            heappush(self._ahead, row)
+            return
+        self._collect()
+        self._due.append(row)
+
+    def _collect(self) -> None:
+        """Move the outcomes that are compared by now to those that are due."""
+        ahead, due, compared = self._ahead, self._due, self._compared
+        while ahead and ahead[0].task_id <= compared:
+            due.append(heappop(ahead))
+        if len(due) >= _MOST_DUE:
+            self._add_due()
+
+    def _sum_up(self) -> None:
+        self._collect()
+        if self._due:
+            self._add_due()
+
+    def _add_due(self) -> None:
+        task_id, place, mark, values = zip(*self._due, strict=True)
+        self._due = []
+        places, marks = np.array(place, np.int8), np.array(mark, np.int8)
+        self._add(np.array(task_id, np.int64), np.array(values, np.float64), places, marks)
 
     def add_all(self, task_id: IntColumn, columns: RunColumns, tariff: Tariff, fastest_s: FloatColumn) -> None:
-        """Count outcomes of tasks without a deadline; the sums are those of counting one by one, to the last bit."""
+        """Count outcomes of tasks without a deadline; the sums are those of counting one by one, to the last bit.
+
+        No strategy has let a task wait before them, so that they are compared at once.
+        """
+        self._sum_up()
+        self._compared = self._done = self._last = int(task_id[-1])
         energy, cost = columns.charges(tariff)
         rows = np.empty((len(columns), len(_VALUES)))
         parts = (
@@ -219,12 +295,13 @@ class Tally:
         _add_all(task_id, rows, place, mark, self._run.arrays, self._shift.arrays, self._shift_task, latest)
 
     def over(self, span: Span) -> Tallied:
-        """Return the totals of a window; of a long one percentiles are within half a per cent, else they are exact."""
-        inside = (self._ids >= span.first_task) & (self._ids <= span.last_task)
+        """Return the totals of a window's compared tasks; percentiles of many are within half a per cent."""
+        self._sum_up()
+        inside = (self._ids >= span.first_task) & (self._ids <= span.compared_task)
         finished = inside & (self._places != _NOWHERE)
         totals = self._run if span.name == "run" else self._shift
         known = self._values[finished, _LATENCY]
-        if span.tasks > LATEST:
+        if span.compared > LATEST:
             tail = [percentile_of(totals.sketch, percent) for percent in _TAIL]
         else:
             tail = np.percentile(known, _TAIL).tolist() if len(known) else [None] * len(_TAIL)
@@ -242,17 +319,35 @@ class Tally:
         sums[_FINISH] = known[:, _FINISH].max(initial=0.0)
         return sums, counts
 
+    def unfinished(self, span: Span) -> Unfinished:
+        """Return what a window lacks: tasks that wait, and how long the compared ones of them have."""
+        waiting = compared = 0
+        waited_s = longest_s = 0.0
+        for task_id in reversed(self._measures):
+            if task_id < span.first_task:
+                break
+            waiting += 1
+            if task_id <= span.compared_task:
+                so_far_s = max(0.0, span.end_s - self._measures[task_id].arrival_s)
+                compared, waited_s, longest_s = compared + 1, waited_s + so_far_s, max(longest_s, so_far_s)
+        ahead = sum(row.place == _NOWHERE and row.task_id >= span.first_task for row in self._ahead)
+        return Unfinished(waiting, ahead, compared, waited_s, longest_s)
+
     def capture(self) -> Mapping[str, Any]:
         """Return the whole state, picklable."""
+        self._sum_up()
         latest = {name: getattr(self, name).copy() for name in ("_ids", "_values", "_places", "_marks")}
         totals = {"run": self._run.capture(), "shift": self._shift.capture(), "shift_task": self._shift_task}
-        return {**totals, "latest": latest, "measures": dict(self._measures)}
+        ahead = {"ahead": sorted(self._ahead), "compared": self._compared, "done": self.done_up_to, "last": self._last}
+        return {**totals, **ahead, "latest": latest, "measures": dict(self._measures)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a captured state."""
         self._run.restore(state["run"])
         self._shift.restore(state["shift"])
         self._shift_task, self._measures = state["shift_task"], dict(state["measures"])
+        self._ahead, self._compared = list(state["ahead"]), state["compared"]
+        self._done, self._last = state["done"], state["last"]
         for name, column in state["latest"].items():
             setattr(self, name, column.copy())
 

@@ -11,6 +11,12 @@ from hybrid_ml_scheduler.storage.connect.schema import SchemaState, check, upgra
 from hybrid_ml_scheduler.storage.connect.store import Store, open_store, ping
 from hybrid_ml_scheduler.storage.errors import NotOwnerError, ReplayError, StorageError, StoreUnavailableError
 from hybrid_ml_scheduler.storage.read.adaptation import AroundChange, RegretRow, around_change
+from hybrid_ml_scheduler.storage.read.compared import (
+    ComparedTasks,
+    WaitingTasks,
+    compared_tasks,
+    waiting_tasks,
+)
 from hybrid_ml_scheduler.storage.read.comparison import paired_stretches, run_totals
 from hybrid_ml_scheduler.storage.read.decided import DecidedTask, decided_tasks, devices_free
 from hybrid_ml_scheduler.storage.read.export import EXPORT_TABLES, ExportFormat, ExportTable, export_bytes, export_file
@@ -117,6 +123,7 @@ __all__ = [
     "CacheHealth",
     "ChangeRow",
     "CheckpointRow",
+    "ComparedTasks",
     "Count",
     "DataCounts",
     "DecidedTask",
@@ -162,6 +169,7 @@ __all__ = [
     "TrainingRow",
     "TrendPoint",
     "TrendPoints",
+    "WaitingTasks",
     "WriteReport",
     "WriterHealth",
     "apply_retention",
@@ -171,6 +179,7 @@ __all__ = [
     "check",
     "clear_history",
     "comparative_history",
+    "compared_tasks",
     "create_run",
     "data_counts",
     "decided_tasks",
@@ -222,5 +231,6 @@ __all__ = [
     "trend",
     "upgrade",
     "verify_replay",
+    "waiting_tasks",
     "write_batch",
 ]

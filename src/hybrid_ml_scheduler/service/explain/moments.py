@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from hybrid_ml_scheduler.live.frames import (
     Window,
     moment,
 )
+from hybrid_ml_scheduler.live.places import Waited, lower_ends, with_places
 from hybrid_ml_scheduler.live.windows import LATEST, WindowName, loads
 from hybrid_ml_scheduler.plans.plan import Plan
 from hybrid_ml_scheduler.service.control.courses import stored_plan
@@ -29,7 +30,16 @@ from hybrid_ml_scheduler.service.views.stored import result_view, stored_shift
 from hybrid_ml_scheduler.service.wire.live import LatestTask, SimulationUpdate, Snapshot
 from hybrid_ml_scheduler.service.wire.motion import NodeMotion, StrategyMotion
 from hybrid_ml_scheduler.service.wire.simulation import SimulationStatus, WorkloadState
-from hybrid_ml_scheduler.storage import MEASURED, ModelRow, PartsAroundNow, RangeTotals, RunRecord, Store, TaskRow
+from hybrid_ml_scheduler.storage import (
+    MEASURED,
+    ComparedTasks,
+    ModelRow,
+    PartsAroundNow,
+    RangeTotals,
+    RunRecord,
+    Store,
+    TaskRow,
+)
 
 __all__ = ["snapshot_at"]
 
@@ -48,6 +58,7 @@ class _Moment:
     first: int
     tasks: Sequence[TaskRow]
     shifts: Sequence[Shift]
+    compared: ComparedTasks
 
     @property
     def last(self) -> TaskRow:
@@ -99,6 +110,7 @@ async def snapshot_at(store: Store, run: RunRecord, task_id: int) -> Snapshot:
         recent_tasks=[],
         latest_results={row.scheduler_name: result_view(row) for row in found},
         comparison=list(windows["run"].comparison),
+        compared_tasks=windows["run"].compared_tasks,
         windows={name: window for name, window in windows.items() if name != "run"},
         focus=names[0] if names else "",
         utilization=load_view(loads[names[0]] if names else {}),
@@ -125,6 +137,7 @@ async def _moment(store: Store, run: RunRecord, task_id: int) -> _Moment:
         first=ends[0],
         tasks=rows,
         shifts=[stored_shift(row) for row in reversed(shifts) if row.boundary <= task_id],
+        compared=await storage.compared_tasks(store, run.run_id, ends[0], task_id),
     )
 
 
@@ -133,31 +146,51 @@ def _since_shift(at: _Moment) -> tuple[int, float]:
 
 
 def _latest(at: _Moment) -> tuple[int, float | None]:
-    first = at.last.task_id - LATEST + 1
+    first = at.compared.up_to - LATEST + 1
     return (at.first, at.begin_s) if first <= at.first else (first, None)
 
 
 async def _window(store: Store, at: _Moment, name: WindowName, first: int, begin_s: float | None) -> Window:
-    last = at.last
+    last, up_to, run_id = at.last, at.compared.up_to, at.run.run_id
     if begin_s is None:
-        begin_s = (await storage.tasks_between(store, at.run.run_id, first, first))[0].arrival_time
-    totals, fastest_s = await storage.range_totals(store, at.run.run_id, first, last.task_id)
-    count = last.task_id - first + 1
-    oracle_s = _oracle_s(totals, fastest_s / count if at.is_told else None)
-    length_s = last.arrival_time - begin_s
-    bound_s = at.bound.makespan_s if name == "run" and count == at.bound.tasks else None
+        begin_s = (await storage.tasks_between(store, run_id, first, first))[0].arrival_time
+    count, compared = last.task_id - first + 1, max(0, up_to - first + 1)
+    totals, fastest_s = await storage.range_totals(store, run_id, first, up_to) if compared else ({}, 0.0)
+    entered = totals
+    if compared < count:
+        entered, _ = await storage.range_totals(store, run_id, first, last.task_id, is_ranked=False)
+    oracle_s = _oracle_s(totals, fastest_s / compared if at.is_told and compared else None)
+    end_s = await _arrival_s(store, at, up_to) if compared else begin_s
+    is_bound = name == "run" and compared == at.bound.tasks
+    rows = []
+    for key in sorted(at.compared.done, key=lambda one: (one.endswith(MODELLED_SUFFIX), one)):
+        one, whole = totals.get(key, RangeTotals()), entered.get(key, RangeTotals())
+        references = (oracle_s, at.bound.makespan_s if is_bound else None)
+        row = replace(
+            _standing(at, key, one, (begin_s, end_s - begin_s), references),
+            finished=whole.finished,
+            waiting=count - whole.finished - whole.failed,
+        )
+        if key in at.compared.behind and compared:
+            waiting = await storage.waiting_tasks(store, run_id, key, (first, up_to), last.arrival_time)
+            waited = Waited(*waiting, last.arrival_time - begin_s)
+            row = lower_ends(row, waited, at.bound if is_bound else None) if waiting.tasks else row
+        rows.append(row)
     return Window(
         name=name,
         first_task_id=first,
         last_task_id=last.task_id,
         tasks=count,
+        compared_tasks=compared,
         begin_s=begin_s,
         end_s=last.arrival_time,
-        comparison=tuple(
-            _standing(at, key, one, (begin_s, length_s), (oracle_s, bound_s))
-            for key, one in sorted(totals.items(), key=lambda item: (item[0].endswith(MODELLED_SUFFIX), item[0]))
-        ),
+        comparison=with_places(rows, compared, count),
     )
+
+
+async def _arrival_s(store: Store, at: _Moment, task_id: int) -> float:
+    known = [row.arrival_time for row in at.tasks if row.task_id == task_id]
+    return known[0] if known else (await storage.tasks_between(store, at.run.run_id, task_id, task_id))[0].arrival_time
 
 
 def _oracle_s(totals: Mapping[str, RangeTotals], labelled_s: float | None) -> float | None:
@@ -183,6 +216,8 @@ def _standing(
     return Comparison(
         name=name,
         tasks=total.finished,
+        finished=total.finished,
+        waiting=0,
         avg_time=mean_s,
         avg_latency=mean("latency"),
         avg_wait=mean("wait"),
@@ -224,7 +259,10 @@ async def _loads(store: Store, at: _Moment, names: Sequence[str]) -> dict[str, M
     )
     motion = node_motion(at.run, found, names, _RECENT_S)
     totals, _ = await storage.range_totals(store, run_id, at.first, last.task_id, is_ranked=False)
-    return {one.scheduler: _devices(at, one, motion, found, totals[one.scheduler]) for one in motion.strategies}
+    return {
+        one.scheduler: _devices(at, one, motion, found, totals.get(one.scheduler, RangeTotals()))
+        for one in motion.strategies
+    }
 
 
 def _devices(

@@ -83,7 +83,10 @@ class SimulationUpdate(Answer):
     task: LatestTask | None
     recent_tasks: list[LatestTask] = Field(description="Up to 20 of the tasks since the update before.")
     latest_results: dict[str, LatestResult]
-    comparison: list[Comparison] = Field(description="Over the whole run.")
+    comparison: list[Comparison] = Field(description="Over the compared tasks of the whole run.")
+    compared_tasks: int = Field(
+        description="Tasks from the run's beginning that every strategy has finished that is not behind."
+    )
     windows: dict[WindowName, Window] = Field(
         description="Over other windows: `latest`, the latest 1,000 tasks, and after a shift `shift`, those since then."
     )
