@@ -1,8 +1,8 @@
 """Which tasks strategies are compared over, and which places waiting tasks could change: one rule for every figure.
 
 A comparison ends at the last task that every strategy in it has finished, together with all tasks before it. A strategy
-that holds the end back by more than a tenth of the tasks is behind: the comparison goes on without it, its waiting
-tasks count with the time that they have waited so far, and those figures are lower ends.
+that holds the end back by more than a tenth of the tasks (by any, of the first 100) is behind: the comparison goes on
+without it, its waiting tasks count with the time that they have waited so far, and its figures are lower ends.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ __all__ = ["RANKED", "compared_up_to", "is_covered", "open_places", "patience"]
 
 _SHARE = 10  # one task in ten
 _MOST_TASKS = 1000
+_FEW = 100  # of fewer tasks, one that nobody starts could be the first of its sort
 
 RANKED: tuple[str, ...] = tuple(
     dict.fromkeys(
@@ -28,7 +29,7 @@ RANKED: tuple[str, ...] = tuple(
 
 def patience(tasks: int) -> int:
     """Return how many of the newest tasks a comparison may leave out while strategies finish them."""
-    return min(tasks // _SHARE, _MOST_TASKS)
+    return min(tasks // _SHARE, _MOST_TASKS) if tasks >= _FEW else 0
 
 
 def compared_up_to(done: Iterable[int], first: int, last: int, before: int | None = None) -> int:
