@@ -219,6 +219,8 @@ class StoredHistory:
         run = None if run_id is None else await storage.get_run(self._store, run_id)
         own = 0 if run is None else run.first_task or 0
         begin = shifts[0].boundary if shifts else own
+        if run is not None:  # what is not finished by all that keep up is not compared
+            last_task = (await storage.compared_tasks(self._store, run.run_id, last_task)).up_to
         found = await storage.statistics(
             self._store, window=most, scheduler=scheduler, run_id=run_id, first_task=begin, last_task=last_task
         )

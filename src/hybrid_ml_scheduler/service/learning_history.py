@@ -62,16 +62,18 @@ class LearningHistory:
             shifts = await storage.event_history(self._store, kind="shift", run_id=wanted)
             chosen = _chosen(shifts, boundary)
             later = [] if chosen is None else [row.boundary for row in shifts if row.boundary > chosen.boundary]
-            found = AroundChange(width=1, last_task=None, ends_s={})
+            found, compared = AroundChange(width=1, last_task=None, ends_s={}), None
             if chosen is not None:
+                compared = await storage.compared_tasks(self._store, wanted)
                 found = await storage.around_change(
                     self._store,
                     run_id=wanted,
                     boundary=chosen.boundary,
                     most_tasks=tasks,
-                    until=min(later, default=None),
+                    until=min([*later, compared.up_to + 1]),
                 )
-            return adaptation_view(wanted, shifts, chosen, found).model_dump_json().encode()
+            behind = () if compared is None else compared.behind
+            return adaptation_view(wanted, shifts, chosen, found, behind).model_dump_json().encode()
 
         return await self._shelf.get(f"adaptation:{wanted}:{boundary}:{tasks}:{moment}", made)
 

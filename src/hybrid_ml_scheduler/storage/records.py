@@ -77,11 +77,18 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """What all stored results of a run with one strategy add up to; means are over those that finished."""
+    """What all stored results of a run with one strategy add up to.
+
+    Means, the longest latency and the last finish are those of the `compared` tasks, from the first one on, that every
+    strategy has a result of that is not behind; they are None for one that is.
+    """
 
     scheduler_name: str
     results: int
     finished: int
+    waiting: int
+    compared: int
+    is_behind: bool
     out_of_memory: int
     first_task: int
     last_task: int
@@ -192,11 +199,12 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Percentiles:
-    """Mean and percentiles of one metric for one strategy; `None` without a value."""
+    """Mean and percentiles of one metric for one strategy; `None` without a value, or while tasks wait."""
 
     scheduler: str
     metric: Annotated[Metric, Field(json_schema_extra={"enum": list(TASK_METRICS)})]
     tasks: int
+    waiting: int
     mean: float | None
     p50: float | None
     p95: float | None
@@ -210,7 +218,8 @@ class Statistics:
     """Statistics over the newest tasks. Matrices are row by row, in the order of their names.
 
     `win_loss[metric][i][j]` is the share of tasks where strategy i's value is lower than strategy j's: `None` on the
-    diagonal and without a common task; `compared[metric]` tasks have that value of two strategies at least.
+    diagonal and without a common task. A task that one of both lets wait counts among the tasks; the other one wins in
+    latency once its own is less than the waiting so far. `compared[metric]` tasks count for two strategies at least.
     Correlations are over `correlated` tasks, those with every value; of constant columns they are `None`.
     """
 
@@ -234,11 +243,12 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendPoint:
-    """The means of every strategy over a stretch of tasks."""
+    """The means over a stretch of tasks; a strategy that lets some of them wait has none."""
 
     first_task_id: int
     last_task_id: int
     tasks: int
+    waiting: Mapping[str, int]
     simulated_time_s: float
     avg_time: Mapping[str, float | None]
     avg_latency: Mapping[str, float | None]

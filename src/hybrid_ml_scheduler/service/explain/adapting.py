@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,15 +24,26 @@ _LEAST_STEPS = 12
 
 
 def adaptation_view(
-    run_id: int, shifts: Sequence[EventRow], chosen: EventRow | None, found: AroundChange
+    run_id: int,
+    shifts: Sequence[EventRow],
+    chosen: EventRow | None,
+    found: AroundChange,
+    behind: Collection[str] = (),
 ) -> Adaptation:
-    """Return the strategies around one change of a run, the one that lost least since then first."""
+    """Return the strategies around one change of a run, the one that lost least since then first.
+
+    Nothing is said of those that are behind: what they have finished are other tasks.
+    """
     steps = sorted(found.ends_s)
-    names = sorted({row.scheduler_name for row in found.rows})
+    names = sorted({row.scheduler_name for row in found.rows} | set(behind))
+    found = replace(found, rows=[row for row in found.rows if row.scheduler_name not in behind])
     regret = {name: _regret(name, found, steps) for name in names}
     shift = None if chosen is None else stored_shift(chosen)
     begin_s = 0.0 if shift is None else shift.simulated_time_s
-    strategies = [_strategy(name, found, regret[name], steps, begin_s) for name in names]
+    strategies = [
+        _strategy(name, found, regret[name], steps, begin_s).model_copy(update={"is_behind": name in behind})
+        for name in names
+    ]
     return Adaptation(
         run_id=run_id,
         shift=shift,

@@ -137,7 +137,7 @@ async def _moment(store: Store, run: RunRecord, task_id: int) -> _Moment:
         first=ends[0],
         tasks=rows,
         shifts=[stored_shift(row) for row in reversed(shifts) if row.boundary <= task_id],
-        compared=await storage.compared_tasks(store, run.run_id, ends[0], task_id),
+        compared=await storage.compared_tasks(store, run.run_id, task_id),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from hybrid_ml_scheduler.core import HmsError
 from hybrid_ml_scheduler.live.frames import BranchPoint, moment
+from hybrid_ml_scheduler.plans.comparable import RANKED, is_covered, open_places
 from hybrid_ml_scheduler.plans.intervals import t_interval
 from hybrid_ml_scheduler.plans.upload_source import source_name
 from hybrid_ml_scheduler.service.control.courses import stored_plan
@@ -22,17 +23,24 @@ __all__ = ["paired_view", "run_card", "standing_view"]
 _FEW = 2
 
 
-def standing_view(summary: RunSummary, facts: MeasuredFacts | None = None) -> RunStanding:
-    """Return what one strategy's results add up to; in a real run, whether they were measured, and the gap."""
+def standing_view(summary: RunSummary, facts: MeasuredFacts | None = None, *, is_open: bool = False) -> RunStanding:
+    """Return what one strategy's results add up to; in a real run, whether they were measured, and the gap.
+
+    Where places are open, waiting tasks could still change them.
+    """
     means, source = summary.means, "simulated"
     gap = None
     if facts is not None:
         source = "modelled" if summary.scheduler_name in facts.modelled else "measured"
         if facts.bound_s and summary.last_finish_s is not None and summary.results == facts.tasks:
             gap = summary.last_finish_s / facts.bound_s - 1.0
-    return RunStanding(
+    standing = RunStanding(
         name=summary.scheduler_name,
         tasks=summary.results,
+        finished=summary.finished,
+        waiting=summary.waiting,
+        is_behind=summary.is_behind,
+        undecided=[],
         failed=summary.results - summary.finished,
         oom_count=summary.out_of_memory,
         avg_time=means["actual_time"],
@@ -47,6 +55,8 @@ def standing_view(summary: RunSummary, facts: MeasuredFacts | None = None) -> Ru
         source=source,
         makespan_gap=gap,
     )
+    figures = standing.model_dump(include=set(RANKED))
+    return standing.model_copy(update={"undecided": list(open_places(figures, [{}] if is_open else []))})
 
 
 def run_card(run: RunRecord, summaries: Mapping[str, RunSummary], *, present: int | None, has_picture: bool) -> RunCard:
@@ -56,6 +66,11 @@ def run_card(run: RunRecord, summaries: Mapping[str, RunSummary], *, present: in
     except HmsError:
         plan = None
     facts = facts_of(run)
+    own = [one for one in summaries.values() if facts is None or one.scheduler_name not in facts.modelled]
+    entered = max((one.results + one.waiting for one in summaries.values()), default=0)
+    compared = max((one.compared for one in summaries.values()), default=0)
+    is_open = any(one.is_behind for one in own) or not is_covered(compared, entered)
+    fewest = min((one.results - one.finished for one in own), default=0)
     is_made = plan is not None and plan.workload.is_preset
     return RunCard(
         run_id=run.run_id,
@@ -70,10 +85,14 @@ def run_card(run: RunRecord, summaries: Mapping[str, RunSummary], *, present: in
         arrival_rate=plan.workload.parameters().arrival_rate if plan is not None and is_made else None,
         num_gpus=None if plan is None else plan.node.num_gpus,
         schedulers=sorted(summaries),
-        tasks=max((one.results for one in summaries.values()), default=0),
+        tasks=entered,
+        compared_tasks=compared,
         first_task_id=min((one.first_task for one in summaries.values()), default=None),
         last_task_id=max((one.last_task for one in summaries.values()), default=None),
-        standings=[standing_view(one, facts) for one in summaries.values()],
+        standings=[
+            standing_view(one, facts, is_open=is_open or one.results - one.finished > fewest)
+            for one in summaries.values()
+        ],
         branch=None if (left := run.controls.get("branch")) is None else BranchPoint(**left),
         source="simulated" if facts is None else "measured",
         measured=facts,

@@ -15,6 +15,7 @@ class AdaptedStrategy(Answer):
     """What a change cost one strategy; seconds are means for a task above its fastest execution."""
 
     name: str
+    is_behind: bool = Field(default=False, description="Whether compared tasks wait: then nothing is said of it.")
     before_s: float | None = Field(description="Before the change.")
     after_s: float | None = Field(description="Since the change.")
     worst_s: float | None = Field(description="In its worst step since the change.")

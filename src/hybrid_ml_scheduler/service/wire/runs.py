@@ -30,10 +30,14 @@ def _one_line(text: str) -> str:
 
 
 class RunStanding(Answer):
-    """What one strategy's stored results of a run add up to; means are over tasks that finished."""
+    """What one strategy's stored results of a run add up to; means are over the run's compared tasks."""
 
     name: str
     tasks: int = Field(description="Stored results.")
+    finished: int = Field(description="Tasks that it has finished.")
+    waiting: int = Field(description="Tasks that it has not finished and that did not fail.")
+    is_behind: bool = Field(description="Whether compared tasks wait: then it has no means and no place.")
+    undecided: list[str] = Field(description="Figures without a place: waiting tasks could still change it.")
     failed: int
     oom_count: int
     avg_time: float | None
@@ -67,6 +71,9 @@ class RunCard(Answer):
     num_gpus: int | None
     schedulers: list[str]
     tasks: int
+    compared_tasks: int = Field(
+        description="Tasks from its beginning that every strategy has finished that is not behind: means are of these."
+    )
     first_task_id: int | None
     last_task_id: int | None
     standings: list[RunStanding]

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hybrid_ml_scheduler.plans.comparable import compared_up_to
 from hybrid_ml_scheduler.storage.connect.store import Store
 from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, runs, scheduler_results, stretches, tasks
+from hybrid_ml_scheduler.storage.read.history import end_tasks
 from hybrid_ml_scheduler.storage.write.summaries import STRETCH_TASKS
 
 __all__ = ["ComparedTasks", "WaitingTasks", "compared_tasks", "waiting_tasks"]
@@ -19,8 +20,10 @@ __all__ = ["ComparedTasks", "WaitingTasks", "compared_tasks", "waiting_tasks"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedTasks:
-    """The last task of a comparison, and the last one up to which each strategy has a result of every task."""
+    """The tasks of a run, the last compared one, and the last up to which each strategy has a result of every task."""
 
+    first: int
+    last: int
     up_to: int
     done: Mapping[str, int]
 
@@ -38,21 +41,25 @@ class WaitingTasks(NamedTuple):
     longest_s: float
 
 
-async def compared_tasks(store: Store, run_id: int, first: int, last: int) -> ComparedTasks:
-    """Return what the strategies are compared over, of the tasks `first` (the run's first) to `last`."""
+async def compared_tasks(store: Store, run_id: int, last: int | None = None) -> ComparedTasks:
+    """Return what the strategies of a run are compared over, of all its tasks or of those up to `last`."""
     line = stretches.c
     short = sa.case((line.results < STRETCH_TASKS, line.stretch))
     query = sa.select(line.scheduler_name, sa.func.min(short), sa.func.count(), sa.func.max(line.stretch))
     own = query.where(line.run_id == run_id, line.device == ANY_DEVICE).group_by(line.scheduler_name)
     done: dict[str, int] = {}
     async with store.reading() as connection:
+        first, newest = (await connection.execute(end_tasks(run_id))).one()
+        if first is None:
+            return ComparedTasks(first=0, last=-1, up_to=-1, done={})
         origin = (await connection.execute(sa.select(runs.c.first_task).where(runs.c.run_id == run_id))).scalar_one()
-        for name, short_one, lines, newest in (await connection.execute(own)).all():
-            is_dense = lines == newest + 1  # else a whole stretch has no result
+        end = newest if last is None else min(newest, last)
+        for name, short_one, lines, latest in (await connection.execute(own)).all():
+            is_dense = lines == latest + 1  # else a whole stretch has no result
             full = 0 if not is_dense else lines if short_one is None else short_one
             begin = max(first, first if origin is None else origin + full * STRETCH_TASKS)
-            done[name] = await _done_up_to(connection, run_id, name, begin, last)
-    return ComparedTasks(up_to=compared_up_to(done.values(), first, last), done=done)
+            done[name] = await _done_up_to(connection, run_id, name, begin, end)
+    return ComparedTasks(first=first, last=end, up_to=compared_up_to(done.values(), first, end), done=done)
 
 
 async def _done_up_to(connection: AsyncConnection, run_id: int, name: str, begin: int, last: int) -> int:

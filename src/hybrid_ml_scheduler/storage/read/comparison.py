@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hybrid_ml_scheduler.storage.connect.store import Store
-from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, run_summaries, stretches
+from hybrid_ml_scheduler.storage.connect.tables import ANY_DEVICE, run_summaries, stretches, tasks
+from hybrid_ml_scheduler.storage.read.compared import compared_tasks
+from hybrid_ml_scheduler.storage.read.moments import range_totals
 from hybrid_ml_scheduler.storage.records import METRICS, Metric, PairedStretches, RunSummary
 from hybrid_ml_scheduler.storage.write.summaries import STRETCH_TASKS
 
@@ -23,7 +26,7 @@ _Stretch = Mapping[str, Any]
 
 
 async def run_totals(store: Store, run_ids: Iterable[int]) -> dict[int, dict[str, RunSummary]]:
-    """Return what runs add up to, by run and strategy; nothing is summed up here."""
+    """Return what runs add up to, by run and strategy, over the tasks that are compared."""
     wanted, line = sorted(set(run_ids)), stretches.c
     query = sa.select(run_summaries).where(run_summaries.c.run_id.in_(wanted))
     worst = (
@@ -37,6 +40,43 @@ async def run_totals(store: Store, run_ids: Iterable[int]) -> dict[int, dict[str
         for record in (await connection.execute(query.order_by(run_summaries.c.scheduler_name))).mappings():
             key = record["run_id"], record["scheduler_name"]
             found.setdefault(key[0], {})[key[1]] = _summary(record, longest_s.get(key))
+    for run_id, summaries in found.items():
+        if await _lacks_results(store, run_id, summaries):
+            found[run_id] = await _compared(store, run_id, summaries)
+    return found
+
+
+async def _lacks_results(store: Store, run_id: int, summaries: Mapping[str, RunSummary]) -> bool:
+    """Whether a task of the run has no result of a strategy."""
+    newest = sa.select(sa.func.max(tasks.c.task_id)).where(tasks.c.run_id == run_id)
+    async with store.reading() as connection:
+        last = (await connection.execute(newest)).scalar_one()
+    first = min(one.first_task for one in summaries.values())
+    entered = max(-1 if last is None else last, *(one.last_task for one in summaries.values())) - first + 1
+    return any(one.results < entered for one in summaries.values())
+
+
+async def _compared(store: Store, run_id: int, summaries: Mapping[str, RunSummary]) -> dict[str, RunSummary]:
+    """Return the figures over the tasks that every strategy has finished that is not behind."""
+    compared = await compared_tasks(store, run_id)
+    first = min(compared.first, *(one.first_task for one in summaries.values()))
+    totals, _ = await range_totals(store, run_id, first, compared.up_to, is_ranked=False)
+    entered, count = compared.last - first + 1, max(0, compared.up_to - first + 1)
+    found = {}
+    for name, whole in summaries.items():
+        counts = {"waiting": entered - whole.results, "compared": count, "is_behind": name in compared.behind}
+        own = totals.get(name)
+        if counts["is_behind"] or own is None or not own.finished:
+            empty = {"means": dict.fromkeys(whole.means), "last_finish_s": None, "longest_latency_s": None}
+            found[name] = replace(whole, **counts, **empty)  # type: ignore[arg-type]
+            continue
+        found[name] = replace(
+            whole,
+            **counts,  # type: ignore[arg-type]
+            last_finish_s=own.last_finish_s,
+            longest_latency_s=own.longest_latency_s,
+            means={metric: own.sums[metric] / own.finished for metric in whole.means},
+        )
     return found
 
 
@@ -47,6 +87,9 @@ def _summary(record: sa.RowMapping, longest_s: float | None) -> RunSummary:
         scheduler_name=record["scheduler_name"],
         results=record["results"],
         finished=finished,
+        waiting=0,
+        compared=record["results"],
+        is_behind=False,
         out_of_memory=record["out_of_memory"],
         first_task=record["first_task"],
         last_task=record["last_task"],

@@ -33,9 +33,14 @@ Matrix = list[list[float | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Window:
-    """The newest tasks as columns, and one row of values a strategy (NaN where there is no result)."""
+    """The newest tasks as columns, and one row of values a strategy (NaN where there is no result).
+
+    `waits` says which tasks have no result of a strategy yet; by the newest arrival they have waited `so_far_s`.
+    """
 
     task_id: np.ndarray
+    so_far_s: FloatColumn
+    waits: np.ndarray
     features: Mapping[str, FloatColumn]
     optimal: FloatColumn
     schedulers: Sequence[str]
@@ -71,8 +76,8 @@ def _summary(found_tasks: Sequence[Any], results: Sequence[Any], scheduler: str)
         first_task=int(found.task_id[0]) if len(found.task_id) else None,
         last_task=int(found.task_id[-1]) if len(found.task_id) else None,
         schedulers=found.schedulers,
-        win_loss={metric: _win_loss(found.outcomes[metric]) for metric in METRICS},
-        compared={metric: _compared(found.outcomes[metric]) for metric in METRICS},
+        win_loss={metric: _win_loss(found, metric) for metric in METRICS},
+        compared={metric: _compared(found, metric) for metric in METRICS},
         correlation_scheduler=scheduler,
         correlated=complete.shape[1],
         correlation_names=_CORRELATED,
@@ -91,7 +96,12 @@ async def _read(
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     """Return the newest tasks, oldest first, and their results."""
     joined = tasks.outerjoin(training_data, training_data.c.task_id == tasks.c.task_id)
-    columns = (tasks.c.task_id, *(tasks.c[name] for name in _FEATURES), training_data.c.optimal_gpu_fraction)
+    columns = (
+        tasks.c.task_id,
+        tasks.c.arrival_time,
+        *(tasks.c[name] for name in _FEATURES),
+        training_data.c.optimal_gpu_fraction,
+    )
     newest = sa.select(*columns).select_from(joined).order_by(tasks.c.task_id.desc()).limit(window)
     if run_id is not None:
         newest = newest.where(tasks.c.run_id == run_id)
@@ -115,31 +125,40 @@ async def _read(
 
 def _columns(found: Sequence[Any], rows: Sequence[Any]) -> _Window:
     # Plain tuples: numpy would ask every row of SQLAlchemy for attributes that it does not have.
-    table = np.array([tuple(row) for row in found], dtype=np.float64).reshape(len(found), 2 + len(_FEATURES))
+    table = np.array([tuple(row) for row in found], dtype=np.float64).reshape(len(found), 3 + len(_FEATURES))
     task_id = table[:, 0].astype(np.int64)
     schedulers = sorted({str(row[1]) for row in rows})
     place_of = {name: place for place, name in enumerate(schedulers)}
     shape = (len(schedulers), len(task_id))
-    outcomes = {name: np.full(shape, np.nan) for name in _OUTCOMES}
+    outcomes, waits = {name: np.full(shape, np.nan) for name in _OUTCOMES}, np.ones(shape, dtype=bool)
     if rows:
         columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
         where = [place_of[str(name)] for name in columns[1]], np.searchsorted(task_id, columns[0])
+        waits[where] = False
         for name, values in zip(_OUTCOMES, columns[2:], strict=True):
             outcomes[name][where] = np.array(values, dtype=np.float64)
     return _Window(
         task_id=task_id,
-        features={name: table[:, 1 + place] for place, name in enumerate(_FEATURES)},
+        so_far_s=table[:, 1].max(initial=0.0) - table[:, 1],
+        waits=waits,
+        features={name: table[:, 2 + place] for place, name in enumerate(_FEATURES)},
         optimal=table[:, -1],
         schedulers=schedulers,
         outcomes=outcomes,
     )
 
 
-def _win_loss(values: np.ndarray) -> Matrix:
-    """Return the share of common tasks where the row is lower than the column; equal values count for nobody."""
+def _win_loss(found: _Window, metric: Metric) -> Matrix:
+    """Return the share of common tasks where the row is lower than the column; equal values count for nobody.
+
+    Where one of both waits nothing is won, but in latency by the other one if that took less than the waiting so far.
+    """
+    values, waits = found.outcomes[metric], found.waits
+    least = np.where(waits, found.so_far_s, values) if metric == "latency" else values
     known = np.isfinite(values)
-    common = (known[:, None, :] & known[None, :, :]).sum(axis=2)
-    wins = (values[:, None, :] < values[None, :, :]).sum(axis=2)  # no number is lower than not-a-number
+    either = (known[:, None, :] & (known | waits)[None, :, :]) | (waits[:, None, :] & known[None, :, :])
+    common = either.sum(axis=2)
+    wins = (values[:, None, :] < least[None, :, :]).sum(axis=2)  # no number is lower than not-a-number
     names = range(len(values))
     return [[_share(wins[i, j], common[i, j]) if i != j else None for j in names] for i in names]
 
@@ -148,9 +167,10 @@ def _share(wins: np.int64, common: np.int64) -> float | None:
     return float(wins / common) if common else None
 
 
-def _compared(values: np.ndarray) -> int:
-    """Return how many tasks two strategies at least have a value of: no other task is in the matrix."""
-    return int((np.isfinite(values).sum(axis=0) > 1).sum())
+def _compared(found: _Window, metric: Metric) -> int:
+    """Return how many tasks count for two strategies at least: no other task is in the matrix."""
+    known = np.isfinite(found.outcomes[metric])
+    return int((known.any(axis=0) & ((known | found.waits).sum(axis=0) > 1)).sum())
 
 
 def _complete(found: _Window, scheduler: str) -> np.ndarray:
@@ -181,13 +201,14 @@ def _pearson(columns: np.ndarray) -> Matrix:
 
 def _spread(found: _Window, place: int, metric: Metric) -> Percentiles:
     values = found.outcomes[metric][place]
-    values = values[np.isfinite(values)]
-    known = len(values) > 0
+    values, waiting = values[np.isfinite(values)], int(found.waits[place].sum())
+    known = len(values) > 0 and not waiting
     marks = np.percentile(values, _MARKS).tolist() if known else [None] * len(_MARKS)
     return Percentiles(
         scheduler=found.schedulers[place],
         metric=metric,
         tasks=len(values),
+        waiting=waiting,
         mean=float(values.mean()) if known else None,
         p50=marks[0],
         p95=marks[1],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -55,7 +55,9 @@ async def trend(
             if last_task is not None:  # a range that ends later holds newer tasks, too
                 query = query.where((rollups.c.bucket + 1) * BUCKET_TASKS - 1 <= last)
         records = (await connection.execute(query)).mappings().all()
-    return TrendPoints(tasks_per_point=width, points=list(_points(records, origin, (first, last), width)))
+    return TrendPoints(
+        tasks_per_point=width, points=list(_points(records, origin, (first, last), width, is_mixed=run_id is None))
+    )
 
 
 async def _ends(connection: AsyncConnection, run_id: int | None) -> tuple[int | None, int]:
@@ -112,22 +114,34 @@ def _from_rollups(origin: int, width: int, run_id: int | None) -> sa.Select[Any]
     return query.group_by(step, rollups.c.scheduler_name).order_by(step, rollups.c.scheduler_name)
 
 
-def _points(records: Iterable[Any], origin: int, ends: tuple[int, int], width: int) -> Iterator[TrendPoint]:
-    """Yield a point for every step from the origin; the tasks begin within the first one and end within the last."""
+def _points(
+    records: Iterable[Any], origin: int, ends: tuple[int, int], width: int, *, is_mixed: bool
+) -> Iterator[TrendPoint]:
+    """Yield a point for every step from the origin; the tasks begin within the first one and end within the last.
+
+    Points of several runs are mixed: their strategies differ, so that one may lack a task that it never met.
+    """
     first, last = ends
     for step, members in groupby(records, key=lambda record: int(record["step"])):
         mine = list(members)
+        begin, end = max(first, origin + step), min(last, origin + step + width - 1)
+        results = [int(record["results"]) for record in mine]
+        tasks = max(results) if is_mixed else max(end - begin + 1, *results)
+        lacking = {str(record["scheduler_name"]): tasks - int(record["results"]) for record in mine}
         yield TrendPoint(
-            first_task_id=max(first, origin + step),
-            last_task_id=min(last, origin + step + width - 1),
-            tasks=max(int(record["results"]) for record in mine),
+            first_task_id=begin,
+            last_task_id=end,
+            tasks=tasks,
+            waiting={name: waiting for name, waiting in lacking.items() if waiting},
             simulated_time_s=max(float(record["last_arrival"] or 0.0) for record in mine),
-            **{f"avg_{name}": _averages(mine, TASK_METRICS[name]) for name in _SHOWN},
+            **{f"avg_{name}": _averages(mine, TASK_METRICS[name], lacking) for name in _SHOWN},
         )
 
 
-def _averages(records: Sequence[Any], column: str) -> dict[str, float | None]:
-    return {record["scheduler_name"]: _average(record, column) for record in records}
+def _averages(records: Sequence[Any], column: str, lacking: Mapping[str, int]) -> dict[str, float | None]:
+    """Return the mean of every strategy; one that lets tasks of the stretch wait has none, as it would be of others."""
+    means = {record["scheduler_name"]: _average(record, column) for record in records}
+    return {name: None if lacking[name] else mean for name, mean in means.items()}
 
 
 def _average(record: Any, name: str) -> float | None:
