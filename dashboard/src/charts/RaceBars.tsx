@@ -24,7 +24,8 @@ export interface RaceBarsProps {
   hrefOf: (name: string) => string;
 }
 
-const LEAST_ROW = { wide: 20, narrow: 36 } as const;
+/** Room for the name and the counts of tasks under it. */
+const LEAST_ROW = { wide: 32, narrow: 50 } as const;
 const ROOMY = 640;
 const HEAD = 26;
 const FOOT = 24;
@@ -101,9 +102,23 @@ function runningShare(racer: Racer): number {
   return racer.running === null || !racer.value ? 1 : Math.min(1, racer.running / racer.value);
 }
 
+/** A bar; one that is only a lower end is open: it fades out where the end is not known. */
 function Bar({ racer }: { racer: Placed }) {
   const share = runningShare(racer) * 100;
   const { colour } = racer;
+  if (racer.isLeast)
+    return (
+      <div
+        className="h-full min-w-[3px] rounded-l-md border border-r-0 border-dashed"
+        style={{
+          width: `${(racer.length ?? 0) * 100}%`,
+          borderColor: colour,
+          background: `linear-gradient(90deg, color-mix(in oklab, ${colour} 30%, transparent), transparent)`,
+        }}
+        data-bar={racer.name}
+        data-least=""
+      />
+    );
   return (
     <div
       className="flex h-full min-w-[3px] overflow-hidden rounded-md transition-[width] duration-500 ease-out"
@@ -173,8 +188,23 @@ function spokenRow(racer: Placed): string {
   const extras = racer.extras.map((extra) =>
     extra.key === "gap" ? `, ${extra.text} above the bound` : `, ${extra.label.toLowerCase()} ${extra.text}`,
   );
-  const place = racer.rank === null ? "Modelled, not ranked" : String(racer.rank);
-  return `${place}. ${racer.label}: ${racer.text}${extras.join("")}`;
+  const place =
+    racer.rank === null ? (racer.isModelled ? "Modelled, not ranked" : "No place") : String(racer.rank);
+  return `${place}. ${racer.label}: ${racer.text}${extras.join("")}, ${racer.counts.join(", ")}`;
+}
+
+/** Finished and waiting tasks under the name: beside each other where there is room. */
+function Counts({ racer, shape }: Pick<RowProps, "racer" | "shape">) {
+  const lines = shape.isRoomy ? [racer.counts.join(" · ")] : racer.counts;
+  return (
+    <span className="figure block text-[0.6875rem] leading-tight whitespace-nowrap text-muted" data-counts="">
+      {lines.map((line, i) => (
+        <span key={line} className={`block ${racer.isLeast && i === lines.length - 1 ? "text-warn" : ""}`}>
+          {line}
+        </span>
+      ))}
+    </span>
+  );
 }
 
 function Row({ racer, top, height, href, shape }: RowProps) {
@@ -195,13 +225,16 @@ function Row({ racer, top, height, href, shape }: RowProps) {
           className={`flex min-w-0 items-center ${shape.isWide ? "gap-2 text-sm" : "gap-1.5 text-[0.8125rem]"}`}
         >
           <span className={`figure shrink-0 text-right text-xs text-muted ${shape.isWide ? "w-5" : "w-4"}`}>
-            {racer.rank}
+            {racer.rank ?? (racer.isModelled ? "" : "–")}
           </span>
           <span className="size-2 shrink-0 rounded-full" style={{ background: racer.colour }} />
-          <span
-            className={`font-medium group-hover/row:underline ${shape.isRoomy ? "truncate" : "line-clamp-2 text-xs leading-none"}`}
-          >
-            {racer.label}
+          <span className="min-w-0">
+            <span
+              className={`font-medium group-hover/row:underline ${shape.isRoomy ? "block truncate leading-tight" : "line-clamp-2 text-xs leading-none"}`}
+            >
+              {racer.label}
+            </span>
+            <Counts racer={racer} shape={shape} />
           </span>
         </span>
         <span className="relative block rounded-md bg-raised" style={{ height: Math.min(24, height - 8) }}>

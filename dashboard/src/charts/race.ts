@@ -10,6 +10,12 @@ export interface Racer {
   text: string;
   /** Of the value, what is running; the rest is waiting. Null where the value has no such parts. */
   running: number | null;
+  /** Finished and waiting tasks, line by line. */
+  counts: readonly string[];
+  /** Whether waiting tasks leave it its place. */
+  hasPlace: boolean;
+  /** Whether the value is only what it will be at least. */
+  isLeast: boolean;
   /** Figures that stand beside the value, each with its own head. */
   extras: readonly Extra[];
   /** Whether it only would have been, beside others that were measured: then it has no rank among them. */
@@ -28,7 +34,7 @@ export type Scale = "linear" | "log";
 export interface Placed extends Racer {
   /** Its row, from 0. */
   place: number;
-  /** 1 + how many are better; those whose values read alike share a rank, for nobody could tell them apart. */
+  /** 1 + how many are better; those whose values read alike share a rank. Null where waiting tasks could change it. */
   rank: number | null;
   /** Length of the bar, 0 to 1; null when there is no value yet. */
   length: number | null;
@@ -82,19 +88,23 @@ export function grades(values: readonly (number | null)[], scale: Scale, wanted:
   return found.reverse();
 }
 
-/** The racers with their places; the least value leads, unknown values come last, names break ties. What is modelled stands below. */
+/** The racers with their places; the least value leads, lower ends and unknown values come last, names break ties. What is modelled stands below. */
 export function placed(racers: readonly Racer[], scale: Scale, bound: number | null): Placed[] {
   const toLength = lengthOf([...racers.map((r) => r.value), bound], scale);
   const order = [...racers].sort(
     (a, b) =>
       Number(a.isModelled ?? false) - Number(b.isModelled ?? false) ||
+      Number(a.isLeast) - Number(b.isLeast) ||
       (a.value ?? Number.POSITIVE_INFINITY) - (b.value ?? Number.POSITIVE_INFINITY) ||
       (a.name < b.name ? -1 : 1),
   );
   return order.map((racer, place) => ({
     ...racer,
     place,
-    rank: racer.isModelled ? null : 1 + order.findIndex((other) => other.text === racer.text),
+    rank:
+      racer.isModelled || !racer.hasPlace || racer.value === null
+        ? null
+        : 1 + order.findIndex((other) => other.text === racer.text),
     length: racer.value === null ? null : toLength(racer.value),
   }));
 }

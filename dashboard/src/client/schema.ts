@@ -1147,6 +1147,12 @@ export interface components {
              * @description Before the change.
              */
             before_s: number | null;
+            /**
+             * Is Behind
+             * @description Whether compared tasks wait: then nothing is said of it.
+             * @default false
+             */
+            is_behind: boolean;
             /** Name */
             name: string;
             /**
@@ -1423,9 +1429,16 @@ export interface components {
         };
         /**
          * Comparison
-         * @description One strategy's standing over one window; every figure is of that window.
+         * @description One strategy's standing over the compared tasks of one window; of one that is behind, means are null.
          */
         Comparison: {
+            /**
+             * At Least
+             * @description If it is behind, lower ends of figures by their names: waiting so far counts as latency.
+             */
+            at_least?: {
+                [key: string]: number;
+            } | null;
             /** Avg Cost */
             avg_cost: number | null;
             /** Avg Energy */
@@ -1465,10 +1478,21 @@ export interface components {
             /** Failed */
             failed: number;
             /**
+             * Finished
+             * @description Tasks of the window that it has finished.
+             */
+            finished: number;
+            /**
              * Gpu Load
              * @description The same for one GPU, as the mean over all of them.
              */
             gpu_load: number | null;
+            /**
+             * Is Behind
+             * @description Whether compared tasks wait: then it has no means and no place, only lower ends.
+             * @default false
+             */
+            is_behind: boolean;
             /**
              * Longest Latency
              * @description Of the task that fared worst, as exact as `p95_latency`.
@@ -1511,7 +1535,7 @@ export interface components {
             rounded_count: number;
             /**
              * Tasks
-             * @description Tasks with an outcome.
+             * @description Compared tasks that it has finished.
              */
             tasks: number;
             /**
@@ -1528,6 +1552,17 @@ export interface components {
              * @description Sum of execution times.
              */
             total_time: number;
+            /**
+             * Undecided
+             * @description Figures without a place: waiting tasks could still change it.
+             * @default []
+             */
+            undecided: string[];
+            /**
+             * Waiting
+             * @description Tasks of the window that it has not finished and that did not fail.
+             */
+            waiting: number;
             /**
              * Within Deadline
              * @description Share of the tasks with a deadline that kept it; null where none has one.
@@ -2622,7 +2657,7 @@ export interface components {
         };
         /**
          * Percentiles
-         * @description Mean and percentiles of one metric for one strategy; `None` without a value.
+         * @description Mean and percentiles of one metric for one strategy; `None` without a value, or while tasks wait.
          */
         Percentiles: {
             /** Longest */
@@ -2646,6 +2681,8 @@ export interface components {
             scheduler: string;
             /** Tasks */
             tasks: number;
+            /** Waiting */
+            waiting: number;
         };
         /**
          * Preset
@@ -2974,6 +3011,11 @@ export interface components {
             at: string;
             /** @description Where it left another run, if it did. */
             branch: components["schemas"]["BranchPoint"] | null;
+            /**
+             * Compared Tasks
+             * @description Tasks from its beginning that every strategy has finished that is not behind: means are of these.
+             */
+            compared_tasks: number;
             /** First Task Id */
             first_task_id: number | null;
             /**
@@ -3070,7 +3112,7 @@ export interface components {
         };
         /**
          * RunStanding
-         * @description What one strategy's stored results of a run add up to; means are over tasks that finished.
+         * @description What one strategy's stored results of a run add up to; means are over the run's compared tasks.
          */
         RunStanding: {
             /** Avg Cost */
@@ -3089,6 +3131,16 @@ export interface components {
             device_seconds: number;
             /** Failed */
             failed: number;
+            /**
+             * Finished
+             * @description Tasks that it has finished.
+             */
+            finished: number;
+            /**
+             * Is Behind
+             * @description Whether compared tasks wait: then it has no means and no place.
+             */
+            is_behind: boolean;
             /**
              * Longest Latency
              * @description Of the task that fared worst.
@@ -3119,6 +3171,16 @@ export interface components {
              * @description Stored results.
              */
             tasks: number;
+            /**
+             * Undecided
+             * @description Figures without a place: waiting tasks could still change it.
+             */
+            undecided: string[];
+            /**
+             * Waiting
+             * @description Tasks that it has not finished and that did not fail.
+             */
+            waiting: number;
         };
         /**
          * SearchProgress
@@ -3288,8 +3350,13 @@ export interface components {
                 [key: string]: components["schemas"]["ClusterLoad"];
             };
             /**
+             * Compared Tasks
+             * @description Tasks from the run's beginning that every strategy has finished that is not behind.
+             */
+            compared_tasks: number;
+            /**
              * Comparison
-             * @description Over the whole run.
+             * @description Over the compared tasks of the whole run.
              */
             comparison: components["schemas"]["Comparison"][];
             /** Focus */
@@ -3773,7 +3840,7 @@ export interface components {
         };
         /**
          * TrendPoint
-         * @description The means of every strategy over a stretch of tasks.
+         * @description The means over a stretch of tasks; a strategy that lets some of them wait has none.
          */
         TrendPoint: {
             /** Avg Cost */
@@ -3800,6 +3867,10 @@ export interface components {
             simulated_time_s: number;
             /** Tasks */
             tasks: number;
+            /** Waiting */
+            waiting: {
+                [key: string]: number;
+            };
         };
         /**
          * UploadCard
@@ -3924,6 +3995,11 @@ export interface components {
              * @description Simulated time at which the window begins.
              */
             begin_s: number;
+            /**
+             * Compared Tasks
+             * @description Tasks from the window's beginning that every strategy has finished that is not behind.
+             */
+            compared_tasks: number;
             /** Comparison */
             comparison: components["schemas"]["Comparison"][];
             /** End S */
@@ -3946,6 +4022,8 @@ export interface components {
         /**
          * WinMatrix
          * @description Share of tasks where the row's value is lower than the column's; equal values count for nobody.
+         *
+         *     So do tasks that one of both lets wait, but in latency for the other one if that took less than the waiting so far.
          */
         WinMatrix: {
             metric: components["schemas"]["Metric"];
@@ -3958,7 +4036,7 @@ export interface components {
             share: (number | null)[][];
             /**
              * Tasks
-             * @description Tasks that two strategies at least finished; a pair is compared on those of both.
+             * @description Tasks that count for two strategies at least; a pair is compared on those of both.
              */
             tasks: number;
         };

@@ -41,8 +41,9 @@ export function quantity(metric: CatalogueMetric): string {
   return bare.charAt(0).toUpperCase() + bare.slice(1);
 }
 
-/** A strategy's value; null where there is none yet. */
+/** A strategy's value; null where there is none yet, or only a lower end. */
 export function figureOf(metric: CatalogueMetric, row: Comparison): number | null {
+  if (row.at_least && (metric.wire ?? "") in row.at_least) return null;
   const value: unknown = (row as unknown as Record<string, unknown>)[metric.wire ?? ""];
   return typeof value === "number" ? value : null;
 }

@@ -6,7 +6,8 @@ export interface Term {
   meaning: string;
 }
 
-const SAME_STREAM = "Mean over the finished tasks of the chosen window.";
+const SAME_STREAM =
+  "Mean over the tasks of the chosen window that every strategy has finished that is not behind.";
 const SAME_TASKS =
   "Over the same tasks as the means; over more than 1,000 tasks it is within half a per cent.";
 

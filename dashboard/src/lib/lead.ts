@@ -2,6 +2,7 @@
 import type { Comparison } from "@/client/types";
 import { digits, percent, seconds } from "./format";
 import type { MetricCard } from "./metrics";
+import { atLeast, countsText, hasPlace } from "./places";
 
 export interface Lead {
   /** Who leads, and by how much. */
@@ -36,7 +37,7 @@ const BUSY = 0.85;
 
 function ranked(rows: readonly Comparison[], metric: MetricCard): Ranked[] {
   return rows
-    .map((row) => ({ row, value: row.tasks > 0 ? metric.of(row) : null }))
+    .map((row) => ({ row, value: row.tasks > 0 && !row.is_behind ? metric.of(row) : null }))
     .filter((one): one is Ranked => one.value !== null)
     .sort((a, b) => a.value - b.value || (a.row.name < b.row.name ? -1 : 1));
 }
@@ -67,7 +68,39 @@ function whoLeads(order: readonly Ranked[], metric: MetricCard, words: string, l
       : "";
     return `${names.slice(0, -1).join(", ")} and ${names.at(-1)} are level at the head ${words}: ${metric.short.toLowerCase()} ${text}${apart}.`;
   }
-  return `${name} leads ${words}: ${metric.short.toLowerCase()} ${text}; next is ${label(second.row.name)} with ${metric.format(second.value)} (${more(first.value, second.value)}).`;
+  const next = hasPlace(second.row, metric.wire)
+    ? "next is"
+    : "next of those that finished the same tasks is";
+  return `${name} leads ${words}: ${metric.short.toLowerCase()} ${text}; ${next} ${label(second.row.name)} with ${metric.format(second.value)} (${more(first.value, second.value)}).`;
+}
+
+const least = (row: Comparison, metric: MetricCard): string => {
+  const value = atLeast(row, metric);
+  return value === null ? "" : `, so at least ${metric.format(value)}`;
+};
+
+/** `rl hold (711 finished, 1,982 waiting, so at least 6.3 s)`, each of them. */
+function behindWords(behind: readonly Comparison[], metric: MetricCard, label: LabelOf): string {
+  const named = behind.map((row) => `${label(row.name)} (${countsText(row)}${least(row, metric)})`);
+  return `${named.slice(0, -1).join(", ")}${named.length > 1 ? " and " : ""}${named.at(-1)} ${named.length === 1 ? "is" : "are"} behind`;
+}
+
+/** What is said instead of a leader while waiting tasks could undo it. */
+function whoIsOpen(
+  order: readonly Ranked[],
+  behind: readonly Comparison[],
+  metric: MetricCard,
+  words: string,
+  label: LabelOf,
+): string {
+  const quantity = metric.short.toLowerCase();
+  if (behind.length === 0)
+    return `Nobody leads in ${quantity} ${words}: too many tasks are not finished by every strategy yet.`;
+  const [first, second] = order;
+  const why = `Nobody leads in ${quantity} ${words}: ${behindWords(behind, metric, label)}.`;
+  if (!first) return why;
+  const rest = second ? `; next is ${label(second.row.name)} with ${metric.format(second.value)}` : "";
+  return `${why} Of those that finished the same tasks, ${label(first.row.name)} has the least: ${metric.format(first.value)}${rest}.`;
 }
 
 /** Where most tasks of a strategy go. */
@@ -183,9 +216,17 @@ export function leadOf(
 ): Lead {
   const order = ranked(rows, metric);
   const [best, worst] = [order[0], order.at(-1)];
-  if (!best || !worst) return { who: `No task has finished ${words}.`, why: "" };
+  if (!best || !worst) {
+    const late = rows.filter((row) => row.is_behind);
+    if (late.length > 0) return { who: whoIsOpen([], late, metric, words, label), why: "" };
+    return { who: `No task has finished ${words}.`, why: "" };
+  }
   const differ = order.length > 1 && worst.value > best.value * (1 + LEVEL);
+  const behind = rows.filter((row) => row.is_behind);
+  const isOpen = !hasPlace(best.row, metric.wire);
   const few = best.row.tasks < ENOUGH ? "These are too few tasks to say why." : "";
   const why = differ ? few || whyOf(order, metric, label, far) : "";
-  return { who: whoLeads(order, metric, words, label), why };
+  if (isOpen) return { who: whoIsOpen(order, behind, metric, words, label), why };
+  const also = behind.length === 0 ? "" : ` ${behindWords(behind, metric, label)} and cannot come to less.`;
+  return { who: `${whoLeads(order, metric, words, label)}${also}`, why };
 }

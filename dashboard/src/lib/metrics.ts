@@ -6,6 +6,8 @@ export type RaceMetric = "time" | "latency" | "energy" | "cost" | "makespan";
 
 export interface MetricCard {
   key: RaceMetric;
+  /** Its name in an update. */
+  wire: string;
   label: string;
   short: string;
   of: (row: Comparison) => number | null;
@@ -15,6 +17,7 @@ export interface MetricCard {
 
 export const METRICS: readonly MetricCard[] = listed("live_race").map((metric) => ({
   key: (metric.task ?? metric.wire) as RaceMetric,
+  wire: metric.wire ?? metric.key,
   label: quantity(metric),
   short: metric.short,
   of: (row) => figureOf(metric, row),

@@ -30,6 +30,7 @@ export function windowOf(update: SimulationUpdate, key: WindowKey): Window {
     first_task_id: last === null || tasks === 0 ? null : last - tasks + 1,
     last_task_id: tasks === 0 ? null : last,
     tasks,
+    compared_tasks: update.compared_tasks,
     begin_s: update.status.branch?.simulated_time_s ?? 0,
     end_s: update.simulated_time_s,
     comparison: update.comparison,
@@ -72,5 +73,5 @@ export function useWindow(): ChosenWindow {
   const hasShift = update?.windows.shift !== undefined;
   const key = windowKey(params.get("window"), hasShift);
   const window = update ? windowOf(update, key) : undefined;
-  return { key, hasShift, window, rows: window?.comparison, words: windowWords(key, window?.tasks) };
+  return { key, hasShift, window, rows: window?.comparison, words: windowWords(key, window?.compared_tasks) };
 }

@@ -15,6 +15,7 @@ import { Reasons } from "@/features/audit/Reasons";
 import { strategiesOf, trendRows } from "@/features/history/trend";
 import { boundFor, extrasOf } from "@/features/race/RaceWidget";
 import { metricCard } from "@/lib/metrics";
+import { finishedText } from "@/lib/places";
 import { AUDIT, last, STATS, TREND } from "../fixtures";
 
 const within_router = (children: ReactNode) => render(<MemoryRouter>{children}</MemoryRouter>);
@@ -29,6 +30,9 @@ function racers(key: string) {
     text: metric.format(metric.of(row)),
     running: row.avg_time,
     extras: extrasOf(row, metric.key, true),
+    counts: [finishedText(row)],
+    hasPlace: true,
+    isLeast: false,
   }));
 }
 
@@ -54,14 +58,16 @@ describe("charts drawn from what a real service said", () => {
   });
 
   it("the bound stands below every strategy's makespan and mean time", () => {
-    const makespan = boundFor("makespan", last.bound);
-    const time = boundFor("time", last.bound);
+    const makespan = boundFor("makespan", last.bound, last.comparison);
+    const time = boundFor("time", last.bound, last.comparison);
     for (const row of last.comparison) {
       expect(row.makespan).toBeGreaterThanOrEqual(makespan ?? Number.POSITIVE_INFINITY);
       expect(row.time_gap).toBeGreaterThanOrEqual(0);
     }
     expect(time).toBeGreaterThan(0);
-    expect(boundFor("energy", last.bound)).toBeNull();
+    expect(boundFor("energy", last.bound, last.comparison)).toBeNull();
+    const failing = last.comparison.map((row) => ({ ...row, failed: 1 }));
+    expect(boundFor("time", last.bound, failing)).toBeNull();
   });
 
   it("the win matrix shows each share and says the sentence", () => {

@@ -67,6 +67,37 @@ describe("the sentence about who leads", () => {
     expect(said([jammed, worse]).why).toMatch(/Even so its GPUs each get 1\.20 s of work for every second/);
   });
 
+  it("names nobody while a strategy that lets tasks wait could come to less", () => {
+    const behind = row("rl_hold", {
+      tasks: 300,
+      finished: 711,
+      waiting: 1982,
+      is_behind: true,
+      avg_latency: null,
+      avg_time: null,
+      at_least: { avg_latency: 0.04 },
+      undecided: [],
+    });
+    const open = [QUICK, MIDDLE, SPLITTER].map((one) => ({ ...one, undecided: ["avg_latency"] }));
+    expect(said([behind, ...open]).who).toBe(
+      "Nobody leads in latency since the last shift: rl hold (711 finished, 1,982 waiting, so at least 40.0 ms) is behind. Of those that finished the same tasks, frugal finish has the least: 50.3 ms; next is greedy with 66.0 ms.",
+    );
+    expect(said([behind]).who).toBe(
+      "Nobody leads in latency since the last shift: rl hold (711 finished, 1,982 waiting, so at least 40.0 ms) is behind.",
+    );
+    const between = { ...behind, at_least: { avg_latency: 0.06 } };
+    expect(said([between, QUICK, { ...MIDDLE, undecided: ["avg_latency"] }]).who).toBe(
+      "frugal finish leads since the last shift: latency 50.3 ms; next of those that finished the same tasks is greedy with 66.0 ms (+31 %). rl hold (711 finished, 1,982 waiting, so at least 60.0 ms) is behind and cannot come to less.",
+    );
+  });
+
+  it("names nobody where too many tasks are not finished by all", () => {
+    const open = [QUICK, MIDDLE].map((one) => ({ ...one, undecided: ["avg_latency"] }));
+    expect(said(open).who).toBe(
+      "Nobody leads in latency since the last shift: too many tasks are not finished by every strategy yet.",
+    );
+  });
+
   it("calls equal values level, whether all or some", () => {
     const twin = { ...QUICK, name: "twin", avg_latency: 0.0504 };
     expect(said([QUICK, twin])).toEqual({

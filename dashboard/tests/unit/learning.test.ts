@@ -6,6 +6,7 @@ import { levelOf, prices } from "@/features/learning/price";
 
 const one = (name: string, after_s: number | null, recovery_tasks: number | null): AdaptedStrategy => ({
   name,
+  is_behind: false,
   before_s: null,
   after_s,
   worst_s: null,

@@ -8,6 +8,9 @@ const racer = (name: string, value: number | null): Racer => ({
   value,
   text: String(value),
   running: null,
+  counts: ["9 finished"],
+  hasPlace: true,
+  isLeast: false,
   extras: [],
 });
 
@@ -38,6 +41,23 @@ describe("the race", () => {
       ["a", 1],
       ["b", 2],
       ["m", null],
+    ]);
+  });
+
+  it("puts lower ends below what was finished, and gives no rank that waiting tasks could undo", () => {
+    const order = placed(
+      [
+        { ...racer("l", 0.5), isLeast: true, hasPlace: false },
+        { ...racer("b", 3), hasPlace: false },
+        racer("a", 0.4),
+      ],
+      "linear",
+      null,
+    );
+    expect(order.map((entry) => [entry.name, entry.rank])).toEqual([
+      ["a", 1],
+      ["b", null],
+      ["l", null],
     ]);
   });
 

@@ -128,15 +128,16 @@ describe("orders", () => {
   });
 
   it("values that read alike share a place", () => {
-    const format = (value: number): string => value.toFixed(0);
+    const format = (value: number | null | undefined): string => (value ?? 0).toFixed(0);
     const of = (row: { name: string }): number =>
       row.name === "oracle" ? 1 : row.name === "greedy" ? 2 : 2.1;
-    expect(rankOf(last.comparison, "oracle", of, format)).toBe(1);
-    expect(rankOf(last.comparison, "greedy", of, format)).toBe(2);
-    expect(rankOf(last.comparison, "round_robin", of, format)).toBe(
-      rankOf(last.comparison, "greedy", of, format),
-    );
-    expect(rankOf(last.comparison, "nobody", of, format)).toBeNull();
+    const metric = { of, format, wire: "avg_latency" };
+    expect(rankOf(last.comparison, "oracle", metric)).toBe(1);
+    expect(rankOf(last.comparison, "greedy", metric)).toBe(2);
+    expect(rankOf(last.comparison, "round_robin", metric)).toBe(rankOf(last.comparison, "greedy", metric));
+    expect(rankOf(last.comparison, "nobody", metric)).toBeNull();
+    const open = last.comparison.map((row) => ({ ...row, undecided: ["avg_latency"] }));
+    expect(rankOf(open, "oracle", metric)).toBeNull();
   });
 
   it("the mark of the best is shared by all whose values read alike", () => {

@@ -5,7 +5,7 @@ import { seconds } from "@/lib/format";
 import { wordsOf } from "@/lib/runWords";
 
 const standing = (name: string, latency: number | null): RunStanding =>
-  ({ name, avg_latency: latency }) as unknown as RunStanding;
+  ({ name, avg_latency: latency, undecided: [] }) as unknown as RunStanding;
 const run = (run_id: number, name: string, standings: RunStanding[]): RunCard =>
   ({ run_id, name, standings }) as unknown as RunCard;
 
@@ -26,6 +26,8 @@ describe("stored runs in words", () => {
       "b",
       "a",
     ]);
+    const open = { ...standing("a", 2), undecided: ["avg_latency"] };
+    expect(leaders(open, { ...standing("l", null), is_behind: true })).toEqual([]);
   });
 
   it("name those who lead as far as there is room", () => {

@@ -144,11 +144,9 @@ class Comparison:
         bool, Field(description="Whether compared tasks wait: then it has no means and no place, only lower ends.")
     ] = False
     at_least: Annotated[
-        Mapping[str, float],
-        Field(
-            description="Lower ends of figures by their names, if it is behind: waiting so far counts as latency.",
-        ),
-    ] = field(default_factory=dict)
+        Mapping[str, float] | None,
+        Field(description="If it is behind, lower ends of figures by their names: waiting so far counts as latency."),
+    ] = None
     undecided: Annotated[
         tuple[str, ...], Field(description="Figures without a place: waiting tasks could still change it.")
     ] = ()

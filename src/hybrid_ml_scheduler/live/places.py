@@ -57,7 +57,7 @@ def with_places(rows: Sequence[Comparison], compared: int, tasks: int) -> tuple[
 
     A strategy that failed more tasks than another has none: its figures are of fewer tasks.
     """
-    behind = [row.at_least for row in rows if row.is_behind] if is_covered(compared, tasks) else [{}]
+    behind = [row.at_least for row in rows if row.at_least is not None] if is_covered(compared, tasks) else [{}]
     fewest = min((row.failed for row in rows if not row.is_behind), default=0)
     found = []
     for row in rows:

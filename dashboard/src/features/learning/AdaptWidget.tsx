@@ -56,7 +56,7 @@ export function AdaptWidget() {
   return (
     <Widget
       title="Who adapted"
-      meaning="The tasks around one change: a shift of the workload, or a drift of what kinds of work really take. For each strategy: how much longer a task took, from its arrival to its finish, than its fastest execution on free devices, which nobody can beat. Each point is the mean of equally many tasks; the chart ends with the next change, or 2,000 tasks on."
+      meaning="The tasks around one change: a shift of the workload, or a drift of what kinds of work really take. For each strategy: how much longer a task took, from its arrival to its finish, than its fastest execution on free devices, which nobody can beat. Each point is the mean of equally many tasks; the chart ends with the next change, or 2,000 tasks on. A strategy that lets more than a tenth of the tasks wait has no line."
       table={table}
       controls={
         <>

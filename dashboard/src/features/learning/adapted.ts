@@ -33,5 +33,10 @@ export function leadSentence(found: Adaptation, labelOf: (name: string) => strin
   const known = found.strategies.filter((one) => one.after_s !== null);
   const [first, last] = [known[0], known.at(-1)];
   if (!first || !last || first === last) return null;
-  return `Since the change ${labelOf(first.name)} loses least: a task takes ${seconds(first.after_s)} longer than its fastest execution; with ${labelOf(last.name)} it is ${seconds(last.after_s)}.`;
+  const behind = found.strategies.filter((one) => one.is_behind).map((one) => labelOf(one.name));
+  const whom =
+    behind.length === 0
+      ? ""
+      : ` of those that finished the same tasks (${behind.join(", ")} ${behind.length === 1 ? "is" : "are"} behind)`;
+  return `Since the change ${labelOf(first.name)} loses least${whom}: a task takes ${seconds(first.after_s)} longer than its fastest execution; with ${labelOf(last.name)} it is ${seconds(last.after_s)}.`;
 }

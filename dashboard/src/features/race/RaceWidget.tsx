@@ -1,16 +1,17 @@
 import { useMemo } from "react";
 import { RaceBars } from "@/charts/RaceBars";
-import { type Extra, fittingScale, type Racer, type Scale } from "@/charts/race";
+import { type Extra, fittingScale, placed, type Racer, type Scale } from "@/charts/race";
 import { useStoredRun } from "@/client/queries";
 import type { Bound, Comparison } from "@/client/types";
 import { Choice } from "@/features/widgets/Choice";
 import { Empty, Loading } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { WindowChoice } from "@/features/widgets/WindowChoice";
-import { gap, seconds } from "@/lib/format";
+import { gap, NOTHING, seconds } from "@/lib/format";
 import { termsOf } from "@/lib/glossary";
 import { type Lead, leadOf } from "@/lib/lead";
 import { METRICS, type MetricCard, metricCard, type RaceMetric } from "@/lib/metrics";
+import { atLeast, countsText, hasPlace } from "@/lib/places";
 import { useRunWords } from "@/lib/runWords";
 import { useView } from "@/lib/url";
 import { type FaceOf, isModelled, useFaces } from "@/lib/useStrategy";
@@ -18,17 +19,33 @@ import { useWindow, useWindowSearch } from "@/lib/window";
 import { useLive } from "@/live/store";
 import { BoundNote } from "./BoundNote";
 
-/** The bound in the metric's own unit, where one is proven: it is renewed every few seconds and holds for later tasks too. */
-export function boundFor(metric: RaceMetric, bound: Bound): number | null {
+/** The bound in the metric's own unit, where one is proven for the compared tasks. */
+export function boundFor(
+  metric: RaceMetric,
+  bound: Bound,
+  rows: readonly Pick<Comparison, "failed">[],
+): number | null {
   if (metric === "makespan") return bound.makespan_s;
   // A task cannot be there sooner after its arrival than it can run: the bound on time is one on latency too.
+  // Both are means over all compared tasks, so that they bound no mean of fewer, where some have failed.
+  if (rows.some((row) => row.failed > 0)) return null;
   if ((metric === "time" || metric === "latency") && bound.execution_s !== null && bound.tasks > 0)
     return bound.execution_s / bound.tasks;
   return null;
 }
 
+const nothing = (key: string, label: string): Extra => ({ key, label, text: NOTHING, value: null });
+
+/** What stands beside a lower end: the heads of the others, and nothing. */
+const EMPTY: Partial<Record<RaceMetric, readonly Extra[]>> = {
+  latency: [nothing("running", "Running"), nothing("waiting", "Waiting")],
+  time: [nothing("gap", "Above bound")],
+  makespan: [nothing("gap", "Above bound")],
+};
+
 /** What stands beside a value: its parts, or how far it is above its own bound. */
 export function extrasOf(row: Comparison, metric: RaceMetric, isWhole: boolean): readonly Extra[] {
+  if (row.is_behind) return EMPTY[metric] ?? [];
   if (metric === "latency") {
     const waiting = waitingOf(row);
     return [
@@ -50,11 +67,20 @@ function racersOf(rows: readonly Comparison[], metric: MetricCard, face: FaceOf,
   return rows.map((row) => {
     const { colour } = face(row.name);
     const label = face(row.name.replace(".modelled", "")).label;
-    const value = row.tasks > 0 ? metric.of(row) : null;
-    const running = metric.key === "latency" ? row.avg_time : null;
-    const extras = extrasOf(row, metric.key, isWhole);
-    const text = metric.format(value);
-    return { name: row.name, label, colour, value, text, running, extras, isModelled: isModelled(row.name) };
+    const value = row.is_behind ? atLeast(row, metric) : row.tasks > 0 ? metric.of(row) : null;
+    return {
+      name: row.name,
+      label,
+      colour,
+      value,
+      text: row.is_behind && value !== null ? `≥ ${metric.format(value)}` : metric.format(value),
+      running: metric.key === "latency" ? row.avg_time : null,
+      extras: extrasOf(row, metric.key, isWhole),
+      counts: countsText(row).split(", "),
+      hasPlace: hasPlace(row, metric.wire),
+      isLeast: row.is_behind,
+      isModelled: isModelled(row.name),
+    };
   });
 }
 
@@ -93,23 +119,32 @@ export function RaceWidget() {
   const racers = useMemo(() => racersOf(rows ?? [], metric, face, isWhole), [rows, metric, face, isWhole]);
   const scale = scaleOf(params.get("scale"), racers);
   // The bound is proven for the tasks of the whole run, so it stands beside no other window.
-  const floor = bound && isWhole ? boundFor(metric.key, bound) : null;
+  const floor = bound && isWhole ? boundFor(metric.key, bound, rows ?? []) : null;
   const ranked = (rows ?? []).filter((row) => !isModelled(row.name));
   const lead = leadOf(ranked, metric, words, (name) => face(name).label, useRunWords().far);
+  const rowOf = (name: string) => rows?.find((row) => row.name === name);
   const table = () => ({
     columns: [
       "scheduler",
       "label",
       "window",
+      "finished",
+      "waiting",
       metric.key,
+      "is_lower_end",
+      "rank",
       ...(racers[0]?.extras ?? []).map((e) => e.key),
       "bound",
     ],
-    rows: racers.map((racer) => [
+    rows: placed(racers, scale, floor).map((racer) => [
       racer.name,
       racer.label,
       key,
+      rowOf(racer.name)?.finished,
+      rowOf(racer.name)?.waiting,
       racer.value,
+      racer.isLeast,
+      racer.rank,
       ...racer.extras.map((extra) => extra.value),
       floor,
     ]),
@@ -129,7 +164,7 @@ export function RaceWidget() {
   return (
     <Widget
       title="Performance race"
-      meaning="Every strategy decides the same tasks at the same moments, each on a cluster of its own. A bar is the mean over the finished tasks of the chosen window (makespan: the last finish, counted from the beginning of the window), without an interval: the tasks of one run follow each other and are no independent repeats. The sentence above the bars is made from the same numbers. For a judgement with confidence intervals, run hms race --seeds."
+      meaning="Every strategy decides the same tasks at the same moments, each on a cluster of its own. A bar is the mean over the same tasks for all: those of the chosen window up to the last one that every strategy has finished that is not behind (makespan: the last finish of these, counted from the beginning of the window). A strategy that lets more than a tenth of them wait is behind: its open bar is what its figure will be at least, and no place is given that its waiting tasks could undo. There is no interval: the tasks of one run follow each other and are no independent repeats. The sentence above the bars is made from the same numbers. For a judgement with confidence intervals, run hms race --seeds."
       terms={termsOf(
         "time",
         "latency",

@@ -68,7 +68,7 @@ export function RecentFormWidget() {
   return (
     <Widget
       title="Recent form"
-      meaning={`The latest ${count(TASKS)} stored tasks of the run, cut into ${POINTS} stretches; each point is the mean of its stretch, on the simulated clock. From the database, so that a reload or another browser shows the same. A mean of few tasks moves by chance. Click a name to see its line alone.`}
+      meaning={`The latest ${count(TASKS)} stored tasks of the run, cut into ${POINTS} stretches; each point is the mean of its stretch, on the simulated clock. From the database, so that a reload or another browser shows the same. A strategy that lets tasks of a stretch wait has a gap there. A mean of few tasks moves by chance. Click a name to see its line alone.`}
       terms={[TERMS[kind]]}
       table={table}
       controls={
@@ -90,7 +90,7 @@ export function RecentFormWidget() {
       foot={
         trend && isAtOnce(trend)
           ? undefined
-          : `Each point: the mean of ${tasksText(trend?.tasks_per_point)}. The axis is ${isMeasured ? "" : "simulated "}time; where nothing arrived, there is a gap.${isMeasured ? "" : " Amber lines are workload shifts."}`
+          : `Each point: the mean of ${tasksText(trend?.tasks_per_point)}. The axis is ${isMeasured ? "" : "simulated "}time; where nothing arrived, or tasks still wait, there is a gap.${isMeasured ? "" : " Amber lines are workload shifts."}`
       }
     >
       <Answer

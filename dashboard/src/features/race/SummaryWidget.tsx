@@ -7,6 +7,7 @@ import { Empty, Loading } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { WindowChoice } from "@/features/widgets/WindowChoice";
 import { figureOf, formatOf, listed } from "@/lib/catalogue";
+import { hasPlace } from "@/lib/places";
 import { useView } from "@/lib/url";
 import { isModelled, useFaces } from "@/lib/useStrategy";
 import { useWindow } from "@/lib/window";
@@ -45,12 +46,12 @@ export function bests(rows: readonly Comparison[]): Record<string, string | null
   return Object.fromEntries(
     COLUMNS.filter((c) => c.race).map((column) => {
       const sign = column.descends ? -1 : 1;
-      const values = rows.filter((row) => !isModelled(row.name)).map(column.of);
+      const values = rows.filter((row) => !isModelled(row.name) && hasPlace(row, column.key)).map(column.of);
       const known = values.filter((value) => value !== null).map((value) => sign * value);
       // Who is alone is the best of nobody.
       return [
         column.key,
-        values.length > 1 && known.length > 0 ? column.text(sign * Math.min(...known)) : null,
+        rows.length > 1 && known.length > 0 ? column.text(sign * Math.min(...known)) : null,
       ];
     }),
   );
@@ -135,7 +136,12 @@ function Row({ columns, row, best, face }: RowProps) {
       {columns.map((column) => {
         const value = column.of(row);
         const text = column.text(value);
-        const leads = column.race && value !== null && text === best[column.key] && !isModelled(row.name);
+        const leads =
+          column.race &&
+          value !== null &&
+          text === best[column.key] &&
+          !isModelled(row.name) &&
+          hasPlace(row, column.key);
         return (
           <td
             key={column.key}
@@ -166,11 +172,11 @@ export function SummaryWidget() {
   return (
     <Widget
       title="Average metrics"
-      meaning="Means for one task over the finished tasks of the chosen window; every figure of a row, p95 too, is of the same tasks. The gap to the proven bound exists for the whole run only. One run is one observation: a small difference here is no proof, see hms race --seeds for intervals."
+      meaning="Means for one task over the same tasks for all: those of the chosen window up to the last one that every strategy has finished that is not behind. One that is behind has no means. Every figure of a row, p95 too, is of these tasks; Finished and Waiting count the whole window. The gap to the proven bound exists for the whole run only. One run is one observation: a small difference here is no proof, see hms race --seeds for intervals."
       terms={COLUMNS.map(({ label, meaning }) => ({ term: label, meaning }))}
       table={table}
       controls={<WindowChoice />}
-      foot={`All figures ${words}. Gap: makespan above the proven bound, of the whole run; Eff.: the oracle's time ÷ the strategy's. ● marks the best. Click a column head to sort.`}
+      foot={`All figures ${words}. Gap: makespan above the proven bound, of the whole run; Eff.: the oracle's time ÷ the strategy's. ● marks the best, where no waiting task could change that. Click a column head to sort.`}
     >
       {rows === undefined ? (
         <Loading title="Waiting for the race" />

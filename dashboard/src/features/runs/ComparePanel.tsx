@@ -5,6 +5,7 @@ import { NameCell } from "@/features/widgets/NameCell";
 import { Answer } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { dollars, gap, joules, seconds, tasksText } from "@/lib/format";
+import { countsText } from "@/lib/places";
 import { presetLabel } from "@/lib/presets";
 import { useView } from "@/lib/url";
 import { useFaces } from "@/lib/useStrategy";
@@ -91,7 +92,8 @@ function CompareTable({ found, field }: { found: RunComparison; field: (typeof F
                 <NameCell colour={face(name).colour}>{face(name).label}</NameCell>
               </th>
               {found.runs.map((run) => {
-                const value = standingOf(run, name)?.[field.key] ?? null;
+                const standing = standingOf(run, name);
+                const value = standing?.[field.key] ?? null;
                 const isLeast = leads.has(`${run.run_id} ${name}`);
                 return (
                   <td key={run.run_id} className="py-2 pl-4 text-right whitespace-nowrap">
@@ -100,6 +102,14 @@ function CompareTable({ found, field }: { found: RunComparison; field: (typeof F
                       {field.format(value)}
                     </span>
                     <SourceChip source={modelledOf(run, name)} />
+                    {standing && (
+                      <span
+                        className={`block text-[0.6875rem] ${standing.is_behind ? "text-warn" : "text-muted"}`}
+                        data-counts=""
+                      >
+                        {countsText(standing)}
+                      </span>
+                    )}
                     {run !== first && (
                       <Difference
                         paired={found.paired.find((one) => one.run_id === run.run_id)}
@@ -126,17 +136,25 @@ export function ComparePanel({ runs }: { runs: readonly number[] }) {
   const field = FIELDS.find((one) => one.key === params.get("by")) ?? (FIELDS[0] as (typeof FIELDS)[number]);
   const found = answer.data;
   const table = () => ({
-    columns: ["scheduler", ...(found?.runs ?? []).map((run) => `run_${run.run_id}_${field.key}`)],
+    columns: [
+      "scheduler",
+      ...(found?.runs ?? []).flatMap((run) =>
+        [field.key, "finished", "waiting"].map((key) => `run_${run.run_id}_${key}`),
+      ),
+    ],
     rows: strategiesOf(found?.runs ?? []).map((name) => [
       name,
-      ...(found?.runs ?? []).map((run) => standingOf(run, name)?.[field.key]),
+      ...(found?.runs ?? []).flatMap((run) => {
+        const one = standingOf(run, name);
+        return [one?.[field.key], one?.finished, one?.waiting];
+      }),
     ]),
   });
   const unpaired = PAIRED[field.key] ? "" : " This metric is not compared task for task.";
   return (
     <Widget
       title="Comparison"
-      meaning="Means of each run over all its stored tasks that finished. Where two runs met the same tasks from their beginning on, the second line is the difference to the first run with its 95 % interval over stretches of 500 tasks; colour only where the interval leaves out zero. Tasks of one run follow each other, so that an interval over stretches is honest where one over single tasks would not be."
+      meaning="Means of each run over its tasks up to the last one that every strategy has finished that is not behind: one that lets more than a tenth of them wait. Such a strategy has no means, and nobody is marked as the least where its waiting tasks could undo that. Where two runs met the same tasks from their beginning on, the second line is the difference to the first run with its 95 % interval over stretches of 500 tasks; colour only where the interval leaves out zero. Tasks of one run follow each other, so that an interval over stretches is honest where one over single tasks would not be."
       table={table}
       controls={
         <Choice

@@ -4,7 +4,8 @@ import { Link } from "react-router";
 import { useFollows } from "@/client/queries";
 import type { RunCard } from "@/client/types";
 import { Confirm } from "@/features/widgets/Confirm";
-import { count, seconds, tasksText, wallDay } from "@/lib/format";
+import { count, NOTHING, seconds, tasksText, wallDay } from "@/lib/format";
+import { countsText } from "@/lib/places";
 import { presetLabel } from "@/lib/presets";
 import { useFaces } from "@/lib/useStrategy";
 import { DescribeDialog } from "./DescribeDialog";
@@ -78,6 +79,23 @@ function Deeds({ run, follows, onDescribe, onRemove }: Omit<RowProps, "isChosen"
   );
 }
 
+/** Why no strategy has the least: those that let tasks wait. */
+function Behind({ run }: { run: RunCard }) {
+  const face = useFaces();
+  const behind = run.standings.filter((one) => one.is_behind);
+  if (behind.length === 0) return NOTHING;
+  return (
+    <>
+      <span className="block">Open while tasks wait</span>
+      {behind.map((one) => (
+        <span key={one.name} className="block text-[0.6875rem] text-warn" data-counts="">
+          {`${face(one.name).label}: ${countsText(one)}`}
+        </span>
+      ))}
+    </>
+  );
+}
+
 /** How many GPUs; the further devices of a real run by their names. */
 function gpusText(run: RunCard): string {
   if (!run.measured) return String(run.num_gpus ?? "–");
@@ -129,7 +147,7 @@ function Row({ run, isChosen, follows, onToggle, onDescribe, onRemove }: RowProp
         className="py-2 pl-6 text-left whitespace-nowrap max-sm:hidden"
         {...(labels.length > 2 ? { title: labels.join(", ") } : {})}
       >
-        {leaders[0] ? `${seconds(leaders[0].avg_latency)} by ${namesText(labels)}` : "–"}
+        {leaders[0] ? `${seconds(leaders[0].avg_latency)} by ${namesText(labels)}` : <Behind run={run} />}
       </td>
       <td className="py-1.5 pl-3" data-no-picture="true">
         <Deeds run={run} follows={follows} onDescribe={onDescribe} onRemove={onRemove} />

@@ -1,5 +1,6 @@
 /** Stored runs in words. */
 import type { Metric, PairedRuns, RunCard, RunStanding } from "@/client/types";
+import { hasPlace } from "@/lib/places";
 
 type Named = Pick<RunCard, "run_id" | "name">;
 
@@ -29,7 +30,7 @@ export const PAIRED: Partial<Record<RunField, Metric>> = {
   avg_cost: "cost",
 };
 
-/** The strategies with the least value of a run, least first: all whose value reads like it. What only would have been leads nothing. */
+/** The strategies with the least value of a run, least first: all whose value reads like it. What only would have been leads nothing, and nobody does where waiting tasks could undo it. */
 export function leadersOf(
   run: RunCard,
   field: RunField,
@@ -38,7 +39,7 @@ export function leadersOf(
   const known = run.standings.filter((one) => one[field] !== null && one.source !== "modelled");
   const ordered = known.sort((a, b) => (a[field] ?? 0) - (b[field] ?? 0));
   const least = format(ordered[0]?.[field] ?? null);
-  return ordered.filter((one) => format(one[field]) === least);
+  return ordered.filter((one) => format(one[field]) === least && hasPlace(one, field));
 }
 
 /** `A`, `A and B`, or `A and 3 more`. */

@@ -2,6 +2,7 @@ import { Widget } from "@/features/widgets/Widget";
 import { percent } from "@/lib/format";
 import { termsOf } from "@/lib/glossary";
 import { METRICS } from "@/lib/metrics";
+import { countsText } from "@/lib/places";
 import { useFaces } from "@/lib/useStrategy";
 import { useWindow } from "@/lib/window";
 import { rankOf, rivalsOf } from "./standing";
@@ -16,20 +17,22 @@ export function EfficiencyWidget({ name }: { name: string }) {
   const places = METRICS.map((metric) => ({
     metric,
     value: row ? metric.of(row) : null,
-    rank: rankOf(rows ?? [], name, metric.of, metric.format),
+    rank: rankOf(rows ?? [], name, metric),
   }));
   const table = () => ({
     columns: [
       "scheduler",
+      "finished",
+      "waiting",
       "efficiency",
       ...places.flatMap(({ metric }) => [metric.key, `${metric.key}_rank`]),
     ],
-    rows: [[name, share, ...places.flatMap(({ value, rank }) => [value, rank])]],
+    rows: [[name, row?.finished, row?.waiting, share, ...places.flatMap(({ value, rank }) => [value, rank])]],
   });
   return (
     <Widget
       title="Efficiency"
-      meaning="How close this strategy comes to the oracle in execution time, and its place among all strategies of this race by each mean, over the tasks of the chosen window; values that read alike share a place. A place is no proof of a difference."
+      meaning="How close this strategy comes to the oracle in execution time, and its place among all strategies of this race by each mean, over the tasks of the chosen window; values that read alike share a place. Where waiting tasks could still change it, there is none. A place is no proof of a difference."
       terms={termsOf("efficiency", "time", "latency", "energy", "cost", "makespan")}
       table={table}
     >
@@ -47,6 +50,12 @@ export function EfficiencyWidget({ name }: { name: string }) {
               of the oracle's speed
             </span>
           </p>
+          {row && (
+            <p className="text-xs text-muted" data-counts="">
+              {countsText(row)}
+              {row.is_behind && ". It has no place while tasks of the comparison wait."}
+            </p>
+          )}
           <div className="mt-2 h-1.5 overflow-hidden rounded-full bg-raised" aria-hidden="true">
             <div
               className="h-full rounded-full transition-[width] duration-500"
