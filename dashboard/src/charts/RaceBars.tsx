@@ -151,7 +151,7 @@ function Figures({ racer, shape }: Pick<RowProps, "racer" | "shape">) {
     return (
       <span className="figure text-right leading-tight">
         <span className="block text-sm font-semibold">{racer.text}</span>
-        {racer.extras.slice(-1).map((extra) => (
+        {(racer.isLeast ? [] : racer.extras.slice(-1)).map((extra) => (
           <span key={extra.key} className="block text-[0.6875rem] whitespace-nowrap text-muted">
             {extra.key === "waiting" ? `wait ${extra.text}` : extra.text}
           </span>

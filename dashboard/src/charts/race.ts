@@ -102,7 +102,7 @@ export function placed(racers: readonly Racer[], scale: Scale, bound: number | n
     ...racer,
     place,
     rank:
-      racer.isModelled || !racer.hasPlace || racer.value === null
+      racer.isModelled || racer.isLeast || !racer.hasPlace || racer.value === null
         ? null
         : 1 + order.findIndex((other) => other.text === racer.text),
     length: racer.value === null ? null : toLength(racer.value),

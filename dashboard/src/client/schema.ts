@@ -4022,8 +4022,6 @@ export interface components {
         /**
          * WinMatrix
          * @description Share of tasks where the row's value is lower than the column's; equal values count for nobody.
-         *
-         *     So do tasks that one of both lets wait, but in latency for the other one if that took less than the waiting so far.
          */
         WinMatrix: {
             metric: components["schemas"]["Metric"];
@@ -4031,12 +4029,12 @@ export interface components {
             schedulers: string[];
             /**
              * Share
-             * @description Row by column; null on the diagonal and without tasks.
+             * @description Row by column; null on the diagonal, without tasks, and of one that is behind.
              */
             share: (number | null)[][];
             /**
              * Tasks
-             * @description Tasks that count for two strategies at least; a pair is compared on those of both.
+             * @description Tasks that two strategies at least finished; a pair is compared on those of both.
              */
             tasks: number;
         };

@@ -1,8 +1,8 @@
 /** Who leads and why, in words made from the numbers of one window and nothing else. */
 import type { Comparison } from "@/client/types";
-import { digits, percent, seconds } from "./format";
+import { count, digits, percent, seconds } from "./format";
 import type { MetricCard } from "./metrics";
-import { atLeast, countsText, hasPlace } from "./places";
+import { hasPlace } from "./places";
 
 export interface Lead {
   /** Who leads, and by how much. */
@@ -74,15 +74,10 @@ function whoLeads(order: readonly Ranked[], metric: MetricCard, words: string, l
   return `${name} leads ${words}: ${metric.short.toLowerCase()} ${text}; ${next} ${label(second.row.name)} with ${metric.format(second.value)} (${more(first.value, second.value)}).`;
 }
 
-const least = (row: Comparison, metric: MetricCard): string => {
-  const value = atLeast(row, metric);
-  return value === null ? "" : `, so at least ${metric.format(value)}`;
-};
-
-/** `rl hold (711 finished, 1,982 waiting, so at least 6.3 s)`, each of them. */
-function behindWords(behind: readonly Comparison[], metric: MetricCard, label: LabelOf): string {
-  const named = behind.map((row) => `${label(row.name)} (${countsText(row)}${least(row, metric)})`);
-  return `${named.slice(0, -1).join(", ")}${named.length > 1 ? " and " : ""}${named.at(-1)} ${named.length === 1 ? "is" : "are"} behind`;
+/** `tasks wait with rl hold (1,982) and sjf (17)`. */
+function behindWords(behind: readonly Comparison[], label: LabelOf): string {
+  const named = behind.map((row) => `${label(row.name)} (${count(row.waiting)})`);
+  return `tasks wait with ${named.slice(0, -1).join(", ")}${named.length > 1 ? " and " : ""}${named.at(-1)}`;
 }
 
 /** What is said instead of a leader while waiting tasks could undo it. */
@@ -97,7 +92,7 @@ function whoIsOpen(
   if (behind.length === 0)
     return `Nobody leads in ${quantity} ${words}: too many tasks are not finished by every strategy yet.`;
   const [first, second] = order;
-  const why = `Nobody leads in ${quantity} ${words}: ${behindWords(behind, metric, label)}.`;
+  const why = `Nobody leads in ${quantity} ${words}: ${behindWords(behind, label)}, which may come to less.`;
   if (!first) return why;
   const rest = second ? `; next is ${label(second.row.name)} with ${metric.format(second.value)}` : "";
   return `${why} Of those that finished the same tasks, ${label(first.row.name)} has the least: ${metric.format(first.value)}${rest}.`;
@@ -227,6 +222,7 @@ export function leadOf(
   const few = best.row.tasks < ENOUGH ? "These are too few tasks to say why." : "";
   const why = differ ? few || whyOf(order, metric, label, far) : "";
   if (isOpen) return { who: whoIsOpen(order, behind, metric, words, label), why };
-  const also = behind.length === 0 ? "" : ` ${behindWords(behind, metric, label)} and cannot come to less.`;
+  const also =
+    behind.length === 0 ? "" : ` Besides, ${behindWords(behind, label)}, which cannot come to less.`;
   return { who: `${whoLeads(order, metric, words, label)}${also}`, why };
 }

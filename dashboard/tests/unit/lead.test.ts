@@ -80,14 +80,14 @@ describe("the sentence about who leads", () => {
     });
     const open = [QUICK, MIDDLE, SPLITTER].map((one) => ({ ...one, undecided: ["avg_latency"] }));
     expect(said([behind, ...open]).who).toBe(
-      "Nobody leads in latency since the last shift: rl hold (711 finished, 1,982 waiting, so at least 40.0 ms) is behind. Of those that finished the same tasks, frugal finish has the least: 50.3 ms; next is greedy with 66.0 ms.",
+      "Nobody leads in latency since the last shift: tasks wait with rl hold (1,982), which may come to less. Of those that finished the same tasks, frugal finish has the least: 50.3 ms; next is greedy with 66.0 ms.",
     );
     expect(said([behind]).who).toBe(
-      "Nobody leads in latency since the last shift: rl hold (711 finished, 1,982 waiting, so at least 40.0 ms) is behind.",
+      "Nobody leads in latency since the last shift: tasks wait with rl hold (1,982), which may come to less.",
     );
     const between = { ...behind, at_least: { avg_latency: 0.06 } };
     expect(said([between, QUICK, { ...MIDDLE, undecided: ["avg_latency"] }]).who).toBe(
-      "frugal finish leads since the last shift: latency 50.3 ms; next of those that finished the same tasks is greedy with 66.0 ms (+31 %). rl hold (711 finished, 1,982 waiting, so at least 60.0 ms) is behind and cannot come to less.",
+      "frugal finish leads since the last shift: latency 50.3 ms; next of those that finished the same tasks is greedy with 66.0 ms (+31 %). Besides, tasks wait with rl hold (1,982), which cannot come to less.",
     );
   });
 

@@ -62,5 +62,6 @@ def with_places(rows: Sequence[Comparison], compared: int, tasks: int) -> tuple[
     found = []
     for row in rows:
         figures = {name: getattr(row, name) for name in RANKED}
-        found.append(replace(row, undecided=open_places(figures, [{}] if row.failed > fewest else behind)))
+        places = RANKED if row.is_behind else open_places(figures, [{}] if row.failed > fewest else behind)
+        found.append(replace(row, undecided=places))
     return tuple(found)

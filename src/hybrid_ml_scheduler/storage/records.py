@@ -218,8 +218,8 @@ class Statistics:
     """Statistics over the newest tasks. Matrices are row by row, in the order of their names.
 
     `win_loss[metric][i][j]` is the share of tasks where strategy i's value is lower than strategy j's: `None` on the
-    diagonal and without a common task. A task that one of both lets wait counts among the tasks; the other one wins in
-    latency once its own is less than the waiting so far. `compared[metric]` tasks count for two strategies at least.
+    diagonal, without a common task, and where one of both lets some of the tasks wait; `compared[metric]` tasks have
+    that value of two others at least.
     Correlations are over `correlated` tasks, those with every value; of constant columns they are `None`.
     """
 

@@ -149,7 +149,9 @@ function Row({ columns, row, best, face }: RowProps) {
             className={`py-1.5 pr-1 pl-2 whitespace-nowrap ${leads ? "font-semibold text-good" : ""}`}
           >
             {leads && <span title="best">● </span>}
-            {text}
+            {value === null && row.at_least?.[column.key] !== undefined
+              ? `≥ ${column.text(row.at_least[column.key] ?? null)}`
+              : text}
           </td>
         );
       })}
@@ -172,7 +174,7 @@ export function SummaryWidget() {
   return (
     <Widget
       title="Average metrics"
-      meaning="Means for one task over the same tasks for all: those of the chosen window up to the last one that every strategy has finished that is not behind. One that is behind has no means. Every figure of a row, p95 too, is of these tasks; Finished and Waiting count the whole window. The gap to the proven bound exists for the whole run only. One run is one observation: a small difference here is no proof, see hms race --seeds for intervals."
+      meaning="Means for one task over the same tasks for all: those of the chosen window up to the last one that every strategy has finished that is not behind. One that is behind has no means, but lower ends (≥): its waiting tasks count with their waiting so far. Every figure of a row, p95 too, is of these tasks; Finished and Waiting count the whole window. The gap to the proven bound exists for the whole run only. One run is one observation: a small difference here is no proof, see hms race --seeds for intervals."
       terms={COLUMNS.map(({ label, meaning }) => ({ term: label, meaning }))}
       table={table}
       controls={<WindowChoice />}

@@ -43,8 +43,8 @@ export function WinWidget() {
           <WindowChoice brief />
         </>
       }
-      meaning={`In per cent of ${scopeWords(answer.data, matrix?.tasks)}: how often the row's value was lower than the column's. Equal values count for nobody, nor does a task that one of both lets wait, but in latency for the other one once that has waited longer than the other took; so two cells facing each other need not sum to 100. The order is by how much more a strategy wins than it loses.`}
-      foot={`Per cent of ${scopeWords(answer.data, matrix?.tasks)} where the row beats the column. Green: the row wins; equal values and waiting tasks count for nobody.`}
+      meaning={`In per cent of ${scopeWords(answer.data, matrix?.tasks)}: how often the row's value was lower than the column's. Equal values count for nobody, so two cells facing each other need not sum to 100. The order is by how much more a strategy wins than it loses. One that lets more than a tenth of the tasks wait stands last, without shares.`}
+      foot={`Per cent of ${scopeWords(answer.data, matrix?.tasks)} where the row beats the column. Green: the row wins; equal values count for nobody. One that lets tasks wait has no shares.`}
     >
       <Answer
         data={matrix}

@@ -4,6 +4,7 @@ import { Empty } from "@/features/widgets/States";
 import { Widget } from "@/features/widgets/Widget";
 import { termsOf } from "@/lib/glossary";
 import { METRICS } from "@/lib/metrics";
+import { countsText } from "@/lib/places";
 import { useFaces, useRacers } from "@/lib/useStrategy";
 import { useWindow } from "@/lib/window";
 import { useRow } from "./useRow";
@@ -34,7 +35,15 @@ export function RadarWidget({ name }: { name: string }) {
       foot={`${words.charAt(0).toUpperCase()}${words.slice(1)}. Inside the dashed ring is better than the oracle. It ignores queues, so it can be beaten in latency and makespan.`}
     >
       {found.every((spoke) => spoke.ratio === null) ? (
-        <Empty title={oracle || !racing ? "No finished tasks yet" : "The oracle does not race"}>
+        <Empty
+          title={
+            mine?.is_behind
+              ? `Behind: ${countsText(mine)}`
+              : oracle || !racing
+                ? "No finished tasks yet"
+                : "The oracle does not race"
+          }
+        >
           {racing && !oracle && "Without it there is nothing to compare with."}
         </Empty>
       ) : (

@@ -56,7 +56,8 @@ def standing_view(summary: RunSummary, facts: MeasuredFacts | None = None, *, is
         makespan_gap=gap,
     )
     figures = standing.model_dump(include=set(RANKED))
-    return standing.model_copy(update={"undecided": list(open_places(figures, [{}] if is_open else []))})
+    places = RANKED if standing.is_behind else open_places(figures, [{}] if is_open else [])
+    return standing.model_copy(update={"undecided": list(places)})
 
 
 def run_card(run: RunRecord, summaries: Mapping[str, RunSummary], *, present: int | None, has_picture: bool) -> RunCard:

@@ -23,15 +23,14 @@ class Metric(str, Enum):
 
 
 class WinMatrix(Answer):
-    """Share of tasks where the row's value is lower than the column's; equal values count for nobody.
-
-    So do tasks that one of both lets wait, but in latency for the other one if that took less than the waiting so far.
-    """
+    """Share of tasks where the row's value is lower than the column's; equal values count for nobody."""
 
     metric: Metric
     schedulers: list[str]
-    share: list[list[float | None]] = Field(description="Row by column; null on the diagonal and without tasks.")
-    tasks: int = Field(description="Tasks that count for two strategies at least; a pair is compared on those of both.")
+    share: list[list[float | None]] = Field(
+        description="Row by column; null on the diagonal, without tasks, and of one that is behind."
+    )
+    tasks: int = Field(description="Tasks that two strategies at least finished; a pair is compared on those of both.")
 
 
 class Correlations(Answer):

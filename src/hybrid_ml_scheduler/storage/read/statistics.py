@@ -33,13 +33,9 @@ Matrix = list[list[float | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Window:
-    """The newest tasks as columns, and one row of values a strategy (NaN where there is no result).
-
-    `waits` says which tasks have no result of a strategy yet; by the newest arrival they have waited `so_far_s`.
-    """
+    """The newest tasks as columns, and one row of values a strategy (NaN where there is no result, or it failed)."""
 
     task_id: np.ndarray
-    so_far_s: FloatColumn
     waits: np.ndarray
     features: Mapping[str, FloatColumn]
     optimal: FloatColumn
@@ -96,12 +92,7 @@ async def _read(
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     """Return the newest tasks, oldest first, and their results."""
     joined = tasks.outerjoin(training_data, training_data.c.task_id == tasks.c.task_id)
-    columns = (
-        tasks.c.task_id,
-        tasks.c.arrival_time,
-        *(tasks.c[name] for name in _FEATURES),
-        training_data.c.optimal_gpu_fraction,
-    )
+    columns = (tasks.c.task_id, *(tasks.c[name] for name in _FEATURES), training_data.c.optimal_gpu_fraction)
     newest = sa.select(*columns).select_from(joined).order_by(tasks.c.task_id.desc()).limit(window)
     if run_id is not None:
         newest = newest.where(tasks.c.run_id == run_id)
@@ -125,7 +116,7 @@ async def _read(
 
 def _columns(found: Sequence[Any], rows: Sequence[Any]) -> _Window:
     # Plain tuples: numpy would ask every row of SQLAlchemy for attributes that it does not have.
-    table = np.array([tuple(row) for row in found], dtype=np.float64).reshape(len(found), 3 + len(_FEATURES))
+    table = np.array([tuple(row) for row in found], dtype=np.float64).reshape(len(found), 2 + len(_FEATURES))
     task_id = table[:, 0].astype(np.int64)
     schedulers = sorted({str(row[1]) for row in rows})
     place_of = {name: place for place, name in enumerate(schedulers)}
@@ -139,9 +130,8 @@ def _columns(found: Sequence[Any], rows: Sequence[Any]) -> _Window:
             outcomes[name][where] = np.array(values, dtype=np.float64)
     return _Window(
         task_id=task_id,
-        so_far_s=table[:, 1].max(initial=0.0) - table[:, 1],
         waits=waits,
-        features={name: table[:, 2 + place] for place, name in enumerate(_FEATURES)},
+        features={name: table[:, 1 + place] for place, name in enumerate(_FEATURES)},
         optimal=table[:, -1],
         schedulers=schedulers,
         outcomes=outcomes,
@@ -151,16 +141,15 @@ def _columns(found: Sequence[Any], rows: Sequence[Any]) -> _Window:
 def _win_loss(found: _Window, metric: Metric) -> Matrix:
     """Return the share of common tasks where the row is lower than the column; equal values count for nobody.
 
-    Where one of both waits nothing is won, but in latency by the other one if that took less than the waiting so far.
+    A strategy that lets some of the tasks wait has no share: it would win by those that it left out.
     """
-    values, waits = found.outcomes[metric], found.waits
-    least = np.where(waits, found.so_far_s, values) if metric == "latency" else values
+    values, finishes = found.outcomes[metric], ~found.waits.any(axis=1)
     known = np.isfinite(values)
-    either = (known[:, None, :] & (known | waits)[None, :, :]) | (waits[:, None, :] & known[None, :, :])
-    common = either.sum(axis=2)
-    wins = (values[:, None, :] < least[None, :, :]).sum(axis=2)  # no number is lower than not-a-number
+    common = (known[:, None, :] & known[None, :, :]).sum(axis=2)
+    wins = (values[:, None, :] < values[None, :, :]).sum(axis=2)  # no number is lower than not-a-number
     names = range(len(values))
-    return [[_share(wins[i, j], common[i, j]) if i != j else None for j in names] for i in names]
+    are_told = finishes[:, None] & finishes[None, :] & ~np.eye(len(values), dtype=bool)
+    return [[_share(wins[i, j], common[i, j]) if are_told[i, j] else None for j in names] for i in names]
 
 
 def _share(wins: np.int64, common: np.int64) -> float | None:
@@ -168,9 +157,9 @@ def _share(wins: np.int64, common: np.int64) -> float | None:
 
 
 def _compared(found: _Window, metric: Metric) -> int:
-    """Return how many tasks count for two strategies at least: no other task is in the matrix."""
-    known = np.isfinite(found.outcomes[metric])
-    return int((known.any(axis=0) & ((known | found.waits).sum(axis=0) > 1)).sum())
+    """Return how many tasks two strategies at least have a value of: no other task is in the matrix."""
+    values = found.outcomes[metric][~found.waits.any(axis=1)]
+    return int((np.isfinite(values).sum(axis=0) > 1).sum())
 
 
 def _complete(found: _Window, scheduler: str) -> np.ndarray:
