@@ -105,7 +105,7 @@ class Framer:
 
     def _standing(self, racer: Racer, span: Span) -> Comparison:
         """Return one strategy's figures over a window; the bounds are proven for the whole run, so only it has gaps."""
-        total, lacking, is_run = racer.tally.over(span), racer.tally.unfinished(span), span.name == "run"
+        total, lacking, is_run = racer.tally.over(span), racer.tally.lacks(span), span.name == "run"
         mean_s, oracle_s = total.mean(total.time_s), span.oracle_s / max(1, span.compared)
         gaps = self._gaps.get(racer.name, _NO_GAPS) if is_run else _NO_GAPS
         makespan_s = max(0.0, total.finish_s - span.begin_s)

@@ -62,7 +62,7 @@ class Lockstep:
         self.stream = _stream_of(self.course, first_task_id)
         self.hidden = HiddenTruth(course.truth, course.seed, course.node)
         self.racers = [self._racer(spec) for spec in course.schedulers]
-        self._count_from(first_task_id)
+        _count_from(self, first_task_id)
         self.learners = Learners(self.racers, course)
         self.next_sequence = 0
         self._numbering = Numbering()
@@ -99,24 +99,7 @@ class Lockstep:
         self.first_task_id = self.next_task_id = first_task_id
         self.windows = Windows(first_task_id)
         self.stream = _stream_of(self.course, first_task_id)
-        self._count_from(first_task_id)
-
-    def _count_from(self, first_task_id: int) -> None:
-        """Compare the strategies from this task on; their queues and what they learned stay."""
-        self.compared_task = first_task_id - 1
-        for racer in self.racers:
-            racer.count_from(first_task_id)
-
-    def _compare(self) -> None:
-        """Let every comparison end where the one rule about it says."""
-        last, done = self.next_task_id - 1, [racer.tally.done_up_to for racer in self.racers]
-        up_to = compared_up_to(done, self.first_task_id, last, self.compared_task)
-        if up_to > self.compared_task:
-            self.compared_task = up_to
-            self.windows.compare(up_to)
-            self.proof.compare(up_to)
-            for racer in self.racers:
-                racer.tally.compare(up_to)
+        _count_from(self, first_task_id)
 
     def branch_off(self, run_id: int, left: int, task_id: int) -> None:
         """Begin a run of its own here, at task `task_id` of the run `left`: all is counted from the next task on.
@@ -129,7 +112,7 @@ class Lockstep:
         self.windows, self.proof = Windows(first, here_s), Proof(self.course.node, here_s)
         self.marks.clear()
         self.recent.clear()
-        self._count_from(first)
+        _count_from(self, first)
         self.learners.count_from_here()
 
     @property
@@ -161,7 +144,7 @@ class Lockstep:
         if self.is_complete:
             for racer in self.racers:
                 self.rows.outcomes += racer.count(racer.drain(self.now_s), self.first_task_id)
-            self._compare()
+            _compare(self)
         return task
 
     def advance(self, most: int) -> int:
@@ -220,7 +203,7 @@ class Lockstep:
             self.proof.add(self.hidden.proven(task, true), duration_factor)
         self.recent += stretch.tasks
         self.now_s, self.next_task_id = stretch.tasks[-1].arrival_time, stretch.tasks[-1].task_id + 1
-        self._compare()
+        _compare(self)
 
     def _take_singly(self, tasks: list[Task], raced: RacedStretch, fastest_s: FloatColumn) -> None:
         """Hand on tasks as single steps do, where a strategy has begun to hold some: their outcomes come later."""
@@ -274,7 +257,7 @@ class Lockstep:
         self.proof.add(self.hidden.proven(task, truth.true), duration_factor)
         self.recent.append(task)
         self.now_s, self.next_task_id = until_s, task.task_id + 1
-        self._compare()
+        _compare(self)
 
     def _truth(self, task: Task, seen: Task, duration_factor: float) -> TrueTask:
         own = self._estimator.seconds(task)
@@ -346,3 +329,22 @@ def _captured(racer: Racer) -> Mapping[str, Any]:
 def _own(task: Task, first_task_id: int) -> Task:
     """A task of a run that branched off, as it is kept: parents from before are tasks of the run that was left."""
     return task._replace(dependencies=tuple(one for one in task.dependencies if one >= first_task_id))
+
+
+def _count_from(race: Lockstep, first_task_id: int) -> None:
+    """Compare the strategies from this task on; their queues and what they learned stay."""
+    race.compared_task = first_task_id - 1
+    for racer in race.racers:
+        racer.count_from(first_task_id)
+
+
+def _compare(race: Lockstep) -> None:
+    """Let every comparison end where the one rule about it says."""
+    done, last = [racer.tally.done_up_to for racer in race.racers], race.next_task_id - 1
+    up_to = compared_up_to(done, race.first_task_id, last, race.compared_task)
+    if up_to > race.compared_task:
+        race.compared_task = up_to
+        race.windows.compare(up_to)
+        race.proof.compare(up_to)
+        for racer in race.racers:
+            racer.tally.compare(up_to)

@@ -319,7 +319,7 @@ class Tally:
         sums[_FINISH] = known[:, _FINISH].max(initial=0.0)
         return sums, counts
 
-    def unfinished(self, span: Span) -> Unfinished:
+    def lacks(self, span: Span) -> Unfinished:
         """Return what a window lacks: tasks that wait, and how long the compared ones of them have."""
         waiting = compared = 0
         waited_s = longest_s = 0.0

@@ -143,13 +143,17 @@ def _win_loss(found: _Window, metric: Metric) -> Matrix:
 
     A strategy that lets some of the tasks wait has no share: it would win by those that it left out.
     """
-    values, finishes = found.outcomes[metric], ~found.waits.any(axis=1)
+    values = found.outcomes[metric]
+    finishes = [not waits.any() for waits in found.waits]
     known = np.isfinite(values)
     common = (known[:, None, :] & known[None, :, :]).sum(axis=2)
     wins = (values[:, None, :] < values[None, :, :]).sum(axis=2)  # no number is lower than not-a-number
     names = range(len(values))
-    are_told = finishes[:, None] & finishes[None, :] & ~np.eye(len(values), dtype=bool)
-    return [[_share(wins[i, j], common[i, j]) if are_told[i, j] else None for j in names] for i in names]
+
+    def share(i: int, j: int) -> float | None:
+        return _share(wins[i, j], common[i, j]) if i != j and finishes[i] and finishes[j] else None
+
+    return [[share(i, j) for j in names] for i in names]
 
 
 def _share(wins: np.int64, common: np.int64) -> float | None:
