@@ -55,7 +55,7 @@ async def test_a_budget_a_share_and_the_former_name_of_a_target_are_asked_for_al
     async with application() as client:
         for asked, words in (
             ({"best": "p95_latency", "budget": "$1/h", "current": "2 x a100"}, "for at most $1.00 an hour"),
-            ({"target": "50 % within 1000 s", "knowledge": "exact"}, "100.0 % of the tasks are done within 1,000 s"),
+            ({"target": "50 % within 1000 s", "knowledge": "exact"}, "100.0 % of the tasks are done within 1000 s"),
             ({"promise": "p95_latency < 1000 s"}, "It keeps the target p95_latency < 1000 s"),
         ):
             number = (await client.post("/api/recommendations", json={**plain, **asked})).json()["recommendation_id"]

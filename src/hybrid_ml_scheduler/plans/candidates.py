@@ -89,7 +89,8 @@ def _candidate(section: Any, types: Any, where: str) -> Candidate:
     try:
         node = node_from_mapping(physics, section.get("gpus"), section.get("hardware"), where)
     except HmsError as error:
-        raise PlanError(str(error) if where in str(error) else f"{where}: {error}") from None
+        said = str(error).replace("simulation.num_gpus", "gpus")
+        raise PlanError(said if where in said else f"{where}: {said}") from None
     name = section.get("name", f"{section.get('gpus', node.num_gpus)} x {section.get('gpu_type', 'GPU')}")
     if not isinstance(name, str) or not name:
         raise PlanError(f"{where}: name = {name!r} must be text.")

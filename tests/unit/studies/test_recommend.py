@@ -158,7 +158,7 @@ def test_a_target_that_is_none_is_refused(text: str) -> None:
     [
         ("[simulation]\nseed = 1\n", "has no section 'simulation'"),
         ("", "needs 1 to 1000 sections"),
-        ("[[node]]\ngpus = 0\n", "must be a whole number from 1"),
+        ("[[node]]\ngpus = 0\n", "node 1: gpus = 0 must be a whole number from 1"),
         ("[[node]]\ngpus = -2\n", "must be a whole number from 1"),
         ('[[node]]\ngpu_type = "h2000"\ngpus = 1\n', "no GPU type 'h2000'"),
         ("[[node]]\ngpus = 1\nprice_usd_h = -1\n", "price_usd_h = -1 must be"),

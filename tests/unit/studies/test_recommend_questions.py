@@ -44,9 +44,7 @@ def answered(workload: WorkloadChoice, target: str | None = None, **changes: Any
 def test_a_target_may_be_a_share_of_the_tasks(tmp_path: Path) -> None:
     found = answered(even(tmp_path), "95 % within 1.5 s")
     assert found["recommended"]["node"] == "two"
-    assert (
-        "It keeps the target 95 % within 1.5 s: 100.0 % of the tasks are done within 1.500 s" in found["sentences"][0]
-    )
+    assert "It keeps the target 95 % within 1.5 s: 100.0 % of the tasks are done within 1.5 s" in found["sentences"][0]
     assert answered(even(tmp_path), "1% of the tasks done within 1.5 s")["recommended"]["node"] == "one"
 
 
@@ -135,6 +133,10 @@ def test_gangs_that_no_node_can_hold_are_named_with_a_way_out(tmp_path: Path) ->
     assert "--leave-out-gangs-above 4" in found["sentences"][0]
     without = answered(workload, "p95_latency < 9 s", widest=4)
     assert (without["tasks"], without["recommended"]["node"]) == (30, "one")
+    assert (
+        "wide_gangs: 30 of 60 tasks need more than 4 GPUs at once (up to 8) and are left out, as asked."
+        in without["assumptions"]
+    )
 
 
 def test_what_policies_know_is_learned_unless_asked_and_is_said(tmp_path: Path) -> None:

@@ -149,12 +149,21 @@ def tasks_of(question: Question, seed: int) -> TaskBatch:
     if not workload.is_preset and _SCALE not in workload.options and "arrival_rate" not in workload.values:
         workload = replace(workload, options={**workload.options, _SCALE: 1.0})
     batch = workload.tasks(seed, _any_node(question))
+    if question.widest is not None:
+        batch = replace(batch, assumptions=tuple(_asked_for(one) for one in batch.assumptions))
     if question.load is None:
         return batch
     node = next(one.node for one in question.nodes if one.name == question.load.node)
     found, text = with_arrivals(batch, ArrivalChoice(load=question.load.share), node)
     notes = [one for one in found.assumptions if not one.startswith(f"{_SCALE}:")]
     return replace(found, assumptions=(*notes, f"{_SCALE}: {text} The node is {question.load.node}."))
+
+
+def _asked_for(note: str) -> str:
+    """The note about gangs that were left out because that was asked for, not because of any node."""
+    if not note.startswith("wide_gangs:"):
+        return note
+    return note.replace("more than the node's", "more than").partition("; a node with")[0].rstrip(".") + ", as asked."
 
 
 def _any_node(question: Question) -> Node:

@@ -98,7 +98,9 @@ def _cheaper_words(question: Question, answer: Answer, cheaper: Trial) -> str:
     is_open = any(one.verdict == "open" and one.price < price for one in answer.trials)
     keeps = "is shown to keep" if is_open else "keeps"
     breaks = "would break it" if cheaper.verdict == "broken" else "is not shown to keep it"
-    if cheaper.breaks_at_peak_only and not cheaper.cannot_run:
+    if cheaper.cannot_run:
+        breaks = f"cannot run {amount(cheaper.cannot_run, 'task')}"
+    elif cheaper.breaks_at_peak_only:
         breaks = f"{breaks} at the busiest time"
     more = " More seeds may show that a cheaper one does (--seeds)." if is_open else ""
     return (
@@ -170,6 +172,8 @@ def _value(question: Question, answer: Answer, trial: Trial) -> str:
     if math.isnan(found.mean):
         return "tasks fail" if not trial.cannot_run else f"it cannot run {amount(trial.cannot_run, 'task')}"
     told = _figure_words(question, found.mean)
+    if trial.cannot_run:
+        told = f"without {amount(trial.cannot_run, 'task')} that it cannot run, {told}"
     if found.count > 1:
         spread = f"95 % interval {_ends(question, found)} over {found.count} runs"
     else:
@@ -182,7 +186,8 @@ def _value(question: Question, answer: Answer, trial: Trial) -> str:
 def _figure_words(question: Question, value: float) -> str:
     target = question.target
     if target.metric == LATE_SHARE:
-        return f"{_short(question, value)} of the tasks are done within {figure(target.within_s or 0.0)} s"
+        within = target.text.lower().partition("within")[2].strip()
+        return f"{_short(question, value)} of the tasks are done within {within}"
     card = METRICS[target.metric]
     return _PLAIN.get(card.key, f"{card.title.lower()} is {{}}").format(_short(question, value))
 
