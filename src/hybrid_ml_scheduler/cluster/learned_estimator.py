@@ -12,6 +12,7 @@ import numpy as np
 from hybrid_ml_scheduler.cluster.belief_record import BeliefRecord
 from hybrid_ml_scheduler.cluster.lessons import learn_parts, plain_belief
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Outcome, Parts
+from hybrid_ml_scheduler.core.knowledge import LEARNED, Level
 from hybrid_ml_scheduler.core.tasks import FloatColumn, Task
 from hybrid_ml_scheduler.core.terms import Formula
 from hybrid_ml_scheduler.learning.duration_model import Belief, DurationModel, belief_sentence
@@ -36,18 +37,28 @@ class Lesson(NamedTuple):
 class LearnedEstimator(PhysicsEstimator):
     """The physics, corrected by a duration model that learns when tasks finish.
 
-    Unless it `knows_scale`, the physics' seconds are a guess that is the same for all tasks of a file.
+    Unless it `knows_scale`, the physics' seconds are a guess that is the same for all tasks of a file. Below `learned`
+    it believes plain means of what has finished.
     """
 
     learns = True
 
     def __init__(
-        self, node: Node, kinds: Sequence[str] = (), *, forgets: bool = True, knows_scale: bool = True
+        self,
+        node: Node,
+        kinds: Sequence[str] = (),
+        *,
+        forgets: bool = True,
+        knows_scale: bool = True,
+        level: Level = LEARNED,
     ) -> None:
         super().__init__(node)
         self.types = device_types(node)
-        model_of = DurationModel.of_nominal if knows_scale else DurationModel.of_unscaled
-        self.model = model_of(len(self.types), kinds=kinds, forgets=forgets)
+        if level != LEARNED:
+            self.model = DurationModel.of_means(len(self.types), kinds=kinds)
+        else:
+            model_of = DurationModel.of_nominal if knows_scale else DurationModel.of_unscaled
+            self.model = model_of(len(self.types), kinds=kinds, forgets=forgets)
         self._nominal = TaskSeconds(0.0, ())
         self._factors = np.ones(len(self.types))
         self._believed = np.empty((2, len(self.types)))

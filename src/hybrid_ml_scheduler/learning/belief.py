@@ -48,12 +48,13 @@ TYPE = 4
 SEEN, NOISE, BETWEEN_CELLS, BETWEEN_KINDS = range(4)
 SHARED = 4
 # The prior: mean and variance of a type's deviation, of cells and kinds around it, of the noise; slope; memory.
-# `COMMON_VARIANCE` is that of what all types share: 0 where the scale of the nominal seconds is known.
+# `COMMON_VARIANCE` is that of what all types share: 0 where the scale of the nominal seconds is known. With `PLAIN`
+# nothing is inferred: the estimate is the mean of the ratios of the kind on all devices, else of all kinds.
 (
     MEAN, TYPE_VARIANCE, CELL_VARIANCE, KIND_VARIANCE, NOISE_VARIANCE, SLOPE_MEAN, SLOPE_VARIANCE, MEMORY, WATCHFUL,
-    COMMON_VARIANCE,
-) = range(10)  # fmt: skip
-PRIOR = 10
+    COMMON_VARIANCE, PLAIN,
+) = range(11)  # fmt: skip
+PRIOR = 11
 Prior = tuple[float, ...]
 
 VARIANCE_WEIGHT = 20.0  # runs that the shared noise counts for in a cell's own
@@ -115,10 +116,36 @@ def _elsewhere(
 
 
 @compiled(inline="always")
+def _plain_mean(kind: int, cells: FloatColumn, types: FloatColumn, shared: FloatColumn) -> float:
+    """The mean ratio of the kind, else of all that finished; 1 before anything has. Sums are of ratios, not of logs."""
+    runs, total = 0.0, 0.0
+    for device in range(types.shape[0]):
+        runs += cells[kind, device, WEIGHT]
+        total += cells[kind, device, SUM_R]
+    if runs == 0.0:
+        runs, total = shared[SEEN], shared[NOISE]
+    return total / runs if runs > 0.0 else 1.0
+
+
+@compiled(inline="always")
+def _learn_plainly(cell: FloatColumn, ratio: float, shared: FloatColumn) -> None:
+    """Count one more ratio towards the means."""
+    if shared[SEEN] == 0.0:
+        shared[NOISE] = 0.0
+    shared[SEEN] += 1.0
+    shared[NOISE] += ratio
+    cell[RUNS] += 1.0
+    cell[WEIGHT] += 1.0
+    cell[SUM_R] += ratio
+
+
+@compiled(inline="always")
 def log_belief(
     kind: int, device: int, x: float, cells: FloatColumn, types: FloatColumn, shared: FloatColumn, prior: FloatColumn
 ) -> tuple[float, float, float]:
     """Mean of the log ratio, variance of that mean, and variance of the noise around it."""
+    if prior[PLAIN] > 0.0:
+        return math.log(_plain_mean(kind, cells, types, shared)), 0.0, 0.0
     cell = cells[kind, device]
     beyond, beyond_variance = _elsewhere(kind, device, cells, types, shared)
     mean = types[device, DEVIATION] + beyond
@@ -196,6 +223,9 @@ def learn(
     """A task of this kind took so many times its nominal seconds; says whether the cell has drifted."""
     observed = math.log(ratio)
     cell = cells[kind, device]
+    if prior[PLAIN] > 0.0:
+        _learn_plainly(cell, ratio, shared)
+        return False
     mean, variance, noise = log_belief(kind, device, x, cells, types, shared, prior)
     surprise = (observed - mean) / math.sqrt(variance + noise)
     missed = abs(surprise) > types[device, WIDTH]

@@ -50,7 +50,7 @@ def prior_of(
     """
     variances = [spread * spread for spread in (type_spread, cell_spread, kind_spread, noise)]
     mean = -0.5 * min(belief.MOST_CORRECTION, sum(variances))
-    return np.array([mean, *variances, slope, slope_spread * slope_spread, memory, float(watchful), 0.0])
+    return np.array([mean, *variances, slope, slope_spread * slope_spread, memory, float(watchful), 0.0, 0.0])
 
 
 NOMINAL_PRIOR = prior_of(type_spread=0.5, cell_spread=0.45, kind_spread=0.2, noise=0.2)
@@ -58,7 +58,6 @@ MEASURED_PRIOR = prior_of(type_spread=10.0, cell_spread=1.0, kind_spread=3.0, no
 # Nominal seconds without a scale: kinds of a trace differ by factors, and so do tasks of one kind.
 UNSCALED_PRIOR = prior_of(type_spread=0.5, cell_spread=0.45, kind_spread=1.5, noise=0.5)
 UNSCALED_PRIOR[belief.COMMON_VARIANCE] = 100.0
-_FOR_EVER = 1e18
 
 
 class Belief(NamedTuple):
@@ -93,13 +92,16 @@ class DurationModel:
 
     @classmethod
     def of_unscaled(cls, num_types: int, *, kinds: Sequence[str] = (), forgets: bool = True) -> DurationModel:
-        """A model whose nominal seconds are a guess for all tasks alike: it learns the scale, too.
-
-        One that does not forget believes the mean of all that finished, of the kind where any of it has.
-        """
+        """A model whose nominal seconds are a guess for all tasks alike: it learns the scale, too."""
         prior = UNSCALED_PRIOR.copy()
-        if not forgets:
-            prior[belief.WATCHFUL], prior[belief.MEMORY] = 0.0, _FOR_EVER
+        prior[belief.WATCHFUL] = float(forgets)
+        return cls(num_types, prior, kinds=kinds)
+
+    @classmethod
+    def of_means(cls, num_types: int, *, kinds: Sequence[str] = ()) -> DurationModel:
+        """The same without any inference: the mean of the kind's tasks that finished, else of all tasks that did."""
+        prior = UNSCALED_PRIOR.copy()
+        prior[belief.PLAIN] = 1.0
         return cls(num_types, prior, kinds=kinds)
 
     @classmethod
@@ -186,6 +188,10 @@ class DurationModel:
         kinds, types = list(state["kinds"]), np.array(state["types"], dtype=np.float64)
         held = np.array(state["cells"], dtype=np.float64)
         fits = not kinds or held.shape == (len(kinds), len(types), belief.CELL)
+        prior = np.array(state["prior"], dtype=np.float64)  # of an older version without the last entries, which are 0
+        prior = np.append(prior, np.zeros(belief.PRIOR - len(prior)))
+        same = slice(belief.COMMON_VARIANCE, belief.PRIOR)
+        fits = fits and bool(np.array_equal(prior[same], self.prior[same]))
         if state.get("version") != VERSION or types.shape != self.types.shape or not fits:
             raise ModelError("The stored estimator of durations is of another version or for another node.")
         self.cells = np.zeros((max(FIRST_KINDS, len(kinds) + 1), len(types), belief.CELL))
@@ -193,8 +199,7 @@ class DurationModel:
             self.cells[: len(kinds)] = held
         self.kinds = {name: row for row, name in enumerate(kinds)}
         self.types, self.shared = types, np.array(state["shared"], dtype=np.float64)
-        known = np.array(state["prior"], dtype=np.float64)  # of an older version without the last entries, which are 0
-        self.prior = np.append(known, np.zeros(belief.PRIOR - len(known)))
+        self.prior = prior
         self.drifts = int(state["drifts"])
 
 

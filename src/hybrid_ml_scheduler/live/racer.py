@@ -229,7 +229,7 @@ class Racer:
     def _reasons(self, scheduler: Explains, task: Task, view: ClusterView) -> Mapping[str, Any]:
         """What the strategy says, and what was believed of the task's durations where these are learned."""
         learned, said = self.simulation.learned, dict(scheduler.explain(task, view))
-        if learned is not None:
+        if learned is not None and self.level == LEARNED:
             said["belief"] = learned.belief_words(task)
         return plain_reasons(said)
 
@@ -270,7 +270,7 @@ def _estimator(node: Node, level: Level, *, knows_scale: bool) -> LearnedEstimat
     """What a strategy of this level learns durations with; none where nothing of them is learned."""
     if level == EXACT or (level != LEARNED and knows_scale):
         return None
-    return LearnedEstimator(node, forgets=level == LEARNED, knows_scale=knows_scale)
+    return LearnedEstimator(node, knows_scale=knows_scale, level=level)
 
 
 def _columns(node: Node, stretch: Stretch, outcomes: list[Outcome]) -> RunColumns:

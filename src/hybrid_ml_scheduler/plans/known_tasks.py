@@ -113,8 +113,8 @@ class KnownTasks:
 
     def estimator(self, level: Level = LEARNED) -> LearnedEstimator:
         """A fresh estimator that learns the durations of these tasks; at `nominal` a plain mean of what finished."""
-        forgets = self.forgets and level == LEARNED
-        return LearnedEstimator(self.node, self.batch.kind_names, forgets=forgets, knows_scale=self.knows_scale)
+        kinds = self.batch.kind_names
+        return LearnedEstimator(self.node, kinds, forgets=self.forgets, knows_scale=self.knows_scale, level=level)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -166,3 +166,40 @@ def test_an_explanation_names_belief_spread_runs_and_what_happened() -> None:
     expected = "believed 41 ms ± 12% from 37 runs of this kind on a GPU; took 44 ms"
     assert belief_sentence(believed, "a GPU", 0.044) == expected
     assert belief_sentence(believed._replace(runs=0), "the CPU").endswith("from no run of this kind on the CPU")
+
+
+def test_without_a_scale_the_first_task_that_finished_speaks_for_all_others() -> None:
+    model = DurationModel.of_unscaled(2)
+    assert model.factor("a", CPU) == model.factor("b", GPU) == pytest.approx(1.0)
+    model.observe("a", GPU, 6000.0, 60.0)
+    assert model.factor("a", GPU) == pytest.approx(100.0, rel=0.3)
+    for kind, device in (("a", CPU), ("b", GPU), ("b", CPU)):
+        assert 30.0 < model.factor(kind, device) < 300.0
+
+
+def test_without_a_scale_a_kind_is_told_from_the_others_by_its_own_tasks() -> None:
+    model, rng = DurationModel.of_unscaled(2), stream(8, "test")
+    for _ in range(60):
+        model.observe("short", GPU, 60.0 * float(rng.lognormal(-2.0, 0.5)), 60.0)
+        model.observe("long", GPU, 60.0 * float(rng.lognormal(3.0, 0.5)), 60.0)
+    assert model.factor("short", GPU) == pytest.approx(math.exp(-2.0 + 0.125), rel=0.3)
+    assert model.factor("long", GPU) == pytest.approx(math.exp(3.0 + 0.125), rel=0.3)
+
+
+def test_a_model_of_means_believes_the_mean_of_the_kind_else_of_all_that_finished() -> None:
+    model = DurationModel.of_means(2)
+    assert model.estimate("a", CPU, 60.0).seconds == pytest.approx(60.0)
+    for kind, device, seconds in (("a", GPU, 30.0), ("a", CPU, 90.0), ("a", GPU, 600.0), ("b", GPU, 6.0)):
+        model.observe(kind, device, seconds, 60.0)
+    for device in (CPU, GPU):
+        assert model.estimate("a", device, 60.0).seconds == pytest.approx(240.0)
+        assert model.estimate("b", device, 60.0).seconds == pytest.approx(6.0)
+        assert model.estimate("c", device, 60.0).seconds == pytest.approx(181.5)
+
+
+def test_a_state_with_another_scale_is_refused_and_one_of_before_is_taken() -> None:
+    old = dict(DurationModel.of_nominal(2).capture())
+    old["prior"] = old["prior"][:9]
+    DurationModel.of_nominal(2).restore(old)
+    with pytest.raises(ModelError, match="of another version"):
+        DurationModel.of_unscaled(2).restore(old)
