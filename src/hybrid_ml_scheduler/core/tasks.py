@@ -80,6 +80,7 @@ class OptionalColumns(TypedDict, total=False):
     gpu_types: Iterable[str]
     speedup_factor: npt.ArrayLike | None
     assumptions: Iterable[str]
+    labels: Iterable[str]
 
 
 _REQUIRED = ("size", "compute_intensity", "memory_required", "arrival_time")
@@ -95,7 +96,7 @@ _NEUTRAL: Mapping[str, tuple[type, Any]] = {
     "speedup_factor": (np.float64, 1.0),
 }
 _BY_ROW = ("task_id", *_REQUIRED, *_NEUTRAL, "gpu_times")
-_TEXTS = {"kind_names": ("",), "gpu_types": (), "assumptions": ()}
+_TEXTS = {"kind_names": ("",), "gpu_types": (), "assumptions": (), "labels": ()}
 
 
 def _frozen(values: npt.ArrayLike, dtype: type) -> npt.NDArray[np.generic]:
@@ -117,7 +118,8 @@ class TaskBatch:
     GPU type `gpu_types[k]` are `gpu_times[:, k]`.
     `requested_time` is what the user asked for beforehand, in CPU seconds (NaN: nothing); it decides nothing by itself.
     `duration_factor` says how many times its seconds a task takes (1 = as estimated); strategies never see it.
-    `assumptions` names every guess that was needed to make the tasks, in words.
+    `assumptions` names every guess that was needed to make the tasks, in words. `labels` holds the ids that the user's
+    file gives its tasks, where those are no numbers; it is empty elsewhere.
     """
 
     task_id: IntColumn
@@ -140,6 +142,7 @@ class TaskBatch:
     kind_names: tuple[str, ...] = field(default=("",))
     gpu_types: tuple[str, ...] = field(default=())
     assumptions: tuple[str, ...] = field(default=())
+    labels: tuple[str, ...] = field(default=())
 
     @classmethod
     def from_columns(
@@ -235,6 +238,10 @@ class TaskBatch:
             speedup_factor=float(self.speedup_factor[row]),
         )
 
+    def label(self, row: int) -> str:
+        """What the user calls the task of one row."""
+        return self.labels[row] if self.labels else str(self.task_id[row])
+
     def times_by_type(self, row: int) -> tuple[tuple[str, float], ...]:
         """Return the seconds of one row that were measured on named types of GPU."""
         pairs = zip(self.gpu_types, self.gpu_times[row].tolist(), strict=True)
@@ -281,6 +288,7 @@ class TaskBatch:
             kind_names=self.kind_names,
             gpu_types=self.gpu_types,
             assumptions=self.assumptions,
+            labels=self.labels[start:stop],
             **{name: getattr(self, name)[start:stop] for name in _BY_ROW},
         )
 
@@ -296,6 +304,7 @@ class TaskBatch:
             kind_names=self.kind_names,
             gpu_types=self.gpu_types,
             assumptions=self.assumptions,
+            labels=tuple(self.labels[row] for row in rows.tolist()) if self.labels else (),
             **{name: _frozen(getattr(self, name)[rows], getattr(self, name).dtype) for name in _BY_ROW},  # type: ignore[arg-type]
         )
 

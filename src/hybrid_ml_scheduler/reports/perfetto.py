@@ -25,6 +25,7 @@ class Slice(NamedTuple):
     task_id: int
     start_s: float
     finish_s: float
+    label: str = ""
 
 
 class TraceWriter:
@@ -77,7 +78,7 @@ def slice_event(process: int, part: Slice, facts: Mapping[str, object]) -> dict[
         "ts": begin,
         # Rounding both ends alike keeps neighbours on a lane from overlapping.
         "dur": round(round(part.finish_s * _MICROSECONDS, 3) - begin, 3),
-        "name": f"task {part.task_id}",
+        "name": f"task {part.label or part.task_id}",
         "args": dict(facts),
     }
 
@@ -93,5 +94,6 @@ def _events(process: int, name: str, batch: TaskBatch, columns: RunColumns) -> I
             "latency_s": float(columns.finish_s[row] - columns.arrival_s[row]),
         }
         for device, start, finish in columns.parts(row):
-            part = Slice(lane=lanes[device], task_id=int(batch.task_id[row]), start_s=start, finish_s=finish)
+            identity, label = int(batch.task_id[row]), batch.label(row)
+            part = Slice(lane=lanes[device], task_id=identity, start_s=start, finish_s=finish, label=label)
             yield slice_event(process, part, facts)

@@ -30,6 +30,7 @@ from hybrid_ml_scheduler.core.holding import Commitment, HeldTasks, HeldView, Ho
 from hybrid_ml_scheduler.core.knowledge import EXACT, Level
 from hybrid_ml_scheduler.core.protocols import BatchRule, Prepares, RuleKind
 from hybrid_ml_scheduler.core.tasks import FloatColumn, Task
+from hybrid_ml_scheduler.core.text import nearest_hint
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.studies.race import run_known
@@ -43,12 +44,14 @@ __all__ = [
     "changed_run",
     "costliest",
     "row_of",
+    "task_called",
     "what_if",
 ]
 
 Make = Callable[[], Scheduler]
 Progress = Callable[[int], None]
 _SPLITS = (0.25, 0.5, 0.75)
+_LONGEST_NUMBER, _MOST_NAMED = 19, 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +104,7 @@ class WhatIf:
     gpu: int
     latency_s: float
     alternatives: tuple[Alternative, ...]
+    label: str = ""
 
     @property
     def device(self) -> str:
@@ -116,6 +120,7 @@ class WhatIf:
         """Plain values, as JSON has them."""
         return {
             "task_id": self.task_id,
+            **({"label": self.label} if self.label else {}),
             "device": self.device,
             "gpu_fraction": self.gpu_fraction,
             "latency_s": _known(self.latency_s),
@@ -158,6 +163,15 @@ def row_of(batch: TaskBatch, task_id: int) -> int:
     return int(rows[0])
 
 
+def task_called(batch: TaskBatch, name: str) -> int:
+    """The id of the task that the user calls so: by its id in the file, else by its number."""
+    if name in batch.labels:
+        return int(batch.task_id[batch.labels.index(name)])
+    if name.isascii() and name.isdigit() and len(name) < _LONGEST_NUMBER:
+        return int(batch.task_id[row_of(batch, int(name))])
+    raise WorkloadError(f"There is no task {name!r} in this run{nearest_hint(name, batch.labels[:_MOST_NAMED])}")
+
+
 def alternatives_of(task: Task, node: Node) -> list[Decision]:
     """The CPU, every GPU, and for a task that may be cut three splits on every GPU; for one without a GPU the CPU."""
     if task.gpus_required == 0:
@@ -179,6 +193,7 @@ def _compared(runs: Runs, row: int, progress: Progress | None) -> WhatIf:
             found.append(_effect(base, runs.run_with(row, decision), row, share, gpu))
     return WhatIf(
         task_id=int(runs.batch.task_id[row]),
+        label=runs.batch.label(row) if runs.batch.labels else "",
         gpu_fraction=taken[0],
         gpu=taken[1],
         latency_s=float(base.latency_s[row]),

@@ -21,6 +21,7 @@ from hybrid_ml_scheduler.workload.json_rows import table_of
 from hybrid_ml_scheduler.workload.table import Table
 
 __all__ = [
+    "LABEL",
     "OPTIONAL_COLUMNS",
     "REQUIRED_COLUMNS",
     "batch_from_table",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 REQUIRED_COLUMNS = ("task_id", "size", "compute_intensity", "memory_required", "arrival_time")
+LABEL = "task_label"
 OPTIONAL_COLUMNS = (
     "dependencies",
     "cpu_time",
@@ -43,6 +45,7 @@ OPTIONAL_COLUMNS = (
     "gpus_required",
     "speedup_factor",
     "assumptions",
+    LABEL,
 )
 TYPED_TIME = "gpu_time."
 _YES, _NO = "yes", "no"
@@ -50,6 +53,7 @@ _WORDS = {_YES: True, "true": True, "1": True, _NO: False, "false": False, "0": 
 _TYPE = re.compile(r"[a-z0-9][a-z0-9_-]*", re.ASCII)
 _IDS = re.compile(r"\s*\d{1,19}(\s*[;,|\s]\s*\d{1,19})*\s*", re.ASCII)
 _BLOCK = 65_536
+_LONGEST_LABEL = 200
 
 
 def has_times(names: Sequence[str]) -> bool:
@@ -62,7 +66,7 @@ def write_csv(batch: TaskBatch, path: str | Path) -> None:
     extra = _telling(batch)
     with open_for_writing(Path(path)) as text:
         writer = csv.writer(text, lineterminator="\n")
-        noted = ["assumptions"] if batch.assumptions else []
+        noted = [*(["assumptions"] if batch.assumptions else []), *([LABEL] if batch.labels else [])]
         writer.writerow([*REQUIRED_COLUMNS, "dependencies", *extra, *noted])
         for start in range(0, len(batch), _BLOCK):
             writer.writerows(_rows(batch.take(slice(start, start + _BLOCK)), extra, first=start == 0))
@@ -106,6 +110,8 @@ def _rows(batch: TaskBatch, extra: Sequence[str], *, first: bool) -> Iterator[tu
         # One cell of the first row holds them all, so that the file stays a plain rectangular table.
         note = json.dumps(batch.assumptions, ensure_ascii=False) if first else ""
         columns.append([note, *[""] * (len(batch) - 1)])
+    if batch.labels:
+        columns.append(list(batch.labels))
     return zip(*columns, strict=True)
 
 
@@ -148,6 +154,7 @@ def batch_from_table(table: Table) -> TaskBatch:
         gpu_types=types,
         speedup_factor=_optional(table, "speedup_factor", 1.0),
         assumptions=[*_assumptions(table), *ignored],
+        labels=_labels(table),
         parent_offsets=offsets,
         parent_ids=parents,
     )
@@ -156,6 +163,16 @@ def batch_from_table(table: Table) -> TaskBatch:
 
 def _optional(table: Table, name: str, missing: float) -> np.ndarray | None:
     return table.numbers(name, above=0.0, missing=missing) if name in table.columns else None
+
+
+def _labels(table: Table) -> list[str]:
+    """What the user calls the tasks; each name once, so that it finds its task."""
+    labels = [cell.strip() for cell in table.columns.get(LABEL, ())]
+    table.unique(LABEL, labels)
+    for row, label in enumerate(labels):
+        if not label.isprintable() or not 0 < len(label) <= _LONGEST_LABEL:
+            table.refuse(row, f"{LABEL} is not one line of 1 to {_LONGEST_LABEL} printable characters")
+    return labels
 
 
 def _kinds(table: Table) -> tuple[list[int] | None, tuple[str, ...]]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
 from hybrid_ml_scheduler.core.text import amount, nearest_hint
-from hybrid_ml_scheduler.workload.csv_file import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, TYPED_TIME
+from hybrid_ml_scheduler.workload.csv_file import LABEL, OPTIONAL_COLUMNS, REQUIRED_COLUMNS, TYPED_TIME
 from hybrid_ml_scheduler.workload.foreign_cells import (
     EMPTY_WORDS,
     epoch_unit,
@@ -247,12 +247,14 @@ def _numbered(table: Table) -> tuple[Table, list[str]]:
         return table, []
     table.unique("task_id", ids)
     numbers = {name: row for row, name in enumerate(ids)}
-    columns = {**table.columns, "task_id": [str(row) for row in range(len(ids))]}
+    columns = {**table.columns, "task_id": [str(row) for row in range(len(ids))], LABEL: ids}
     if "dependencies" in columns:
         columns["dependencies"] = [
             _parents(table, row, cell, numbers) for row, cell in enumerate(columns["dependencies"])
         ]
-    return replace(table, columns=columns), ["numbered: tasks are numbered in the order of the file, from 0."]
+    return replace(table, columns=columns), [
+        "numbered: tasks are numbered in the order of the file, from 0; their ids in the file are kept beside."
+    ]
 
 
 def _parents(table: Table, row: int, cell: str, numbers: Mapping[str, int]) -> str:

@@ -187,3 +187,23 @@ def test_a_race_with_an_own_strategy_and_trace_is_explained_from_any_folder(
         found = json.loads(capsys.readouterr().out)
         assert found["scheduler"] == "fixed_share"
     assert Path.cwd() == away
+
+
+def test_a_task_is_explained_and_drawn_by_its_id_in_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("jobs.csv").write_text("job,run_s\n" + "".join(f"job-{row},{row % 5 + 1}\n" for row in range(30)))
+    flags = ["--workload", "jobs.csv", "--map", "task_id=job", "--map", "duration=run_s", "--scheduler", "greedy"]
+    assert run(["race", *flags, "--seeds", "1", "--out", "race", "--trace", "trace.json", "--format", "json"]) == 0
+    assert '"name":"task job-17"' in Path("trace.json").read_text()
+    capsys.readouterr()
+    assert run(["explain", "race", "--task", "job-17", "--format", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["tasks"]
+    assert (found["task_id"], found["label"]) == (17, "job-17")
+    assert run(["explain", "race", "--task", "17"]) == 0
+    assert "Task job-17 of greedy" in capsys.readouterr().out
+    assert run(["explain", "race", "--worst", "3", "--looked-at", "5"]) == 0
+    assert "job-" in capsys.readouterr().out
+    assert run(["explain", "race", "--task", "job-17x"]) == 2
+    assert "did you mean 'job-17'?" in capsys.readouterr().err

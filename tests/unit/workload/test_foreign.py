@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.cluster import run_batch, summarize
 from hybrid_ml_scheduler.core import HmsError, TaskBatch
 from hybrid_ml_scheduler.core.protocols import BatchRule, RuleKind
 from hybrid_ml_scheduler.physics import Node
-from hybrid_ml_scheduler.workload import load
+from hybrid_ml_scheduler.workload import load, write_csv
 from hybrid_ml_scheduler.workload.mapping import suggested_map
 
 
@@ -224,3 +224,22 @@ def test_parents_may_be_parted_by_semicolons(cell: str, tmp_path: Path) -> None:
     assert batch.task(2).dependencies == (0,), "task 3 took no time, and its children inherit its parents"
     path.write_text(path.read_text().replace("3,0,0,0", "3,0,2,0"))
     assert load(path).task(3).dependencies == (0, 3)
+
+
+def test_the_ids_of_the_file_stay_beside_the_numbers(tmp_path: Path) -> None:
+    text = "job,t,d,after\nlate,9,1,first\nfirst,0,2,\nopen,1,,\nmid,5,3,first;late\n"
+    names = {"task_id": "job", "arrival_time": "t", "duration": "d", "dependencies": "after"}
+    batch = read(tmp_path / "x.csv", text, **names)
+    assert batch.labels == ("first", "mid", "late"), "in order of arrival, without the job that has not ended"
+    assert batch.label(1) == "mid"
+    write_csv(batch, tmp_path / "own.csv")
+    again = load(tmp_path / "own.csv")
+    assert again.labels == batch.labels
+    assert again.take(slice(1, 3)).labels == ("mid", "late")
+    assert again.select(np.array([2, 0])).labels == ("late", "first")
+    assert load(tmp_path / "own.csv", limit=1).labels == ("first",)
+    numbered = read(tmp_path / "y.csv", "job,d\n17,1\n5,2\n", task_id="job", duration="d")
+    assert (numbered.task_id.tolist(), numbered.labels, numbered.label(0)) == ([5, 17], (), "5")
+    (tmp_path / "z.csv").write_text("arrival_time,cpu_time,task_label\n0,1,a\n1,1,a\n")
+    with pytest.raises(HmsError, match="line 3: task_label a occurs a second time"):
+        load(tmp_path / "z.csv")

@@ -25,7 +25,9 @@ _LOOKED_AT = 200
 
 def explain(
     run: Annotated[Path, typer.Argument(metavar="RUN|PLAN", help="A folder of `hms race --out`, or a plan file.")],
-    task: Annotated[int | None, typer.Option(min=0, help="The task whose decision is changed.")] = None,
+    task: Annotated[
+        str | None, typer.Option(metavar="ID", help="The task whose decision is changed, by its id in the file.")
+    ] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="NAME", help="Whose run (default: the only strategy, or the first).")
     ] = None,
@@ -109,16 +111,16 @@ def _entrant(plan: Plan, name: str | None) -> Entrant:
 
 
 def _found(
-    plan: Plan, entrant: Entrant, seed: int, task: int | None, worst: int, looked_at: int
+    plan: Plan, entrant: Entrant, seed: int, task: str | None, worst: int, looked_at: int
 ) -> tuple[int, list[WhatIf]]:
     from hybrid_ml_scheduler.cli.compiling import say_if_compiling
     from hybrid_ml_scheduler.cli.output.formats import progress_bar
     from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
-    from hybrid_ml_scheduler.studies.what_if import RunToChange, alternatives_of, costliest, row_of, what_if
+    from hybrid_ml_scheduler.studies.what_if import RunToChange, alternatives_of, costliest, task_called, what_if
 
     batch = plan.tasks(seed)
-    if task is not None:
-        row_of(batch, task)  # refused before anything is compiled
+    # Refused before anything is compiled.
+    chosen = None if task is None else task_called(batch, task)
     say_if_compiling()
     each = len(alternatives_of(batch.task(0)._replace(divisible=True), plan.node))
     known = KnownTasks(
@@ -126,8 +128,8 @@ def _found(
     )
     interval = plan.retrain_interval
     changed = RunToChange(make=entrant.make, known=known, level=entrant.level, retrain_interval=interval)
-    rows = 1 if task is not None else min(looked_at, len(batch))
+    rows = 1 if chosen is not None else min(looked_at, len(batch))
     with progress_bar("simulating again", each * rows, unit="runs") as advance:
-        if task is not None:
-            return rows, [what_if(changed, task, advance)]
+        if chosen is not None:
+            return rows, [what_if(changed, chosen, advance)]
         return rows, costliest(changed, worst, looked_at, advance)

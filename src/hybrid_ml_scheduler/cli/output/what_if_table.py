@@ -18,7 +18,7 @@ __all__ = ["print_costliest", "print_task"]
 def print_task(result: Mapping[str, Any]) -> None:
     """Every alternative for one task, the best for all tasks first."""
     (found,) = result["tasks"]
-    title = f"Task {found['task_id']} of {result['scheduler']}, seed {result['seed']}: {_place(found)}, latency "
+    title = f"Task {_name(found)} of {result['scheduler']}, seed {result['seed']}: {_place(found)}, latency "
     table = _table(
         title + f"{_seconds(found['latency_s'])} s", ("instead",), ("latency s", "change", "others", "total")
     )
@@ -37,6 +37,11 @@ def print_task(result: Mapping[str, Any]) -> None:
     console.print(said, highlight=False)
 
 
+def _name(found: Mapping[str, Any]) -> str:
+    """What the user calls the task."""
+    return str(found.get("label", found["task_id"]))
+
+
 def print_costliest(result: Mapping[str, Any]) -> None:
     """The decisions that cost most, the costliest first."""
     table = _table(
@@ -46,7 +51,7 @@ def print_costliest(result: Mapping[str, Any]) -> None:
     )
     for found in result["tasks"]:
         better = _place(found["alternatives"][0]) if found["regret_s"] > 0.0 else "–"
-        cells = (str(found["task_id"]), _place(found), better)
+        cells = (_name(found), _place(found), better)
         table.add_row(*cells, _seconds(found["latency_s"]), figure(found["regret_s"]))
     console = page()
     console.print(table)
