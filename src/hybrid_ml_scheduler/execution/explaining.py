@@ -28,12 +28,16 @@ def explanation(future: HybridFuture, work: Work, placer: Placer, places: tuple[
         "attempts": work.attempts,
         "state": _state(future),
     }
+    if avoided := placer.failing.words(work.kind):
+        found["avoided"] = avoided
     snapshot: Snapshot | None = work.snapshot
     if snapshot is None and work.task is not None:
         found["reason"] = f"{placer.strategy.name} holds it: it has not been placed yet"
         return found
     if snapshot is None:
         found["reason"] = "on this machine only the CPU has an implementation of it"
+        if avoided:
+            found["reason"] = f"other devices are avoided: {', '.join(avoided)}"
         return found
     names = [place.name for place in places]
     found["believed_s"] = {

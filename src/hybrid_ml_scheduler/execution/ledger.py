@@ -92,6 +92,19 @@ class Ledger:
             work.place = place
             self.placer.loads[place].add(work)
 
+    def elsewhere(self, work: Work) -> bool:
+        """Whether a task goes to another place after all, since its own has begun to fail."""
+        if len(self._names) < 2 or not (self.placer.failing or self._ends):
+            return False
+        with self.lock:
+            self._write_down()
+            place = self.placer.elsewhere(work)
+            if place is None:
+                self.placer.failing.sent(work)
+                return False
+        self.move(work, place)
+        return True
+
     def begun(self, work: Work, worker: int) -> None:
         """The task was handed to a worker."""
         work.worker = worker
@@ -121,6 +134,7 @@ class Ledger:
                 work.started_s = begun - origin
             loads[work.place].remove(work)
             self.states[state] += 1
+            self.placer.failing.ended(work, state)
             self._records.append(work.record(self._names[work.place], finished_s, state, cold))
             if state == "done" and begun is not None:
                 _learn(self, work, end - begun, finished_s, cold)

@@ -62,6 +62,7 @@ class Work:
         "function",
         "future",
         "is_cold",
+        "is_try",
         "kind",
         "kwargs",
         "nbytes",
@@ -92,7 +93,7 @@ class Work:
         self.attempts = 0
         self.number = 0
         self.announced = False
-        self.is_cold = False
+        self.is_cold = self.is_try = False
         self.block = 0
         self.worker = 0
         self.affinity: Any = None

@@ -15,6 +15,7 @@ from hybrid_ml_scheduler.core.tasks import Task
 from hybrid_ml_scheduler.execution.devices import CPU, Place
 from hybrid_ml_scheduler.execution.placing.durations import LearnedDurations
 from hybrid_ml_scheduler.execution.placing.estimator import MeasuredEstimator
+from hybrid_ml_scheduler.execution.placing.failing import FailingPlaces
 from hybrid_ml_scheduler.execution.placing.load import PlaceLoad, backlogs_s
 from hybrid_ml_scheduler.execution.placing.trials import Trial
 from hybrid_ml_scheduler.execution.tasks import TaskFunction
@@ -73,21 +74,38 @@ class Placer:
         self._places, self._durations = places, durations
         self._estimator = MeasuredEstimator(places, durations)
         self._learner = strategy if isinstance(strategy, Learns) else None
+        self.failing = FailingPlaces(places)
         self._devices = frozenset(place.device for place in places)
         if isinstance(strategy, Prepares) and len(places) > 1:
             with strategy_errors(f"The strategy {strategy.name!r} cannot be prepared"):
                 strategy.prepare(RaceContext(estimator=self._estimator, seed=seed))
 
     def places_of(self, work: Work) -> list[int]:
-        """The places where a task has an implementation."""
-        available = self._available(work)
-        return [place.index for place in self._places if place.device in available]
+        """The places where a task has an implementation, without those that fail."""
+        able = [place.index for place in self._places if place.device in self._implemented(work)]
+        return self.failing.usable(work.kind, able) if self.failing else able
 
-    def _available(self, work: Work) -> frozenset[str]:
+    def _implemented(self, work: Work) -> frozenset[str]:
         function = work.function
         if not isinstance(function, TaskFunction):
             return _ONLY_CPU
         return frozenset(function.implementations.keys() & self._devices)
+
+    def _available(self, work: Work) -> frozenset[str]:
+        found = self._implemented(work)
+        if not self.failing or found is _ONLY_CPU:
+            return found
+        return frozenset(self._places[place].device for place in self.places_of(work))
+
+    def elsewhere(self, work: Work) -> int | None:
+        """Where a task should go that waits at a place which has begun to fail; None if it may stay."""
+        if not self.failing or work.is_try or work.affinity is not None or work.fraction < 1.0:
+            return None
+        usable = self.places_of(work)
+        return None if work.place in usable else self._least_loaded(usable)
+
+    def _least_loaded(self, places: Sequence[int]) -> int:
+        return min(places, key=lambda place: self.loads[place].promised_s / self.loads[place].place.workers)
 
     def believed_s(self, work: Work, hopeful: bool = False) -> dict[int, float]:
         """Believed seconds of a task on every place that can run it."""
@@ -95,9 +113,8 @@ class Placer:
         self._estimator.describe(work.kind, available, hopeful)
         seconds = self._estimator.seconds(self._task(work, work.submitted_s))
         return {
-            place.index: seconds.cpu_s if place.index == 0 else seconds.gpu_s[self._estimator.column(place.index - 1)]
-            for place in self._places
-            if place.device in available
+            place: seconds.cpu_s if place == 0 else seconds.gpu_s[self._estimator.column(place - 1)]
+            for place in self.places_of(work)
         }
 
     def hoped_s(self, work: Work) -> tuple[dict[int, float], frozenset[int]]:
@@ -120,7 +137,7 @@ class Placer:
         `waiting_s` is believed work for each place that is not promised to it yet.
         """
         available = self._available(work)
-        if available is _ONLY_CPU or len(available) < 2:
+        if CPU in available and len(available) < 2:
             found = self._durations.estimate(work.kind, CPU, work.size)
             work.predicted_s = 0.0 if found is None else found.seconds
             return _CPU_PLACE
@@ -172,6 +189,8 @@ class Placer:
         each = (seconds.cpu_s, *(self._estimator.gpu_s(task, gpu) for gpu in range(len(self._places) - 1)))
         trials = dict(self._estimator.trials)
         chosen = self._carried_out(work, task, decision, available, view)
+        if self.failing and chosen.place not in (usable := self.places_of(work)):
+            chosen = Placement(self._least_loaded(usable))
         device = self._places[chosen.place].device
         trial = trials.get(device)
         work.task, work.snapshot = task, Snapshot((view.cpu_backlog_s, *view.gpu_backlogs_s), each, decision, trial)

@@ -182,7 +182,8 @@ class _Group:
         hoped, to_try = placer.hoped_s(first)
         self.gains = {}
         for place, seconds in hoped.items():
-            gain = min(other_s for other, other_s in hoped.items() if other != place) / seconds
+            others = (other_s for other, other_s in hoped.items() if other != place)
+            gain = min(others, default=math.inf) / seconds
             # Otherwise kinds that gain more would keep it from ever being tried.
             self.gains[place] = math.inf if gain > 1.0 and place in to_try else gain
         believed = placer.believed_s(first)

@@ -141,6 +141,10 @@ class WaitingTasks:
                 self._ended_here += 1
                 return None
             work.announced = True
+        if self._ledger.elsewhere(work):
+            self.put(work)
+            self._ended_here += 1  # nobody else would tell of it
+            return None
         self._ledger.begun(work, worker.number)
         assert work.parcel is not None
         number, body = work.code

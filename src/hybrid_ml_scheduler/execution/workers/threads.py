@@ -115,6 +115,9 @@ class ThreadEngine:
                 work.release()
                 return True
             work.announced = True
+        if self._ledger.elsewhere(work):
+            self.enqueue(work)
+            return True
         function = work.function
         call = function.implementations[place.device] if isinstance(function, TaskFunction) else function
         cold = (work.kind, number) not in self._warm
