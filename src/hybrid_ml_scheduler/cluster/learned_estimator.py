@@ -66,7 +66,7 @@ class LearnedEstimator(PhysicsEstimator):
         self._formula, self._formula_cells = self._formula_now(), self.model.cells
         self._parted: Task | None = None
         self._parts = Parts(0.0, 0.0, 0.0, False, False)
-        self._apart = math.inf
+        self._apart = self._closest = math.inf
         self.record = BeliefRecord(len(self.types))
 
     def doubt(self, apart: float) -> None:
@@ -75,7 +75,7 @@ class LearnedEstimator(PhysicsEstimator):
         Each type learns from the tasks that it got. Where a few tasks take thousands of times as long as the others,
         the type that got them looks slow and the other one fast, though both did what could be expected of them.
         """
-        self._apart = apart
+        self._apart, self._closest = apart, math.exp(apart) * (1.0 - 1e-9)
         self.look_again()
 
     def seconds(self, task: Task) -> TaskSeconds:
@@ -114,7 +114,7 @@ class LearnedEstimator(PhysicsEstimator):
         """Take over what compiled code has filled in for this task."""
         (cpu_s, *gpu_s), (believed_cpu_s, *believed_gpu_s) = self._believed.tolist()
         self._task, self._nominal, self._lent = task, TaskSeconds(cpu_s, tuple(gpu_s)), None
-        if self._apart < math.inf:
+        if self._apart < math.inf and not self._is_close():
             self._seconds = self._times(self._factors)
         else:
             self._seconds = TaskSeconds(believed_cpu_s, tuple(believed_gpu_s))
@@ -149,6 +149,11 @@ class LearnedEstimator(PhysicsEstimator):
         told = self._nominal
         paged = tuple(map(mul, told.paged_s, gpus)) if told.paged_s else ()
         return TaskSeconds(told.cpu_s * cpu, tuple(map(mul, told.gpu_s, gpus)), paged)
+
+    def _is_close(self) -> bool:
+        """Whether the factors are clearly no further apart than is believed; it costs no logarithm."""
+        factors = self._factors.tolist()
+        return bool(max(factors) < self._closest * min(factors))
 
     def _drawn_together(self, factors: FloatColumn) -> FloatColumn:
         """The factors of all types around their common one, no further apart than is believed."""

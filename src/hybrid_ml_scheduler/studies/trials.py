@@ -27,6 +27,7 @@ __all__ = ["FLOOR", "Record", "Trial", "Watcher", "figures_of", "known_tasks", "
 Watcher = Callable[[Entrant, int, TaskBatch, RunColumns], None]
 
 FLOOR = "floor"
+_LONGEST = "rl_hold"  # it plays its latest tasks again under every setting
 _PER_TASK = ("latency_s", "execution_s", "energy_j", "cost_usd")
 _PLACEMENT = ("gpu_fraction", "gpu", "cpu_start_s", "cpu_s", "gpu_start_s", "gpu_s")
 _WORKLOAD = ("task_id", "size", "compute_intensity", "memory_required", "arrival_time")
@@ -87,10 +88,13 @@ class Record:
 def trials_of(plan: Plan, strategies: Sequence[Entrant]) -> list[Trial]:
     """All trials of a plan: for every seed the floor and every strategy; placements are kept for the first seed.
 
-    Learners come first: they take longest, and what is long should begin early.
+    Learners come first, those that replay before all others: what takes longest should begin early.
     """
     seeds = range(plan.seed, plan.seed + plan.seeds)
-    runners = [*sorted(strategies, key=lambda one: one.learning == "none"), None]
+    runners = [
+        *sorted(strategies, key=lambda one: (one.learning == "none", one.name.partition("@")[0] != _LONGEST)),
+        None,
+    ]
     return [
         Trial(plan=plan, seed=seed, entrant=entrant, keeps="placement" if seed == plan.seed else "tasks")
         for entrant in runners

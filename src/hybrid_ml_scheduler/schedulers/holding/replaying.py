@@ -54,25 +54,19 @@ def _advance(row: int, first: int, queue: IntColumn) -> None:
 
 @compiled(nogil=True)
 def _pulled(
-    turn: int,
-    idle: BoolColumn,
-    pull: FloatColumn,
-    since: FloatColumn,
-    tasks: BatchTerms,
-    queue: IntColumn,
-    held: int,
-    overdue: int,
+    turn: int, idle: BoolColumn, wants: FloatColumn, queue: IntColumn, held: int, overdue: int
 ) -> tuple[int, int]:
-    """The place in the queue of the task that the next idle device takes (-1: none does), and whose turn it is."""
-    cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
+    """The place in the queue of the task that the next idle device takes (-1: none does), and whose turn it is.
+
+    `wants` has the key of every row (`pull_key`) on every device, filled in when the row entered the queue.
+    """
     devices = idle.shape[0]
     while turn <= devices:
         device = turn % devices
         best, chosen = math.inf, -1
         for place in range(held if idle[device] else 0):
             row = queue[place]
-            terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule[row], serial)
-            key = pull_key(device, terms, pull[0], pull[1], since[row], pull[2])
+            key = wants[device, row]
             if key < best or (key == best < math.inf and row < queue[chosen]):
                 best, chosen = key, place
                 if place < overdue:
@@ -147,6 +141,7 @@ def replay_tasks(
     came, since, started = np.empty(count, np.int64), np.empty(count), np.zeros(count, np.bool_)
     widest = width.max() if has_gangs else 1
     fellows, gap_s = np.full(max(widest - 1, 1), -1, np.int32), np.full(devices, math.inf)
+    wants = np.empty((devices, count if pull[0] > 0.0 else 0))
     counts = np.zeros(gpu_s.shape[1], np.int64)
     for kind in gpu_kind:
         counts[kind] += 1
@@ -174,6 +169,19 @@ def replay_tasks(
             row = coming[waiting]
             held = _enter(row, overdue, held, order, queue)
             came[seen], since[row] = row, now
+            if pull[0] > 0.0:
+                terms = (
+                    cpu_s[row],
+                    gpu_s[row],
+                    paged_s[row],
+                    gpu_kind,
+                    memory[row],
+                    gpu_memory,
+                    memory_rule[row],
+                    serial,
+                )
+                for device in range(devices):
+                    wants[device, row] = pull_key(device, terms, pull[0], pull[1], now, pull[2])
             seen += 1
             mean += (size_s[row] - mean) / min(seen, MEAN_OVER)
         resting = 0
@@ -198,7 +206,7 @@ def replay_tasks(
         while resting > 0 and tried < depth and place < held:
             tried += 1
             if pull[0] > 0.0:
-                place, turn = _pulled(turn, idle, pull, since, tasks, queue, min(held, depth), overdue)
+                place, turn = _pulled(turn, idle, wants, queue, min(held, depth), overdue)
                 if place < 0:
                     break
             elif pull[3] > 0.0:
