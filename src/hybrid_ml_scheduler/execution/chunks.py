@@ -12,7 +12,8 @@ from itertools import chain, islice
 from typing import Any
 
 from hybrid_ml_scheduler.execution.devices import CPU
-from hybrid_ml_scheduler.execution.tasks import TaskFunction, TaskOptions, array_bytes, kind_of, size_of, task_within
+from hybrid_ml_scheduler.execution.kind_names import kind_of
+from hybrid_ml_scheduler.execution.tasks import TaskFunction, TaskOptions, array_bytes, size_of, task_within
 
 __all__ = ["ChunkedTask", "flat_chunks", "results_in_order"]
 

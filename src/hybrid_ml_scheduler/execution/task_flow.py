@@ -11,11 +11,12 @@ from typing import Any
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.execution.errors import ExecutorBroken, KeptResultLost, WorkerDied, attempt
 from hybrid_ml_scheduler.execution.futures import HeldHere, HybridFuture, Kept
+from hybrid_ml_scheduler.execution.kind_names import kind_of
 from hybrid_ml_scheduler.execution.ledger import Ledger
 from hybrid_ml_scheduler.execution.parents import parents_of, when_done, with_results
 from hybrid_ml_scheduler.execution.placing.placement import Placement
 from hybrid_ml_scheduler.execution.splitting import Halves
-from hybrid_ml_scheduler.execution.tasks import TaskFunction, array_bytes, kind_of, size_of
+from hybrid_ml_scheduler.execution.tasks import TaskFunction, array_bytes, size_of
 from hybrid_ml_scheduler.execution.work import Work
 from hybrid_ml_scheduler.execution.workers.endings import Told
 from hybrid_ml_scheduler.execution.workers.engines import Engine

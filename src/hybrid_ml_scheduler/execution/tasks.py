@@ -14,8 +14,9 @@ from typing import Any, TypeVar, overload
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.execution.devices import CPU
 from hybrid_ml_scheduler.execution.errors import attempt
+from hybrid_ml_scheduler.execution.kind_names import kind_of
 
-__all__ = ["TaskFunction", "TaskOptions", "array_bytes", "kind_of", "size_of", "task", "task_within"]
+__all__ = ["TaskFunction", "TaskOptions", "array_bytes", "size_of", "task", "task_within"]
 
 Function = Callable[..., Any]
 Written = TypeVar("Written", bound=Callable[..., Any])
@@ -196,16 +197,6 @@ def task(
         return TaskFunction(decorated, options)
 
     return made if function is None else made(function)
-
-
-def kind_of(function: Function) -> str:
-    """The kind of a plain callable: where it is defined and what it is called."""
-    try:
-        return f"{function.__module__}.{function.__qualname__}"
-    except AttributeError:
-        if isinstance(function, functools.partial):
-            return kind_of(function.func)
-        return f"{type(function).__module__}.{type(function).__qualname__}"
 
 
 def task_within(

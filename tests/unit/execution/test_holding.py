@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.core import ClusterView, Decision, Task
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.holding import Commitment, HeldTasks, HeldView
 from hybrid_ml_scheduler.execution import HybridExecutor, task
-from hybrid_ml_scheduler.execution.tasks import kind_of
+from hybrid_ml_scheduler.execution.kind_names import kind_of
 from tests.unit.execution.conftest import NO_STORE
 from tests.unit.execution.samples import cube, same, slow, square, until_there
 

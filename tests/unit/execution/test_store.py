@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from hybrid_ml_scheduler.execution import ExecutorOptions, HybridExecutor
+from hybrid_ml_scheduler.execution import ExecutorOptions, HybridExecutor, task
+from hybrid_ml_scheduler.execution.kind_names import kind_of
 from hybrid_ml_scheduler.execution.placing.store import KEPT, PerformanceStore
 from tests.unit.execution.samples import same
 
@@ -77,3 +82,70 @@ def test_a_folder_that_cannot_be_written_costs_a_sentence(tmp_path: Path, capfd:
     store.add("k", "cpu", 1.0, 1.0)
     store.save()
     assert "cannot be kept" in capfd.readouterr().err
+
+
+PROGRAM = """
+import sys
+from hybrid_ml_scheduler.execution import ExecutorOptions, HybridExecutor, task
+from hybrid_ml_scheduler.execution.kind_names import kind_of
+def work(number): return {result}
+if __name__ == "__main__":
+    options = ExecutorOptions(store=sys.argv[1])
+    with HybridExecutor(1, devices=[], workers="threads", options=options) as executor:
+        print(len(executor.durations.pairs()), sum(executor.map(work, range(5))))
+"""
+
+
+def kinds_after(program: Path, result: str, folder: Path) -> list[str]:
+    """The stored kinds once a program has run whose `work` returns this."""
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(PROGRAM.format(result=result))
+    subprocess.run([sys.executable, str(program), str(folder)], check=True, timeout=120, capture_output=True)
+    return [one.kind for one in PerformanceStore(folder).histories()]
+
+
+def test_kinds_of_one_name_in_two_programs_or_with_other_code_share_no_times(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    first = kinds_after(tmp_path / "one" / "train.py", "number", folder)
+    assert [kind.partition("#")[0] for kind in first] == ["train.work"]
+    assert kinds_after(tmp_path / "one" / "train.py", "number", folder) == first
+    assert len(kinds_after(tmp_path / "two" / "train.py", "number", folder)) == 2
+    assert len(kinds_after(tmp_path / "one" / "train.py", "number + 1", folder)) == 3
+
+
+def test_a_store_of_an_earlier_version_is_read_and_serves_kinds_with_a_name_of_their_own(tmp_path: Path) -> None:
+    store = PerformanceStore(tmp_path)
+    for kind in ("fft", "__main__.work"):
+        for _ in range(5):
+            store.add(kind, "cpu", 1.0, 0.5)
+    store.save()
+    with HybridExecutor(1, devices=[], workers="threads", options=ExecutorOptions(store=str(tmp_path))) as executor:
+        assert executor.durations.pairs() == [("__main__.work", "cpu"), ("fft", "cpu")]
+        future = executor.submit(task(same, kind="fft"), 1)
+        future.result()
+        assert executor.explain(future)["predicted_s"] == pytest.approx(0.5, rel=0.1)
+
+
+def test_functions_under_a_decorator_and_callable_objects_have_kinds_of_their_own() -> None:
+    def decorated(function: Callable[[], int]) -> Callable[[], int]:
+        @functools.wraps(function)
+        def inner() -> int:
+            return function()
+
+        return inner
+
+    class Endless:
+        """Answers whatever it is asked for."""
+
+        def __getattr__(self, name: str) -> Endless:
+            if name.startswith("__") and name != "__wrapped__":
+                raise AttributeError(name)
+            return self
+
+        def __call__(self) -> int:
+            return 3
+
+    assert kind_of(decorated(lambda: 1)) != kind_of(decorated(lambda: 2))
+    assert kind_of(functools.partial(same, 1)) == kind_of(same)
+    assert kind_of(Endless()).startswith("tests.unit.execution.test_store.")
+    assert kind_of(len) == "builtins.len"
