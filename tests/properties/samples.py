@@ -18,10 +18,12 @@ arrivals = st.one_of(st.sampled_from([0.0, 0.25, 1.0, 1.0625]), st.floats(0.0, 2
 measured = st.one_of(st.just(math.nan), st.sampled_from([0.5, 1.0]), st.floats(0.001, 5.0))
 duration_factor = st.one_of(st.just(1.0), st.floats(0.3, 3.0))
 
+LEAST_GPU_MB = 1000.0
+
 gpus = st.builds(
     Gpu,
     speed=st.sampled_from([0.5, 1.0, 1.7]),
-    memory_mb=st.sampled_from([1000.0, 8000.0, 16_000.0]),
+    memory_mb=st.sampled_from([LEAST_GPU_MB, 8000.0, 16_000.0]),
     bandwidth_mb_s=st.sampled_from([4000.0, 16_000.0]),
     launch_s=st.sampled_from([0.0, 0.01]),
     power_w=st.sampled_from([0.0, 50.0, 300.0]),
@@ -29,6 +31,7 @@ gpus = st.builds(
     type=st.sampled_from(["", "t4", "h200"]),
     dense_speed=st.sampled_from([1.0, 2.5]),
     stream_speed=st.sampled_from([1.0, 0.5]),
+    fp32_speed=st.sampled_from([1.0, 1.5]),
 )
 equal_gpus = st.integers(1, 4).map(lambda count: (Gpu(),) * count)
 various_gpus = st.lists(gpus, min_size=1, max_size=4).map(tuple)
@@ -63,10 +66,12 @@ def batches(
     arrival: st.SearchStrategy[float] = arrivals,
     memory: st.SearchStrategy[float] = memories,
     most_gpus: int = 1,
+    lost: bool = False,
 ) -> TaskBatch:
     """Any valid batch: ids in no order, children that may arrive before their parents, gangs of up to so many GPUs.
 
-    Where there are gangs, there are also tasks that need no GPU at all.
+    Where there are gangs, there are also tasks that need no GPU at all. Some tasks run on GPUs only, some in FP32;
+    only where there may be `lost` ones does one of the former fit no GPU, so that it fails.
     """
     graphs = draw(st.booleans()) if graphs is None else graphs
     noisy = draw(st.booleans()) if noisy is None else noisy
@@ -82,8 +87,13 @@ def batches(
         st.sampled_from([1.0, 0.8]),
         st.booleans() if draw(st.booleans()) else st.just(True),
         st.integers(0 if most_gpus > 1 else 1, most_gpus),
+        st.booleans() if draw(st.booleans()) else st.just(False),
+        st.booleans() if draw(st.booleans()) else st.just(False),
     )
-    rows = draw(st.lists(row, min_size=1, max_size=max_tasks))
+    rows = [
+        (*one[:10], one[10] and one[9] > 0 and (lost or one[3] <= LEAST_GPU_MB), one[11])
+        for one in draw(st.lists(row, min_size=1, max_size=max_tasks))
+    ]
     ids = draw(st.permutations(range(3, 3 + len(rows))))
     parents = [_parents(draw, ids[:place]) if graphs else () for place in range(len(rows))]
     order = sorted(range(len(rows)), key=lambda place: (rows[place][0], ids[place]))
@@ -98,8 +108,13 @@ def batches(
         gpu_time=columns[5],
         duration_factor=columns[6],
         speedup_factor=columns[7],
-        divisible=[divisible and width == 1 for divisible, width in zip(columns[8], columns[9], strict=True)],
+        divisible=[
+            divisible and width == 1 and not only
+            for divisible, width, only in zip(columns[8], columns[9], columns[10], strict=True)
+        ],
         gpus_required=columns[9],
+        gpu_only=columns[10],
+        fp32=columns[11],
         dependencies=[parents[place] for place in order],
     )
     return validate_batch(batch)

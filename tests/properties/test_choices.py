@@ -34,7 +34,7 @@ def test_the_earliest_rules_complete_no_later_than_any_candidate(
             decision = scheduler_called(name).decide(task, view)
             assert decision.gpu is not None
             chosen = (view.completion_s(task, decision.gpu_fraction, decision.gpu), decision.gpu_fraction, decision.gpu)
-            shares = grid if task.divisible else [0.0, 1.0]  # of a task that cannot be cut, all or nothing is said
+            shares = grid if task.divisible else [1.0] if task.gpu_only else [0.0, 1.0]  # all or nothing is said
             candidates = [(view.completion_s(task, f, gpu), f, gpu) for f in shares for gpu in range(node.num_gpus)]
             assert chosen == min(candidates)
 

@@ -46,11 +46,12 @@ def cpu_s(node: Node, task: Task) -> float:
     return seconds / node.cpu.speed
 
 
-def type_speed(gpu: Gpu, intensity: float) -> float:
+def type_speed(gpu: Gpu, task: Task) -> float:
     """P10: how many times faster a GPU is than the one described, geometric between intensity 0 and 1."""
-    if gpu.dense_speed == gpu.stream_speed == 1.0:
+    dense, intensity = gpu.fp32_speed if task.fp32 else gpu.dense_speed, task.compute_intensity
+    if dense == gpu.stream_speed == 1.0:
         return 1.0
-    return math.exp(intensity * math.log(gpu.dense_speed) + (1.0 - intensity) * math.log(gpu.stream_speed))
+    return math.exp(intensity * math.log(dense) + (1.0 - intensity) * math.log(gpu.stream_speed))
 
 
 def gpu_s(node: Node, task: Task, gpu: Gpu, *, paging: bool) -> float:
@@ -69,14 +70,14 @@ def gpu_s(node: Node, task: Task, gpu: Gpu, *, paging: bool) -> float:
         if task.cpu_time is not None:
             gain = gain * task.speedup_factor
         work = base_s(task) if task.cpu_time is None else task.cpu_time
-        compute = work / (gain * type_speed(gpu, task.compute_intensity) * gpu.speed)
+        compute = work / (gain * type_speed(gpu, task) * gpu.speed)
         fitting = compute + transfer + gpu.launch_s
     return fitting + transfer * (node.paging_slowdown - 1.0) if paging else fitting
 
 
 def kind(gpu: Gpu) -> tuple[object, ...]:
     """GPUs of one kind take the same time for every task."""
-    return (gpu.type, gpu.speed, gpu.bandwidth_mb_s, gpu.launch_s, gpu.dense_speed, gpu.stream_speed)
+    return (gpu.type, gpu.speed, gpu.bandwidth_mb_s, gpu.launch_s, gpu.dense_speed, gpu.stream_speed, gpu.fp32_speed)
 
 
 def pool(node: Node, width: int, lead: int) -> list[int]:
@@ -104,13 +105,17 @@ def split(node: Node, task: Task, fraction: float, gpu: int) -> Split:
     whole_on_cpu = cpu_s(node, task)
     if task.gpus_required == 0:
         return Split(0.0, whole_on_cpu, 0.0, False, False)
-    if not task.divisible:
+    if task.gpu_only:
+        fraction = 1.0
+    elif not task.divisible:
         fraction = 1.0 if fraction >= 0.5 else 0.0
     if fraction == 0.0:
         return Split(0.0, whole_on_cpu, 0.0, False, False)
     given = [gpu] if task.gpus_required == 1 else pool(node, task.gpus_required, gpu)
     room = min(node.gpus[one].memory_mb for one in given)
     too_big = fraction * task.memory_required > room
+    if too_big and task.gpu_only and node.memory_rule != MemoryRule.PAGE:
+        return Split(1.0, 0.0, 0.0, True, True)
     if too_big and node.memory_rule == MemoryRule.CPU:
         return Split(0.0, whole_on_cpu, 0.0, True, False)
     if too_big and node.memory_rule == MemoryRule.FAIL:

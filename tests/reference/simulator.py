@@ -180,7 +180,8 @@ class Reference:
         gangs = [formulas.gang(self.node, width, lead, alone) for lead in range(len(alone))]
         together = [max(alone[one] for one in gang) for gang in gangs]
         fraction, gpu = self.strategy(record.task, View(self.node, cpu, together))
-        record.rounded = not record.task.divisible and 0.0 < fraction < 1.0
+        task = record.task
+        record.rounded = fraction < 1.0 and (task.gpu_only or (not task.divisible and fraction > 0.0))
         record.gang = gangs[gpu]
         record.decided, self.decisions = self.decisions, self.decisions + 1
         record.ready_s = self.ready_s(task_id)

@@ -54,9 +54,14 @@ def grid_of(steps: int) -> list[float]:
     return [step / steps for step in range(steps + 1)]
 
 
+def shares(task: Task, steps: int) -> list[float]:
+    """The shares of the grid that a task allows."""
+    return [1.0] if task.gpu_only else grid_of(steps if task.divisible else 1)
+
+
 def cpu_only(task: Task, view: View) -> Choice:
-    """Everything on the CPU."""
-    return 0.0, 0
+    """Everything on the CPU; what never runs there goes to the least loaded GPU."""
+    return 0.0, least_loaded(view)
 
 
 def gpu_only(task: Task, view: View) -> Choice:
@@ -81,7 +86,7 @@ def round_robin() -> Strategy:
     def decide(task: Task, view: View) -> Choice:
         turn = len(turns)
         on_gpu = turn % 2 == 0
-        choice = (1.0, (turn // 2) % len(view.gpu_backlogs_s)) if on_gpu else (0.0, 0)
+        choice = (1.0, (turn // 2) % len(view.gpu_backlogs_s)) if on_gpu else (0.0, least_loaded(view))
         turns.append(choice)
         return choice
 
@@ -105,7 +110,7 @@ def oracle(steps: int) -> Strategy:
     def decide(task: Task, view: View) -> Choice:
         keys = [
             (formulas.execution_s(view.node, formulas.split(view.node, task, fraction, gpu)), fraction, backlog, gpu)
-            for fraction in grid_of(steps if task.divisible else 1)
+            for fraction in shares(task, steps)
             for gpu, backlog in enumerate(view.gpu_backlogs_s)
         ]
         _, fraction, _, gpu = min(keys)
@@ -126,7 +131,7 @@ def earliest(steps: int, price: float = 0.0) -> Strategy:
     def decide(task: Task, view: View) -> Choice:
         keys = [
             (charge(task, view, fraction, gpu), fraction, gpu)
-            for fraction in grid_of(steps if task.divisible else 1)
+            for fraction in shares(task, steps)
             for gpu in range(len(view.gpu_backlogs_s))
         ]
         _, fraction, gpu = min(keys)

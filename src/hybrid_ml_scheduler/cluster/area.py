@@ -67,6 +67,9 @@ class Ways:
             gpu, paged = gpu * width, paged * width
         for column in (rest, gpu, paged):
             column[batch.gpus_required == 0] = math.inf  # what needs no GPU has the CPU alone
+        cpu = np.where(batch.gpu_only, math.inf, cpu)
+        if batch.gpu_only.any():  # what fits no GPU fails and adds no work
+            cpu[np.isinf(np.column_stack([cpu, gpu, paged])).all(axis=1)] = 0.0
         return cls(cpu_s=cpu, rest_s=rest, gpu_s=gpu, paged_s=paged, class_size=sizes, slots=node.cpu.slots)
 
     def take(self, rows: npt.NDArray[np.int64]) -> Ways:
@@ -115,6 +118,12 @@ def weighted_work(ways: Ways, weights: FloatColumn) -> FloatColumn:
 
 
 @compiled(inline="always")
+def _on_cpu(weight: float, cpu_s: float) -> float:
+    """The weighted work of a task on the CPU; a weight of 0 makes no way of one that never runs there."""
+    return math.inf if cpu_s == math.inf else weight * cpu_s
+
+
+@compiled(inline="always")
 def _cheaper(
     least: float, cpu_s: float, class_s: float, rest_s: float, gpu_s: float, paged_s: float, cpu: float, gpu: float
 ) -> tuple[float, float, float]:
@@ -141,7 +150,7 @@ def _sweep(
     total = 0.0
     load[:] = 0.0
     for row in range(cpu_s.shape[0]):
-        least, on_cpu, on_gpu, chosen = weights[0] * cpu_s[row], cpu_s[row], 0.0, 0
+        least, on_cpu, on_gpu, chosen = _on_cpu(weights[0], cpu_s[row]), cpu_s[row], 0.0, 0
         for k in range(gpu_s.shape[1]):
             before = least
             least, on_cpu, on_gpu = _cheaper(
@@ -169,7 +178,7 @@ def _sweep_one_class(
     total, cpu_load, gpu_load = 0.0, 0.0, 0.0
     for row in range(cpu_s.shape[0]):
         least, on_cpu, on_gpu = _cheaper(
-            cpu * cpu_s[row], cpu_s[row], 0.0, rest_s[row, 0], gpu_s[row, 0], paged_s[row, 0], cpu, gpu
+            _on_cpu(cpu, cpu_s[row]), cpu_s[row], 0.0, rest_s[row, 0], gpu_s[row, 0], paged_s[row, 0], cpu, gpu
         )
         total += least
         cpu_load += on_cpu

@@ -21,7 +21,7 @@ from hybrid_ml_scheduler.core.protocols import BatchRule, RuleKind
 from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.validation import parent_rows
 from hybrid_ml_scheduler.learning.duration_model import DurationModel
-from hybrid_ml_scheduler.physics.durations import Durations, batch_terms, durations
+from hybrid_ml_scheduler.physics.durations import Durations, batch_terms, durations, rule_codes
 from hybrid_ml_scheduler.physics.gangs import has_gangs, kind_counts
 from hybrid_ml_scheduler.physics.node import CoExecution, Node
 
@@ -111,8 +111,8 @@ def _run_plain(
             return
         columns.gang[:] = NO_GPU
         always = Shared(batch.gpus_required, kind_counts(seconds.gpu_kind), columns.gang, node.cpu.slots)
-        whole = ~batch.divisible
-        run_whole_shares(shares, batch.arrival_time, seconds.cpu_s, one_kind, whole, always, node.num_gpus, free, out)
+        codes = rule_codes(batch, int(node.memory_rule))
+        run_whole_shares(shares, batch.arrival_time, seconds.cpu_s, one_kind, codes, always, node.num_gpus, free, out)
     else:
         terms = batch_terms(batch, node, seconds)
         shared = _shared(batch, node, seconds, columns)
@@ -120,14 +120,15 @@ def _run_plain(
 
 
 def _rounded(batch: TaskBatch, rule: BatchRule, columns: RunColumns) -> BoolColumn:
-    """Of which tasks a share was prescribed though they must not be cut."""
+    """Of which tasks a share was prescribed that they do not allow (`estimator.is_rounded`)."""
     shares = cast("FloatColumn", rule.fractions)
     if rule.by_decision and batch.has_dependencies:
         turns = np.lexsort((batch.task_id, columns.ready_s, columns.status == PARENT_FAILED))
         by_row = np.empty_like(shares)
         by_row[turns] = shares
         shares = by_row
-    found: BoolColumn = ~batch.divisible & (shares > 0.0) & (shares < 1.0) & (columns.status != PARENT_FAILED)
+    cut = ~batch.divisible & (shares < 1.0) & ((shares > 0.0) | batch.gpu_only)
+    found: BoolColumn = cut & (columns.status != PARENT_FAILED)
     return found
 
 

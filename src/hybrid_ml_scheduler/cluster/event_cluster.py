@@ -20,7 +20,7 @@ from hybrid_ml_scheduler.cluster.stepping import Cluster
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.tasks import Task
-from hybrid_ml_scheduler.physics.estimator import TruthFactor
+from hybrid_ml_scheduler.physics.estimator import TruthFactor, is_rounded
 from hybrid_ml_scheduler.physics.interference import slowdown_of
 from hybrid_ml_scheduler.physics.node import CoExecution, Node
 
@@ -143,7 +143,7 @@ class EventCluster(Cluster):
         else:
             cpu_factor = gpu_factor = factor
         fraction, cpu_part, gpu_part, out_of_memory, failed = self.estimator.parts(task, decision.gpu_fraction, gpu)
-        now, rounded = view.now_s, not task.divisible and 0.0 < decision.gpu_fraction < 1.0
+        now, rounded = view.now_s, is_rounded(task, decision.gpu_fraction)
         if failed:
             return self.failed_outcome(task, now, fraction, rounded=rounded)
         cpu_true, gpu_true = cpu_part, gpu_part

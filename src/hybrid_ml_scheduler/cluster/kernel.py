@@ -17,7 +17,7 @@ from hybrid_ml_scheduler.core.protocols import RuleKind
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics.choices import fastest_split, least_backlog, least_charge, split_on
-from hybrid_ml_scheduler.physics.formulas import whole_share
+from hybrid_ml_scheduler.physics.formulas import allowed_share
 from hybrid_ml_scheduler.physics.gangs import gang_backlogs, gang_members
 from hybrid_ml_scheduler.physics.placement import Placement, first_slot, place, place_parts, place_shared
 
@@ -172,19 +172,18 @@ def run_whole_shares(
     arrival: FloatColumn,
     cpu_s: FloatColumn,
     gpu_s: FloatColumn,
-    whole: npt.NDArray[np.bool_],
+    codes: IntColumn,
     shared: Shared,
     num_gpus: int,
     free: FloatColumn,
     out: Written,
 ) -> None:
-    """`run_shares` where tasks may be gangs, indivisible or without a GPU and the CPU may have slots."""
+    """`run_shares` where tasks may be gangs, indivisible or for one device only and the CPU may have slots."""
     width, _, gang, slots = shared
     gpus, backlogs = np.empty(num_gpus, np.int64), np.empty(num_gpus)
     for row in range(arrival.shape[0]):
         now, fraction, needed = arrival[row], fractions[row], width[row]
-        if whole[row]:
-            fraction = whole_share(fraction) if needed > 0 else 0.0
+        fraction = allowed_share(fraction, codes[row]) if needed > 0 else 0.0
         lead = _earliest(now, max(needed, 1), free, gpus, backlogs)
         slot = first_slot(num_gpus, free) if slots > 1 else 0
         cpu_part, gpu_part, gpu_free = (1.0 - fraction) * cpu_s[row], fraction * gpu_s[row], free[lead + 1]

@@ -121,7 +121,7 @@ class LearnedEstimator(PhysicsEstimator):
 
     def lend_formula(self, task: Task) -> tuple[Formula, int] | None:
         """Formula and beliefs for compiled code, which fills in this task's; `None` if it has times of its own."""
-        if not (self._has_formula and is_plain(task)) or self._apart < math.inf:
+        if not (self._has_formula and is_plain(task)) or task.gpu_only or self._apart < math.inf:
             return None
         model = self.model
         if self._formula_cells is not model.cells:

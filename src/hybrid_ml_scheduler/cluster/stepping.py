@@ -18,7 +18,7 @@ from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome, outcom
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task
 from hybrid_ml_scheduler.physics import placement
-from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TruthFactor
+from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TruthFactor, is_rounded
 from hybrid_ml_scheduler.physics.gangs import check_width, gang_backlogs
 from hybrid_ml_scheduler.physics.node import Node
 
@@ -114,7 +114,7 @@ class Cluster:
         gpu = self.chosen_gpu(task, decision, view)
         fraction, cpu_part, gpu_part, out_of_memory, failed = self.estimator.parts(task, decision.gpu_fraction, gpu)
         now, identity = view.now_s, task.task_id
-        rounded = not task.divisible and 0.0 < decision.gpu_fraction < 1.0
+        rounded = is_rounded(task, decision.gpu_fraction)
         if failed:
             return self.failed_outcome(task, now, fraction, rounded=rounded)
         cpu_factor, gpu_factor = (1.0, 1.0) if factor == 1.0 else self._met_factors(factor, gpu, now)

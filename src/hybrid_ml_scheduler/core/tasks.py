@@ -15,11 +15,25 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from typing import Unpack  # type: ignore[attr-defined, unused-ignore]  # in Python from 3.11 on
 
-__all__ = ["BoolColumn", "FloatColumn", "IntColumn", "Task", "TaskBatch"]
+__all__ = [
+    "ANY",
+    "CPU",
+    "GPU",
+    "RUNS_ON",
+    "BoolColumn",
+    "FloatColumn",
+    "IntColumn",
+    "Task",
+    "TaskBatch",
+    "runs_on_word",
+]
 
 BoolColumn = npt.NDArray[np.bool_]
 FloatColumn = npt.NDArray[np.float64]
 IntColumn = npt.NDArray[np.int64]
+
+
+ANY, CPU, GPU = RUNS_ON = ("any", "cpu", "gpu")
 
 
 class Task(NamedTuple):
@@ -27,9 +41,10 @@ class Task(NamedTuple):
 
     `kind` says what sort of work it is ("" = not known); `deadline` is in seconds after arrival. A task that is not
     `divisible` runs whole on one device; one that needs several GPUs holds them all at once, one that needs none (0)
-    runs on the CPU whatever is decided. `gpu_times` are measured seconds by type of GPU, as pairs of type and seconds;
-    `gpu_time` is measured on a GPU of unnamed type. Where only one device's time is measured, the other follows from
-    the physics' speed-up times `speedup_factor`.
+    runs on the CPU whatever is decided, and one that is `gpu_only` never runs there. An `fp32` task computes without
+    tensor cores, which matters where its seconds are scaled between types of GPU. `gpu_times` are measured seconds by
+    type of GPU, as pairs of type and seconds; `gpu_time` is measured on a GPU of unnamed type. Where only one device's
+    time is measured, the other follows from the physics' speed-up times `speedup_factor`.
     """
 
     task_id: int
@@ -46,6 +61,13 @@ class Task(NamedTuple):
     gpus_required: int = 1
     gpu_times: tuple[tuple[str, float], ...] = ()
     speedup_factor: float = 1.0
+    gpu_only: bool = False
+    fp32: bool = False
+
+    @property
+    def runs_on(self) -> str:
+        """Where the task can run: `gpu`, `cpu` or `any`."""
+        return runs_on_word(self.gpu_only, self.gpus_required)
 
     @classmethod
     def from_mapping(cls, facts: Mapping[str, Any]) -> Task:
@@ -53,6 +75,11 @@ class Task(NamedTuple):
         times = tuple((str(name), float(seconds)) for name, seconds in facts.get("gpu_times", ()))
         parents = tuple(facts.get("dependencies", ()))
         return cls(**{**facts, "dependencies": parents, "gpu_times": times})
+
+
+def runs_on_word(gpu_only: bool, gpus_required: int) -> str:
+    """The devices that a task can run on, in one word."""
+    return GPU if gpu_only else CPU if gpus_required == 0 else ANY
 
 
 # A task from all its fields in order, without a call into Python.
@@ -79,6 +106,8 @@ class OptionalColumns(TypedDict, total=False):
     gpu_times: npt.ArrayLike | None
     gpu_types: Iterable[str]
     speedup_factor: npt.ArrayLike | None
+    gpu_only: npt.ArrayLike | None
+    fp32: npt.ArrayLike | None
     assumptions: Iterable[str]
     labels: Iterable[str]
 
@@ -94,6 +123,8 @@ _NEUTRAL: Mapping[str, tuple[type, Any]] = {
     "divisible": (np.bool_, True),
     "gpus_required": (np.int64, 1),
     "speedup_factor": (np.float64, 1.0),
+    "gpu_only": (np.bool_, False),
+    "fp32": (np.bool_, False),
 }
 _BY_ROW = ("task_id", *_REQUIRED, *_NEUTRAL, "gpu_times")
 _TEXTS = {"kind_names": ("",), "gpu_types": (), "assumptions": (), "labels": ()}
@@ -139,6 +170,8 @@ class TaskBatch:
     gpus_required: IntColumn
     gpu_times: FloatColumn
     speedup_factor: FloatColumn
+    gpu_only: BoolColumn
+    fp32: BoolColumn
     kind_names: tuple[str, ...] = field(default=("",))
     gpu_types: tuple[str, ...] = field(default=())
     assumptions: tuple[str, ...] = field(default=())
@@ -202,6 +235,8 @@ class TaskBatch:
             gpu_times=np.array(typed, dtype=np.float64).reshape(len(tasks), len(types)),
             gpu_types=types,
             speedup_factor=[task.speedup_factor for task in tasks],
+            gpu_only=[task.gpu_only for task in tasks],
+            fp32=[task.fp32 for task in tasks],
         )
 
     def __len__(self) -> int:
@@ -216,7 +251,8 @@ class TaskBatch:
         kinds = map(self.kind_names.__getitem__, self.kind.tolist()) if len(self.kind_names) > 1 else repeat("", count)
         typed = map(self.times_by_type, range(count)) if self.gpu_types else repeat((), count)
         numbers = (self.divisible.tolist(), self.gpus_required.tolist())
-        traits = (kinds, _known(self.deadline), *numbers, typed, self.speedup_factor.tolist())
+        flags = (self.gpu_only.tolist(), self.fp32.tolist())
+        traits = (kinds, _known(self.deadline), *numbers, typed, self.speedup_factor.tolist(), *flags)
         yield from map(_made, zip(*(column.tolist() for column in columns), parents, *measured, *traits, strict=True))
 
     def task(self, row: int) -> Task:
@@ -236,6 +272,8 @@ class TaskBatch:
             gpus_required=int(self.gpus_required[row]),
             gpu_times=self.times_by_type(row) if self.gpu_types else (),
             speedup_factor=float(self.speedup_factor[row]),
+            gpu_only=bool(self.gpu_only[row]),
+            fp32=bool(self.fp32[row]),
         )
 
     def label(self, row: int) -> str:

@@ -114,7 +114,7 @@ def _check_types(batch: TaskBatch, source: str) -> None:
 
 
 def _check_gangs(batch: TaskBatch, source: str) -> None:
-    """A task that holds several GPUs at once cannot be cut, nor one that uses none."""
+    """A task that holds several GPUs at once cannot be cut, nor one that uses none, or only GPUs."""
     wrong = np.flatnonzero(batch.divisible & (batch.gpus_required != 1))
     if len(wrong):
         row = int(wrong[0])
@@ -122,6 +122,13 @@ def _check_gangs(batch: TaskBatch, source: str) -> None:
         raise WorkloadError(
             f"{source}: task {batch.task_id[row]} needs {needs} and is called divisible; only a task with "
             "gpus_required = 1 can be."
+        )
+    wrong = np.flatnonzero(batch.gpu_only & (batch.divisible | (batch.gpus_required == 0)))
+    if len(wrong):
+        row = int(wrong[0])
+        other = "is called divisible" if batch.divisible[row] else "has gpus_required = 0"
+        raise WorkloadError(
+            f"{source}: task {batch.task_id[row]} runs on GPUs only (runs_on = gpu) and {other}, which contradict."
         )
 
 

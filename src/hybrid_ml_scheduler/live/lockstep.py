@@ -222,7 +222,7 @@ class Lockstep:
         if isinstance(self.stream, TraceStream):
             return False
         laws = self.workload
-        is_special = laws.dependency_probability or laws.deadline_slack or laws.slo_s
+        is_special = laws.dependency_probability or laws.deadline_slack or laws.slo_s or laws.gpu_only or laws.cpu_only
         is_driven = is_special or self.learners.is_synchronous
         return not is_driven and all(racer.simulation.is_clear for racer in self.racers)
 

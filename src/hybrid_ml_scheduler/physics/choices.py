@@ -13,10 +13,19 @@ from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED
 from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.core.terms import BatchTerms, Terms
-from hybrid_ml_scheduler.physics.formulas import execution_s, resolve, whole_share
-from hybrid_ml_scheduler.physics.node import WHOLE
+from hybrid_ml_scheduler.physics.formulas import allowed_share, execution_s, resolve
+from hybrid_ml_scheduler.physics.node import GPU_ONLY, WHOLE
 
-__all__ = ["completion_s", "fastest_split", "fastest_splits", "least_backlog", "least_charge", "row_terms", "split_on"]
+__all__ = [
+    "alone_on_cpu",
+    "completion_s",
+    "fastest_split",
+    "fastest_splits",
+    "least_backlog",
+    "least_charge",
+    "row_terms",
+    "split_on",
+]
 
 
 @compiled(nogil=True, inline="always")
@@ -32,6 +41,11 @@ def row_terms(tasks: BatchTerms, row: int) -> Terms:
         tasks.memory_rule[row],
         tasks.serial,
     )
+
+
+def alone_on_cpu(tasks: BatchTerms) -> FloatColumn:
+    """Seconds of every whole task on the CPU; infinite for those that run on GPUs only (`cpu_alone_s`)."""
+    return np.where(tasks.memory_rule >= GPU_ONLY, math.inf, tasks.cpu_s)
 
 
 @compiled(nogil=True, inline="always")
@@ -61,9 +75,7 @@ def completion_s(cpu_part: float, gpu_part: float, cpu_backlog: float, gpu_backl
 def split_on(gpu: int, fraction: float, terms: Terms) -> tuple[float, float, float, int]:
     """What comes of a share on one GPU, as `resolve` gives it: fraction, CPU part, GPU part and status."""
     rule = terms[6]
-    if rule >= WHOLE:
-        return _parts_on(gpu, whole_share(fraction), rule - WHOLE, terms)
-    return _parts_on(gpu, fraction, rule, terms)
+    return _parts_on(gpu, allowed_share(fraction, rule), rule % WHOLE, terms)
 
 
 @compiled(inline="always")
@@ -102,7 +114,7 @@ def fastest_split(terms: Terms, gpu_backlog: FloatColumn, grid: FloatColumn) -> 
     first, end = _candidates(terms, gpu_backlog)
     best_time, best_fraction, best_gpu = math.inf, 0.0, -1
     for point in range(0, grid.shape[0], _stride(rule, grid.shape[0])):
-        share = whole_share(grid[point]) if rule >= WHOLE else grid[point]
+        share = allowed_share(grid[point], rule)
         for gpu in range(first, end):
             _, cpu_part, gpu_part, status = _parts_on(gpu, share, rule % WHOLE, terms)
             if status == FAILED:
@@ -111,6 +123,8 @@ def fastest_split(terms: Terms, gpu_backlog: FloatColumn, grid: FloatColumn) -> 
             closer = best_gpu >= 0 and share == best_fraction and gpu_backlog[gpu] < gpu_backlog[best_gpu]
             if time < best_time or (time == best_time and closer):
                 best_time, best_fraction, best_gpu = time, share, gpu
+    if best_gpu < 0:  # it fits no GPU and must not run elsewhere: it fails wherever it goes
+        return 1.0, least_backlog(gpu_backlog)
     return best_fraction, best_gpu
 
 
@@ -134,7 +148,7 @@ def least_charge(
     first, end = _candidates(terms, gpu_backlog)
     best, best_fraction, best_gpu = math.inf, 0.0, -1
     for point in range(0, grid.shape[0], _stride(rule, grid.shape[0])):
-        share = whole_share(grid[point]) if rule >= WHOLE else grid[point]
+        share = allowed_share(grid[point], rule)
         for gpu in range(first, end):
             _, cpu_part, gpu_part, status = _parts_on(gpu, share, rule % WHOLE, terms)
             if status == FAILED:
@@ -145,6 +159,8 @@ def least_charge(
                 best, best_fraction, best_gpu = charge, share, gpu
             if share == 0.0:
                 break  # every GPU is the same to a task that uses none
+    if best_gpu < 0:
+        return 1.0, least_backlog(gpu_backlog)
     for gpu in range(best_gpu if end - first == 1 else 0):  # an equal GPU with a lower id may be as good
         _, cpu_part, gpu_part, _ = _parts_on(gpu, best_fraction, rule % WHOLE, terms)
         charge = completion_s(cpu_part, gpu_part, cpu_backlog, gpu_backlog[gpu], serial)

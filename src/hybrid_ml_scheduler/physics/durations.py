@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid_ml_scheduler.core.compiled import compiled
-from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
+from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics import formulas
 from hybrid_ml_scheduler.physics.gangs import check_widths, gang_seconds, has_gangs, kind_counts
-from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE, CoExecution, Gpu, MemoryRule, Node
+from hybrid_ml_scheduler.physics.node import CPU_ONLY, GPU_ONLY, WHOLE, CoExecution, Gpu, MemoryRule, Node
 from hybrid_ml_scheduler.physics.typed_times import typed_times
 
-__all__ = ["Durations", "batch_terms", "durations"]
+__all__ = ["Durations", "batch_terms", "durations", "gpu_only_code", "rule_codes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,18 +46,24 @@ def batch_terms(batch: TaskBatch, node: Node, seconds: Durations) -> BatchTerms:
         seconds.gpu_kind,
         batch.memory_required,
         node.gpu_column("memory_mb"),
-        _rule_codes(batch, int(node.memory_rule)),
+        rule_codes(batch, int(node.memory_rule)),
         node.co_execution == CoExecution.SERIAL,
     )
 
 
-def _rule_codes(batch: TaskBatch, memory_rule: int) -> IntColumn:
-    """What each task allows: the node's memory rule, that of a task that must not be cut, or the CPU alone."""
+def rule_codes(batch: TaskBatch, memory_rule: int) -> IntColumn:
+    """What each task allows: the node's memory rule, that of a task that must not be cut, one device alone."""
     if bool(batch.divisible.all()):
         return np.full(len(batch), memory_rule)
     codes: IntColumn = np.where(batch.divisible, memory_rule, memory_rule + WHOLE)
     codes[batch.gpus_required == 0] = CPU_ONLY + WHOLE
+    codes[batch.gpu_only] = gpu_only_code(memory_rule)
     return codes
+
+
+def gpu_only_code(memory_rule: int) -> int:
+    """The code of a task that runs on GPUs only: where it does not fit one, it pages or fails."""
+    return (memory_rule if memory_rule == MemoryRule.PAGE else int(MemoryRule.FAIL)) + WHOLE + GPU_ONLY
 
 
 def gpu_kinds(node: Node) -> tuple[list[int], IntColumn]:
@@ -69,7 +75,7 @@ def gpu_kinds(node: Node) -> tuple[list[int], IntColumn]:
 
 
 def _speeds(gpu: Gpu) -> tuple[float, ...]:
-    return gpu.speed, gpu.bandwidth_mb_s, gpu.launch_s, gpu.dense_speed, gpu.stream_speed
+    return gpu.speed, gpu.bandwidth_mb_s, gpu.launch_s, gpu.dense_speed, gpu.stream_speed, gpu.fp32_speed
 
 
 def durations(batch: TaskBatch, node: Node) -> Durations:
@@ -95,8 +101,8 @@ def _durations_of_one(batch: TaskBatch, node: Node) -> Durations:
     paged = np.empty((count, kinds if paging else 0))
     chosen = [node.gpus[index] for index in representatives]
     gpu = chosen[0]
-    plain = node.curves is None and not paging and kinds == 1 and gpu.dense_speed == gpu.stream_speed == 1.0
-    if plain and not _any_measured(batch):
+    plain = node.curves is None and not paging and kinds == 1
+    if plain and gpu.dense_speed == gpu.stream_speed == gpu.fp32_speed == 1.0 and not _any_measured(batch):
         _fill_formula(
             batch.size,
             batch.compute_intensity,
@@ -120,6 +126,7 @@ def _durations_of_one(batch: TaskBatch, node: Node) -> Durations:
         known.reference_s,
         known.gpu_s,
         batch.speedup_factor,
+        batch.fp32,
         node.cpu.speed,
         np.array([_speeds(gpu) for gpu in chosen]),
         int(node.speedup_law),
@@ -169,6 +176,7 @@ def _fill(
     reference_gpu: FloatColumn,
     measured_gpu: FloatColumn,
     factor: FloatColumn,
+    fp32: BoolColumn,
     cpu_speed: float,
     gpu_table: FloatColumn,
     law: int,
@@ -197,7 +205,8 @@ def _fill(
         cpu_out[row] = formulas.cpu_s(base, measured_cpu[row], cpu_speed)
         for kind in range(gpu_table.shape[0]):
             speed, bandwidth, launch = gpu_table[kind, 0], gpu_table[kind, 1], gpu_table[kind, 2]
-            faster = gain * formulas.type_speed(intensity[row], gpu_table[kind, 3], gpu_table[kind, 4])
+            dense = gpu_table[kind, 5] if fp32[row] else gpu_table[kind, 3]
+            faster = gain * formulas.type_speed(intensity[row], dense, gpu_table[kind, 4])
             seconds = formulas.gpu_s(gpu_base, faster, memory[row], measured_gpu[row, kind], speed, bandwidth, launch)
             gpu_out[row, kind] = seconds
             if paged_out.shape[1] > 0:

@@ -13,12 +13,12 @@ from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NO_GPU, Parts, pa
 from hybrid_ml_scheduler.core.tasks import FloatColumn, Task, TaskBatch
 from hybrid_ml_scheduler.core.terms import BatchTerms, TaskTerms
 from hybrid_ml_scheduler.physics import choices, formulas
-from hybrid_ml_scheduler.physics.durations import batch_terms, durations, gpu_kinds, not_measured
+from hybrid_ml_scheduler.physics.durations import batch_terms, durations, gpu_kinds, gpu_only_code, not_measured
 from hybrid_ml_scheduler.physics.energy import Tariff
 from hybrid_ml_scheduler.physics.gangs import check_width, gang_members, gang_seconds, kind_counts, pool_memory_mb
 from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE, CoExecution, MemoryRule, Node
 
-__all__ = ["PhysicsEstimator", "TaskSeconds", "TruthFactor", "is_plain", "is_whole"]
+__all__ = ["PhysicsEstimator", "TaskSeconds", "TruthFactor", "is_plain", "is_rounded", "is_whole"]
 
 # How many times its durations a task really takes: one number everywhere, or the CPU's and one for each kind of GPU.
 TruthFactor = float | tuple[float, ...]
@@ -35,17 +35,24 @@ def is_whole(task: Task) -> bool:
     return not task.divisible or task.gpus_required != 1
 
 
+def is_rounded(task: Task, fraction: float) -> bool:
+    """Whether a task does not allow the share that was decided: it must not be cut, or runs on GPUs only."""
+    return fraction < 1.0 and (task.gpu_only or (not task.divisible and fraction > 0.0))
+
+
 def _rule_code(task: Task, memory_rule: int) -> int:
     """What a task allows, in the code of the compiled forms."""
     if task.gpus_required == 0:
         return CPU_ONLY + WHOLE
+    if task.gpu_only:
+        return gpu_only_code(memory_rule)
     return memory_rule + WHOLE if is_whole(task) else memory_rule
 
 
 def is_plain(task: Task) -> bool:
     """Whether a task runs on one GPU and has no times of its own, so that the formula gives its durations."""
     is_timed = task.cpu_time is not None or task.gpu_time is not None or task.gpu_times
-    return not is_timed and task.gpus_required == 1
+    return not is_timed and task.gpus_required == 1 and not task.fp32
 
 
 class TaskSeconds(NamedTuple):
@@ -149,7 +156,12 @@ class PhysicsEstimator:
         if seconds is None:
             seconds = self._seconds if task is self._task else self.seconds(task)
         width = task.gpus_required
+        rule = self.memory_rule
+        if task.gpu_only:
+            gpu_fraction, rule = 1.0, gpu_only_code(rule) % WHOLE
         if gpu_fraction <= 0.0 or gpu == NO_GPU or width == 0:
+            if task.gpu_only:  # asked about without a GPU
+                return parts_of((1.0, 0.0, 0.0, True, True))
             return parts_of((0.0, seconds.cpu_s, 0.0, False, False))
         memory_mb = self._memory_list[gpu]
         if width > 1:
@@ -165,7 +177,7 @@ class PhysicsEstimator:
             paged,
             task.memory_required,
             memory_mb,
-            self.memory_rule,
+            rule,
         )
         return parts_of((fraction, cpu_part, gpu_part, status != FITTED, status == FAILED))
 
@@ -231,7 +243,8 @@ class PhysicsEstimator:
             gpu = node.gpus[index]
             value = formulas.gpu_s(
                 gpu_base,
-                gain * formulas.type_speed(intensity, gpu.dense_speed, gpu.stream_speed),
+                gain
+                * formulas.type_speed(intensity, gpu.fp32_speed if task.fp32 else gpu.dense_speed, gpu.stream_speed),
                 task.memory_required,
                 not_measured(task.gpu_time),
                 gpu.speed,

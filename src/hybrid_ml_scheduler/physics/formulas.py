@@ -10,10 +10,12 @@ import math
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED, FITTED, NOT_FITTING
 from hybrid_ml_scheduler.core.tasks import FloatColumn
-from hybrid_ml_scheduler.physics.node import CPU_ONLY, MemoryRule, SpeedupLaw
+from hybrid_ml_scheduler.physics.node import CPU_ONLY, GPU_ONLY, WHOLE, MemoryRule, SpeedupLaw
 
 __all__ = [
+    "allowed_share",
     "base_s",
+    "cpu_alone_s",
     "cpu_s",
     "curve_s",
     "curve_speedup",
@@ -136,6 +138,20 @@ def whole_share(fraction: float) -> float:
 
 
 @compiled(inline="always")
+def allowed_share(fraction: float, rule: int) -> float:
+    """The share of a task that its rule allows: any, the nearer whole device, or all of it on the GPU."""
+    if rule >= GPU_ONLY:
+        return 1.0
+    return whole_share(fraction) if rule >= WHOLE else fraction
+
+
+@compiled(inline="always")
+def cpu_alone_s(cpu_s: float, rule: int) -> float:
+    """Seconds of the whole task on the CPU; infinite for one that runs on GPUs only."""
+    return math.inf if rule >= GPU_ONLY else cpu_s
+
+
+@compiled(inline="always")
 def resolve(
     fraction: float,
     cpu_seconds: float,
@@ -147,7 +163,7 @@ def resolve(
 ) -> tuple[float, float, float, int]:
     """Apply the memory rule to a share: fraction, CPU part, GPU part and status.
 
-    A task that must not be cut comes with a share of 0 or 1 (`whole_share`) and with its rule less `WHOLE`.
+    A task that must not be cut comes with a share of 0 or 1 (`allowed_share`) and with its rule modulo `WHOLE`.
     """
     if rule == CPU_ONLY:
         return 0.0, cpu_seconds, 0.0, FITTED

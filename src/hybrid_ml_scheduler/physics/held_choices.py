@@ -13,7 +13,7 @@ from hybrid_ml_scheduler.core.holding import Pick
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import Terms
 from hybrid_ml_scheduler.physics.choices import _parts_on, completion_s, split_on
-from hybrid_ml_scheduler.physics.formulas import whole_share
+from hybrid_ml_scheduler.physics.formulas import allowed_share, cpu_alone_s
 from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE
 
 __all__ = [
@@ -33,11 +33,14 @@ _LEAST, _MOST = int(Pick.LEAST_COMPLETION), int(Pick.MOST_COMPLETION)
 
 @compiled(nogil=True, inline="always")
 def fastest_s(cpu_s: float, gpu_s: FloatColumn, splits: bool) -> float:
-    """Seconds of a task at its fastest: on the best device, or divided so that CPU and best GPU end together."""
+    """Seconds of a task at its fastest: on the best device, or divided so that CPU and best GPU end together.
+
+    `cpu_s` is infinite for a task that never runs on the CPU (`cpu_alone_s`).
+    """
     best_gpu = gpu_s[0]
     for kind in range(1, gpu_s.shape[0]):
         best_gpu = min(best_gpu, gpu_s[kind])
-    if splits:
+    if splits and cpu_s < math.inf:
         return cpu_s * best_gpu / (cpu_s + best_gpu)
     return min(cpu_s, best_gpu)
 
@@ -53,10 +56,10 @@ def fastest_seconds(cpu_s: FloatColumn, gpu_s: FloatColumn, splits: bool) -> Flo
 
 @compiled(nogil=True, inline="always")
 def possible_s(cpu_s: float, gpu_s: FloatColumn, memory_rule: int, splits: bool) -> float:
-    """`fastest_s` of what the task may really do: one that must not be cut runs whole, one without a GPU on the CPU."""
+    """`fastest_s` of what the task may really do: whole if it must not be cut, and on one device only if it says so."""
     if memory_rule % WHOLE == CPU_ONLY:
         return cpu_s
-    return fastest_s(cpu_s, gpu_s, splits and memory_rule < WHOLE)
+    return fastest_s(cpu_alone_s(cpu_s, memory_rule), gpu_s, splits and memory_rule < WHOLE)
 
 
 @compiled(nogil=True)
@@ -88,14 +91,14 @@ def _least_limited_charge(
     `backlog` and `longest_s` have the CPU first. Ties: least charge, then the smaller fraction, then the lower GPU.
     """
     serial, num_gpus = terms[7], backlog.shape[0] - 1
-    is_whole, memory_rule = terms[6] >= WHOLE, terms[6] % WHOLE
+    memory_rule = terms[6] % WHOLE
     tried = 0  # one bit a GPU
     for gpu in range(num_gpus):
         if gpu > 62 or not _has_better(gpu, terms, backlog, longest_s):
             tried |= 1 << min(gpu, 63)
     best, best_fraction, best_gpu = math.inf, 0.0, -1
     for point in range(grid.shape[0]):
-        share = whole_share(grid[point]) if is_whole else grid[point]
+        share = allowed_share(grid[point], terms[6])
         for gpu in range(num_gpus):
             if not tried >> min(gpu, 63) & 1:
                 continue
@@ -106,9 +109,9 @@ def _least_limited_charge(
             charge += price * (cpu_part + gpu_part)
             if charge < best:
                 best, best_fraction, best_gpu = charge, grid[point], gpu
-            if grid[point] == 0.0:
+            if share == 0.0:
                 break  # every GPU is the same to a task that uses none
-    return whole_share(best_fraction) if terms[6] >= WHOLE else best_fraction, best_gpu
+    return allowed_share(best_fraction, terms[6]), best_gpu
 
 
 @compiled(nogil=True)
@@ -120,8 +123,8 @@ def choose_split(
     if gpu < 0:
         anything = np.full(backlog.shape[0], math.inf)
         fraction, gpu = _least_limited_charge(terms, backlog, grid, price, anything)
-    if gpu < 0:  # nothing fits any GPU under the failing rule: the CPU always does
-        return 0.0, 0
+    if gpu < 0:  # it fits no GPU: the CPU takes it, or it fails as one that runs on GPUs only
+        return allowed_share(0.0, terms[6]), 0
     return fraction, gpu
 
 
@@ -139,8 +142,8 @@ def plan_split(
     `backlog` and `idle` (CPU first) move on as if the plan were carried out.
     """
     fraction, gpu = choose_split(terms, backlog, grid, price, longest_s)
-    _, cpu_part, gpu_part, _ = split_on(gpu, fraction, terms)
-    starts = False
+    _, cpu_part, gpu_part, status = split_on(gpu, fraction, terms)
+    starts = status == FAILED  # it fails at once
     if cpu_part > 0.0:
         starts = idle[0]
         idle[0] = False
@@ -165,7 +168,7 @@ def pick_score(pick: int, terms: Terms, backlog: FloatColumn) -> float:
     on the second best one. `backlog` has the CPU first.
     """
     serial = terms[7]
-    best, second = completion_s(terms[0], 0.0, backlog[0], 0.0, serial), math.inf
+    best, second = completion_s(cpu_alone_s(terms[0], terms[6]), 0.0, backlog[0], 0.0, serial), math.inf
     for gpu in range(backlog.shape[0] - 1):
         _, cpu_part, gpu_part, status = split_on(gpu, 1.0, terms)
         if status == FAILED:
@@ -186,7 +189,7 @@ def pick_score(pick: int, terms: Terms, backlog: FloatColumn) -> float:
 def _whole_s(device: int, terms: Terms) -> float:
     """Seconds of the whole task on a device, the CPU first; infinite where it cannot run there."""
     if device == 0:
-        return terms[0]
+        return cpu_alone_s(terms[0], terms[6])
     _, _, gpu_part, status = split_on(device - 1, 1.0, terms)
     return math.inf if status == FAILED or gpu_part <= 0.0 else gpu_part
 
@@ -207,6 +210,8 @@ def pull_key(device: int, terms: Terms, slowest: float, affinity: float, since_s
         is_alike = other == device or (other > 0 and device > 0 and gpu_kind[other - 1] == gpu_kind[device - 1])
         elsewhere = elsewhere if is_alike else min(elsewhere, seconds)
     own = _whole_s(device, terms)
+    if math.isinf(fastest):
+        return since_s  # it can run nowhere: whoever takes it first lets it fail
     if math.isinf(own) or own > slowest * fastest:
         return math.inf
     score = own * (own / elsewhere) ** affinity if affinity > 0.0 else own

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_ml_scheduler.core.compiled import compiled
+from hybrid_ml_scheduler.core.decisions import FAILED
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import Terms
 from hybrid_ml_scheduler.physics.choices import split_on
@@ -50,8 +51,8 @@ def plan_beside_gangs(
             if idle[device] and terms[1][terms[3][device - 1]] <= gap_s[device] < math.inf:
                 free[device] = 0.0
     fraction, gpu = choose_split(terms, free, grid, price, longest_s)
-    _, cpu_part, gpu_part, _ = split_on(gpu, fraction, terms)
-    starts = False
+    _, cpu_part, gpu_part, status = split_on(gpu, fraction, terms)
+    starts = status == FAILED  # it fails at once
     if cpu_part > 0.0:
         starts = idle[0]
         idle[0] = False

@@ -16,6 +16,7 @@ from hybrid_ml_scheduler.physics.interference import Slowdown, check_slowdowns
 
 __all__ = [
     "CPU_ONLY",
+    "GPU_ONLY",
     "WHOLE",
     "CoExecution",
     "CostModel",
@@ -58,6 +59,9 @@ WHOLE = 4
 CPU_ONLY = 3
 """In place of a memory rule for a task that needs no GPU: it runs on the CPU whatever is decided."""
 
+GPU_ONLY = 8
+"""Added besides `WHOLE` for a task that runs on GPUs only: every share is the whole task, and it is never moved."""
+
 
 class CostModel(IntEnum):
     """Which of the two prices is called `cost`."""
@@ -93,7 +97,8 @@ class Gpu:
     """One GPU: speed (1 = reference), memory, bus bandwidth, launch overhead, power and price.
 
     `type` is a name of the catalogue ("" = not named). `dense_speed` and `stream_speed` say how many times faster than
-    the GPU that the physics describes it is at intensity 1 and 0; between them the geometric mean counts.
+    the GPU that the physics describes it is at intensity 1 and 0; between them the geometric mean counts. `fp32_speed`
+    takes the place of `dense_speed` for a task that computes in FP32 without tensor cores.
     """
 
     speed: float = 1.0
@@ -106,6 +111,7 @@ class Gpu:
     type: str = ""
     dense_speed: float = 1.0
     stream_speed: float = 1.0
+    fp32_speed: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -10,6 +10,7 @@ from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics.durations import Durations, batch_terms
+from hybrid_ml_scheduler.physics.formulas import cpu_alone_s
 from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE, Node
 
 __all__ = ["SHORTEST_S", "best_execution_s", "bounded_slowdown", "fitting_share"]
@@ -61,7 +62,7 @@ def _fill(tasks: BatchTerms, out: FloatColumn) -> None:
             kind = gpu_kind[gpu]
             share = fitting_share(memory[row], gpu_memory[gpu])
             if memory_rule[row] >= WHOLE:
-                best = min(best, cpu_s[row])
+                best = min(best, cpu_alone_s(cpu_s[row], memory_rule[row]))
                 if memory_rule[row] == CPU_ONLY + WHOLE:
                     continue
                 if share == 1.0:
@@ -72,4 +73,4 @@ def _fill(tasks: BatchTerms, out: FloatColumn) -> None:
             best = min(best, _balanced_s(cpu_s[row], gpu_s[row, kind], 0.0, share, serial))
             if paged_s.shape[1] > 0 and share < 1.0:
                 best = min(best, _balanced_s(cpu_s[row], paged_s[row, kind], share, 1.0, serial))
-        out[row] = best
+        out[row] = best if best < math.inf else 0.0  # it runs on GPUs only and fits none: it fails

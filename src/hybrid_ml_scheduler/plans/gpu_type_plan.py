@@ -11,10 +11,12 @@ from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.text import nearest_hint
 from hybrid_ml_scheduler.physics.gpu_types import GPU_TYPES, GpuType, gpu_type
 from hybrid_ml_scheduler.physics.node import Node
+from hybrid_ml_scheduler.physics.type_scaling import roofline_speeds
 
 __all__ = ["own_types", "typed_gpu", "types_mapping"]
 
 _TEXTS = ("title", "profile")
+_OPTIONAL = {"tensor_tflops": 0.0, "speed": 1.0}
 _KEYS = tuple(item.name for item in fields(GpuType) if item.name not in ("name", "curves"))
 _SECONDS_PER_HOUR = 3600.0
 
@@ -37,7 +39,7 @@ def _own_type(name: str, values: Any, source: str) -> GpuType:
     if name in GPU_TYPES:
         made = replace(GPU_TYPES[name], **given)
     else:
-        missing = [key for key in _KEYS if key not in (*given, *_TEXTS)]
+        missing = [key for key in _KEYS if key not in (*given, *_TEXTS, *_OPTIONAL)]
         if missing:
             raise PlanError(f"{where} needs {missing[0]}, since {name!r} is not in the catalogue of GPU types.")
         made = GpuType(**{"name": name, "title": name, **given})
@@ -63,20 +65,22 @@ def _with_curves(made: GpuType) -> GpuType:
 def types_mapping(made: GpuType) -> dict[str, Any]:
     """A type as plain values, in the form a plan has."""
     values = asdict(replace(made, curves=None))
-    return {key: values[key] for key in _KEYS if values[key] != ""}
+    return {key: values[key] for key in _KEYS if values[key] != "" and values[key] != _OPTIONAL.get(key)}
 
 
 def typed_gpu(name: Any, base: Node, where: str) -> dict[str, Any]:
     """The figures of a GPU of this type, relative to the GPU that the node's physics describes."""
     if not isinstance(name, str) or not name:
         raise PlanError(f"{where} = {name!r} must be the name of a GPU type; `hms nodes` lists them.")
-    made, described = gpu_type(name, base.types), base.described_type
+    made = gpu_type(name, base.types)
+    dense, plain, stream = roofline_speeds(base.described_type, made)
     return {
         "type": name,
         "memory_mb": made.memory_mb,
         "bandwidth_mb_s": made.bandwidth_mb_s,
         "power_w": made.power_w,
         "price_usd_s": made.price_usd_h / _SECONDS_PER_HOUR,
-        "dense_speed": made.fp32_tflops / described.fp32_tflops,
-        "stream_speed": made.memory_gb_s / described.memory_gb_s,
+        "dense_speed": dense,
+        "stream_speed": stream,
+        "fp32_speed": plain,
     }

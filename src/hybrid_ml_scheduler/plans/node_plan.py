@@ -38,7 +38,7 @@ _NUMBERS = ("max_speedup", "paging_slowdown", "electricity_usd_kwh")
 _KNOWN = (*_CHOICES, *_NUMBERS, "cpu", "gpu", "gpus", "curves", "types", "interference")
 _DEFAULT_GPUS = 4
 _NO_FLOATS = ("type", "slots")
-_TYPED = ("type", "dense_speed", "stream_speed")
+_TYPED = ("type", "dense_speed", "stream_speed", "fp32_speed")
 
 
 def node_from_mapping(

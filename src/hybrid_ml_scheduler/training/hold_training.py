@@ -73,7 +73,7 @@ def stream_history(
         arrival = arrival * (shared_s(faster).sum() / shared_s(terms).sum())
         terms = faster
     if whole:
-        terms = terms._replace(memory_rule=terms.memory_rule % WHOLE + WHOLE)
+        terms = terms._replace(memory_rule=np.maximum(terms.memory_rule, terms.memory_rule % WHOLE + WHOLE))
     if error > 0.0:
         factors = np.exp(error * stream(seed, "hold_training", "error").standard_normal(len(loaded.batch)))
         terms = terms._replace(cpu_s=terms.cpu_s * factors, gpu_s=terms.gpu_s * factors[:, None])

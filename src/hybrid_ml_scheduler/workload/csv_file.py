@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from hybrid_ml_scheduler.core.errors import WorkloadError
-from hybrid_ml_scheduler.core.tasks import IntColumn, TaskBatch
+from hybrid_ml_scheduler.core.tasks import ANY, CPU, GPU, RUNS_ON, IntColumn, TaskBatch, runs_on_word
 from hybrid_ml_scheduler.core.text import nearest, nearest_hint
 from hybrid_ml_scheduler.core.validation import validate_batch
 from hybrid_ml_scheduler.workload.columns import batch_of, flat_parents, in_order
@@ -44,11 +44,14 @@ OPTIONAL_COLUMNS = (
     "divisible",
     "gpus_required",
     "speedup_factor",
+    "runs_on",
+    "precision",
     "assumptions",
     LABEL,
 )
 TYPED_TIME = "gpu_time."
 _YES, _NO = "yes", "no"
+_PRECISIONS = {"": False, "tensor": False, "fp32": True}
 _WORDS = {_YES: True, "true": True, "1": True, _NO: False, "false": False, "0": False}
 _TYPE = re.compile(r"[a-z0-9][a-z0-9_-]*", re.ASCII)
 _IDS = re.compile(r"\s*\d{1,19}(\s*[;,|\s]\s*\d{1,19})*\s*", re.ASCII)
@@ -84,6 +87,8 @@ def _telling(batch: TaskBatch) -> list[str]:
         "divisible": not batch.divisible.all(),
         "gpus_required": bool((batch.gpus_required != 1).any()),
         "speedup_factor": bool((batch.speedup_factor != 1.0).any()),
+        "runs_on": bool(batch.gpu_only.any()),
+        "precision": bool(batch.fp32.any()),
     }
     return [*measured, *typed, *(name for name, tells in said.items() if tells)]
 
@@ -94,6 +99,10 @@ def _cells(batch: TaskBatch, name: str) -> Sequence[object]:
         return [batch.kind_names[code] for code in batch.kind.tolist()]
     if name == "divisible":
         return [_YES if whole else _NO for whole in batch.divisible.tolist()]
+    if name == "runs_on":
+        return list(map(runs_on_word, batch.gpu_only.tolist(), batch.gpus_required.tolist()))
+    if name == "precision":
+        return ["fp32" if plain else "" for plain in batch.fp32.tolist()]
     if name.startswith(TYPED_TIME):
         column = batch.gpu_times[:, batch.gpu_types.index(name.removeprefix(TYPED_TIME))]
     else:
@@ -132,7 +141,7 @@ def batch_from_table(table: Table) -> TaskBatch:
     table.unique("task_id", ids.tolist())
     types = [name.removeprefix(TYPED_TIME) for name in table.columns if name.startswith(TYPED_TIME)]
     kinds, kind_names = _kinds(table)
-    gangs = table.integers("gpus_required", missing=1) if "gpus_required" in table.columns else None
+    gpu_only, gangs = _devices(table)
     _refuse_contradictions(table, gangs)
     offsets, parents = flat_parents(_dependencies(table, set(ids.tolist()), ids.tolist()))
     batch = batch_of(
@@ -148,11 +157,13 @@ def batch_from_table(table: Table) -> TaskBatch:
         kind_names=kind_names,
         requested_time=_optional(table, "requested_time", math.nan),
         deadline=_optional(table, "deadline", math.nan),
-        divisible=_divisible(table, gangs),
+        divisible=_divisible(table, gangs, gpu_only),
         gpus_required=gangs,
         gpu_times=_typed_times(table, types),
         gpu_types=types,
         speedup_factor=_optional(table, "speedup_factor", 1.0),
+        gpu_only=gpu_only,
+        fp32=_precision(table),
         assumptions=[*_assumptions(table), *ignored],
         labels=_labels(table),
         parent_offsets=offsets,
@@ -185,11 +196,43 @@ def _kinds(table: Table) -> tuple[list[int] | None, tuple[str, ...]]:
     return [codes[cell] for cell in cells], names
 
 
-def _divisible(table: Table, gangs: IntColumn | None) -> list[bool] | None:
-    """Whether each task may be cut; left empty, one that needs several GPUs at once may not."""
-    if "divisible" not in table.columns:
-        return None if gangs is None else (gangs == 1).tolist()
+def _devices(table: Table) -> tuple[list[bool] | None, IntColumn | None]:
+    """Which tasks run on GPUs only, and how many GPUs each needs: none where `runs_on` says that it is for the CPU."""
+    gangs = table.integers("gpus_required", missing=1) if "gpus_required" in table.columns else None
+    if "runs_on" not in table.columns:
+        return None, gangs
+    words = [cell.strip().lower() or ANY for cell in table.columns["runs_on"]]
+    needed = np.ones(len(table), dtype=np.int64) if gangs is None else gangs.copy()
+    given = table.columns.get("gpus_required", [""] * len(table))
+    for row, word in enumerate(words):
+        if word not in RUNS_ON:
+            table.refuse(row, f"runs_on is {table.columns['runs_on'][row]!r}, which is none of gpu, cpu and any")
+        if given[row] and ((word == GPU and needed[row] == 0) or (word == CPU and needed[row] > 0)):
+            table.refuse(row, f"runs_on is {word} and gpus_required is {needed[row]}, which contradict")
+        if word == CPU:
+            needed[row] = 0
+    has_none = gangs is None and not (needed == 0).any()
+    return [word == GPU for word in words], None if has_none else needed
+
+
+def _precision(table: Table) -> list[bool] | None:
+    """Which tasks compute in FP32 without tensor cores."""
+    if "precision" not in table.columns:
+        return None
+    words = [cell.strip().lower() for cell in table.columns["precision"]]
+    for row, word in enumerate(words):
+        if word not in _PRECISIONS:
+            table.refuse(row, f"precision is {table.columns['precision'][row]!r}, which is neither fp32 nor tensor")
+    return [_PRECISIONS[word] for word in words]
+
+
+def _divisible(table: Table, gangs: IntColumn | None, gpu_only: Sequence[bool] | None) -> list[bool] | None:
+    """Whether each task may be cut; left empty, one that needs several GPUs at once or only GPUs may not."""
     default = [True] * len(table) if gangs is None else (gangs == 1).tolist()
+    if gpu_only is not None:
+        default = [one and not only for one, only in zip(default, gpu_only, strict=True)]
+    if "divisible" not in table.columns:
+        return None if all(default) else default
     return [_yes(table, row, cell, default[row]) for row, cell in enumerate(table.columns["divisible"])]
 
 

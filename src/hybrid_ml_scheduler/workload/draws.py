@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from hybrid_ml_scheduler.core.reproducible import stream
-from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn
 from hybrid_ml_scheduler.workload.parameters import WorkloadParameters
 
 __all__ = [
@@ -27,11 +27,23 @@ __all__ = [
     "kinds",
     "memories",
     "parents",
+    "runs_on",
     "sizes",
     "streams",
 ]
 
-STREAMS = ("size", "intensity_mode", "intensity", "memory", "arrival", "dependencies", "noise", "kind", "deadline")
+STREAMS = (
+    "size",
+    "intensity_mode",
+    "intensity",
+    "memory",
+    "arrival",
+    "dependencies",
+    "noise",
+    "kind",
+    "deadline",
+    "runs_on",
+)
 Streams = dict[str, np.random.Generator]
 
 PARETO_SHAPE = 1.5
@@ -143,6 +155,14 @@ def deadlines(rng: Streams, law: WorkloadParameters, size: FloatColumn, intensit
     ratio = size / 1000.0
     reference_s = ratio * np.sqrt(ratio) / (intensity + 0.5)
     return law.deadline_slack * reference_s * (0.5 + rng["deadline"].random(len(size)))
+
+
+def runs_on(rng: Streams, law: WorkloadParameters, count: int) -> tuple[BoolColumn, BoolColumn]:
+    """Which tasks run on GPUs only, and which on the CPU only."""
+    if not law.gpu_only and not law.cpu_only:
+        return np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
+    drawn = rng["runs_on"].random(count)
+    return drawn < law.gpu_only, drawn >= 1.0 - law.cpu_only
 
 
 def parents(rng: Streams, law: WorkloadParameters, first_index: int, count: int) -> tuple[IntColumn, IntColumn]:

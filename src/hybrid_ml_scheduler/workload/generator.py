@@ -110,7 +110,8 @@ class TaskStream:
         self._drawn = state["drawn"]
         self._clock_s = state["clock_s"]
         for name, generator in self._rng.items():
-            generator.bit_generator.state = state["streams"][name]
+            if name in state["streams"]:  # a state from before there was this stream never drew from it
+                generator.bit_generator.state = state["streams"][name]
         self._ahead = None
 
     def _state(self) -> Mapping[str, Any]:
@@ -143,6 +144,7 @@ class TaskStream:
         if count:
             self._clock_s = float(arrival[-1])
         intensity = draws.intensities(rng, law, kind, self._seed)
+        gpu_only, cpu_only = draws.runs_on(rng, law, count)
         return batch_of(
             task_id=ids,
             size=size,
@@ -155,4 +157,7 @@ class TaskStream:
             kind=kind,
             kind_names=draws.kind_names(law),
             deadline=draws.deadlines(rng, law, size, intensity),
+            divisible=~(gpu_only | cpu_only),
+            gpus_required=np.where(cpu_only, 0, 1),
+            gpu_only=gpu_only,
         )

@@ -63,6 +63,8 @@ _ELSEWHERE: dict[str, tuple[str, ...]] = {
     "task_id": ("id", "job", "jobid", "jobname", "task", "uuid"),
     "kind": ("type", "jobtype", "model", "class", "name", "application", "app"),
     "requested_time": ("timelimit", "limit", "requested", "estimate", "requestedwalltime"),
+    "runs_on": ("runson", "device", "target"),
+    "precision": ("dtype",),
     "dependencies": ("parents", "dependson", "after", "requires"),
     "compute_intensity": ("intensity",),
 }

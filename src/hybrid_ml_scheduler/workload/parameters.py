@@ -29,6 +29,7 @@ class WorkloadParameters:
     among the `parent_window` tasks before it. `noise_sigma` is the spread of the hidden duration factor.
     `kinds` sorts of work have Zipf popularity and a mean intensity each; 0 leaves the kind of tasks open.
     With `deadline_slack` a task is due after 0.5 to 1.5 times so many times its seconds on the reference CPU; 0: never.
+    So large shares of the tasks run on GPUs only (`gpu_only`) or on the CPU only (`cpu_only`), and are not cut.
     `slo_s` is the promise to every other task: it is due so many seconds after its arrival; 0: nothing is promised.
     """
 
@@ -48,6 +49,8 @@ class WorkloadParameters:
     kinds: int = 0
     deadline_slack: float = 0.0
     slo_s: float = 0.0
+    gpu_only: float = 0.0
+    cpu_only: float = 0.0
 
     def __post_init__(self) -> None:
         for name, laws in _LAWS.items():
@@ -59,6 +62,13 @@ class WorkloadParameters:
         _check_number("noise_sigma", self.noise_sigma, most=5.0)
         _check_number("deadline_slack", self.deadline_slack, most=1e6)
         _check_number("slo_s", self.slo_s, most=1e12)
+        _check_number("gpu_only", self.gpu_only, most=1.0)
+        _check_number("cpu_only", self.cpu_only, most=1.0)
+        if self.gpu_only + self.cpu_only > 1.0:
+            raise PlanError(
+                f"workload.gpu_only = {self.gpu_only:g} and cpu_only = {self.cpu_only:g} are shares of the tasks: "
+                "together they must not exceed 1."
+            )
         for name, (fewest, most) in _COUNTS.items():
             _check_count(name, getattr(self, name), fewest, most)
         if self.max_parents > self.parent_window:
@@ -75,9 +85,15 @@ class WorkloadParameters:
         return replace(self, **values)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the parameters as plain values, ready for a plan or JSON; kinds and deadlines only where there are."""
+        """Return the parameters as plain values, ready for a plan or JSON; what is optional only where it is there."""
         values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        for name in ("kinds", "deadline_slack", "slo_s"):  # so a plan from before there were any keeps its digest
+        for name in (
+            "kinds",
+            "deadline_slack",
+            "slo_s",
+            "gpu_only",
+            "cpu_only",
+        ):  # so a plan from before there were any keeps its digest
             if not values[name]:
                 del values[name]
         return values

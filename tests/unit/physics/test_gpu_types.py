@@ -44,7 +44,7 @@ def test_a_time_on_another_type_is_scaled_by_published_figures() -> None:
     found = durations(batch, of_type("h200")).on_gpu(0)
     v100, h200 = GPU_TYPES["v100"], GPU_TYPES["h200"]
     assert found[0] == pytest.approx(v100.memory_gb_s / h200.memory_gb_s)
-    assert found[2] == pytest.approx(v100.fp32_tflops / h200.fp32_tflops)
+    assert found[2] == pytest.approx(v100.tensor_tflops / h200.tensor_tflops)
     assert found[1] == pytest.approx(math.sqrt(found[0] * found[2]))
     assert "3 scaled from v100 by published figures" in time_notes(batch, of_type("h200"))[0]
 

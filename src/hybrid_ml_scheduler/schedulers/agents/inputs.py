@@ -20,6 +20,7 @@ from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import Terms
 from hybrid_ml_scheduler.learning.network import q_vector
 from hybrid_ml_scheduler.physics.choices import split_on
+from hybrid_ml_scheduler.physics.node import GPU_ONLY
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import notice
 
 __all__ = [
@@ -56,7 +57,7 @@ def _squashed(seconds: float) -> float:
 @compiled(nogil=True)
 def whole_seconds(terms: Terms, seconds: FloatColumn, device: IntColumn) -> None:
     """Seconds of the whole task for the CPU and for every GPU, and the device that does them (0 = CPU)."""
-    seconds[0], device[0] = terms[0], 0
+    seconds[0], device[0] = FAILED_S if terms[6] >= GPU_ONLY else terms[0], 0
     for gpu in range(seconds.shape[0] - 1):
         _, cpu_part, gpu_part, status = split_on(gpu, 1.0, terms)
         seconds[gpu + 1] = FAILED_S if status == FAILED else cpu_part + gpu_part

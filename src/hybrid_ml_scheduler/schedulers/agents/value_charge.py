@@ -20,7 +20,7 @@ from hybrid_ml_scheduler.core.decisions import FAILED
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import Terms
 from hybrid_ml_scheduler.physics.choices import completion_s
-from hybrid_ml_scheduler.physics.formulas import resolve, whole_share
+from hybrid_ml_scheduler.physics.formulas import allowed_share, resolve
 from hybrid_ml_scheduler.physics.node import WHOLE
 from hybrid_ml_scheduler.schedulers.agents.arrival_stats import notice
 
@@ -155,8 +155,8 @@ def least_value_charge(
 ) -> tuple[float, int]:
     """The split of the grid and the GPU with the least charge; ties to the smaller share, then the lower GPU."""
     # Unpacked before the loop: within it, every use of a tuple of arrays would count references to all of them.
-    cpu_seconds, gpu_seconds, paged_seconds, gpu_kind, memory_mb, gpu_memory_mb, rule, serial = terms
-    is_whole, rule = rule >= WHOLE, rule % WHOLE
+    cpu_seconds, gpu_seconds, paged_seconds, gpu_kind, memory_mb, gpu_memory_mb, code, serial = terms
+    rule = code % WHOLE
     total, mean, most, least = _levels(cpu_backlog, gpu_backlog, weights[2 * DEVICE_WEIGHTS + 1])
     flooded = least > FLOOD_BACKLOG_S
     cpu_value = _device_value(cpu_backlog, weights, 0)
@@ -164,7 +164,7 @@ def least_value_charge(
     best, best_fraction, best_gpu = math.inf, 0.0, -1
     known_part, cpu_change = 0.0, 0.0  # a share leaves the CPU as much beside every GPU
     for point in range(grid.shape[0]):
-        share = whole_share(grid[point]) if is_whole else grid[point]
+        share = allowed_share(grid[point], code)
         for gpu in range(gpu_kind.shape[0]):
             if math.isnan(gpu_values[gpu]):
                 continue
@@ -189,7 +189,7 @@ def least_value_charge(
                 best, best_fraction, best_gpu = charge, grid[point], gpu
             if grid[point] == 0.0:
                 break  # every GPU is the same to a task that uses none
-    return whole_share(best_fraction) if is_whole else best_fraction, best_gpu
+    return allowed_share(best_fraction, code), max(best_gpu, 0)  # what fits no GPU fails on any
 
 
 @compiled(nogil=True)

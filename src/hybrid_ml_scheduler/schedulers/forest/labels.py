@@ -15,7 +15,7 @@ from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics import Node
 from hybrid_ml_scheduler.physics.choices import row_terms, split_on
 from hybrid_ml_scheduler.physics.durations import batch_terms, durations
-from hybrid_ml_scheduler.physics.formulas import execution_s
+from hybrid_ml_scheduler.physics.formulas import cpu_alone_s, execution_s
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid
 
 __all__ = ["best_fractions", "fastest_fractions"]
@@ -37,10 +37,10 @@ def fastest_fractions(tasks: BatchTerms) -> FloatColumn:
 
 @compiled(nogil=True)
 def _fill(tasks: BatchTerms, grid: FloatColumn, best: FloatColumn) -> None:
-    cpu_s, gpu_s, _, gpu_kind, memory, gpu_memory, _, serial = tasks
+    cpu_s, gpu_s, _, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
     for row in range(cpu_s.shape[0]):
         terms = row_terms(tasks, row)
-        least_s, best[row] = cpu_s[row], 0.0
+        least_s, best[row] = cpu_alone_s(cpu_s[row], memory_rule[row]), 0.0
         for gpu in range(gpu_kind.shape[0]):
             fits = memory[row] <= gpu_memory[gpu]
             if fits and np.any((gpu_kind[:gpu] == gpu_kind[gpu]) & (gpu_memory[:gpu] >= memory[row])):

@@ -13,6 +13,7 @@ import numpy as np
 from hybrid_ml_scheduler.core import FloatColumn
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.holding import PlanRule
+from hybrid_ml_scheduler.physics.choices import alone_on_cpu
 from hybrid_ml_scheduler.physics.held_choices import fastest_seconds
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid
 from hybrid_ml_scheduler.schedulers.holding.heft import insert_in_order, mean_seconds
@@ -57,8 +58,7 @@ def candidate_plans(graph: KnownGraph, points: FloatColumn) -> Iterator[PlanRule
     """The plans of all orders: ranks, longest first, shortest first, each whole and split, and the classes."""
     offsets, parents, tasks = graph.parent_offsets, graph.parents, graph.tasks
     depth = depths(offsets, parents)
-    whole_s = fastest_seconds(tasks.cpu_s, tasks.gpu_s, False)
-    split_s = fastest_seconds(tasks.cpu_s, tasks.gpu_s, True)
+    whole_s, split_s = (fastest_seconds(alone_on_cpu(tasks), tasks.gpu_s, splits) for splits in (False, True))
     ranks = [-upward_ranks(costs, offsets, parents) for costs in (mean_seconds(graph), whole_s, split_s)]
     keys = ranks if len(parents) else [*ranks, whole_s, split_s]
     for key in keys:

@@ -10,7 +10,9 @@ import numpy as np
 
 from hybrid_ml_scheduler.core import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.holding import PlanRule
+from hybrid_ml_scheduler.physics.choices import alone_on_cpu
 from hybrid_ml_scheduler.physics.held_choices import fastest_seconds
+from hybrid_ml_scheduler.physics.node import GPU_ONLY
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid
 from hybrid_ml_scheduler.schedulers.holding.insertion import depths, planned_by_insertion, turns_of
 from hybrid_ml_scheduler.schedulers.holding.keyed import WHOLE
@@ -21,11 +23,12 @@ __all__ = ["Heft", "insert_in_order", "mean_seconds"]
 
 
 def mean_seconds(graph: KnownGraph) -> FloatColumn:
-    """The mean of a task's seconds over all devices."""
-    total = graph.tasks.cpu_s.copy()
+    """The mean of a task's seconds over all devices, or over the GPUs where it runs on them only."""
+    is_alone = graph.tasks.memory_rule >= GPU_ONLY
+    total = np.where(is_alone, 0.0, graph.tasks.cpu_s)
     for kind in graph.tasks.gpu_kind:
         total += graph.tasks.gpu_s[:, kind]
-    return total / graph.num_devices
+    return np.asarray(total / (graph.num_devices - is_alone))
 
 
 def insert_in_order(graph: KnownGraph, order: IntColumn, depth: IntColumn, grid: FloatColumn) -> PlanRule:
@@ -61,7 +64,7 @@ class Heft(PlanHold):
     def plan_rule(self, graph: KnownGraph) -> PlanRule:
         """By falling rank; parents first among equals, then the lower id."""
         tasks = graph.tasks
-        costs = fastest_seconds(tasks.cpu_s, tasks.gpu_s, True) if self._splits else mean_seconds(graph)
+        costs = fastest_seconds(alone_on_cpu(tasks), tasks.gpu_s, True) if self._splits else mean_seconds(graph)
         depth = depths(graph.parent_offsets, graph.parents)
         ranks = upward_ranks(costs, graph.parent_offsets, graph.parents)
         return insert_in_order(graph, np.lexsort((graph.identity, depth, -ranks)), depth, self._points)

@@ -19,6 +19,7 @@ from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.holding import MEAN_OVER, BatchSeconds, Commitment, HeldRule, HeldTasks, HeldView, Pick
 from hybrid_ml_scheduler.core.tasks import BoolColumn
 from hybrid_ml_scheduler.core.terms import TaskTerms
+from hybrid_ml_scheduler.physics.formulas import cpu_alone_s
 from hybrid_ml_scheduler.physics.held_choices import fastest_s, fastest_seconds, pick_score, plan_split
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, as_terms, split_grid
 from hybrid_ml_scheduler.schedulers.holding.waiting import Waiting, aging_limit
@@ -170,7 +171,8 @@ class KeyedHold:
 
     def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HeldRule | None:
         """The compiled form."""
-        size_s = fastest_seconds(seconds.cpu_s, seconds.gpu_s, self._splits)
+        cpu_s = np.where(batch.gpu_only, math.inf, seconds.cpu_s)
+        size_s = fastest_seconds(cpu_s, seconds.gpu_s, self._splits)
         return HeldRule(
             order=self.keys(batch, size_s, seconds),
             size_s=size_s,
@@ -208,7 +210,7 @@ class KeyedHold:
 
     def _size_s(self, terms: TaskTerms) -> float:
         """The seconds that a task counts as."""
-        return float(fastest_s(terms.cpu_s, terms.gpu_s, self._splits))
+        return float(fastest_s(cpu_alone_s(terms.cpu_s, terms.memory_rule), terms.gpu_s, self._splits))
 
     def _hold(self, task: Task, cluster: HeldView) -> None:
         terms = self._believed(task, cluster)

@@ -17,7 +17,7 @@ from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FITTED
 from hybrid_ml_scheduler.core.holding import PlanRule
 from hybrid_ml_scheduler.core.tasks import BoolColumn
-from hybrid_ml_scheduler.physics.choices import split_on
+from hybrid_ml_scheduler.physics.choices import alone_on_cpu, split_on
 from hybrid_ml_scheduler.physics.node import CPU_ONLY
 from hybrid_ml_scheduler.physics.node import WHOLE as NOT_DIVISIBLE
 from hybrid_ml_scheduler.schedulers.grid import as_column
@@ -43,7 +43,9 @@ class LpClasses(PlanHold):
         """By the classes; a graph by rank."""
         tasks = graph.tasks
         if len(graph.parents):
-            ranks = upward_ranks(np.minimum(tasks.cpu_s, tasks.gpu_s.min(axis=1)), graph.parent_offsets, graph.parents)
+            ranks = upward_ranks(
+                np.minimum(alone_on_cpu(tasks), tasks.gpu_s.min(axis=1)), graph.parent_offsets, graph.parents
+            )
             depth = depths(graph.parent_offsets, graph.parents)
             return insert_in_order(graph, np.lexsort((graph.identity, depth, -ranks)), depth, as_column(WHOLE))
         return planned_by_classes(graph)
@@ -52,10 +54,11 @@ class LpClasses(PlanHold):
 def planned_by_classes(graph: KnownGraph) -> PlanRule:
     """The plan of the linear programme for tasks that wait for nobody."""
     tasks = graph.tasks
-    gpu_s = shared_seconds(tasks)
-    by_gain = np.lexsort((graph.identity, tasks.cpu_s / gpu_s))
-    longest = np.lexsort((graph.identity, -np.minimum(gpu_s, tasks.cpu_s)))
-    fractions = _shares(by_gain, tasks.cpu_s, gpu_s, tasks.memory_rule >= NOT_DIVISIBLE, graph.backlog)
+    cpu_s, gpu_s = alone_on_cpu(tasks), shared_seconds(tasks)
+    with np.errstate(invalid="ignore"):  # what can run nowhere gains nothing
+        by_gain = np.lexsort((graph.identity, cpu_s / gpu_s))
+    longest = np.lexsort((graph.identity, -np.minimum(gpu_s, cpu_s)))
+    fractions = _shares(by_gain, cpu_s, gpu_s, tasks.memory_rule >= NOT_DIVISIBLE, graph.backlog)
     gpus = np.zeros(len(gpu_s), dtype=np.int64)
     _longest_first(longest, tasks, graph.backlog.copy(), fractions, gpus)
     split = (fractions > 0.0) & (fractions < 1.0)
@@ -87,7 +90,7 @@ def _shares(
     for row in by_gain:
         if gpu_s[row] == math.inf:
             fractions[row] = 0.0
-            cpu_load += cpu_s[row]
+            cpu_load += cpu_s[row] if cpu_s[row] < math.inf else 0.0
             continue
         after = cpu_load + cpu_s[row]
         rest = (gpu_load - gpu_s[row]) / gpus
@@ -95,6 +98,8 @@ def _shares(
             fractions[row] = 0.0
             cpu_load, gpu_load = after, gpu_load - gpu_s[row]
             continue
+        if after == math.inf:
+            break  # it runs on GPUs only, and so does what gains as much
         share = (after - rest) / (cpu_s[row] + gpu_s[row] / gpus)
         if share < 1.0:
             fractions[row] = (1.0 if share >= 0.5 else 0.0) if whole[row] else share

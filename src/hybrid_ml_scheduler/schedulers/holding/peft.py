@@ -13,6 +13,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.holding import PlanRule
+from hybrid_ml_scheduler.physics.choices import alone_on_cpu
 from hybrid_ml_scheduler.physics.held_choices import fastest_seconds
 from hybrid_ml_scheduler.schedulers.grid import as_column
 from hybrid_ml_scheduler.schedulers.holding.heft import insert_in_order
@@ -32,7 +33,7 @@ class Peft(PlanHold):
 
     def plan_rule(self, graph: KnownGraph) -> PlanRule:
         """The ready task with the most optimistic cost below it is planned next; then the lower id."""
-        best_s = fastest_seconds(graph.tasks.cpu_s, graph.tasks.gpu_s, False)
+        best_s = fastest_seconds(alone_on_cpu(graph.tasks), graph.tasks.gpu_s, False)
         below = upward_ranks(best_s, graph.parent_offsets, graph.parents) - best_s
         order = _ready_first(graph, below)
         return insert_in_order(graph, order, depths(graph.parent_offsets, graph.parents), as_column(WHOLE))

@@ -24,6 +24,7 @@ from hybrid_ml_scheduler.core import (
 )
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.holding import BatchSeconds, Commitment, HeldTasks, HeldView, PullRule, soonest_device
+from hybrid_ml_scheduler.physics.choices import alone_on_cpu
 from hybrid_ml_scheduler.physics.node import CPU_ONLY, MemoryRule
 from hybrid_ml_scheduler.physics.node import WHOLE as NOT_DIVISIBLE
 from hybrid_ml_scheduler.schedulers.grid import as_batch
@@ -117,10 +118,12 @@ class PullHold:
         on_gpus = [
             np.where(never | (fails & (terms.memory_mb > mb)), math.inf, terms.gpu_s[:, kind]) for kind, mb in gpus
         ]
-        seconds = np.vstack([terms.cpu_s, *on_gpus])
+        seconds = np.vstack([alone_on_cpu(terms), *on_gpus])
         with np.errstate(invalid="ignore"):  # what would fail has no place in an order
             orders = self.orders(identity, arrival, seconds)
-        return np.where(np.isinf(seconds), math.inf, orders)
+        orders = np.where(np.isinf(seconds), math.inf, orders)
+        orders[0, np.isinf(seconds).all(axis=0)] = 0.0  # what can run nowhere fails first
+        return orders
 
     def _hold(self, task: Task, cluster: HeldView) -> None:
         orders = self._orders_of(task, cluster)

@@ -17,7 +17,6 @@ from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.holding import BatchSeconds, HeldRule, HeldTasks, HeldView
 from hybrid_ml_scheduler.core.terms import TaskTerms
 from hybrid_ml_scheduler.core.validation import parent_rows
-from hybrid_ml_scheduler.physics.held_choices import fastest_s
 from hybrid_ml_scheduler.schedulers.holding.keyed import KeyedHold, reorder
 
 __all__ = ["RankHold", "upward_ranks"]
@@ -76,7 +75,7 @@ class RankHold(KeyedHold):
         """Rank anew what has arrived and is not committed; what is held already keeps its place in the new order."""
         for task in held.arrived:
             terms = cluster.estimator.terms(task)
-            self._sizes[task.task_id] = float(fastest_s(terms.cpu_s, terms.gpu_s, self._splits))
+            self._sizes[task.task_id] = self._size_s(terms)
             self._parents[task.task_id] = task.dependencies
         if any(task.dependencies for task in held.arrived):
             self._rank()

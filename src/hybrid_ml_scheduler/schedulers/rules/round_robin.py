@@ -9,6 +9,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core import (
     CPU_ONLY,
+    NO_GPU,
     BatchRule,
     ClusterView,
     Decision,
@@ -60,7 +61,7 @@ class RoundRobin:
         return BatchRule(
             kind=RuleKind.PRESCRIBED,
             fractions=np.where(turn % 2 == 0, 1.0, 0.0),
-            gpus=np.where(turn % 2 == 0, (turn // 2) % self._num_gpus, 0),
+            gpus=np.where(turn % 2 == 0, (turn // 2) % self._num_gpus, NO_GPU),
             by_decision=True,
         )
 
