@@ -18,6 +18,7 @@ from hybrid_ml_scheduler.live.learners import TrainedModel, TrainingJob
 from hybrid_ml_scheduler.live.lockstep import Lockstep
 from hybrid_ml_scheduler.live.records import Activation, Course, EventKind, RaceEvent, shift_words
 from hybrid_ml_scheduler.live.script import FOLLOWED, Script
+from hybrid_ml_scheduler.physics.fitting import can_run
 from hybrid_ml_scheduler.physics.truth import Drift
 from hybrid_ml_scheduler.workload import TraceStream, WorkloadParameters
 from hybrid_ml_scheduler.workload.draws import kind_names
@@ -68,9 +69,16 @@ class Race(Lockstep):
                 f"gpus_required = {task.gpus_required}: the node of the race has "
                 f"{amount(self.course.node.num_gpus, 'GPU')}."
             )
-        if task.divisible and task.gpus_required != 1:
-            needs = "several GPUs at once" if task.gpus_required else "no GPU"
+        if task.divisible and (task.gpus_required != 1 or task.gpu_only):
+            needs = "only GPUs" if task.gpu_only else "several GPUs at once" if task.gpus_required else "no GPU"
             raise PlanError(f"divisible: a task that needs {needs} cannot be cut.")
+        if task.gpu_only and task.gpus_required == 0:
+            raise PlanError("runs_on = gpu and gpus_required = 0 contradict.")
+        if not can_run(task, self.course.node):
+            raise PlanError(
+                f"memory_required = {task.memory_required:g}: a task that runs on GPUs only fits no GPU of the race's "
+                "node."
+            )
         for parent in task.dependencies:
             if not self.first_task_id <= parent < self.next_task_id:
                 raise PlanError(f"dependencies: task {parent} is not a task of the present run.")

@@ -151,6 +151,7 @@ class LedgerRow:
     deadline: Annotated[float | None, Field(description="Seconds after its arrival; null if it has none.")]
     divisible: bool
     gpus_required: int
+    runs_on: Annotated[str, Field(description="Where it can run: gpu, cpu or any.")]
     size: float
     compute_intensity: float
     memory_required: float

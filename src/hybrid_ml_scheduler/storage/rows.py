@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from hybrid_ml_scheduler.core import Outcome, Task
+from hybrid_ml_scheduler.core.tasks import GPU
 
 __all__ = [
     "CheckpointRow",
@@ -45,6 +46,7 @@ class TaskRow(NamedTuple):
     deadline: Annotated[float | None, Field(description="Seconds after its arrival; null if it has none.")] = None
     divisible: Annotated[bool, Field(description="Whether it may be cut between CPU and GPU.")] = True
     gpus_required: Annotated[int, Field(description="GPUs that it holds at once.")] = 1
+    runs_on: Annotated[str, Field(description="Where it can run: gpu, cpu or any.")] = "any"
 
 
 class ResultRow(NamedTuple):
@@ -154,6 +156,7 @@ def task_row(run_id: int, task: Task) -> TaskRow:
         task.deadline,
         task.divisible,
         task.gpus_required,
+        task.runs_on,
     )
 
 
@@ -170,6 +173,7 @@ def stored_task(row: TaskRow) -> Task:
         deadline=row.deadline,
         divisible=row.divisible,
         gpus_required=row.gpus_required,
+        gpu_only=row.runs_on == GPU,
     )
 
 

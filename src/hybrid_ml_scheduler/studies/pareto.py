@@ -63,7 +63,7 @@ def _parts(batch: TaskBatch, node: Node, seconds: Durations, gpu: int) -> list[t
         slow = np.where(most < 1.0, paged, whole)
         even = np.where(uncut, 1.0, np.maximum(cpu / (cpu + slow), most))
         shares += [(even, slow), (np.ones(len(batch)), slow), (most, slow)]
-    used = [(np.where(batch.gpus_required == 0, 0.0, share), gpu_s) for share, gpu_s in shares]
+    used = [(np.where(batch.gpus_required == 0, 0.0, np.where(batch.gpu_only, 1.0, share)), s) for share, s in shares]
     return [((1.0 - share) * cpu, share * gpu_s) for share, gpu_s in used]
 
 

@@ -173,12 +173,12 @@ def task_called(batch: TaskBatch, name: str) -> int:
 
 
 def alternatives_of(task: Task, node: Node) -> list[Decision]:
-    """The CPU, every GPU, and for a task that may be cut three splits on every GPU; for one without a GPU the CPU."""
+    """The CPU, every GPU, and for a task that may be cut three splits on every GPU; only where the task can run."""
     if task.gpus_required == 0:
         return [Decision(gpu_fraction=0.0, gpu=0)]
     shares = (*_SPLITS, 1.0) if task.divisible else (1.0,)
     found = [Decision(gpu_fraction=share, gpu=gpu) for gpu in range(node.num_gpus) for share in shares]
-    return [Decision(gpu_fraction=0.0, gpu=0), *found]
+    return found if task.gpu_only else [Decision(gpu_fraction=0.0, gpu=0), *found]
 
 
 def _compared(runs: Runs, row: int, progress: Progress | None) -> WhatIf:

@@ -34,7 +34,7 @@ from hybrid_ml_scheduler.workload.traces import (
     detect_dialect,
     dialect_named,
 )
-from hybrid_ml_scheduler.workload.wide_gangs import most_gpus, without_wide_gangs
+from hybrid_ml_scheduler.workload.wide_gangs import most_gpus, without_misfits, without_wide_gangs
 
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.physics import Node
@@ -85,6 +85,8 @@ def load(
         most = most_gpus(node, wanted.gpus)
         if most is not None:
             batch = without_wide_gangs(batch, most, str(where))
+        if node is not None:
+            batch = without_misfits(batch, node, str(where))
         return _own(_beginning(batch, limit, where, part), wanted, rate, node)
     return complete_records(
         form.read(where, text, wanted, rows),

@@ -23,7 +23,7 @@ def missing_time_notes(batch: TaskBatch, spread: str = "") -> list[str]:
         return []  # nothing is measured: sizes are meant to be turned into seconds
     notes = []
     cases = (
-        (no_cpu & ~no_gpu, "cpu", "CPU", "GPU time x the speed-up"),
+        (no_cpu & ~no_gpu & ~batch.gpu_only, "cpu", "CPU", "GPU time x the speed-up"),
         (no_gpu & ~no_cpu & wants, "gpu", "GPU", "CPU time / the speed-up, plus transfer and launch"),
     )
     for missing, key, device, form in cases:

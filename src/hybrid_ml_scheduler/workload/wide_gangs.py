@@ -1,4 +1,4 @@
-"""Gangs that a node cannot hold are left out of a file of one's own, counted and named, as of a public trace."""
+"""Tasks that a node cannot run are left out of a file, counted and named: too wide gangs, and what fits no GPU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hybrid_ml_scheduler.core.text import amount
 if TYPE_CHECKING:
     from hybrid_ml_scheduler.physics import Node
 
-__all__ = ["most_gpus", "wide_gangs_note", "without_wide_gangs"]
+__all__ = ["most_gpus", "wide_gangs_note", "without_misfits", "without_wide_gangs"]
 
 
 def most_gpus(node: Node | None, asked: float | None) -> int | None:
@@ -51,3 +51,25 @@ def without_wide_gangs(batch: TaskBatch, num_gpus: int, source: str) -> TaskBatc
         )
     note = wide_gangs_note(len(needed), len(batch), num_gpus, widest)
     return replace(batch.select(np.flatnonzero(fits)), assumptions=(*batch.assumptions, note))
+
+
+def without_misfits(batch: TaskBatch, node: Node, source: str) -> TaskBatch:
+    """The tasks without those that run on GPUs only and fit none of the node; refused where others wait for them."""
+    from hybrid_ml_scheduler.physics.fitting import fits_no_gpu  # compiled code stands behind it
+
+    lost = fits_no_gpu(batch, node)
+    if not lost.any():
+        return batch
+    most, names = float(batch.memory_required[lost].max()), batch.task_id[lost].tolist()
+    shown = ", ".join(map(str, names[:3])) + (", ..." if len(names) > 3 else "")
+    if lost.all() or batch.has_dependencies:
+        what = "every task runs" if lost.all() else "its tasks wait for each other, and some run"
+        raise WorkloadError(
+            f"{source}: {what} on GPUs only and needs more memory (up to {most:,.0f} MB) than any GPU of the node has. "
+            "Use larger GPUs, or physics.memory_rule = page."
+        )
+    note = (
+        f"fits_no_gpu: {len(names):,} of {len(batch):,} tasks run on GPUs only and fit no GPU of the node (up to "
+        f"{most:,.0f} MB) and are left out (tasks {shown})."
+    )
+    return replace(batch.select(np.flatnonzero(~lost)), assumptions=(*batch.assumptions, note))

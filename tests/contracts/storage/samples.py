@@ -41,12 +41,19 @@ def task(run_id: int, task_id: int, seed: int = 1) -> TaskRow:
     parents = f"[{task_id - 1}]" if task_id % 5 == 4 else "[]"
     kind, deadline = ("", None) if task_id % 3 else ("sort", 1.0 + draw[3])
     facts = (100 + 4900 * draw[0], draw[1], 10 + 490 * draw[2], task_id / 6, parents, kind, deadline)
-    return TaskRow(task_id, run_id, *facts, divisible=task_id % 4 != 2, gpus_required=2 if task_id % 8 == 6 else 1)
+    return TaskRow(
+        task_id,
+        run_id,
+        *facts,
+        divisible=task_id % 4 != 2,
+        gpus_required=2 if task_id % 8 == 6 else 1,
+        runs_on="gpu" if task_id % 8 == 6 else "any",
+    )
 
 
 def plain(row: TaskRow) -> TaskRow:
     """The same task without what a block cannot hold."""
-    return row._replace(dependencies="[]", kind="", deadline=None, divisible=True, gpus_required=1)
+    return row._replace(dependencies="[]", kind="", deadline=None, divisible=True, gpus_required=1, runs_on="any")
 
 
 @cache

@@ -185,7 +185,7 @@ export function NewRunDialog() {
             ...types.map((one) => ({
               key: one.name,
               label: one.title,
-              title: `${one.fp32_tflops} TFLOPS, ${one.memory_mb / 1000} GB, $${one.price_usd_h} an hour`,
+              title: `${one.tensor_tflops || one.fp32_tflops} TFLOPS, ${one.memory_mb / 1000} GB, $${one.price_usd_h} an hour`,
             })),
             ...profiles.map((one) => ({
               key: `${UPLOAD}${one.upload_id}`,

@@ -15,6 +15,7 @@ _COLUMNS = (
     ("memory GB", "memory_mb", 1000.0),
     ("memory GB/s", "memory_gb_s", 1.0),
     ("FP32 TFLOPS", "fp32_tflops", 1.0),
+    ("FP16 TFLOPS", "tensor_tflops", 1.0),
     ("bus GB/s", "bandwidth_mb_s", 1000.0),
     ("power W", "power_w", 1.0),
     ("price $/h", "price_usd_h", 1.0),
@@ -32,7 +33,11 @@ def print_gpu_types(rows: Sequence[Mapping[str, Any]], prices_of: str) -> None:
         table.add_row(row["name"], row["title"], *(f"{row[key] / unit:g}" for _, key, unit in _COLUMNS))
     console = page()
     console.print(table)
-    console.print("Figures as published by the makers; peak FP32 is without tensor cores.", highlight=False)
+    console.print(
+        "Figures as published by the makers: FP32 without tensor cores, FP16 on tensor cores without sparsity (0: no "
+        "fast FP16).",
+        highlight=False,
+    )
     console.print(
         f"Prices are examples of {prices_of}, rounded, not quotations: write your own into a plan as "
         "\\[physics.types.h200] price_usd_h.",

@@ -7,6 +7,7 @@ import time
 
 from hybrid_ml_scheduler.core import NO_GPU, Task, device_name
 from hybrid_ml_scheduler.core.errors import PlanError
+from hybrid_ml_scheduler.core.tasks import CPU, GPU
 from hybrid_ml_scheduler.live.arena import Arena
 from hybrid_ml_scheduler.live.racer import Racer
 from hybrid_ml_scheduler.service.problems import Conflict
@@ -20,10 +21,13 @@ def advice(arena: Arena, asked: NewTask, *, run: bool) -> TaskAdvice:
     race = arena.race
     if race is None:
         raise PlanError("There is no run yet; start one first.")
+    if asked.runs_on == CPU and asked.gpus_required != 0 and "gpus_required" in asked.model_fields_set:
+        raise PlanError(f"runs_on = cpu and gpus_required = {asked.gpus_required} contradict.")
     if run:
         arena.refuse_if_halted()
         if race.course.trace is not None:
             raise Conflict("The run follows a trace, whose tasks are given; ask about yours without run = true.")
+    gpus = 0 if asked.runs_on == CPU and "gpus_required" not in asked.model_fields_set else asked.gpus_required
     task = race.foreign(
         Task(
             task_id=race.next_task_id,
@@ -34,8 +38,9 @@ def advice(arena: Arena, asked: NewTask, *, run: bool) -> TaskAdvice:
             dependencies=tuple(asked.dependencies),
             kind=asked.kind,
             deadline=asked.deadline,
-            divisible=asked.gpus_required == 1 if asked.divisible is None else asked.divisible,
-            gpus_required=asked.gpus_required,
+            divisible=gpus == 1 and asked.runs_on != GPU if asked.divisible is None else asked.divisible,
+            gpus_required=gpus,
+            gpu_only=asked.runs_on == GPU,
         )
     )
     decisions = {racer.name: advice_of(racer, task) for racer in race.racers}

@@ -31,6 +31,7 @@ class GpuTypeCard(Answer):
     title: str
     memory_mb: float
     fp32_tflops: float
+    tensor_tflops: float = Field(description="Peak FP16 on tensor cores; 0 for a board without fast FP16.")
     power_w: float
     price_usd_h: float
 

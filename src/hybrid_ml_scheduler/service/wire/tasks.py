@@ -46,6 +46,9 @@ class NewTask(Demand):
     gpus_required: Annotated[int, Field(ge=0, le=1024)] = Field(
         default=1, description="GPUs that it holds at once; 0: it runs on the CPU, whatever a strategy decides."
     )
+    runs_on: Literal["any", "cpu", "gpu"] = Field(
+        default="any", description="The devices that it can run on; a task for one of them only is not cut."
+    )
 
 
 TaskFacts = Annotated[TaskRow, AsObject("TaskFacts", "A task as stored.", dependencies=Json[list[int]])]

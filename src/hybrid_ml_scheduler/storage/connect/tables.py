@@ -83,6 +83,7 @@ tasks = Table(
     Column("deadline", Double),
     Column("divisible", Boolean, nullable=False, server_default=sa.true()),
     Column("gpus_required", Integer, nullable=False, server_default="1"),
+    Column("runs_on", String(8), nullable=False, server_default="any"),
     Index(None, "run_id", "task_id"),
 )
 

@@ -43,6 +43,7 @@ def read(table: Table, options: TraceOptions) -> Records:
         parent_ids=np.zeros(0, dtype=np.int64),
         notes=_notes(options, decode, prefill),
         kind=(_service(table.path),) * count,
+        held_gpu=np.ones(count, dtype=np.bool_),
     )
 
 

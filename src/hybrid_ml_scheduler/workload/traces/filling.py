@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid_ml_scheduler.core.errors import WorkloadError
+from hybrid_ml_scheduler.core.errors import PlanError, WorkloadError
 from hybrid_ml_scheduler.core.reproducible import stream
 from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.validation import validate_batch
@@ -16,9 +16,9 @@ from hybrid_ml_scheduler.workload.arrival_times import ArrivalChoice, with_arriv
 from hybrid_ml_scheduler.workload.columns import batch_of, flat_parents, with_named_type
 from hybrid_ml_scheduler.workload.missing_times import missing_time_notes, share_of
 from hybrid_ml_scheduler.workload.parts import WHOLE, Part, parents_within
-from hybrid_ml_scheduler.workload.traces.options import TraceOptions
+from hybrid_ml_scheduler.workload.traces.options import ANYWHERE, TRACED, TraceOptions
 from hybrid_ml_scheduler.workload.traces.records import ANY_MODE, PARALLEL, SERIAL, Assumption, Records
-from hybrid_ml_scheduler.workload.wide_gangs import most_gpus, wide_gangs_note
+from hybrid_ml_scheduler.workload.wide_gangs import most_gpus, wide_gangs_note, without_misfits
 from hybrid_ml_scheduler.workload.without_zeros import parents_inherited, zero_seconds_note
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["complete_records", "size_for_times"]
 
 _REFERENCE_SIZE = 1000.0
+RUNS_ON_DEFAULT = ANYWHERE
 _SIZE = "size is what makes the default physics give the CPU time."
 Filled = tuple[FloatColumn, list[Assumption]]
 
@@ -53,6 +54,8 @@ def complete_records(
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # what overflows is refused by name below
         fitting = without_wide_gangs(_without_zeros(records, source), source, most_gpus(node, options.gpus))
         batch = validate_batch(_batch(_first(fitting, source, limit, part), seed, options), source)
+        if node is not None:
+            batch = without_misfits(batch, node, source)
         if options.gpu_type is not None:
             batch = with_named_type(batch, options.gpu_type, node)
         found, text = with_arrivals(batch, choice, node)
@@ -70,6 +73,8 @@ def _batch(kept: Records, seed: int, options: TraceOptions) -> TaskBatch:
     half = np.isnan(cpu_s) != np.isnan(fastest_s)
     factor = np.where(half, rng["speedup"].lognormal(0.0, options.speedup_sigma, len(kept)), 1.0)
     notes = (*kept.notes, *intensity_notes, *memory_notes, _time_scale_note(options), _whole_note(options))
+    gpu_only, gpus_required, runs_on_note = _devices(kept, options)
+    notes = (*notes, *runs_on_note)
     codes = {name: code for code, name in enumerate(dict.fromkeys(["", *kept.kind]))}
     batch = batch_of(
         task_id=kept.task_id,
@@ -82,8 +87,10 @@ def _batch(kept: Records, seed: int, options: TraceOptions) -> TaskBatch:
         speedup_factor=factor,
         gpu_times=typed_s,
         gpu_types=kept.gpu_types,
-        gpus_required=kept.gpus_required,
-        divisible=_divisible(kept, options),
+        gpus_required=gpus_required,
+        gpu_only=gpu_only,
+        fp32=np.full(len(kept), kept.fp32),
+        divisible=_divisible(kept, options, gpu_only, gpus_required),
         kind=None if not kept.kind else [codes[name] for name in kept.kind],
         kind_names=codes,
         requested_time=None if kept.requested_s is None else kept.requested_s * options.time_scale,
@@ -124,6 +131,7 @@ def _rows_of(records: Records, rows: IntColumn) -> Records:
         requested_s=None if records.requested_s is None else records.requested_s[rows],
         gpu_times=None if records.gpu_times is None else records.gpu_times[rows],
         gpus_required=None if records.gpus_required is None else records.gpus_required[rows],
+        held_gpu=None if records.held_gpu is None else records.held_gpu[rows],
         **{name: getattr(records, name)[rows] for name in names},
     )
 
@@ -147,10 +155,32 @@ def without_wide_gangs(records: Records, source: str, found: int | None) -> Reco
     return replace(_rows_of(records, kept), parent_offsets=offsets, notes=(*records.notes, note))
 
 
-def _divisible(records: Records, options: TraceOptions) -> BoolColumn:
-    """Whether each task may be cut: as asked, but never one that needs several GPUs at once."""
-    asked = np.full(len(records), bool(options.divisible))
-    return asked if records.gpus_required is None else asked & (records.gpus_required == 1)
+def _devices(records: Records, options: TraceOptions) -> tuple[BoolColumn, IntColumn | None, list[Assumption]]:
+    """Which tasks run on GPUs only, how many each needs, and what is assumed of it."""
+    anywhere, gpus = np.zeros(len(records), dtype=np.bool_), records.gpus_required
+    if records.held_gpu is None:
+        if options.runs_on == TRACED:
+            raise PlanError("Trace option runs_on = traced: this trace does not say which tasks ran on GPUs.")
+        return anywhere, gpus, []
+    held = records.held_gpu
+    if (options.runs_on or RUNS_ON_DEFAULT) == ANYWHERE:
+        text = (
+            "every task may run on the CPU and on GPUs, at guessed seconds where it did not run; --option "
+            "runs_on=traced keeps it where it ran."
+        )
+        return anywhere, gpus, [Assumption(name="runs_on", text=text)]
+    needed = np.where(held, np.ones(len(records), dtype=np.int64) if gpus is None else gpus, 0)
+    words = ("", f", {share_of(~held)} on the CPU only")[int(not held.all())]
+    text = f"{share_of(held)} ran on GPUs and run on GPUs only{words}; --option runs_on=any lets tasks run on both."
+    return held, needed, [Assumption(name="runs_on", text=text)]
+
+
+def _divisible(
+    records: Records, options: TraceOptions, gpu_only: BoolColumn, gpus_required: IntColumn | None
+) -> BoolColumn:
+    """Whether each task may be cut: as asked, but never one for several GPUs at once or for one sort of device."""
+    asked = np.full(len(records), bool(options.divisible)) & ~gpu_only
+    return asked if gpus_required is None else asked & (gpus_required == 1)
 
 
 class _Streams:

@@ -79,6 +79,8 @@ def read(path: Path, text: str, options: TraceOptions) -> Records:
         ),
         kind=tuple(kinds[row] for row in kept.tolist()),
         target_load=0.7,
+        held_gpu=np.ones(len(kept), dtype=np.bool_),
+        fp32=True,
     )
 
 
@@ -136,7 +138,8 @@ def _notes(place: Path, types: tuple[str, ...], lost: list[str], count: int) -> 
         f"seconds of a job on {', '.join(types)} are measured: its steps over the steps per second of the job type "
         f"with its number of GPUs, alone on them ({place.name})."
     )
-    notes = [Assumption(name="throughputs", text=measured)]
+    plain = "jobs compute in FP32 without tensor cores: the measured ratios between V100 and P100 are those of FP32."
+    notes = [Assumption(name="throughputs", text=measured), Assumption(name="fp32", text=plain)]
     if lost:
         names = ", ".join(dict.fromkeys(lost[:_MOST_NAMED])) + (", ..." if len(lost) > _MOST_NAMED else "")
         text = f"{len(lost):,} of {count:,} jobs have no measured throughput on any type and are left out ({names})."

@@ -57,6 +57,7 @@ def read(table: Table, options: TraceOptions) -> Records:
         kind=_kinds(table, share, kept.tolist()),
         target_load=0.7,
         gpus_required=np.maximum(share[kept], 1.0).astype(np.int64),
+        held_gpu=on_gpu,
     )
 
 

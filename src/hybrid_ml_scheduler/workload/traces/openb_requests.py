@@ -40,6 +40,7 @@ def read(table: Table, options: TraceOptions) -> Records:
         kind=tuple(f"{table.columns['num_gpu'][row].strip()} GPUs" for row in range(count)),
         target_load=0.7,
         gpus_required=np.maximum(share, 1.0).astype(np.int64),
+        held_gpu=on_gpu,
     )
 
 

@@ -10,10 +10,11 @@ from typing import Any
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.text import nearest_hint
 
-__all__ = ["TraceOptions"]
+__all__ = ["ANYWHERE", "TRACED", "TraceOptions"]
 
-_MAY_BE_NONE = frozenset({"arrival_scale", "target_load", "gpus", "start_s", "gpu_type", "throughputs"})
-_TEXTS = frozenset({"gpu_type", "throughputs"})
+_MAY_BE_NONE = frozenset({"arrival_scale", "target_load", "gpus", "start_s", "gpu_type", "throughputs", "runs_on"})
+_TEXTS = frozenset({"gpu_type", "throughputs", "runs_on"})
+TRACED, ANYWHERE = "traced", "any"
 _MAY_BE_ZERO = frozenset(
     {"speedup_sigma", "memory_low_mb", "mb_per_token", "memory_fraction", "start_s", "lifetime_sigma", "divisible"}
 )
@@ -28,7 +29,9 @@ class TraceOptions:
     node unless given) busy for that share of the time. `speedup_sigma` spreads the guessed CPU-to-GPU ratios,
     `memory_low_mb` and `memory_high_mb` bound guessed memory. The next seven belong to single dialects (Azure LLM,
     openb, openb_requests). `gpu_type` names the type of GPU on which the file's GPU times were measured. Tasks of
-    a trace are indivisible unless `divisible` is 1. `throughputs` is the file of Gavel's measured steps per second.
+    a trace are indivisible unless `divisible` is 1. With `runs_on` = `traced` a task of a deep-learning or LLM trace
+    runs on GPUs only if it held some, else on the CPU only; with `any` it may run on both. `throughputs` is the file of
+    Gavel's measured steps per second.
     """
 
     time_scale: float = 1.0
@@ -48,6 +51,7 @@ class TraceOptions:
     gpu_type: str | None = None
     divisible: float = 0.0
     throughputs: str | None = None
+    runs_on: str | None = None
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -55,6 +59,8 @@ class TraceOptions:
                 _check(item.name, getattr(self, item.name))
         if self.arrival_scale is not None and self.target_load is not None:
             raise PlanError("Trace option arrival_scale cannot be given together with target_load.")
+        if self.runs_on not in (None, TRACED, ANYWHERE):
+            raise PlanError(f"Trace option runs_on = {self.runs_on!r} must be {TRACED} or {ANYWHERE}.")
         if self.memory_low_mb > self.memory_high_mb:
             raise PlanError(
                 f"Trace option memory_low_mb = {self.memory_low_mb:g} must not exceed "

@@ -41,6 +41,7 @@ def read(table: Table, options: TraceOptions) -> Records:
         kind=tuple(name.strip() for name in table.columns["cluster"]),
         target_load=0.7,
         gpus_required=gpus,
+        held_gpu=np.ones(count, dtype=np.bool_),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn
 
 __all__ = ["ANY_MODE", "PARALLEL", "SERIAL", "Assumption", "Records", "unknown"]
 
@@ -35,6 +35,7 @@ class Records:
 
     `kind` says what sort of work a task is ("" = the file does not say), `requested_s` what its user asked for.
     `gpu_times` are seconds by type of GPU (a column for each of `gpu_types`), `gpus_required` how many GPUs at once.
+    `held_gpu` says which tasks ran on GPUs, in traces that tell; `fp32` that all computed without tensor cores.
     `target_load` is the dialect's default for traces whose cluster was larger than a node.
     """
 
@@ -54,6 +55,8 @@ class Records:
     gpu_times: FloatColumn | None = field(default=None)
     gpu_types: tuple[str, ...] = field(default=())
     gpus_required: IntColumn | None = field(default=None)
+    held_gpu: BoolColumn | None = field(default=None)
+    fp32: bool = False
 
     def __len__(self) -> int:
         return len(self.task_id)
