@@ -125,7 +125,7 @@ def with_deadlines(batch: TaskBatch) -> TaskBatch:
 
 
 @pytest.mark.parametrize("name", RULES)
-@given(batch=batches(lost=True), node=nodes())
+@given(batch=batches(), node=nodes())
 def test_all_three_forms_agree_bit_for_bit(name: str, batch: TaskBatch, node: Node) -> None:
     rule, batch = RULES[name], with_deadlines(batch)
     expected = [record_row(record) for record in rule.reference(batch, node, rule.order(node)).run()]
@@ -134,7 +134,7 @@ def test_all_three_forms_agree_bit_for_bit(name: str, batch: TaskBatch, node: No
 
 
 @pytest.mark.parametrize("aging", [0.0, 1.5])
-@given(batch=batches(lost=True), node=nodes())
+@given(batch=batches(), node=nodes())
 def test_kernel_and_stepping_form_of_rl_hold_agree(aging: float, batch: TaskBatch, node: Node) -> None:
     assert kernel_rows(RlHold(aging=aging), batch, node) == stepping_rows(
         RlHold(aging=aging), batch, node, again=RlHold(aging=aging)

@@ -107,7 +107,7 @@ def planned(rule: PlanRule, batch: TaskBatch) -> dict[int, tuple[int, float, int
 
 
 @pytest.mark.parametrize("name", PULLS)
-@given(batch=batches(lost=True), node=nodes())
+@given(batch=batches(), node=nodes())
 def test_all_three_forms_agree_on_what_devices_pull(name: str, batch: TaskBatch, node: Node) -> None:
     make, orders = PULLS[name]
     expected = [record_row(record) for record in PullReference(batch, node, orders).run()]
@@ -127,7 +127,7 @@ def test_all_three_forms_carry_a_plan_out_alike(name: str, batch: TaskBatch, nod
 
 
 @pytest.mark.parametrize("name", PLANS)
-@given(batch=batches(lost=True), node=nodes())
+@given(batch=batches(), node=nodes())
 def test_a_plan_is_made_anew_when_tasks_arrive_and_survives_a_restart(name: str, batch: TaskBatch, node: Node) -> None:
     whole = stepping_rows(PLANS[name](), batch, node)
     assert not any(row.failed for row in whole)

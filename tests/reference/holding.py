@@ -31,10 +31,17 @@ class HeldOrder:
     pull: tuple[float, float, float] | None = None  # slowest, affinity, patience: idle devices take whole tasks
 
 
+def cpu_alone_s(node: Node, task: Task) -> float:
+    """Seconds of the whole task on the CPU; infinite if it runs on GPUs only."""
+    return math.inf if task.gpu_only else formulas.cpu_s(node, task)
+
+
 def fastest_s(node: Node, task: Task, splits: bool) -> float:
     """Seconds at the fastest: the best device, or CPU and best GPU ending together."""
-    cpu = formulas.cpu_s(node, task)
+    cpu = cpu_alone_s(node, task)
     gpu = min(formulas.gpu_s(node, task, one, paging=False) for one in node.gpus)
+    if math.isinf(cpu):
+        return gpu
     return cpu * gpu / (cpu + gpu) if splits else min(cpu, gpu)
 
 
@@ -119,8 +126,13 @@ class HeldReference(Reference):
         score, view = self.order.score, View(self.node, backlog[0], backlog[1:])
         if score is None:
             return seen[0]
-        whole = [(0.0, 0), *((1.0, gpu) for gpu in range(len(backlog) - 1))]
-        return min(seen, key=lambda i: score([completion_s(self.records[i].task, view, *one) for one in whole]))
+        gpus = [(1.0, gpu) for gpu in range(len(backlog) - 1)]
+
+        def completions(task: Task) -> list[float]:
+            on_gpus = [completion_s(task, view, *one) for one in gpus]
+            return [math.inf if task.gpu_only else completion_s(task, view, 0.0, 0), *on_gpus]
+
+        return min(seen, key=lambda i: score(completions(self.records[i].task)))
 
     def booked(self, task_id: int, fraction: float, gpu: int, backlog: list[float], idle: list[bool]) -> bool:
         """Book the devices that a plan uses; say whether a part of it starts at once."""
@@ -139,7 +151,7 @@ class HeldReference(Reference):
     def planned(self, task: Task, backlog: list[float], limits: list[float]) -> tuple[float, int]:
         view = View(self.node, backlog[0], backlog[1:])
         options = []
-        for fraction in grid_of(self.order.steps):
+        for fraction in [1.0] if task.gpu_only else grid_of(self.order.steps):
             for gpu in range(len(backlog) - 1):
                 part = formulas.split(self.node, task, fraction, gpu)
                 charge = completion_s(task, view, fraction, gpu) + self.order.price * (part.cpu_s + part.gpu_s)
@@ -185,8 +197,11 @@ class PullReference(HeldReference):
         on_gpus = [formulas.gpu_s(self.node, task, one, paging=False) for one in self.node.gpus]
         fails = [formulas.split(self.node, task, 1.0, gpu).failed for gpu in range(len(on_gpus))]
         seconds = [math.inf if fail else one for one, fail in zip(on_gpus, fails, strict=True)]
-        orders = self.orders(task, [formulas.cpu_s(self.node, task), *seconds])
-        return [orders[0], *(math.inf if fail else order for order, fail in zip(orders[1:], fails, strict=True))]
+        orders = self.orders(task, [cpu_alone_s(self.node, task), *seconds])
+        return [
+            math.inf if task.gpu_only else orders[0],
+            *(math.inf if fail else order for order, fail in zip(orders[1:], fails, strict=True)),
+        ]
 
 
 class PlanReference(HeldReference):
@@ -254,7 +269,7 @@ class StagedReference(HeldReference):
     def pull_key(self, device: int, task_id: int) -> float:
         """Seconds on the device times a power of how much slower that is than on other sorts, behind the arrival."""
         task, (slowest, affinity, patience) = self.records[task_id].task, self.order.pull or (0.0, 0.0, 0.0)
-        seconds = [formulas.cpu_s(self.node, task)]
+        seconds = [cpu_alone_s(self.node, task)]
         for gpu in range(len(self.node.gpus)):
             part = formulas.split(self.node, task, 1.0, gpu)
             seconds.append(math.inf if part.failed or part.gpu_s <= 0.0 else part.gpu_s)
