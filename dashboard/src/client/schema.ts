@@ -1783,6 +1783,11 @@ export interface components {
             power_w: number;
             /** Price Usd H */
             price_usd_h: number;
+            /**
+             * Tensor Tflops
+             * @description Peak FP16 on tensor cores; 0 for a board without fast FP16.
+             */
+            tensor_tflops: number;
             /** Title */
             title: string;
         };
@@ -2040,6 +2045,11 @@ export interface components {
             result_id: number;
             /** Run Id */
             run_id: number;
+            /**
+             * Runs On
+             * @description Where it can run: gpu, cpu or any.
+             */
+            runs_on: string;
             /** Scheduler */
             scheduler: string;
             /** Size */
@@ -2442,6 +2452,13 @@ export interface components {
              * @description MB that must cross the bus.
              */
             memory_required: number;
+            /**
+             * Runs On
+             * @description The devices that it can run on; a task for one of them only is not cut.
+             * @default any
+             * @enum {string}
+             */
+            runs_on: "any" | "cpu" | "gpu";
             /**
              * Size
              * @description Problem size N, without a unit.
@@ -3732,6 +3749,11 @@ export interface components {
             memory_required: number;
             /** Run Id */
             run_id: number;
+            /**
+             * Runs On
+             * @description Where it can run: gpu, cpu or any.
+             */
+            runs_on: string;
             /** Size */
             size: number;
             /** Task Id */
@@ -8588,6 +8610,7 @@ export const measuredResultsSourceValues: ReadonlyArray<FlattenedDeepRequired<co
 export const metricValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Metric"]> = ["time", "latency", "energy", "cost"];
 export const metricCardBetterValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["MetricCard"]["better"]> = ["lower", "higher", "none"];
 export const modelVersionOutcomeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ModelVersion"]["outcome"]> = ["activated", "refused", "recalled"];
+export const newTaskRuns_onValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NewTask"]["runs_on"]> = ["any", "cpu", "gpu"];
 export const notificationLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["level"]> = ["info", "success", "warning", "error"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Notification"]["type"]> = ["notification"];
 export const pairedValueVerdictValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PairedValue"]["verdict"]> = ["first", "second", "none"];

@@ -46,7 +46,10 @@ def _corners(batch: TaskBatch, node: Node, seconds: Durations) -> tuple[FloatCol
     found = [_of(batch, node, seconds.cpu_s, np.zeros(len(batch)), 0)]
     for index in cheapest.values():
         found += [_of(batch, node, cpu_s, gpu_s, index) for cpu_s, gpu_s in _parts(batch, node, seconds, index)]
-    return np.stack([time for time, _ in found], axis=1), np.stack([energy for _, energy in found], axis=1)
+    times, energies = (np.stack(columns, axis=1) for columns in zip(*found, strict=True))
+    for column in (times, energies):  # a task for GPUs only has no corner on the CPU
+        column[:, 0] = np.where(batch.gpu_only, column[:, 1], column[:, 0])
+    return times, energies
 
 
 def _parts(batch: TaskBatch, node: Node, seconds: Durations, gpu: int) -> list[tuple[FloatColumn, FloatColumn]]:
