@@ -143,11 +143,24 @@ def test_a_task_may_say_kind_deadline_whether_it_can_be_cut_and_how_many_gpus_it
     (row,) = running.get("/api/history/ledger", task_id=whole["task_id"], scheduler="greedy")["rows"]
     for found in (audit["task"], row):
         assert {name: found[name] for name in told} == told
+    for word, gpus, shares in (("gpu", 1, {1.0}), ("cpu", 0, {0.0})):
+        one = running.post("/api/tasks", {**TASK, "runs_on": word}, run="true")
+        running.held("pause")
+        audit = running.get(f"/api/tasks/{one['task_id']}")
+        assert {found["gpu_fraction"] for found in audit["strategies"].values()} == shares
+        assert (audit["task"]["runs_on"], audit["task"]["gpus_required"]) == (word, gpus)
+        (row,) = running.get("/api/history/ledger", task_id=one["task_id"], scheduler="greedy")["rows"]
+        assert (row["runs_on"], row["divisible"]) == (word, False)
     for wrong, sentence in (
         ({"gpus_required": 99}, "the node of the race has"),
         ({"gpus_required": -1}, "gpus_required"),
         ({"gpus_required": 0, "divisible": True}, "cannot be cut"),
         ({"gpus_required": 2, "divisible": True}, "cannot be cut"),
+        ({"runs_on": "gpu", "divisible": True}, "a task that needs only GPUs cannot be cut"),
+        ({"runs_on": "gpu", "gpus_required": 0}, "runs_on = gpu and gpus_required = 0 contradict"),
+        ({"runs_on": "cpu", "gpus_required": 2}, "runs_on = cpu and gpus_required = 2 contradict"),
+        ({"runs_on": "gpu", "memory_required": 9e6}, "fits no GPU of the race's node"),
+        ({"runs_on": "tpu"}, "runs_on"),
         ({"deadline": -1}, "deadline"),
     ):
         answer = running.client.post("/api/tasks", json={**TASK, **wrong})

@@ -147,6 +147,16 @@ def test_the_costliest_decisions_come_first() -> None:
     assert found[0].regret_s > 0.0
 
 
+def test_alternatives_are_only_where_the_task_can_run() -> None:
+    task = tasks().task(0)._replace(divisible=False)
+    for one, shares in (
+        (task, {0.0, 1.0}),
+        (task._replace(gpu_only=True), {1.0}),
+        (task._replace(gpus_required=0), {0.0}),
+    ):
+        assert {decision.gpu_fraction for decision in alternatives_of(one, NODE)} == shares
+
+
 def test_all_alternatives_of_a_long_run_take_little_time() -> None:
     batch, node = tasks(10_000), Node()
     what_if(to_change("earliest_device", tasks(10), node, 0), 0)
