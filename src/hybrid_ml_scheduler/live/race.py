@@ -18,7 +18,7 @@ from hybrid_ml_scheduler.live.learners import TrainedModel, TrainingJob
 from hybrid_ml_scheduler.live.lockstep import Lockstep
 from hybrid_ml_scheduler.live.records import Activation, Course, EventKind, RaceEvent, shift_words
 from hybrid_ml_scheduler.live.script import FOLLOWED, Script
-from hybrid_ml_scheduler.physics.fitting import can_run
+from hybrid_ml_scheduler.physics.durations import can_run
 from hybrid_ml_scheduler.physics.truth import Drift
 from hybrid_ml_scheduler.workload import TraceStream, WorkloadParameters
 from hybrid_ml_scheduler.workload.draws import kind_names

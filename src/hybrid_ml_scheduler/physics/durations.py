@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid_ml_scheduler.core.compiled import compiled
-from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn, TaskBatch
+from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn, IntColumn, Task, TaskBatch
 from hybrid_ml_scheduler.core.terms import BatchTerms
 from hybrid_ml_scheduler.physics import formulas
-from hybrid_ml_scheduler.physics.gangs import check_widths, gang_seconds, has_gangs, kind_counts
+from hybrid_ml_scheduler.physics.gangs import check_widths, gang_seconds, has_gangs, kind_counts, pool_memory_mb
 from hybrid_ml_scheduler.physics.node import CPU_ONLY, GPU_ONLY, WHOLE, CoExecution, Gpu, MemoryRule, Node
 from hybrid_ml_scheduler.physics.typed_times import typed_times
 
-__all__ = ["Durations", "batch_terms", "durations", "gpu_only_code", "rule_codes"]
+__all__ = ["Durations", "batch_terms", "can_run", "durations", "fits_no_gpu", "gpu_only_code", "rule_codes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -143,6 +143,25 @@ def _durations_of_one(batch: TaskBatch, node: Node) -> Durations:
 def _any_measured(batch: TaskBatch) -> bool:
     untimed = np.isnan(batch.cpu_time).all() and np.isnan(batch.gpu_time).all()
     return bool(batch.gpu_types) or not untimed
+
+
+def fits_no_gpu(batch: TaskBatch, node: Node) -> BoolColumn:
+    """Which tasks run on GPUs only and fit none of the node, so that they would fail; too wide gangs do not count."""
+    found = batch.gpu_only & (batch.gpus_required <= node.num_gpus)
+    if node.memory_rule == MemoryRule.PAGE or not found.any():
+        return np.zeros(len(batch), dtype=np.bool_)
+    _, kind = gpu_kinds(node)
+    counts, memory = kind_counts(kind), node.gpu_column("memory_mb")
+    for width in np.unique(batch.gpus_required[found]).tolist():
+        room = float(pool_memory_mb(width, kind, counts, memory).max()) if width > 1 else float(memory.max())
+        found &= (batch.gpus_required != width) | (batch.memory_required > room)
+    return found
+
+
+def can_run(task: Task, node: Node) -> bool:
+    """Whether the node has a device that the task fits."""
+    alone = TaskBatch.from_tasks([task])
+    return task.gpus_required <= node.num_gpus and not bool(fits_no_gpu(alone, node)[0])
 
 
 @compiled()

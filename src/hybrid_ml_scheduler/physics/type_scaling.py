@@ -26,10 +26,10 @@ __all__ = [
     "TENSOR_ERROR",
     "RatioSource",
     "roofline_speeds",
-    "scaled",
     "scaling_error",
     "seconds_ratio",
     "shares_table",
+    "with_speed",
 ]
 
 # Milliseconds of the linear layers of one block of Llama-2-7B in FP16 (query, key and value, attention output, gate and
@@ -136,7 +136,7 @@ def scaling_error(one: GpuType, other: GpuType, *, fp32: bool) -> float:
     return TENSOR_ERROR if one.has_tensor_cores and other.has_tensor_cores and not fp32 else FP32_ERROR
 
 
-def scaled(node: Node, name: str, factor: float) -> Node:
+def with_speed(node: Node, name: str, factor: float) -> Node:
     """The node if GPUs of one type were `factor` times as fast as the scaling says; measured times stay as they are.
 
     So do the seconds of the GPU that the physics describes: nothing is scaled to it.

@@ -55,7 +55,7 @@ def without_wide_gangs(batch: TaskBatch, num_gpus: int, source: str) -> TaskBatc
 
 def without_misfits(batch: TaskBatch, node: Node, source: str) -> TaskBatch:
     """The tasks without those that run on GPUs only and fit none of the node; refused where others wait for them."""
-    from hybrid_ml_scheduler.physics.fitting import fits_no_gpu  # compiled code stands behind it
+    from hybrid_ml_scheduler.physics.durations import fits_no_gpu  # compiled code stands behind it
 
     lost = fits_no_gpu(batch, node)
     if not lost.any():

@@ -16,8 +16,8 @@ from hybrid_ml_scheduler.physics.type_scaling import (
     LLM_LAYERS_MS,
     TENSOR_ERROR,
     roofline_speeds,
-    scaled,
     scaling_error,
+    with_speed,
 )
 from hybrid_ml_scheduler.plans.node_plan import node_from_mapping, node_to_mapping
 from hybrid_ml_scheduler.plans.time_notes import time_notes, type_notes
@@ -86,17 +86,19 @@ def test_the_estimator_and_the_columns_agree_about_fp32() -> None:
 
 def test_another_speed_of_a_type_changes_scaled_times_alone() -> None:
     batch = tasks(gpu_times=[[1.0, np.nan], [1.0, 4.0], [1.0, np.nan]], gpu_types=["a100", "l4"])
-    plain, faster = (durations(batch, node).on_gpu(0) for node in (of_type("l4"), scaled(of_type("l4"), "l4", 1.25)))
+    plain, faster = (
+        durations(batch, node).on_gpu(0) for node in (of_type("l4"), with_speed(of_type("l4"), "l4", 1.25))
+    )
     assert (faster / plain).tolist() == pytest.approx([0.8, 1.0, 0.8])
-    assert (durations(batch, scaled(of_type("a100"), "a100", 1.25)).on_gpu(0) == 1.0).all()
-    untimed = [durations(tasks(), node).on_gpu(0) for node in (of_type("l4"), scaled(of_type("l4"), "l4", 1.25))]
+    assert (durations(batch, with_speed(of_type("a100"), "a100", 1.25)).on_gpu(0) == 1.0).all()
+    untimed = [durations(tasks(), node).on_gpu(0) for node in (of_type("l4"), with_speed(of_type("l4"), "l4", 1.25))]
     assert (untimed[1] / untimed[0]).tolist() == pytest.approx([0.8] * 3)
-    described = [durations(tasks(), node).on_gpu(0) for node in (of_type("p4"), scaled(of_type("p4"), "p4", 1.25))]
+    described = [durations(tasks(), node).on_gpu(0) for node in (of_type("p4"), with_speed(of_type("p4"), "p4", 1.25))]
     assert (described[0] == described[1]).all(), "nothing is scaled to the GPU that the formula describes"
 
 
 def test_a_plan_keeps_the_speed_of_a_type() -> None:
-    node = scaled(of_type("l4", "a100"), "l4", 0.9)
+    node = with_speed(of_type("l4", "a100"), "l4", 0.9)
     again = node_from_mapping(node_to_mapping(node), None)
     assert node_to_mapping(again) == node_to_mapping(node)
     assert (again.types[0].speed, again.gpus) == (0.9, node.gpus)
