@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import os
 import socket
 import sys
 from pathlib import Path
@@ -23,7 +22,6 @@ _SWITCH_EVERY_S = 0.0005
 # Names that glibc gives to the settings of its allocator (malloc.h).
 _MALLOC_MMAP_THRESHOLD, _MALLOC_ARENA_MAX = -3, -8
 _LARGE_BLOCK_BYTES = 2**18
-_ONE_THREAD_EACH = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def serve(
@@ -72,8 +70,9 @@ def serve(
 
     Where it runs comes from the environment or `.env` (docs/configuration.md); the options win over both.
     """
-    for name in _ONE_THREAD_EACH:  # before NumPy is loaded: small matrices are slower on several threads
-        os.environ.setdefault(name, "1")
+    from hybrid_ml_scheduler.cli.compiling import take_one_thread
+
+    take_one_thread()
     from hybrid_ml_scheduler.core.errors import ConfigurationError
     from hybrid_ml_scheduler.settings import load_settings
 
