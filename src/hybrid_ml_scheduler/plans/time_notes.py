@@ -9,14 +9,14 @@ import numpy as np
 from hybrid_ml_scheduler.core import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.tasks import BoolColumn
 from hybrid_ml_scheduler.core.text import amount
-from hybrid_ml_scheduler.physics.durations import durations
+from hybrid_ml_scheduler.physics.durations import durations, gpu_kinds
 from hybrid_ml_scheduler.physics.formulas import type_speed
 from hybrid_ml_scheduler.physics.gpu_types import REFERENCE_TYPE, gpu_type
 from hybrid_ml_scheduler.physics.node import Gpu, Node
 from hybrid_ml_scheduler.physics.type_scaling import scaling_error
 from hybrid_ml_scheduler.physics.typed_times import TimeSource, TypedTimes, typed_times
 
-__all__ = ["scaled_rows", "time_notes", "type_notes"]
+__all__ = ["scaling_errors", "time_notes", "type_notes"]
 
 _PUBLISHED = "by published figures (tensor-core FP16 and memory bandwidth, an assumption)"
 _BY_FIGURES = (TimeSource.SCALED_BY_TABLE, TimeSource.SCALED_BY_FIGURES)
@@ -33,9 +33,22 @@ def time_notes(batch: TaskBatch, node: Node) -> tuple[str, ...]:
     return tuple(_told(gpu, batch, node, found, place) for place, gpu in enumerate(gpus))
 
 
-def scaled_rows(batch: TaskBatch, node: Node, gpu: Gpu) -> BoolColumn:
-    """Which tasks have seconds on this GPU that rest on a scaling between types."""
-    return _scaled(gpu, node, typed_times(batch, node, [gpu]).source[:, 0])
+def scaling_errors(batch: TaskBatch, node: Node) -> FloatColumn:
+    """The factor by which seconds may be off because they are scaled between types (1: they are not).
+
+    A row for each task, a column for each kind of GPU.
+    """
+    kinds = [node.gpus[index] for index in gpu_kinds(node)[0]]
+    found, errors = typed_times(batch, node, kinds), np.ones((len(batch), len(kinds)))
+    for place, gpu in enumerate(kinds):
+        rows = _scaled(gpu, node, found.source[:, place])
+        for code in np.unique(found.origin[rows, place]).tolist():
+            origin = node.described_type if code < 0 else gpu_type(batch.gpu_types[code], node.types)
+            own = gpu_type(gpu.type, node.types)
+            of_code = rows & (found.origin[:, place] == code)
+            plain, tensor = (scaling_error(own, origin, fp32=fp32) for fp32 in (True, False))
+            errors[of_code, place] = np.where(batch.fp32[of_code], plain, tensor)
+    return errors
 
 
 def _scaled(gpu: Gpu, node: Node, source: IntColumn) -> BoolColumn:

@@ -16,9 +16,7 @@ from hybrid_ml_scheduler.core import TaskBatch
 from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn
 from hybrid_ml_scheduler.core.text import amount
 from hybrid_ml_scheduler.physics import Node
-from hybrid_ml_scheduler.physics.durations import gpu_kinds
-from hybrid_ml_scheduler.physics.typed_times import TimeSource, typed_times
-from hybrid_ml_scheduler.plans.time_notes import time_notes
+from hybrid_ml_scheduler.plans.time_notes import scaling_errors, time_notes, type_notes
 from hybrid_ml_scheduler.studies.recommending.question import Question
 from hybrid_ml_scheduler.studies.recommending.running import Slower
 
@@ -63,10 +61,11 @@ def variations(question: Question, batch: TaskBatch) -> list[Variation]:
         ]
     if any(note.startswith("guessed_memory") for note in batch.assumptions):
         found.append(_scaled_column("twice the guessed memory", "memory_required", 2.0))
-    if any(_rests_on_figures(batch, one.node).any() for one in question.nodes):
+    error = max(float(scaling_errors(batch, one.node).max()) for one in question.nodes)
+    if error > 1.0:
         found += [
-            Variation(name="GPU types a third slower than their published figures say", slower=_times(4 / 3)),
-            Variation(name="GPU types a quarter faster than their published figures say", slower=_times(0.75)),
+            Variation(name=f"GPU types {error:g} times slower than scaled (the error of the scaling)", slower=_slower),
+            Variation(name=f"GPU types {error:g} times faster than scaled (the error of the scaling)", slower=_faster),
         ]
     return found
 
@@ -93,21 +92,12 @@ def _without_gpus(never: BoolColumn) -> Variation:
     return Variation(name=tasks, tasks=changed)
 
 
-def _times(factor: float) -> Slower:
-    def slower(batch: TaskBatch, node: Node) -> FloatColumn:
-        return np.where(_rests_on_figures(batch, node), factor, 1.0)
-
-    return slower
+def _slower(batch: TaskBatch, node: Node) -> FloatColumn:
+    return scaling_errors(batch, node)
 
 
-def _rests_on_figures(batch: TaskBatch, node: Node) -> BoolColumn:
-    """Which seconds rest on published figures of GPU types: a row for each task, a column for each kind of GPU."""
-    kinds = [node.gpus[index] for index in gpu_kinds(node)[0]]
-    source = typed_times(batch, node, kinds).source
-    by_speed = np.array([bool(gpu.type) and not gpu.dense_speed == gpu.stream_speed == 1.0 for gpu in kinds])
-    guessed = (source == TimeSource.FROM_CPU_TIME) | (source == TimeSource.FORMULA)
-    found: BoolColumn = (source == TimeSource.SCALED_BY_FIGURES) | (guessed & by_speed)
-    return found
+def _faster(batch: TaskBatch, node: Node) -> FloatColumn:
+    return 1.0 / scaling_errors(batch, node)
 
 
 _KNOWLEDGE = {
@@ -124,6 +114,7 @@ def notes(question: Question, batch: TaskBatch, **found: Any) -> list[str]:
     skipped = found.get("skipped", 0)
     return [
         *_time_notes(question, batch),
+        *type_notes(batch, [one.node for one in question.by_price]),
         f"The price of a node is for all of its time, busy or not.{priced}",
         f"{_KNOWLEDGE[question.knowledge]} (knowledge: {question.knowledge}).",
         *(

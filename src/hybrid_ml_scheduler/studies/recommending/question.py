@@ -166,10 +166,13 @@ def _asked_for(note: str) -> str:
     return note.replace("more than the node's", "more than").partition("; a node with")[0].rstrip(".") + ", as asked."
 
 
+_ANY_MEMORY_MB = 1e12
+
+
 def _any_node(question: Question) -> Node:
     """A node that can hold every task, so that no candidate decides which tasks are read."""
     types: Mapping[str, Any] = {one.name: one for node in question.nodes for one in node.node.types}
-    return Node(gpus=(Gpu(),) * (question.widest or MOST_GPUS), types=tuple(types.values()))
+    return Node(gpus=(Gpu(memory_mb=_ANY_MEMORY_MB),) * (question.widest or MOST_GPUS), types=tuple(types.values()))
 
 
 def busiest_tenth(batch: TaskBatch) -> BoolColumn | None:

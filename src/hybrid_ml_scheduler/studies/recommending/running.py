@@ -14,6 +14,7 @@ from hybrid_ml_scheduler.cluster import RunColumns, capacity, summarize
 from hybrid_ml_scheduler.core import TaskBatch
 from hybrid_ml_scheduler.core.tasks import BoolColumn, FloatColumn
 from hybrid_ml_scheduler.physics import Durations, Node
+from hybrid_ml_scheduler.physics.durations import fits_no_gpu
 from hybrid_ml_scheduler.plans.candidates import Candidate
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
 from hybrid_ml_scheduler.plans.targets import Target
@@ -78,7 +79,7 @@ class NodeTasks:
         self, question: Question, candidate: Candidate, batch: TaskBatch, seed: int, slower: Slower | None = None
     ) -> None:
         self.candidate = candidate
-        fits = batch.gpus_required <= candidate.node.num_gpus
+        fits = (batch.gpus_required <= candidate.node.num_gpus) & ~fits_no_gpu(batch, candidate.node)
         self.cannot_run = int(np.count_nonzero(~fits))
         self.is_judged = bool(fits.any()) and not (self.cannot_run and batch.has_dependencies)
         self._peak = busiest_tenth(batch) if question.target.has_peak else None

@@ -138,8 +138,8 @@ def _left_out(question: Question, answer: Answer) -> list[str]:
         return []
     named = [f"{node} ({count:,})" for node, count in found.items()]
     return [
-        f"Some nodes cannot keep the target because some of the {answer.tasks:,} tasks need more GPUs at once: "
-        f"{', '.join(named)}. Their figures are those of the other tasks."
+        f"Some nodes cannot keep the target because some of the {answer.tasks:,} tasks need more GPUs at once or a "
+        f"larger GPU: {', '.join(named)}. Their figures are those of the other tasks."
     ]
 
 
