@@ -122,7 +122,7 @@ def test_a_small_node_among_the_candidates_takes_no_gang_from_the_others(tmp_pat
     assert [one for one in found["trials"] if one["node"] != "one"] == alone["trials"]
     one = next(trial for trial in found["trials"] if trial["node"] == "one")
     assert (one["cannot_run"], one["verdict"]) == (30, "broken")
-    assert "need more GPUs at once: one (30)" in " ".join(found["sentences"])
+    assert "need more GPUs at once or a larger GPU: one (30)" in " ".join(found["sentences"])
 
 
 def test_gangs_that_no_node_can_hold_are_named_with_a_way_out(tmp_path: Path) -> None:
