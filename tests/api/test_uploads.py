@@ -145,6 +145,31 @@ async def test_a_plan_that_names_a_trace_is_raced_to_its_end_and_stays_complete(
         assert (fresh["state"], fresh["tasks_processed"]) == ("stopped", 0)
 
 
+@pytest.mark.parametrize("name", ["job-{}", "{}"])
+async def test_the_ids_of_an_uploaded_trace_stay_the_users(name: str, application: Opener, tmp_path: Path) -> None:
+    """In the ledger, in the audit of a task and in the exported history; numbers are continuous over all runs."""
+    ids = [name.format(1000 + 7 * row) for row in range(_TASKS)]
+    rows = "".join(f"{one},{row / 2},{0.2 + row % 7 / 5}\n" for row, one in enumerate(ids))
+    (tmp_path / "jobs.csv").write_text("nr,submitted,run_s\n" + rows)
+    columns = {"task_id": "nr", "arrival_time": "submitted", "duration": "run_s"}
+    choice = WorkloadChoice(source=str(tmp_path / "jobs.csv"), options={"map": columns})
+    plan = Plan(seed=3, workload=choice, schedulers=("greedy",))
+    async with application(plan=plan, autostart=True, speed=0) as client:
+        while (status := (await client.get("/api/status")).json())["state"] != "complete":
+            await asyncio.sleep(0.02)
+        assert status["tasks_processed"] == _TASKS
+        asked = {"scheduler": "greedy", "sort": "task_id", "order": "asc"}
+        while (await client.get("/api/status")).json()["backlog_rows"]:
+            await asyncio.sleep(0.05)
+        ledger = (await client.get("/api/history/ledger", params=asked)).json()["rows"]
+        assert [row["task_id"] for row in ledger] == list(range(_TASKS))
+        assert [row["label"] for row in ledger] == ids
+        assert (await client.get("/api/tasks/7")).json()["task"]["label"] == ids[7]
+        exported = (await client.get("/api/history/export", params={"format": "csv"})).text.splitlines()
+        column = exported[0].split(",").index("label")
+        assert {line.split(",")[column] for line in exported[1:]} == set(ids)
+
+
 def _uploaded(live: LiveService, name: str = "jobs.csv") -> str:
     answer = live.client.post(
         "/api/uploads", content=_JOBS.encode(), headers=_CSV, params={"name": name, "column": _COLUMNS}

@@ -2035,6 +2035,11 @@ export interface components {
             gpus_required: number;
             /** Kind */
             kind: string;
+            /**
+             * Label
+             * @description Its id in the user's file; empty without one.
+             */
+            label: string;
             /** Latency */
             latency: number | null;
             /** Memory Required */
@@ -3745,6 +3750,11 @@ export interface components {
              * @description The sort of work; empty if unknown.
              */
             kind: string;
+            /**
+             * Label
+             * @description Its id in the user's file; empty without one.
+             */
+            label: string;
             /** Memory Required */
             memory_required: number;
             /** Run Id */

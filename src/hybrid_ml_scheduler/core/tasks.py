@@ -39,12 +39,13 @@ ANY, CPU, GPU = RUNS_ON = ("any", "cpu", "gpu")
 class Task(NamedTuple):
     """One unit of work as a strategy may see it: nothing of the future, nothing of its duration factor.
 
-    `kind` says what sort of work it is ("" = not known); `deadline` is in seconds after arrival. A task that is not
-    `divisible` runs whole on one device; one that needs several GPUs holds them all at once, one that needs none (0)
-    runs on the CPU whatever is decided, and one that is `gpu_only` never runs there. An `fp32` task computes without
-    tensor cores, which matters where its seconds are scaled between types of GPU. `gpu_times` are measured seconds by
-    type of GPU, as pairs of type and seconds; `gpu_time` is measured on a GPU of unnamed type. Where only one device's
-    time is measured, the other follows from the physics' speed-up times `speedup_factor`.
+    `kind` says what sort of work it is ("" = not known), `label` what the user calls it ("" = its id); `deadline` is
+    in seconds after arrival. A task that is not `divisible` runs whole on one device; one that needs several GPUs
+    holds them all at once, one that needs none (0) runs on the CPU whatever is decided, and one that is `gpu_only`
+    never runs there. An `fp32` task computes without tensor cores, which matters where its seconds are scaled between
+    types of GPU. `gpu_times` are measured seconds by type of GPU, as pairs of type and seconds; `gpu_time` is
+    measured on a GPU of unnamed type. Where only one device's time is measured, the other follows from the physics'
+    speed-up times `speedup_factor`.
     """
 
     task_id: int
@@ -63,6 +64,7 @@ class Task(NamedTuple):
     speedup_factor: float = 1.0
     gpu_only: bool = False
     fp32: bool = False
+    label: str = ""
 
     @property
     def runs_on(self) -> str:
@@ -237,6 +239,7 @@ class TaskBatch:
             speedup_factor=[task.speedup_factor for task in tasks],
             gpu_only=[task.gpu_only for task in tasks],
             fp32=[task.fp32 for task in tasks],
+            labels=[task.label for task in tasks] if all(task.label for task in tasks) else (),
         )
 
     def __len__(self) -> int:
@@ -251,8 +254,8 @@ class TaskBatch:
         kinds = map(self.kind_names.__getitem__, self.kind.tolist()) if len(self.kind_names) > 1 else repeat("", count)
         typed = map(self.times_by_type, range(count)) if self.gpu_types else repeat((), count)
         numbers = (self.divisible.tolist(), self.gpus_required.tolist())
-        flags = (self.gpu_only.tolist(), self.fp32.tolist())
-        traits = (kinds, _known(self.deadline), *numbers, typed, self.speedup_factor.tolist(), *flags)
+        flags, labels = (self.gpu_only.tolist(), self.fp32.tolist()), self.labels or repeat("", count)
+        traits = (kinds, _known(self.deadline), *numbers, typed, self.speedup_factor.tolist(), *flags, labels)
         yield from map(_made, zip(*(column.tolist() for column in columns), parents, *measured, *traits, strict=True))
 
     def task(self, row: int) -> Task:
@@ -274,6 +277,7 @@ class TaskBatch:
             speedup_factor=float(self.speedup_factor[row]),
             gpu_only=bool(self.gpu_only[row]),
             fp32=bool(self.fp32[row]),
+            label=self.labels[row] if self.labels else "",
         )
 
     def label(self, row: int) -> str:

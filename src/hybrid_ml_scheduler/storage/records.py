@@ -152,6 +152,7 @@ class LedgerRow:
     divisible: bool
     gpus_required: int
     runs_on: Annotated[str, Field(description="Where it can run: gpu, cpu or any.")]
+    label: Annotated[str, Field(description="Its id in the user's file; empty without one.")]
     size: float
     compute_intensity: float
     memory_required: float

@@ -47,6 +47,7 @@ class TaskRow(NamedTuple):
     divisible: Annotated[bool, Field(description="Whether it may be cut between CPU and GPU.")] = True
     gpus_required: Annotated[int, Field(description="GPUs that it holds at once.")] = 1
     runs_on: Annotated[str, Field(description="Where it can run: gpu, cpu or any.")] = "any"
+    label: Annotated[str, Field(description="Its id in the user's file; empty without one.")] = ""
 
 
 class ResultRow(NamedTuple):
@@ -157,6 +158,7 @@ def task_row(run_id: int, task: Task) -> TaskRow:
         task.divisible,
         task.gpus_required,
         task.runs_on,
+        task.label,
     )
 
 
@@ -174,6 +176,7 @@ def stored_task(row: TaskRow) -> Task:
         divisible=row.divisible,
         gpus_required=row.gpus_required,
         gpu_only=row.runs_on == GPU,
+        label=row.label,
     )
 
 

@@ -23,6 +23,7 @@ class TraceTask(NamedTuple):
 class TraceStream:
     """Hands out the tasks of a batch in order; ids follow those of earlier runs, and the clock begins at the first one.
 
+    The file's own ids stay as labels.
     It has what a race needs of `TaskStream`, and an end.
     """
 
@@ -76,8 +77,10 @@ class TraceStream:
 
     def _numbered(self, batch: TaskBatch, row: int) -> Task:
         task = batch.task(row)
+        identity = self._first_id + row
         return task._replace(
-            task_id=self._first_id + row,
+            task_id=identity,
+            label=task.label or ("" if task.task_id == identity else str(task.task_id)),
             dependencies=tuple(self._first_id + self._places[parent] for parent in task.dependencies),
             arrival_time=task.arrival_time - self._begin_s,
         )

@@ -71,8 +71,10 @@ def test_a_task_row_holds_all_that_is_known_before_it_runs_and_gives_it_back() -
         divisible=False,
         gpus_required=2,
         gpu_only=True,
+        label="job-9",
     )
-    assert task_row(7, task) == (9, 7, 10.0, 0.5, 2.0, 1.0, "[3, 4]", "sort", 5.0, False, 2, "gpu")
+    expected = (9, 7, 10.0, 0.5, 2.0, 1.0, "[3, 4]", "sort", 5.0, False, 2, "gpu", "job-9")
+    assert task_row(7, task) == expected
     assert stored_task(task_row(7, task)) == task
 
 

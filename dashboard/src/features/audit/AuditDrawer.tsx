@@ -21,6 +21,7 @@ export interface AuditDrawerProps {
 function TaskFacts({ audit }: { audit: TaskAudit }) {
   const { task } = audit;
   const facts: [string, string][] = [
+    ...(task.label ? ([["Id in the file", task.label]] as [string, string][]) : []),
     ["Size", count(task.size)],
     // Of a real task nothing else is known beforehand.
     ...(audit.oracle

@@ -30,9 +30,9 @@ function columnsOf(face: FaceOf, of: WordsOf, onOpen: (id: number) => void) {
           type="button"
           className="figure font-medium text-ml hover:underline"
           onClick={() => onOpen(info.getValue())}
-          aria-label={`Decisions for task ${of(info.row.original).task(info.getValue())}`}
+          aria-label={`Decisions for task ${info.row.original.label || of(info.row.original).task(info.getValue())}`}
         >
-          {of(info.row.original).task(info.getValue())}
+          {info.row.original.label || of(info.row.original).task(info.getValue())}
         </button>
       ),
     }),

@@ -42,6 +42,7 @@ __all__ = [
 
 NAME_LENGTH = 80  # a name of 64 letters, the mark and a level
 KIND_LENGTH = 120
+LABEL_LENGTH = 200
 # SQLite counts up by itself only for a column declared exactly INTEGER.
 _Id = BigInteger().with_variant(Integer, "sqlite")
 
@@ -84,6 +85,7 @@ tasks = Table(
     Column("divisible", Boolean, nullable=False, server_default=sa.true()),
     Column("gpus_required", Integer, nullable=False, server_default="1"),
     Column("runs_on", String(8), nullable=False, server_default="any"),
+    Column("label", String(LABEL_LENGTH), nullable=False, server_default=""),
     Index(None, "run_id", "task_id"),
 )
 

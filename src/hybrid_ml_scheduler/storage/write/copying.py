@@ -132,6 +132,7 @@ def _task_fields(block: TaskBlock) -> Iterator[list[Field]]:
             "divisible": np.ones(len(mine), dtype=np.bool_),
             "gpus_required": np.ones(len(mine), dtype=np.int32),
             "runs_on": "any",
+            "label": "",
         }
         yield [known[name] if name in known else block.fact(name)[mine] for name in TaskRow._fields]
 
