@@ -38,7 +38,7 @@ def model_judged(read: Read) -> Figure:
         high = max(high, ratios.max(), min(found.high, ratios.max() * 3.0))
         axes.scatter(ratios, [place - 0.26] * len(ratios), s=14, color=style.colour, alpha=0.6, linewidths=0)
         axes.errorbar(
-            found.mean, place, xerr=reach, fmt=style.marker, ms=7,
+            found.mean, place, xerr=reach, marker=style.marker, linestyle="none", ms=7,
             color=style.colour, mec=NEUTRAL, ecolor="#0f172a", elinewidth=1.4, capsize=4, zorder=3,
         )  # fmt: skip
         text = f"{found.mean:.4f}  [{found.low:.4f}, {found.high:.4f}] "
