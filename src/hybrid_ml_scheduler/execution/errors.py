@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor
+from pickle import PicklingError
 from typing import Any, NamedTuple
 
 from hybrid_ml_scheduler.core.errors import HmsError
@@ -44,7 +45,7 @@ class TaskTimeout(ExecutionError, TimeoutError):
     """The task ran longer than its time-out; its worker process was stopped and replaced."""
 
 
-class NotTransferable(ExecutionError):
+class NotTransferable(ExecutionError, PicklingError):
     """A function, an argument, a result or an exception cannot be sent between processes."""
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from hybrid_ml_scheduler.core.tasks import Task
 from hybrid_ml_scheduler.execution.futures import HybridFuture
-from hybrid_ml_scheduler.execution.tasks import TaskOptions
+from hybrid_ml_scheduler.execution.tasks import TaskFunction, TaskOptions
 from hybrid_ml_scheduler.execution.workers.codes import Code
 from hybrid_ml_scheduler.execution.workers.payloads import Parcel
 
@@ -109,6 +109,8 @@ class Work:
         """Its future, to be resolved; the task lets go of it and of its arguments, whose memory may be needed."""
         future, self.future = self.future, _NO_FUTURE
         self.args, self.kwargs, self.parcel, self.code = (), {}, None, _NO_CODE
+        if not isinstance(self.function, TaskFunction):
+            self.function = None  # a bound method holds its object
         return future
 
     def record(self, place: str, finished_s: float, state: str, cold: bool) -> tuple[Any, ...]:
