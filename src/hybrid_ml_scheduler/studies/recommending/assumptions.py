@@ -119,8 +119,8 @@ def notes(question: Question, batch: TaskBatch, **found: Any) -> list[str]:
         f"{_KNOWLEDGE[question.knowledge]} (knowledge: {question.knowledge}).",
         *(
             [
-                f"Policies that learn were not run on {skipped} of {len(question.searched)} nodes: the best of the "
-                "others is there more than three times below or above the limit."
+                f"Some policies that wait or learn were not run on {skipped} of {len(question.searched)} nodes: the "
+                "best of the others is there far below or above the limit."
             ]
             if skipped
             else []

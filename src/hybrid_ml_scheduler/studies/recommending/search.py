@@ -11,81 +11,32 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import TaskBatch
+from hybrid_ml_scheduler.core import TaskBatch, with_rule
 from hybrid_ml_scheduler.plans.candidates import Candidate
-from hybrid_ml_scheduler.plans.intervals import Interval, bounded_interval, t_interval
+from hybrid_ml_scheduler.plans.intervals import bounded_interval, t_interval
 from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.schedulers import available
 from hybrid_ml_scheduler.studies.folder_files import RunLog
 from hybrid_ml_scheduler.studies.recommending.assumptions import PRICES, Variation, notes, variations
-from hybrid_ml_scheduler.studies.recommending.question import DEFAULT_POLICIES, Question, tasks_of
+from hybrid_ml_scheduler.studies.recommending.question import Question, tasks_of
 from hybrid_ml_scheduler.studies.recommending.running import Figures, NodeTasks, value_of_pair
+from hybrid_ml_scheduler.studies.recommending.trials import Trial, verdict_of
 from hybrid_ml_scheduler.studies.running import Entrant
 
-__all__ = ["DEFAULT_POLICIES", "SAME_NODE", "Answer", "Question", "Trial", "paired_difference", "recommend"]
+__all__ = ["SAME_NODE", "Answer", "Question", "Trial", "recommend"]
 
 SAME_NODE = "the same"  # how the words of an answer with the same node begin
 _SAME = f"{SAME_NODE} answer"
 _FIRST_SEEDS = 2
-_FAR = 3.0  # beyond so many times the limit, or below so small a part of it, no learner is tried
+_FAR = 3.0  # below so small a part of the limit a node needs neither a policy that waits nor one that learns
+# How many times the limit the best of the others may be for those that wait, and for those that learn, to be tried.
+_HOPELESS = (20.0, 3.0)
 _AS_GOOD = 0.02
 _NEAR = 1.5  # a policy that is so many times worse than the best of its node with the first seed gets no second one
 _VARIED_POLICIES = 2
 _UNCHANGED = "seeds"  # as the runs of the search are kept in the log, so that none of them is made twice
 # What is being done, how many runs are done, and how many there will be as far as is known by now.
 Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """One policy on one node: the target's metric over seeds, and whether the target is kept, broken or open.
-
-    `peak` is the metric over the tasks that arrive at the busiest time, and `cannot_run` is how many tasks need more
-    GPUs at once than the node has.
-    """
-
-    node: str
-    policy: str
-    price: float
-    price_usd_h: float
-    interval: Interval
-    peak: Interval
-    limit: float
-    values: tuple[float, ...]
-    cannot_run: int = 0
-    load: float | None = None
-    is_dropped: bool = False
-
-    @property
-    def verdict(self) -> str:
-        """`kept` or `broken` where the whole intervals say so (one value: where it says so), else `open`.
-
-        A policy that got fewer seeds than others of its node, because it was worse there, is never said to keep it.
-        """
-        both = {_verdict(one, self.limit) for one in (self.interval, self.peak)}
-        if self.cannot_run or "broken" in both:
-            return "broken"
-        return "open" if "open" in both or self.is_dropped else "kept"
-
-    @property
-    def breaks_at_peak_only(self) -> bool:
-        """Whether the target is kept over all tasks, and not at the busiest time."""
-        return _verdict(self.interval, self.limit) == "kept" and _verdict(self.peak, self.limit) != "kept"
-
-    @property
-    def rank(self) -> tuple[bool, float, float, str, str]:
-        """The best first: those that run all tasks, then by the metric, then by price."""
-        mean = math.inf if math.isnan(self.interval.mean) else self.interval.mean
-        return bool(self.cannot_run), mean, self.price, self.node, self.policy
-
-
-def _verdict(interval: Interval, limit: float) -> str:
-    low, high = interval.low, interval.high
-    if math.isnan(low):
-        low = high = interval.mean
-    if math.isnan(interval.mean) or low > limit:
-        return "broken"
-    return "kept" if high <= limit else "open"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +120,7 @@ class _Search:
     def __init__(self, question: Question, log: RunLog, progress: Progress | None) -> None:
         self.question = question
         self.entrants = {one.name: one for one in question.entrants()}
+        self._tiers = {name: _tier(one) for name, one in self.entrants.items()}
         self.skipped: set[str] = set()
         self.batches: dict[int, TaskBatch] = {}
         self.drawn = True
@@ -201,23 +153,24 @@ class _Search:
             tasks = NodeTasks(self.question, node, batch, self.question.seed + step)
             if step == 0:
                 found.cannot_run, found.load = tasks.cannot_run, tasks.load
-            quick = [name for name in names if not _learns(name)]
             seeds = min(_FIRST_SEEDS - 1, self.question.seeds - 1) if self.drawn else 0
             later = len(names) * max(0, seeds - step) + self._left * len(self.entrants) * (seeds + 1)
             self._meter.doing(f"{node.name}, seed {step + 1} of at most {self.question.seeds}", len(names), later)
-            self._run(tasks, quick, found, step)
-            slow = [name for name in names if name not in quick]
-            if step == 0 and quick and self._is_far(found):
-                self.skipped.update([node.name] if slow else [])
-                continue
-            self._run(tasks, slow, found, step)
+            for tier in range(len(_HOPELESS) + 1):
+                chosen = [name for name in names if self._tiers[name] == tier]
+                if chosen and step == 0 and tier and self._is_far(found, _HOPELESS[tier - 1]):
+                    self.skipped.add(node.name)
+                else:
+                    self._run(tasks, chosen, found, step)
         return found
 
-    def _is_far(self, found: _Found) -> bool:
-        """Whether the best of the quick policies is so far from the limit that a learner decides nothing."""
-        least = min(one[0].worse for one in found.figures.values())
+    def _is_far(self, found: _Found, hopeless: float) -> bool:
+        """Whether the best policy so far keeps the target with ease, or misses it by too much for any other."""
         limit = self.question.target.limit
-        return not self.question.target.is_best and not limit / _FAR <= least <= limit * _FAR
+        if self.question.target.is_best or not found.figures:
+            return False
+        least = min(one[0].worse for one in found.figures.values())
+        return not limit / _FAR <= least <= limit * hopeless
 
     def _run(self, tasks: NodeTasks, names: Sequence[str], found: _Found, step: int) -> None:
         for name in names:
@@ -236,7 +189,7 @@ class _Search:
             return _contenders(found.figures)
         limit = self.question.target.limit
         verdicts = {
-            name: {_verdict(bounded_interval(column), limit) for column in zip(*figures, strict=True)}
+            name: {verdict_of(bounded_interval(column), limit) for column in zip(*figures, strict=True)}
             for name, figures in found.figures.items()
         }
         tried = [one for name, one in verdicts.items() if len(found.figures[name]) > 1]
@@ -314,9 +267,12 @@ def _near(found: _Found) -> list[str]:
     return [name for name, one in found.figures.items() if one[0].worse <= _NEAR * least]
 
 
-def _learns(name: str) -> bool:
-    entry = available().get(name.partition("@")[0])
-    return entry is not None and entry.kind == "learner"
+def _tier(policy: Entrant) -> int:
+    """0: decides at once by a compiled rule; 1: waits, or runs step by step; 2: learns. The last take longest."""
+    entry = available().get(policy.name.partition("@")[0])
+    if entry is not None and entry.kind == "learner":
+        return 2
+    return 0 if with_rule(policy.make()) is not None else 1
 
 
 def _same(one: TaskBatch, other: TaskBatch) -> bool:
@@ -388,9 +344,3 @@ def _pair_words(question: Question, other: _Pair | None, usual: _Pair | None) ->
     if usual is not None and other.node == usual.node:
         return f"{SAME_NODE} node with {label_of(other.policy)}"
     return f"{other.node} with {label_of(other.policy)}, for {question.price_words(other.price)}"
-
-
-def paired_difference(one: Trial, other: Trial) -> Interval:
-    """The interval of the difference of two trials over the seeds that both were run with."""
-    count = min(len(one.values), len(other.values))
-    return t_interval(np.subtract(one.values[:count], other.values[:count]))

@@ -11,7 +11,8 @@ from hybrid_ml_scheduler.plans.metrics import METRICS, figure
 from hybrid_ml_scheduler.plans.palette import label_of
 from hybrid_ml_scheduler.plans.targets import LATE_SHARE
 from hybrid_ml_scheduler.studies.recommending.question import Question
-from hybrid_ml_scheduler.studies.recommending.search import SAME_NODE, Answer, Trial, paired_difference
+from hybrid_ml_scheduler.studies.recommending.search import SAME_NODE, Answer
+from hybrid_ml_scheduler.studies.recommending.trials import Trial, paired_difference
 
 __all__ = ["answer_mapping", "answer_sentences", "trial_mapping"]
 
