@@ -35,18 +35,17 @@ class Code(NamedTuple):
 
 def code_of(function: Any) -> tuple[bytes, bool]:
     """A function as bytes, and whether they only name it, so that a worker may keep what it imports."""
-    if not _lives_in_console(function):
-        body, error = attempt(pickle.dumps, function, protocol=5)
-        if error is None:
-            return body, _only_names(body)
+    body = None if _lives_in_console(function) else _pickle_of(function)
+    if body is not None:
+        return body, _only_names(body)
     return _value_of(function, TypeError("it has no name that a worker could import")), False
 
 
 def code_by_value(function: Any) -> tuple[bytes, bool]:
     """A function for another machine, which has no copy of the main program; a plain function may be kept there."""
     is_main = getattr(function, "__module__", "") == "__main__"
-    body, error = (b"", None) if is_main else attempt(pickle.dumps, function, protocol=5)
-    if body and error is None and _only_names(body):
+    body = None if is_main else _pickle_of(function)
+    if body is not None and _only_names(body):
         return body, True
     if is_main and isinstance(function, TaskFunction):
         function = SimpleNamespace(implementations=function.implementations)
@@ -84,6 +83,12 @@ class FunctionCodes:
         if len(self._shared) >= _SHARED:
             self._shared.clear()
         return self._shared.setdefault(body, body)
+
+
+def _pickle_of(function: Any) -> bytes | None:
+    """None where pickle refuses; its error is not kept, for with its frames it would hold the function."""
+    body: bytes | None = attempt(pickle.dumps, function, protocol=5).value
+    return body
 
 
 def _only_names(body: bytes) -> bool:
