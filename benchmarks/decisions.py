@@ -35,7 +35,7 @@ from hybrid_ml_scheduler.workload import generate, preset
 __all__ = ["render", "run"]
 
 FROZEN = {"hybrid_ml": {"online": False}, "rl_agent": {"online": False}}
-STRATEGIES = (*DEFAULT_RACE, "rl_split", "earliest_device", "earliest_finish", "frugal_finish")
+STRATEGIES = (*DEFAULT_RACE, "rl_split", "earliest_device", "frugal_finish")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,7 +281,7 @@ def _own_steps(env: Any, steps: int) -> float:
 
 
 def _race(count: int) -> dict[str, float]:
-    """All six strategies on as many tasks: synchronous retraining every 50 tasks, an agent update every task."""
+    """The default strategies on as many tasks: synchronous retraining every 50 tasks, an agent update every task."""
     batch = generate(preset("mixed").with_values({"num_tasks": count}), 1)
     parts = {}
     for name in DEFAULT_RACE:

@@ -56,7 +56,16 @@ def test_the_first_race_holds_the_strongest_simple_rules_and_the_tour_covers_not
 ) -> None:
     with tab(browser, fresh.url, first_visit=True) as visitor:
         page = visitor.open("/")
-        for name in ("earliest_finish", "frugal_finish", "rl_split", "hybrid_ml", "rl_agent", "oracle"):
+        for name in (
+            "earliest_finish",
+            "sjf",
+            "rl_hold",
+            "frugal_finish",
+            "rl_split",
+            "hybrid_ml",
+            "rl_agent",
+            "oracle",
+        ):
             expect(page.locator(f"[data-racer='{name}']")).to_be_visible()
         tour = page.get_by_role("region", name="How to read the race")
         expect(tour).to_be_visible()

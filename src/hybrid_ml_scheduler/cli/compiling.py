@@ -51,8 +51,8 @@ def rehearse() -> None:
     """Run everything once that a service and a first race need compiled, so that nobody waits for it later."""
     from hybrid_ml_scheduler.studies.race import entrants, race_seed
 
-    told = _told()
-    race_seed(told, entrants(told), 0)
+    for plan in _rehearsed():
+        race_seed(plan, entrants(plan), 0)
     _rehearse_live_races()
 
 
@@ -64,13 +64,18 @@ def _told() -> Plan:
 
 
 def _rehearse_live_races() -> None:
+    for plan in _rehearsed():
+        _rehearse_live(plan)
+
+
+def _rehearsed() -> tuple[Plan, Plan]:
+    """A race with exact durations, and one that learns them: other compiled code serves each."""
     from hybrid_ml_scheduler.core.knowledge import LEARNED
     from hybrid_ml_scheduler.plans.plan import WorkloadChoice
 
     told = _told()
-    # The live race hides the durations unless it is asked not to, and then learns them inside the compiled code.
-    for plan in (told, replace(told, workload=WorkloadChoice(source="unknown"), knowledge=LEARNED)):
-        _rehearse_live(plan)
+    unknown = WorkloadChoice(source="unknown", num_tasks=_REHEARSED_TASKS)
+    return told, replace(told, workload=unknown, knowledge=LEARNED)
 
 
 def _rehearse_live(plan: Plan) -> None:
