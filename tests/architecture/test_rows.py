@@ -12,6 +12,7 @@ from tests.architecture.source import PACKAGE, Import, SourceFile, imported_room
 ROWS = (
     ("core",),
     ("learning", "physics"),
+    ("engine",),
     ("schedulers", "cluster", "workload", "hardware"),
     ("plans",),
     ("training", "live", "storage", "execution"),
@@ -26,7 +27,7 @@ READS_SETTINGS = ("cli/", "api/app.py", "api/openapi.py", "api/server.py", "sett
 # The one command that starts the application.
 STARTS_API = "cli/commands/serve.py"
 
-BARE_ROOMS = {"core", "physics", "workload", "cluster", "hardware", "execution"}
+BARE_ROOMS = {"core", "physics", "engine", "workload", "cluster", "hardware", "execution"}
 # What these rooms may import where it is used.
 LATE = {"hardware": {"torch"}, "execution": {"torch", "ray", "joblib"}}
 BARE_LIBRARIES = {"numpy", "numba"}

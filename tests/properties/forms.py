@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple, cast
 
-from hybrid_ml_scheduler.cluster.batch import run_batch, run_by_estimates
-from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.simulation import Simulation
 from hybrid_ml_scheduler.core import HasRule, Outcome, Prepares, RaceContext, Scheduler, TaskBatch
+from hybrid_ml_scheduler.engine.batch import run_batch, run_by_estimates
+from hybrid_ml_scheduler.engine.columns import RunColumns
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator, Tariff
 from hybrid_ml_scheduler.schedulers import available, find
 from tests.reference import Record, make_strategy, simulate

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from hybrid_ml_scheduler.cluster.batch import run_held_batch
 from hybrid_ml_scheduler.cluster.simulation import Simulation
 from hybrid_ml_scheduler.core import RaceContext, Task, TaskBatch
+from hybrid_ml_scheduler.engine.batch import run_held_batch
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator, Tariff, durations
 from hybrid_ml_scheduler.schedulers.agents.rl_hold import RlHold
 from hybrid_ml_scheduler.schedulers.holding.edf import EarliestDeadline

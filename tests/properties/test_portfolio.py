@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_ml_scheduler.cluster import certificate
-from hybrid_ml_scheduler.cluster.batch import run_held_batch
 from hybrid_ml_scheduler.cluster.simulation import Simulation
 from hybrid_ml_scheduler.core import RaceContext, Task, TaskBatch
 from hybrid_ml_scheduler.core.holding import HasHeldRule, PlanRule
+from hybrid_ml_scheduler.engine.batch import run_held_batch
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator, Tariff, durations
 from hybrid_ml_scheduler.plans.loads import at_once
 from hybrid_ml_scheduler.schedulers.holding.best_of import BestOf

@@ -18,10 +18,10 @@ _TOGETHER = 32
 
 def say_if_compiling() -> None:
     """Say so once if the compiled code is not in the cache yet."""
-    from hybrid_ml_scheduler.cluster.kernel import run_independent
     from hybrid_ml_scheduler.core.compiled import is_kept
+    from hybrid_ml_scheduler.engine.loop import run
 
-    if not is_kept(run_independent):
+    if not is_kept(run):
         print(
             "The first race compiles its kernels (some 10 seconds); they are cached for the next one.", file=sys.stderr
         )

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid_ml_scheduler.cluster.area import Ways, best_weights, weighted_work
-from hybrid_ml_scheduler.cluster.batch import children
 from hybrid_ml_scheduler.cluster.latency_bound import mean_latency_floor_s
 from hybrid_ml_scheduler.cluster.paths import heads_and_tails
 from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
+from hybrid_ml_scheduler.engine.start import children
 from hybrid_ml_scheduler.physics.durations import Durations, durations
 from hybrid_ml_scheduler.physics.node import Node
 from hybrid_ml_scheduler.physics.optimum import best_execution_s

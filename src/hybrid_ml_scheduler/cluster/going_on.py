@@ -7,17 +7,17 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from hybrid_ml_scheduler.cluster.batch import check_rule, output_columns, rule_terms
-from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.devices import QueuedPart
-from hybrid_ml_scheduler.cluster.general import Factors
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator, Lesson
-from hybrid_ml_scheduler.cluster.onward import DRIFTS, OPEN, Lessons, Queues, run_onward
+from hybrid_ml_scheduler.cluster.onward import DRIFTS, OPEN, Factors, Lessons, Queues, run_onward
 from hybrid_ml_scheduler.cluster.parts import PART_COLUMNS
 from hybrid_ml_scheduler.cluster.stepping import Cluster
 from hybrid_ml_scheduler.core.decisions import Outcome
 from hybrid_ml_scheduler.core.protocols import BatchRule
 from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
+from hybrid_ml_scheduler.engine.columns import RunColumns
+from hybrid_ml_scheduler.engine.rules import at_once_rule
+from hybrid_ml_scheduler.engine.start import output_columns
 from hybrid_ml_scheduler.physics.durations import Durations, batch_terms
 from hybrid_ml_scheduler.physics.gangs import has_gangs
 
@@ -48,14 +48,13 @@ def run_on(
 
     `decided` tasks came before these; `finishes` is the heap of those that still have something to teach.
     """
-    check_rule(rule, len(batch), cluster.node.num_gpus)
     learned = cluster.estimator if isinstance(cluster.estimator, LearnedEstimator) else None
     lessons = None if learned is None else _lessons(learned, batch, _due(finishes, float(batch.arrival_time[-1])))
     columns, queues = RunColumns.empty(batch, cluster.node), _queues(cluster, batch)
     terms, free = batch_terms(batch, cluster.node, seconds), cluster.free_s()
     books = None if cluster.books is None else cluster.books.column
     run_onward(
-        rule_terms(rule),
+        at_once_rule(rule, len(batch), cluster.node.num_gpus),
         batch.arrival_time,
         terms,
         factors,
@@ -64,7 +63,7 @@ def run_on(
         free,
         books,
         decided,
-        output_columns(columns),
+        output_columns(columns, batch, is_graph=False),
     )
     _extend(cluster, batch, columns, queues)
     if cluster.books is not None and books is not None:

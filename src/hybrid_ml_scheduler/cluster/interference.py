@@ -15,9 +15,8 @@ import numpy as np
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
-from hybrid_ml_scheduler.physics.node import Node
 
-__all__ = ["EventRun", "Interference", "change_pace", "refuse_interference", "rescale", "run_events"]
+__all__ = ["EventRun", "Interference", "change_pace", "rescale", "run_events"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,15 +48,6 @@ class EventRun:
     def finish_s(self) -> FloatColumn:
         """When the later part of each task ended."""
         return np.fmax(self.cpu_finish_s, self.gpu_finish_s)
-
-
-def refuse_interference(node: Node) -> None:
-    """Refuse a node whose devices slow each other down where promises are reckoned with."""
-    if node.interference:
-        raise PlanError(
-            "physics.interference needs the event form, which serves races and the studies made of them; leave it out "
-            "here (the live race, training, the shift experiment and what-if cannot have it)."
-        )
 
 
 @compiled(inline="always")

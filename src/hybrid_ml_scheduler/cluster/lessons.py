@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from hybrid_ml_scheduler.cluster.belief_record import note_outcome
-from hybrid_ml_scheduler.cluster.ready import pop_ready
 from hybrid_ml_scheduler.core.compiled import compiled
-from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
+from hybrid_ml_scheduler.core.tasks import FloatColumn
 from hybrid_ml_scheduler.learning.belief import believe_seconds, learn, mean_factors
-from hybrid_ml_scheduler.learning.duration_model import DurationModel
 from hybrid_ml_scheduler.physics.formulas import plain_seconds
 
-__all__ = ["Beliefs", "beliefs_of", "believe", "learn_parts", "learn_until", "plain_belief"]
-
-
-class Beliefs(NamedTuple):
-    """The kind of every task and the state of a duration model."""
-
-    kind: IntColumn
-    cells: FloatColumn
-    types: FloatColumn
-    shared: FloatColumn
-    prior: FloatColumn
-
-
-def beliefs_of(kind: IntColumn, model: DurationModel | None) -> Beliefs | None:
-    """What the compiled cluster is told: the model's own arrays, which it changes, or none."""
-    if model is None:
-        return None
-    return Beliefs(kind, model.cells, model.types, model.shared, model.prior)
+__all__ = ["believe", "learn_parts", "plain_belief"]
 
 
 @compiled()
@@ -102,32 +81,3 @@ def learn_parts(
         note_outcome(record[gpu_type], gpu_told, gpu_ratio)
         drifts += learn(kind, gpu_type, gpu_ratio, 0.0, cells, types, shared, prior)
     return drifts
-
-
-@compiled()
-def learn_until(
-    now: float,
-    heap: IntColumn,
-    length: int,
-    finish: FloatColumn,
-    turn: IntColumn,
-    kind: IntColumn,
-    ratios: FloatColumn,
-    gpu_type: IntColumn,
-    cells: FloatColumn,
-    types: FloatColumn,
-    shared: FloatColumn,
-    prior: FloatColumn,
-) -> int:
-    """Learn from every task that has finished by now, in order of finish and decision; returns how many still run.
-
-    `ratios` are measured over nominal seconds of the two parts, 0 where there was none.
-    """
-    while length > 0 and finish[heap[0]] <= now:
-        row = pop_ready(heap, length, finish, turn)
-        length -= 1
-        if ratios[row, 0] > 0.0:
-            learn(kind[row], 0, ratios[row, 0], 0.0, cells, types, shared, prior)
-        if ratios[row, 1] > 0.0:
-            learn(kind[row], gpu_type[row], ratios[row, 1], 0.0, cells, types, shared, prior)
-    return length

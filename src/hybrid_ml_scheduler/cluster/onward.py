@@ -6,26 +6,44 @@ it has learned. It is the stepping form, many tasks at once; graphs, gangs and f
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from hybrid_ml_scheduler.cluster.general import Factors
-from hybrid_ml_scheduler.cluster.kernel import FASTEST_SPLIT, PRESCRIBED, RuleTerms, Written, write
 from hybrid_ml_scheduler.cluster.lessons import believe, learn_parts
 from hybrid_ml_scheduler.cluster.parts import append_part, estimated_end
-from hybrid_ml_scheduler.cluster.ready import pop_ready, push_ready
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED, NO_GPU
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import BatchTerms, Terms
+from hybrid_ml_scheduler.engine.heaps import pop_row, push_row
+from hybrid_ml_scheduler.engine.state import FASTEST_SPLIT, PRESCRIBED, Outcomes, Rule
 from hybrid_ml_scheduler.physics.choices import fastest_split, least_backlog, least_charge, row_terms, split_on
-from hybrid_ml_scheduler.physics.placement import place_parts
+from hybrid_ml_scheduler.physics.durations import Durations
+from hybrid_ml_scheduler.physics.placement import Placement, place_parts
 
-__all__ = ["OPEN", "Lessons", "Queues", "run_onward"]
+__all__ = ["OPEN", "Factors", "Lessons", "Queues", "no_factors", "run_onward", "same_factors"]
 
 # What is counted meanwhile: lessons that are still to come, kinds that the model knows, drifts that it found.
 OPEN, KNOWN, DRIFTS = range(3)
+
+
+class Factors(NamedTuple):
+    """What the estimates of each task are multiplied with in truth: on the CPU, and on each kind of GPU."""
+
+    cpu: FloatColumn
+    gpu: FloatColumn
+
+
+def same_factors(factor: FloatColumn, kinds: int) -> Factors:
+    """One factor for each task, the same on every device."""
+    return Factors(factor, np.repeat(factor, kinds).reshape(-1, kinds))
+
+
+def no_factors(count: int, seconds: Durations) -> Factors:
+    """Tasks that take what is estimated."""
+    return same_factors(np.ones(count), seconds.gpu_s.shape[1])
 
 
 class Queues(NamedTuple):
@@ -82,7 +100,7 @@ def _learn_until(
 ) -> None:
     """Learn from every task that has finished by now, in order of finish and decision."""
     while counts[OPEN] > 0 and finish[heap[0]] <= now:
-        row = pop_ready(heap, counts[OPEN], finish, turn)
+        row = pop_row(heap, counts[OPEN], finish, turn)
         counts[OPEN] -= 1
         if place[kind[row]] < 0 and (ratios[row, 0] > 0.0 or ratios[row, 1] > 0.0):
             place[kind[row]] = counts[KNOWN]  # a kind gets its row when the first task of it has finished
@@ -103,21 +121,34 @@ def _learn_until(
 
 
 @compiled(inline="always")
-def _wanted(rule: RuleTerms, row: int, terms: Terms, cpu_backlog: float, backlog: FloatColumn) -> tuple[float, int]:
+def _write(out: Outcomes, row: int, fraction: float, gpu: int, status: int, placed: Placement) -> None:
+    """Write down what became of one task; one that failed has no finish."""
+    cpu_start, gpu_start, finish, cpu_s, gpu_s, _, _ = placed
+    out.gpu_fraction[row] = fraction
+    out.gpu[row] = gpu if gpu_s > 0.0 else NO_GPU
+    out.cpu_start_s[row] = cpu_start
+    out.gpu_start_s[row] = gpu_start
+    out.finish_s[row] = finish if status < FAILED else math.nan
+    out.cpu_s[row] = cpu_s
+    out.gpu_s[row] = gpu_s
+    out.status[row] = status
+
+
+@compiled(inline="always")
+def _wanted(rule: Rule, row: int, terms: Terms, cpu_backlog: float, backlog: FloatColumn) -> tuple[float, int]:
     """The share and the GPU that the rule gives to a task."""
-    kind, fractions, gpus, _, grid, price = rule
-    if kind == PRESCRIBED:
-        wanted, gpu = fractions[row], gpus[row] if gpus.shape[0] > 0 else NO_GPU
-    elif kind == FASTEST_SPLIT:
-        wanted, gpu = fastest_split(terms, backlog, grid)
+    if rule.form == PRESCRIBED:
+        wanted, gpu = rule.fractions[row], rule.gpus[row] if rule.gpus.shape[0] > 0 else NO_GPU
+    elif rule.form == FASTEST_SPLIT:
+        wanted, gpu = fastest_split(terms, backlog, rule.grid[0])
     else:
-        wanted, gpu = least_charge(terms, cpu_backlog, backlog, grid, price)
+        wanted, gpu = least_charge(terms, cpu_backlog, backlog, rule.grid[0], rule.price[0])
     return wanted, gpu if gpu >= 0 else least_backlog(backlog)
 
 
 @compiled()
 def run_onward(
-    rule: RuleTerms,
+    rule: Rule,
     arrival: FloatColumn,
     tasks: BatchTerms,
     factors: Factors,
@@ -126,7 +157,7 @@ def run_onward(
     free: FloatColumn,
     books: FloatColumn | None,
     decided: int,
-    out: Written,
+    out: Outcomes,
 ) -> None:
     """Decide and place tasks as they arrive; `decided` tasks came before them. Queues, lessons and `free` move on.
 
@@ -182,10 +213,10 @@ def run_onward(
             finish[row], turn[row] = placed[2], decided + row + 1
             gpu_type[row] = 1 + gpu_kind[gpu] if gpu_true > 0.0 else 0
             told[row, 0], told[row, 1] = factor[0], factor[gpu_type[row]]
-            counts[OPEN] = push_ready(heap, counts[OPEN], row, finish, turn)
+            counts[OPEN] = push_row(heap, counts[OPEN], row, finish, turn)
         if cpu_part > 0.0:
             append_part(0, 2 * row, now, placed[0], placed[5], cpu_part, 0.0, heads, tails, chain, table)
         if gpu_part > 0.0:
             after = cpu_end + cpu_part if serial and cpu_part > 0.0 else 0.0
             append_part(gpu + 1, 2 * row + 1, now, placed[1], placed[6], gpu_part, after, heads, tails, chain, table)
-        write(out, row, fraction, gpu, status, placed)
+        _write(out, row, fraction, gpu, status, placed)

@@ -11,14 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from heapq import heappop, heappush
 from typing import Any, cast
 
-from hybrid_ml_scheduler.cluster.batch import run_batch
-from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.cluster.devices import BacklogView
-from hybrid_ml_scheduler.cluster.general import Factors, no_factors
 from hybrid_ml_scheduler.cluster.going_on import Finish, goes_on, run_on
 from hybrid_ml_scheduler.cluster.held_tasks import AsksAgain, HeldTask, ReadyTasks, ShownTasks
-from hybrid_ml_scheduler.cluster.interference import refuse_interference
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
+from hybrid_ml_scheduler.cluster.onward import Factors, no_factors
 from hybrid_ml_scheduler.cluster.precedence import Precedence
 from hybrid_ml_scheduler.cluster.stepping import Cluster
 from hybrid_ml_scheduler.core.decisions import Decision, Outcome
@@ -27,6 +24,8 @@ from hybrid_ml_scheduler.core.holding import Holds, soonest_device
 from hybrid_ml_scheduler.core.learners import TrainsApart, train_if_due
 from hybrid_ml_scheduler.core.protocols import Learns, Prepares, RaceContext, Remembers, Scheduler, with_foresight
 from hybrid_ml_scheduler.core.tasks import Task, TaskBatch
+from hybrid_ml_scheduler.engine.batch import refuse_interference, run_batch
+from hybrid_ml_scheduler.engine.columns import RunColumns
 from hybrid_ml_scheduler.physics.durations import Durations
 from hybrid_ml_scheduler.physics.estimator import TaskSeconds, TruthFactor
 from hybrid_ml_scheduler.physics.node import Node

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from hybrid_ml_scheduler.cluster.books import Books
-from hybrid_ml_scheduler.cluster.columns import RunColumns, gang_of
 from hybrid_ml_scheduler.cluster.devices import BacklogView, Device, QueuedPart
 from hybrid_ml_scheduler.cluster.learned_estimator import LearnedEstimator
 from hybrid_ml_scheduler.core.compiled import python_function
 from hybrid_ml_scheduler.core.decisions import NO_GPU, Decision, Outcome, outcome_of
 from hybrid_ml_scheduler.core.errors import SchedulerError
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, Task
+from hybrid_ml_scheduler.engine.columns import RunColumns, gang_of
 from hybrid_ml_scheduler.physics import placement
 from hybrid_ml_scheduler.physics.estimator import PhysicsEstimator, TruthFactor, is_rounded
 from hybrid_ml_scheduler.physics.gangs import check_width, gang_backlogs

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.engine.columns import RunColumns
 from hybrid_ml_scheduler.physics.energy import Tariff, electricity_usd
 from hybrid_ml_scheduler.physics.node import RentalOf
 from hybrid_ml_scheduler.physics.optimum import bounded_slowdown

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hybrid_ml_scheduler.cluster.general import Factors, same_factors
+from hybrid_ml_scheduler.cluster.onward import Factors, same_factors
 from hybrid_ml_scheduler.core import FloatColumn, Task, TaskBatch
 from hybrid_ml_scheduler.core.knowledge import EXACT, Level
 from hybrid_ml_scheduler.live.hidden import HiddenTruth

@@ -34,14 +34,14 @@ _FAIL = int(MemoryRule.FAIL)
 _PAGE = int(MemoryRule.PAGE)
 
 
-@compiled(inline="always")
+@compiled(allocates=False, inline="always")
 def base_s(size: float, intensity: float) -> float:
     """Seconds of a task on the reference CPU: r·√r / (I + 0.5) with r = size / 1000."""
     ratio = size / 1000.0
     return ratio * math.sqrt(ratio) / (intensity + 0.5)
 
 
-@compiled(inline="always")
+@compiled(allocates=False, inline="always")
 def speedup(intensity: float, law: int, most: float) -> float:
     """How many times faster than the reference CPU a reference GPU is."""
     if law == _AMDAHL:
@@ -49,7 +49,7 @@ def speedup(intensity: float, law: int, most: float) -> float:
     return 1.0 + (most - 1.0) * intensity
 
 
-@compiled()
+@compiled(allocates=False)
 def curve_s(size: float, intensity: float, curves: FloatColumn, serial_row: int) -> float:
     """Seconds read off measured curves (rows of logarithms; `serial_row` and the next one)."""
     x = math.log(size)
@@ -65,14 +65,14 @@ def curve_s(size: float, intensity: float, curves: FloatColumn, serial_row: int)
     return math.exp(serial + intensity * (dense - serial))
 
 
-@compiled()
+@compiled(allocates=False)
 def curve_speedup(size: float, intensity: float, curves: FloatColumn) -> float:
     """How many times faster the measured GPU is; beyond the measured sizes as at the nearest one."""
     nearest = min(max(size, math.exp(curves[0, 0])), math.exp(curves[0, -1]))
     return curve_s(nearest, intensity, curves, 1) / curve_s(nearest, intensity, curves, 3)
 
 
-@compiled(inline="always")
+@compiled(allocates=False, inline="always")
 def type_speed(intensity: float, dense: float, stream: float) -> float:
     """How many times faster a type of GPU is than the one described: geometric between intensity 0 and 1."""
     if dense == 1.0 and stream == 1.0:
@@ -80,13 +80,13 @@ def type_speed(intensity: float, dense: float, stream: float) -> float:
     return math.exp(intensity * math.log(dense) + (1.0 - intensity) * math.log(stream))
 
 
-@compiled(inline="always")
+@compiled(allocates=False, inline="always")
 def cpu_s(base: float, measured: float, speed: float) -> float:
     """Seconds of the whole task on the CPU; a measured time (not NaN) replaces the formula."""
     return (base if math.isnan(measured) else measured) / speed
 
 
-@compiled(inline="always")
+@compiled(allocates=False, inline="always")
 def gpu_s(
     base: float, gain: float, memory_mb: float, measured: float, speed: float, bandwidth: float, launch: float
 ) -> float:
@@ -96,13 +96,13 @@ def gpu_s(
     return measured / speed
 
 
-@compiled(inline="always")
+@compiled(allocates=False, inline="always")
 def paged_gpu_s(gpu_seconds: float, memory_mb: float, bandwidth: float, slowdown: float) -> float:
     """Seconds on a GPU whose memory is too small: the transfer runs at bandwidth / slowdown."""
     return gpu_seconds + memory_mb / bandwidth * (slowdown - 1.0)
 
 
-@compiled()
+@compiled(allocates=False)
 def plain_seconds(
     size: float,
     intensity: float,
@@ -131,13 +131,13 @@ def plain_seconds(
         out[1 + kind] = gpu_s(base, own, memory_mb, math.nan, speed, bandwidth, launch)
 
 
-@compiled(inline="always")
+@compiled(allocates=False, inline="always")
 def whole_share(fraction: float) -> float:
     """The share of a task that must not be cut: all of it on the nearer device, on the GPU where both are as near."""
     return 1.0 if fraction >= 0.5 else 0.0
 
 
-@compiled(inline="always")
+@compiled(allocates=False, inline="always")
 def allowed_share(fraction: float, rule: int) -> float:
     """The share of a task that its rule allows: any, the nearer whole device, or all of it on the GPU."""
     if rule >= GPU_ONLY:
@@ -145,13 +145,13 @@ def allowed_share(fraction: float, rule: int) -> float:
     return whole_share(fraction) if rule >= WHOLE else fraction
 
 
-@compiled(inline="always")
+@compiled(allocates=False, inline="always")
 def cpu_alone_s(cpu_s: float, rule: int) -> float:
     """Seconds of the whole task on the CPU; infinite for one that runs on GPUs only."""
     return math.inf if rule >= GPU_ONLY else cpu_s
 
 
-@compiled(inline="always")
+@compiled(allocates=False, inline="always")
 def resolve(
     fraction: float,
     cpu_seconds: float,
@@ -176,7 +176,7 @@ def resolve(
     return 0.0, cpu_seconds, 0.0, NOT_FITTING
 
 
-@compiled(inline="always")
+@compiled(allocates=False, inline="always")
 def execution_s(cpu_part: float, gpu_part: float, serial: bool) -> float:
     """Execution time of the two parts on free devices."""
     if serial:

@@ -63,7 +63,7 @@ def gang_seconds(width: IntColumn, counts: IntColumn, gpu_s: FloatColumn) -> Non
         gpu_s[mixed, kind] = slowest[mixed]
 
 
-@compiled(nogil=True, inline="always")
+@compiled(allocates=False, nogil=True, inline="always")
 def _next_free(after: int, lead: int, own_kind: int, gpu_kind: IntColumn, backlog: FloatColumn) -> int:
     """The GPU of a pool that is free next after another one (-1: the first of all); the lower id first among equals.
 
@@ -80,7 +80,7 @@ def _next_free(after: int, lead: int, own_kind: int, gpu_kind: IntColumn, backlo
     return found
 
 
-@compiled(nogil=True)
+@compiled(allocates=False, nogil=True)
 def gang_backlogs(
     width: int,
     gpu_kind: IntColumn,
@@ -105,7 +105,7 @@ def gang_backlogs(
         lead_backlog[lead], lead_memory_mb[lead] = max(backlog[lead], last), least_mb
 
 
-@compiled(nogil=True)
+@compiled(allocates=False, nogil=True)
 def gang_members(
     lead: int, width: int, gpu_kind: IntColumn, counts: IntColumn, backlog: FloatColumn, others: Gang
 ) -> None:

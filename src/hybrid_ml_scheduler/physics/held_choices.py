@@ -12,7 +12,7 @@ from hybrid_ml_scheduler.core.decisions import FAILED
 from hybrid_ml_scheduler.core.holding import Pick
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import Terms
-from hybrid_ml_scheduler.physics.choices import _parts_on, completion_s, split_on
+from hybrid_ml_scheduler.physics.choices import least_charge_within, split_on
 from hybrid_ml_scheduler.physics.formulas import allowed_share, cpu_alone_s
 from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE
 
@@ -26,12 +26,13 @@ __all__ = [
     "possible_s",
     "possible_seconds",
     "pull_key",
+    "whole_seconds",
 ]
 
 _LEAST, _MOST = int(Pick.LEAST_COMPLETION), int(Pick.MOST_COMPLETION)
 
 
-@compiled(nogil=True, inline="always")
+@compiled(allocates=False, nogil=True, inline="always")
 def fastest_s(cpu_s: float, gpu_s: FloatColumn, splits: bool) -> float:
     """Seconds of a task at its fastest: on the best device, or divided so that CPU and best GPU end together.
 
@@ -54,7 +55,7 @@ def fastest_seconds(cpu_s: FloatColumn, gpu_s: FloatColumn, splits: bool) -> Flo
     return found
 
 
-@compiled(nogil=True, inline="always")
+@compiled(allocates=False, nogil=True, inline="always")
 def possible_s(cpu_s: float, gpu_s: FloatColumn, memory_rule: int, splits: bool) -> float:
     """`fastest_s` of what the task may really do: whole if it must not be cut, and on one device only if it says so."""
     if memory_rule % WHOLE == CPU_ONLY:
@@ -71,64 +72,25 @@ def possible_seconds(cpu_s: FloatColumn, gpu_s: FloatColumn, memory_rule: IntCol
     return found
 
 
-@compiled(nogil=True, inline="always")
-def _has_better(gpu: int, terms: Terms, backlog: FloatColumn, longest_s: FloatColumn) -> bool:
-    """Whether a GPU before this one is its like, free no later and takes no less: this one need not be tried."""
-    gpu_kind, gpu_memory_mb = terms[3], terms[5]
-    for other in range(gpu):
-        same = gpu_kind[other] == gpu_kind[gpu] and gpu_memory_mb[other] == gpu_memory_mb[gpu]
-        if same and backlog[other + 1] <= backlog[gpu + 1] and longest_s[other + 1] >= longest_s[gpu + 1]:
-            return True
-    return False
-
-
-@compiled(nogil=True)
-def _least_limited_charge(
-    terms: Terms, backlog: FloatColumn, grid: FloatColumn, price: float, longest_s: FloatColumn
-) -> tuple[float, int]:
-    """The split with the least completion + price x device-seconds whose parts the devices take; -1 if there is none.
-
-    `backlog` and `longest_s` have the CPU first. Ties: least charge, then the smaller fraction, then the lower GPU.
-    """
-    serial, num_gpus = terms[7], backlog.shape[0] - 1
-    memory_rule = terms[6] % WHOLE
-    tried = 0  # one bit a GPU
-    for gpu in range(num_gpus):
-        if gpu > 62 or not _has_better(gpu, terms, backlog, longest_s):
-            tried |= 1 << min(gpu, 63)
-    best, best_fraction, best_gpu = math.inf, 0.0, -1
-    for point in range(grid.shape[0]):
-        share = allowed_share(grid[point], terms[6])
-        for gpu in range(num_gpus):
-            if not tried >> min(gpu, 63) & 1:
-                continue
-            _, cpu_part, gpu_part, status = _parts_on(gpu, share, memory_rule, terms)
-            if status == FAILED or cpu_part > longest_s[0] or gpu_part > longest_s[gpu + 1]:
-                continue
-            charge = completion_s(cpu_part, gpu_part, backlog[0], backlog[gpu + 1], serial)
-            charge += price * (cpu_part + gpu_part)
-            if charge < best:
-                best, best_fraction, best_gpu = charge, grid[point], gpu
-            if share == 0.0:
-                break  # every GPU is the same to a task that uses none
-    return allowed_share(best_fraction, terms[6]), best_gpu
-
-
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True, forceinline=True)
 def choose_split(
     terms: Terms, backlog: FloatColumn, grid: FloatColumn, price: float, longest_s: FloatColumn
 ) -> tuple[float, int]:
     """The split with the least charge within the limits, or else of any; what fits no GPU goes to the CPU."""
-    fraction, gpu = _least_limited_charge(terms, backlog, grid, price, longest_s)
-    if gpu < 0:
-        anything = np.full(backlog.shape[0], math.inf)
-        fraction, gpu = _least_limited_charge(terms, backlog, grid, price, anything)
+    limited = False
+    for device in range(longest_s.shape[0]):
+        limited = limited or longest_s[device] < math.inf
+    while True:
+        fraction, gpu = least_charge_within(terms, backlog[0], backlog[1:], grid, price, limited, longest_s)
+        if gpu >= 0 or not limited:
+            break
+        limited = False
     if gpu < 0:  # it fits no GPU: the CPU takes it, or it fails as one that runs on GPUs only
         return allowed_share(0.0, terms[6]), 0
     return fraction, gpu
 
 
-@compiled(nogil=True)
+@compiled(allocates=False, nogil=True, forceinline=True)
 def plan_split(
     terms: Terms,
     backlog: FloatColumn,
@@ -156,24 +118,32 @@ def plan_split(
     return fraction, gpu, starts
 
 
-@compiled(nogil=True, inline="always")
+@compiled(allocates=False, nogil=True, inline="always")
 def overdue_s(aging: float, mean_s: float, mean_wait_s: float) -> float:
     """How long a task may wait before it goes first: so many times what a task takes and waits in the mean."""
     return aging * (mean_s + mean_wait_s)
 
 
-@compiled(nogil=True)
-def pick_score(pick: int, terms: Terms, backlog: FloatColumn) -> float:
-    """How much a task wants to plan next, the least first: by its completion on the best whole device, or what it loses
-    on the second best one. `backlog` has the CPU first.
+@compiled(allocates=False, nogil=True)
+def whole_seconds(terms: Terms, out: FloatColumn) -> None:
+    """Fill in the seconds of the whole task on every device, the CPU first.
+
+    A GPU has 0 where the task goes to the CPU instead; a device where it cannot run is infinite.
     """
-    serial = terms[7]
-    best, second = completion_s(cpu_alone_s(terms[0], terms[6]), 0.0, backlog[0], 0.0, serial), math.inf
-    for gpu in range(backlog.shape[0] - 1):
-        _, cpu_part, gpu_part, status = split_on(gpu, 1.0, terms)
-        if status == FAILED:
-            continue
-        done = completion_s(cpu_part, gpu_part, backlog[0], backlog[gpu + 1], serial)
+    out[0] = cpu_alone_s(terms[0], terms[6])
+    for gpu in range(terms[3].shape[0]):
+        _, _, gpu_part, status = split_on(gpu, 1.0, terms)
+        out[gpu + 1] = math.inf if status == FAILED else gpu_part
+
+
+@compiled(allocates=False, nogil=True, forceinline=True)
+def pick_score(pick: int, whole_s: FloatColumn, backlog: FloatColumn) -> float:
+    """How much a task wants to plan next, the least first: by its completion on the best whole device, or what it loses
+    on the second best one. `whole_s` is as `whole_seconds` gives it; `backlog` has the CPU first too.
+    """
+    best, second = backlog[0] + whole_s[0], math.inf
+    for device in range(1, backlog.shape[0]):
+        done = backlog[device] + whole_s[device] if whole_s[device] > 0.0 else backlog[0] + whole_s[0]
         if done < best:
             best, second = done, best
         elif done < second:
@@ -185,34 +155,32 @@ def pick_score(pick: int, terms: Terms, backlog: FloatColumn) -> float:
     return best - second
 
 
-@compiled(nogil=True, inline="always")
-def _whole_s(device: int, terms: Terms) -> float:
-    """Seconds of the whole task on a device, the CPU first; infinite where it cannot run there."""
-    if device == 0:
-        return cpu_alone_s(terms[0], terms[6])
-    _, _, gpu_part, status = split_on(device - 1, 1.0, terms)
-    return math.inf if status == FAILED or gpu_part <= 0.0 else gpu_part
-
-
-@compiled(nogil=True)
-def pull_key(device: int, terms: Terms, slowest: float, affinity: float, since_s: float, patience: float) -> float:
+@compiled(allocates=False, nogil=True)
+def pull_key(
+    device: int,
+    whole_s: FloatColumn,
+    gpu_kind: IntColumn,
+    slowest: float,
+    affinity: float,
+    since_s: float,
+    patience: float,
+) -> float:
     """How much an idle device wants a whole task, the least first; infinite if it refuses it.
 
-    It refuses what another device does more than `slowest` times as fast. The others go by their seconds here, times
-    the `affinity`-th power of how much slower that is than on the best device of another sort (for a GPU the CPU or a
-    GPU of another kind); with `patience` behind the moment from which they wait.
+    It refuses what another device does more than `slowest` times as fast. The others go by their seconds here
+    (`whole_seconds`), times the `affinity`-th power of how much slower that is than on the best device of another sort
+    (for a GPU the CPU or a GPU of another kind); with `patience` behind the moment from which they wait.
     """
-    gpu_kind = terms[3]
     fastest, elsewhere = math.inf, math.inf
-    for other in range(gpu_kind.shape[0] + 1):
-        seconds = _whole_s(other, terms)
+    for other in range(whole_s.shape[0]):
+        seconds = whole_s[other] if whole_s[other] > 0.0 else math.inf
         fastest = min(fastest, seconds)
         is_alike = other == device or (other > 0 and device > 0 and gpu_kind[other - 1] == gpu_kind[device - 1])
         elsewhere = elsewhere if is_alike else min(elsewhere, seconds)
-    own = _whole_s(device, terms)
     if math.isinf(fastest):
         return since_s  # it can run nowhere: whoever takes it first lets it fail
-    if math.isinf(own) or own > slowest * fastest:
+    own = whole_s[device]
+    if own <= 0.0 or math.isinf(own) or own > slowest * fastest:
         return math.inf
     score = own * (own / elsewhere) ** affinity if affinity > 0.0 else own
     return since_s + patience * score if patience > 0.0 else score

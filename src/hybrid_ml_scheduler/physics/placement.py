@@ -22,7 +22,7 @@ Placement = tuple[float, float, float, float, float, float, float]
 """CPU start, GPU start (NaN where unused), finish, seconds on the CPU and on the GPU, and when each is free again."""
 
 
-@compiled(nogil=True, inline="always")
+@compiled(allocates=False, nogil=True, inline="always")
 def place(
     now: float,
     cpu_free: float,
@@ -53,7 +53,7 @@ def place(
     return cpu_start, gpu_start, finish, cpu_s, gpu_s, cpu_free, gpu_free
 
 
-@compiled(nogil=True, inline="always")
+@compiled(allocates=False, nogil=True, inline="always")
 def place_parts(
     now: float,
     gpu: int,
@@ -73,7 +73,7 @@ def place_parts(
     return placed
 
 
-@compiled(nogil=True, inline="always")
+@compiled(allocates=False, nogil=True, inline="always")
 def first_slot(num_gpus: int, free: FloatColumn) -> int:
     """The slot of the CPU that is free first: device 0, or one of those behind the GPUs."""
     slot = 0
@@ -83,7 +83,7 @@ def first_slot(num_gpus: int, free: FloatColumn) -> int:
     return slot
 
 
-@compiled(nogil=True)
+@compiled(allocates=False, nogil=True)
 def place_shared(
     now: float,
     slot: int,
@@ -115,7 +115,7 @@ def place_shared(
     return placed
 
 
-@compiled(nogil=True, inline="always")
+@compiled(allocates=False, nogil=True, inline="always")
 def place_whole(now: float, device: int, seconds: float, free: FloatColumn) -> float:
     """Place a whole task on one device (0 = CPU) as estimated; returns when it is finished."""
     free[device] = place(now, free[device], now, seconds, 0.0, 1.0, 1.0, False)[5]

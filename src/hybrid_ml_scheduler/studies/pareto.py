@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.core.tasks import FloatColumn, TaskBatch
+from hybrid_ml_scheduler.engine.columns import RunColumns
 from hybrid_ml_scheduler.physics.durations import Durations, durations
 from hybrid_ml_scheduler.physics.node import MemoryRule, Node
 

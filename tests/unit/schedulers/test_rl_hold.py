@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from hybrid_ml_scheduler.cluster import Simulation, capacity
-from hybrid_ml_scheduler.cluster.batch import run_held_batch
-from hybrid_ml_scheduler.cluster.columns import RunColumns
 from hybrid_ml_scheduler.core import RaceContext, TaskBatch
 from hybrid_ml_scheduler.core.errors import ModelError, PlanError, SchedulerError
 from hybrid_ml_scheduler.core.holding import HeldRule, HeldStage, Pick
 from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
+from hybrid_ml_scheduler.engine.batch import run_held_batch
+from hybrid_ml_scheduler.engine.columns import RunColumns
 from hybrid_ml_scheduler.physics import Node, PhysicsEstimator, Tariff, durations
 from hybrid_ml_scheduler.physics.held_choices import fastest_seconds
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks, known_at_load

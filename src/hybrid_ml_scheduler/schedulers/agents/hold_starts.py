@@ -10,9 +10,9 @@ import numpy as np
 
 from hybrid_ml_scheduler.core import Decision, FloatColumn, Task, Terms
 from hybrid_ml_scheduler.core.holding import HeldStage, HeldView
-from hybrid_ml_scheduler.core.tasks import BoolColumn
+from hybrid_ml_scheduler.core.tasks import BoolColumn, IntColumn
 from hybrid_ml_scheduler.physics.gangs import kind_counts
-from hybrid_ml_scheduler.physics.held_choices import pull_key
+from hybrid_ml_scheduler.physics.held_choices import pull_key, whole_seconds
 from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
 from hybrid_ml_scheduler.schedulers.holding.keyed import HeldQueue
 from hybrid_ml_scheduler.schedulers.holding.overruns import expected_backlogs, note_due
@@ -37,15 +37,16 @@ class Cuts(NamedTuple):
 
 def pull(queue: HeldQueue, waiting: Waiting, stage: HeldStage, terms_of: TermsOf, idle: BoolColumn) -> Iterator[Start]:
     """Idle devices take whole tasks, the GPUs by number, then the CPU; the overdue first."""
-    known: dict[int, Terms] = {}
+    known: dict[int, tuple[FloatColumn, IntColumn]] = {}
     devices, left = len(idle), DEPTH
     for device in (*range(1, devices), 0):
         best, chosen = (math.inf, 0), -1
         for place, (_, identity, task) in enumerate(queue[:DEPTH] if idle[device] and left else ()):
             if identity not in known:
-                known[identity] = terms_of(task)
-            terms = known[identity]
-            key = pull_key(device, terms, stage.slowest, stage.affinity, task.arrival_time, stage.patience)
+                terms, whole_s = terms_of(task), np.empty(devices)
+                whole_seconds(terms, whole_s)
+                known[identity] = whole_s, terms[3]
+            key = pull_key(device, *known[identity], stage.slowest, stage.affinity, task.arrival_time, stage.patience)
             if key < math.inf and (key, identity) < best:
                 best, chosen = (key, identity), place
                 if place < waiting.overdue:

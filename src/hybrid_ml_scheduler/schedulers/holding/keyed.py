@@ -20,7 +20,7 @@ from hybrid_ml_scheduler.core.holding import MEAN_OVER, BatchSeconds, Commitment
 from hybrid_ml_scheduler.core.tasks import BoolColumn
 from hybrid_ml_scheduler.core.terms import TaskTerms
 from hybrid_ml_scheduler.physics.formulas import cpu_alone_s
-from hybrid_ml_scheduler.physics.held_choices import fastest_s, fastest_seconds, pick_score, plan_split
+from hybrid_ml_scheduler.physics.held_choices import fastest_s, fastest_seconds, pick_score, plan_split, whole_seconds
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, as_terms, split_grid
 from hybrid_ml_scheduler.schedulers.holding.waiting import Waiting, aging_limit
 
@@ -128,7 +128,9 @@ class KeyedHold:
                 continue
             if self.pick == Pick.IN_ORDER or place < self._waiting.overdue:
                 return place
-            score = pick_score(int(self.pick), as_terms(self._believed(task, cluster)), backlog)
+            whole_s = np.empty_like(backlog)
+            whole_seconds(as_terms(self._believed(task, cluster)), whole_s)
+            score = pick_score(int(self.pick), whole_s, backlog)
             if score < best or chosen < 0:
                 best, chosen = score, place
         return chosen

@@ -14,8 +14,8 @@ from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.holding import MEAN_OVER
 from hybrid_ml_scheduler.core.tasks import BoolColumn
-from hybrid_ml_scheduler.physics.choices import split_on
-from hybrid_ml_scheduler.physics.held_choices import overdue_s, pick_score, plan_split, pull_key
+from hybrid_ml_scheduler.physics.choices import row_terms, split_on
+from hybrid_ml_scheduler.physics.held_choices import overdue_s, pick_score, plan_split, pull_key, whole_seconds
 from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
 from hybrid_ml_scheduler.physics.placement import place_parts, place_shared
 from hybrid_ml_scheduler.schedulers.holding.overruns import expect_overruns
@@ -83,13 +83,12 @@ def _picked(
     planned: IntColumn,
     wakes: int,
     backlog: FloatColumn,
-    tasks: BatchTerms,
+    whole_s: FloatColumn,
     queue: IntColumn,
     held: int,
     overdue: int,
 ) -> int:
     """The place in the queue of the task that plans next by score among those not planned at this wake; -1: none."""
-    cpu_s, gpu_s, paged_s, gpu_kind, memory, gpu_memory, memory_rule, serial = tasks
     best, chosen = math.inf, -1
     for place in range(held):
         row = queue[place]
@@ -97,8 +96,7 @@ def _picked(
             continue
         if place < overdue:
             return place
-        terms = (cpu_s[row], gpu_s[row], paged_s[row], gpu_kind, memory[row], gpu_memory, memory_rule[row], serial)
-        score = pick_score(pick, terms, backlog)
+        score = pick_score(pick, whole_s[row], backlog)
         if score < best or chosen < 0:
             best, chosen = score, place
     return chosen
@@ -142,6 +140,10 @@ def replay_tasks(
     widest = width.max() if has_gangs else 1
     fellows, gap_s = np.full(max(widest - 1, 1), -1, np.int32), np.full(devices, math.inf)
     wants = np.empty((devices, count if pull[0] > 0.0 else 0))
+    compares = pull[0] > 0.0 or pull[3] > 0.0  # whole tasks, at every wake
+    whole_s = np.empty((count if compares else 0, devices))
+    for row in range(whole_s.shape[0]):
+        whole_seconds(row_terms(tasks, row), whole_s[row])
     counts = np.zeros(gpu_s.shape[1], np.int64)
     for kind in gpu_kind:
         counts[kind] += 1
@@ -170,18 +172,8 @@ def replay_tasks(
             held = _enter(row, overdue, held, order, queue)
             came[seen], since[row] = row, now
             if pull[0] > 0.0:
-                terms = (
-                    cpu_s[row],
-                    gpu_s[row],
-                    paged_s[row],
-                    gpu_kind,
-                    memory[row],
-                    gpu_memory,
-                    memory_rule[row],
-                    serial,
-                )
                 for device in range(devices):
-                    wants[device, row] = pull_key(device, terms, pull[0], pull[1], now, pull[2])
+                    wants[device, row] = pull_key(device, whole_s[row], gpu_kind, pull[0], pull[1], now, pull[2])
             seen += 1
             mean += (size_s[row] - mean) / min(seen, MEAN_OVER)
         resting = 0
@@ -210,7 +202,7 @@ def replay_tasks(
                 if place < 0:
                     break
             elif pull[3] > 0.0:
-                place = _picked(int(pull[3]), planned, wakes, backlog, tasks, queue, min(held, depth), overdue)
+                place = _picked(int(pull[3]), planned, wakes, backlog, whole_s, queue, min(held, depth), overdue)
                 if place < 0:
                     break
             row = queue[place]
