@@ -30,7 +30,7 @@ STARTS_API = "cli/commands/serve.py"
 BARE_ROOMS = {"core", "physics", "engine", "workload", "cluster", "hardware", "execution"}
 # What these rooms may import where it is used.
 LATE = {"hardware": {"torch"}, "execution": {"torch", "ray", "joblib"}}
-BARE_LIBRARIES = {"numpy", "numba"}
+BARE_LIBRARIES = {"numpy", "numba", "llvmlite"}  # numba stands on llvmlite
 HEAVY = ("torch", "sklearn", "matplotlib", "ray", "pandas", "pyarrow", "reportlab", "scipy")
 
 
