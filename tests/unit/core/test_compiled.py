@@ -31,8 +31,8 @@ def package(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("changed", "renewed"),
     [
-        ("physics/inner/fast.py", {"physics", "cluster", "schedulers", "training", "live", "execution"}),
-        ("learning/inner/fast.py", {"learning", "cluster", "schedulers", "training", "execution"}),
+        ("physics/inner/fast.py", {"physics", "engine", "cluster", "schedulers", "training", "live", "execution"}),
+        ("learning/inner/fast.py", {"learning", "engine", "cluster", "schedulers", "training", "execution"}),
         ("cluster/inner/fast.py", {"cluster", "training", "execution"}),
         ("training/inner/fast.py", {"training"}),
         ("core/protocols.py", set(MADE_FROM)),
