@@ -106,7 +106,7 @@ def best_first(matrix: dict[str, Any]) -> list[int]:
     share = matrix["share"]
     places = range(len(matrix["schedulers"]))
     leads = [sum((share[i][j] or 0) - (share[j][i] or 0) for j in places) for i in places]
-    return sorted(places, key=lambda i: -leads[i])
+    return sorted(places, key=lambda i: (all(one is None for one in share[i]), -leads[i]))
 
 
 def test_each_strategy_has_its_details_a_plugins_too(watcher: Tab, standing: LiveService) -> None:
