@@ -101,7 +101,7 @@ def compare_lines(shown: list[dict[str, str]], points: list[dict[str, Any]], fie
     drawn = [row for row in shown if any(row[name] for name in names)]
     for row, point in zip(drawn, points[-len(drawn) :], strict=True):
         told = {name: float(row[name]) for name in names if row[name]}
-        assert told == pytest.approx({name: point[field][name] for name in names if point[field][name] is not None})
+        assert told == pytest.approx({name: value for name in names if (value := point[field].get(name)) is not None})
 
 
 def compare_statistics(page: Page, stats: dict[str, Any]) -> None:
