@@ -52,6 +52,6 @@ def print_answer(question: Question, answer: Answer) -> None:
 
 def _best_of_each(answer: Answer) -> list[Trial]:
     best: dict[str, Trial] = {}
-    for one in sorted(answer.trials, key=lambda one: (one != answer.best, one.rank)):
+    for one in sorted(answer.trials, key=lambda one: (one != answer.best, one.verdict != "kept", one.rank)):
         best.setdefault(one.node, one)
     return sorted(best.values(), key=lambda one: (one.price, one.node))
