@@ -22,6 +22,19 @@ STORE_BYTES = 80 * 2**20
 OPTIONS = ExecutorOptions(store="", queue_limit=100_000)
 
 
+class Scaled:
+    """A callable with a value that its owner changes."""
+
+    def __init__(self) -> None:
+        self.factor = 1
+
+    def __call__(self, value: int) -> int:
+        return self.factor * value
+
+    def times(self, value: int) -> int:
+        return self.factor * value
+
+
 class Point:
     """A class of the main program, which no node can import."""
 
@@ -86,6 +99,11 @@ def interface(address: str) -> dict[str, Any]:
         said["exception"] = [type(failure).__name__, "fails" in str(getattr(failure, "__cause__", ""))]
         point = executor.submit(shifted, Point(1.0, 2.0)).result()
         said["main class"] = [type(point) is Point, point.left]
+        scaled = Scaled()
+        first = executor.submit(scaled, 10), executor.submit(scaled.times, 10)
+        scaled.factor = 2
+        second = executor.submit(scaled, 10), executor.submit(scaled.times, 10)
+        said["changed"] = [future.result() for future in (*first, *second)]
         kept = executor.submit(made, 5).result()
         here, there = executor.submit(seen, kept).result()
         said["kept"] = [isinstance(kept, Kept), here == there != os.getpid(), kept.fetch()["number"]]

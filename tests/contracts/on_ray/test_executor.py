@@ -21,6 +21,7 @@ def test_the_interface_is_the_same_on_a_cluster(said: dict[str, Any]) -> None:
     assert said["array"]
     assert said["exception"] == ["KeyError", True]
     assert said["main class"] == [True, 2.0]
+    assert said["changed"] == [10, 10, 20, 20]
     assert said["kept"] == [True, True, 5]
     assert (said["died"], said["timeout"], said["after"]) == ("WorkerDied", "TaskTimeout", 4)
     assert said["hostile"] == "NotTransferable"
