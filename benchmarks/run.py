@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 __all__ = ["NAMES", "Benchmark", "benchmark", "main"]
 
 NAMES = {
+    "engine": "decisions a second of the engine by strategy, beside another source tree",
     "simulation": "the kernel and the stepping form beside SimPy, heapq events and a C loop",
     "decisions": "time of one decision, one retraining, one agent update, beside scikit-learn, ONNX Runtime and SB3",
     "learning": "how good the learners are on seeds they never saw, with intervals",
@@ -59,7 +60,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="a small sample in seconds: it runs, but measures little")
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument(
-        "--base", type=Path, metavar="DIR", help="service: another source tree, whose live rate is measured in turns"
+        "--base", type=Path, metavar="DIR", help="service, engine: another source tree, which is measured in turns"
     )
     parser.add_argument("--job", default="", metavar="NAME", help=f"portfolio: one part alone ({', '.join(_JOBS)})")
     parser.add_argument("--out", type=Path, metavar="FILE", help="portfolio: keeps what `everywhere` has done")
@@ -72,8 +73,10 @@ def main(words: Sequence[str] | None = None) -> int:
         parser.error(f"--job {arguments.job} must be one of {', '.join(_JOBS)}.")
     if arguments.workers is not None and arguments.workers < 1:
         parser.error("--workers must be at least 1.")
-    if arguments.base is not None and (arguments.name != "service" or not (arguments.base / "src").is_dir()):
-        parser.error("--base is for service, and names a source tree with a folder src in it.")
+    if arguments.base is not None and (
+        arguments.name not in ("service", "engine") or not (arguments.base / "src").is_dir()
+    ):
+        parser.error("--base is for service and engine, and names a source tree with a folder src in it.")
     module = benchmark(arguments.name)
     given = own if arguments.base is None else {"base": arguments.base.resolve()}
     result = module.run(quick=arguments.quick, **given)
