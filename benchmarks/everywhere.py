@@ -71,7 +71,7 @@ class Amount:
 
     seeds: int = 5
     told: int = 4000
-    learning: int = 4000
+    learning: int = 1000
     traced: int = 1000
     most_sources: int = 100
 

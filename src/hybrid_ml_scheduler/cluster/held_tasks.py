@@ -55,6 +55,11 @@ class ReadyTasks:
         """Tasks that arrived since the strategy was last woken, ready or not."""
         return self._arrived
 
+    def seconds_of(self, task_id: int) -> TaskSeconds | None:
+        """The seconds that a waiting task came with, if any."""
+        entry = self._held.get(task_id)
+        return None if entry is None else entry.seconds
+
     def arrive(self, task: Task) -> None:
         """A task has come; it may wait for parents yet."""
         self._arrived.append(task)

@@ -89,6 +89,7 @@ class Simulation:
         self._foreseer = None if self._trains else with_foresight(scheduler)
         self._holder: Holds | None = scheduler if isinstance(scheduler, Holds) else None
         self._held = ReadyTasks()
+        self.cluster.estimator.waiting_seconds = self._held.seconds_of
         self._shown = ShownTasks(self._held)
         self._woken_s = -math.inf
         self._most_open = math.inf if most_open is None else most_open

@@ -10,16 +10,17 @@ import numpy.typing as npt
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED
 from hybrid_ml_scheduler.core.holding import Pick
-from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
-from hybrid_ml_scheduler.core.terms import Terms
-from hybrid_ml_scheduler.physics.choices import least_charge_within, split_on
+from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.core.terms import BatchTerms, Terms
+from hybrid_ml_scheduler.physics.choices import least_charge_within, row_terms, split_on
 from hybrid_ml_scheduler.physics.formulas import allowed_share, cpu_alone_s
-from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE
+from hybrid_ml_scheduler.physics.node import CPU_ONLY, WHOLE, MemoryRule
 
 __all__ = [
     "choose_split",
     "fastest_s",
     "fastest_seconds",
+    "gpus_that_fit",
     "overdue_s",
     "pick_score",
     "plan_split",
@@ -29,6 +30,7 @@ __all__ = [
     "whole_seconds",
 ]
 
+_PAGE = int(MemoryRule.PAGE)
 _LEAST, _MOST = int(Pick.LEAST_COMPLETION), int(Pick.MOST_COMPLETION)
 
 
@@ -56,20 +58,47 @@ def fastest_seconds(cpu_s: FloatColumn, gpu_s: FloatColumn, splits: bool) -> Flo
 
 
 @compiled(allocates=False, nogil=True, inline="always")
-def possible_s(cpu_s: float, gpu_s: FloatColumn, memory_rule: int, splits: bool) -> float:
-    """`fastest_s` of what the task may really do: whole if it must not be cut, and on one device only if it says so."""
-    if memory_rule % WHOLE == CPU_ONLY:
+def possible_s(terms: Terms, splits: bool) -> float:
+    """`fastest_s` of what the task may really do on this node.
+
+    One that must not be cut runs whole; then one that needs no GPU, or fits none, runs on the CPU.
+    """
+    cpu_s, gpu_s, _, gpu_kind, memory_mb, gpu_memory_mb, rule, _ = terms
+    if rule % WHOLE == CPU_ONLY:
         return cpu_s
-    return fastest_s(cpu_alone_s(cpu_s, memory_rule), gpu_s, splits and memory_rule < WHOLE)
+    if rule < WHOLE or rule % WHOLE == _PAGE:
+        return fastest_s(cpu_alone_s(cpu_s, rule), gpu_s, splits and rule < WHOLE)
+    best = cpu_alone_s(cpu_s, rule)
+    for gpu in range(gpu_kind.shape[0]):
+        if memory_mb <= gpu_memory_mb[gpu]:
+            best = min(best, gpu_s[gpu_kind[gpu]])
+    return (
+        best if best < math.inf else fastest_s(best, gpu_s, False)
+    )  # one that can run nowhere fails, and must have a place until then
 
 
 @compiled(nogil=True)
-def possible_seconds(cpu_s: FloatColumn, gpu_s: FloatColumn, memory_rule: IntColumn, splits: bool) -> FloatColumn:
+def possible_seconds(tasks: BatchTerms, splits: bool) -> FloatColumn:
     """`possible_s` of every task."""
-    found = np.empty(cpu_s.shape[0])
-    for row in range(cpu_s.shape[0]):
-        found[row] = possible_s(cpu_s[row], gpu_s[row], memory_rule[row], splits)
+    found = np.empty(tasks.cpu_s.shape[0])
+    for row in range(found.shape[0]):
+        found[row] = possible_s(row_terms(tasks, row), splits)
     return found
+
+
+@compiled(allocates=False, nogil=True, inline="always")
+def gpus_that_fit(terms: Terms) -> int:
+    """Which GPUs a task that must not be cut fits, one bit each, the lowest bit set; 0 if it may use any GPU."""
+    rule, memory_mb, gpu_memory_mb = terms[6], terms[4], terms[5]
+    if rule < WHOLE or rule % WHOLE == _PAGE:
+        return 0
+    fits, all_fit = 1, rule % WHOLE != CPU_ONLY
+    for gpu in range(min(gpu_memory_mb.shape[0], 60)):
+        if rule % WHOLE != CPU_ONLY and memory_mb <= gpu_memory_mb[gpu]:
+            fits |= 2 << gpu
+        else:
+            all_fit = False
+    return 0 if all_fit else fits
 
 
 @compiled(inner=True, nogil=True, forceinline=True)

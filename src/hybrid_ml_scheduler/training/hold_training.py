@@ -109,7 +109,7 @@ def foreign_history(node: Node, load: float, seed: int, count: int, whole: bool)
 
 def as_history(arrival: FloatColumn, terms: BatchTerms) -> History:
     """Tasks as `rl_hold` remembers them."""
-    cut_s, whole_s = (possible_seconds(terms.cpu_s, terms.gpu_s, terms.memory_rule, cut) for cut in (True, False))
+    cut_s, whole_s = (possible_seconds(terms, cut) for cut in (True, False))
     return History(arrival, cut_s, terms, patience=PATIENCE, whole_s=whole_s)
 
 

@@ -20,7 +20,7 @@ from hybrid_ml_scheduler.schedulers.forest.hybrid_ml import HybridMl
 from hybrid_ml_scheduler.schedulers.forest.hybrid_ml_share import HybridMlShare
 from hybrid_ml_scheduler.schedulers.holding.overruns import expect_overruns, note_due
 from hybrid_ml_scheduler.studies.race import run_known
-from hybrid_ml_scheduler.workload import preset
+from hybrid_ml_scheduler.workload import generate, preset
 
 HIDDEN = Truth(kind_spread=0.5)
 
@@ -168,8 +168,34 @@ def test_in_a_graph_tasks_of_about_the_same_size_go_as_they_came() -> None:
         Task(1 + row, 10.0, 0.5, 1.0, 0.0, cpu_time=size, gpu_time=900.0, divisible=False, dependencies=(0,))
         for row, size in enumerate(sizes)
     ]
-    outcomes = Simulation(Node(), HybridMl(), seed=1).run((task, 1.0) for task in told)
+    outcomes = Simulation(Node(), HybridMl(objective="latency"), seed=1).run((task, 1.0) for task in told)
     assert [outcome.task_id for outcome in sorted(outcomes, key=lambda one: one.finish_s)] == [0, 5, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("name", ["hybrid_ml", "rl_hold"])
+def test_a_batch_is_planned_for_its_makespan_unless_the_option_says_latency(name: str) -> None:
+    law = preset("mixed").with_values({"num_tasks": 300, "arrival_law": "batch"})
+    tasks = KnownTasks(batch=generate(law, 3), node=Node(), truth=Truth(), seed=3)
+    auto, latency_first = (
+        run_known(create(name, options), tasks, "exact").finish_s for options in ({}, {"objective": "latency"})
+    )
+    assert auto.max() < 0.95 * latency_first.max()
+    assert latency_first.mean() < auto.mean()
+
+
+def test_a_strategy_that_waits_is_told_the_exact_seconds_of_every_waiting_task() -> None:
+    tasks = unknown(tasks=1200, truth=Truth(kind_spread=1.0), load=0.9)
+    assert latency(tasks, "hybrid_ml", "exact") < 1.15 * latency(tasks, "sjf", "exact")
+
+
+def test_tasks_that_fit_no_gpu_do_not_keep_others_from_idle_gpus() -> None:
+    told = [
+        Task(row, 10.0, 0.5, 9000.0, 0.0, cpu_time=50.0, gpu_time=0.1, divisible=False, kind="large")
+        for row in range(60)
+    ]
+    told += [Task(60 + row, 10.0, 0.5, 1.0, 1.0, cpu_time=50.0, gpu_time=5.0, divisible=False) for row in range(8)]
+    outcomes = Simulation(Node(), HybridMl(aging=1.0, objective="latency"), seed=1).run((task, 1.0) for task in told)
+    assert max(one.finish_s for one in outcomes if one.task_id >= 60) < 20.0
 
 
 def test_nobody_waits_for_ever_behind_a_task_that_takes_a_thousand_times_what_was_believed() -> None:
@@ -247,8 +273,8 @@ def test_the_classic_one_is_a_strategy_of_its_own_and_a_mode_for_its_old_name() 
         create("hybrid_ml", {"energy_weight": 0.2})
 
 
-@pytest.mark.parametrize("options", [{"window": 10}, {"retrain_every": 0}])
-def test_options_that_cannot_be_are_refused(options: dict[str, int]) -> None:
+@pytest.mark.parametrize("options", [{"window": 10}, {"retrain_every": 0}, {"objective": "joy"}])
+def test_options_that_cannot_be_are_refused(options: dict[str, int | str]) -> None:
     with pytest.raises(PlanError, match="hybrid_ml"):
         HybridMl(**options)  # type: ignore[arg-type]
 

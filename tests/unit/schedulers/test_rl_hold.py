@@ -246,7 +246,7 @@ def test_what_is_asked_for_gets_better_than_if_the_mean_latency_is(crowded: Load
 
 
 def test_an_unknown_objective_is_refused_in_a_sentence() -> None:
-    with pytest.raises(PlanError, match=r"rl_hold: objective = 'joy' must be one of latency, slowdown, p99"):
+    with pytest.raises(PlanError, match=r"rl_hold: objective = 'joy' must be one of auto, latency, makespan, slowdown"):
         RlHold(objective="joy")
 
 

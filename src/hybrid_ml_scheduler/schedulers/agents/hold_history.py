@@ -42,7 +42,7 @@ def known_history(
 ) -> History:
     """The latest tasks; where seconds are learned, as they are believed to be now, with what they really took."""
     tasks = as_batch(terms)
-    cut_s, whole_s = (possible_seconds(tasks.cpu_s, tasks.gpu_s, tasks.memory_rule, cut) for cut in (True, False))
+    cut_s, whole_s = (possible_seconds(tasks, cut) for cut in (True, False))
     ready_s, width = as_column([one.ready_s for one in latest]), [one.task.gpus_required for one in latest]
     slower = _slower(latest, tasks) if learns else None
     return History(ready_s, cut_s, tasks, aging, patience, whole_s, np.array(width, dtype=np.int64), slower)

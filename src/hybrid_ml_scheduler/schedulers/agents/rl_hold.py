@@ -27,20 +27,27 @@ from hybrid_ml_scheduler.core.terms import TaskTerms, Terms
 from hybrid_ml_scheduler.core.validation import parent_rows
 from hybrid_ml_scheduler.learning.time_forest import TimeForest
 from hybrid_ml_scheduler.physics.held_choices import possible_s, possible_seconds
-from hybrid_ml_scheduler.schedulers.agents.batch_orders import best_batch_order
 from hybrid_ml_scheduler.schedulers.agents.corrected_beliefs import CorrectedBeliefs
 from hybrid_ml_scheduler.schedulers.agents.hold_history import REMEMBERED, Remembered, known_history, latest_tasks
 from hybrid_ml_scheduler.schedulers.agents.hold_model import HoldModel, hedge, hold_features, load_hold
-from hybrid_ml_scheduler.schedulers.agents.hold_starts import Cuts, planned_beside_gangs, pull
 from hybrid_ml_scheduler.schedulers.forest.trained_seconds import TimeData, seconds_words
 from hybrid_ml_scheduler.schedulers.grid import as_column, as_terms
+from hybrid_ml_scheduler.schedulers.holding.batch_orders import (
+    BATCH,
+    BatchPlan,
+    BatchState,
+    best_batch_order,
+    is_known_at_once,
+)
+from hybrid_ml_scheduler.schedulers.holding.hold_starts import Cuts, planned_beside_gangs, pull
 from hybrid_ml_scheduler.schedulers.holding.keyed import KeyedHold, limits_in_s, reorder
-from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph, known_graph
+from hybrid_ml_scheduler.schedulers.holding.planned import KnownGraph
 from hybrid_ml_scheduler.schedulers.holding.settings import (
     OBJECTIVES,
     PLAIN,
     History,
     Setting,
+    gpus_by_speed,
     held_order,
     replayed_values,
     stage_of,
@@ -54,7 +61,6 @@ _LONGEST_PAUSE = 2000
 _PRIOR_TASKS = 100.0  # the expectation counts as much as what so many tasks say
 _OTHER_PRIOR_TASKS = 50.0  # it was learned for the mean latency, and says less about anything else
 _TRUST = 2.0  # over the root of the tasks replayed: so much worse than a plain rule may be chance
-_BATCH = 16  # so many tasks in the first instant are a batch
 _APART = 2.0  # twice the spread that is expected of two devices: e to this is as far as they differ from what was told
 _NEWS = 8  # when as many tasks have finished as an eighth of the held ones, these are put in order by what is known now
 
@@ -62,7 +68,8 @@ _NEWS = 8  # when as many tasks have finished as an eighth of the held ones, the
 class RlHold(CorrectedBeliefs, KeyedHold):
     """Holds ready tasks, starts the shortest first, and chooses by replay how they are cut and which devices refuse.
 
-    `objective`: latency, slowdown, p99, energy or cost. `patience` bounds how long others may overtake a task, as for
+    `objective`: auto (the makespan of a batch or graph, the latency of a stream), latency, makespan, slowdown, p99,
+    energy or cost. `patience` bounds how long others may overtake a task, as for
     `sjf` (-1: as the model says), and so does `aging`. `model` is a file of `hms tune` or `hms train agent`.
     """
 
@@ -71,17 +78,18 @@ class RlHold(CorrectedBeliefs, KeyedHold):
     learning = "online"
 
     def __init__(
-        self, objective: str = "latency", patience: float = -1.0, model: str | None = None, aging: float = -1.0
+        self, objective: str = "auto", patience: float = -1.0, model: str | None = None, aging: float = -1.0
     ) -> None:
-        if objective not in OBJECTIVES:
-            raise PlanError(f"rl_hold: objective = {objective!r} must be one of {', '.join(OBJECTIVES)}.")
+        if objective not in ("auto", *OBJECTIVES):
+            raise PlanError(f"rl_hold: objective = {objective!r} must be one of auto, {', '.join(OBJECTIVES)}.")
         if not (patience == -1.0 or 0.0 <= patience < float("inf")):
             raise PlanError(f"rl_hold: patience = {patience:g} must be -1 or a finite number of at least 0.")
         if not (aging == -1.0 or 0.0 <= aging < float("inf")):
             raise PlanError(f"rl_hold: aging = {aging:g} must be -1 or a finite number of at least 0.")
         super().__init__()
         self.model = load_hold(model)
-        self._objective = objective
+        self._plans_batches = objective in ("auto", "makespan")
+        self._objective = "latency" if objective == "auto" else objective
         self._patience = self.model.patience if patience == -1.0 else patience
         self._stream_aging = (self.model.aging if aging == -1.0 else aging) or math.inf
 
@@ -95,6 +103,7 @@ class RlHold(CorrectedBeliefs, KeyedHold):
         super().prepare(context)
         self._estimator, self._devices = context.estimator, context.num_gpus + 1
         self._start_believing(context)
+        self._by_speed = gpus_by_speed(context.estimator)
         if isinstance(context.estimator, Doubts):
             context.estimator.doubt(_APART)
         self.rates = _rates(context.estimator, self._devices, self._objective)
@@ -104,15 +113,15 @@ class RlHold(CorrectedBeliefs, KeyedHold):
         self._has_gangs = False
         self._next_review = _FIRST_REVIEW
         self.gate = (0, 0)  # reviews, and at how many of them a plain rule took the place of the setting chosen
-        self._batch_keys: dict[int, float] | None = None
+        self._batch: BatchPlan | None = None
         self._aging = self._stream_aging
         self._setting = 0
         self._follow()
 
     def key(self, task: Task, size_s: float, terms: TaskTerms) -> float:
         """Its place in a batch; in a stream its seconds, or the moment up to which it lets others pass."""
-        if self._batch_keys is not None:
-            return self._batch_keys[task.task_id]
+        if self._batch is not None:
+            return self._batch.keys[task.task_id]
         setting = self.model.settings[self._setting]
         own_s = size_s if setting.splits else _whole_s(terms)
         return held_order(task.arrival_time, own_s, self._patience, setting.patience)
@@ -127,6 +136,8 @@ class RlHold(CorrectedBeliefs, KeyedHold):
             return
         self._thoughts.clear()
         self._lessons.observe(task, outcome)
+        if self._batch is not None:
+            self._batch.finish()
         known = self._history.get(task.task_id)
         if known is not None and not outcome.failed:
             self._history[task.task_id] = known._replace(
@@ -162,9 +173,11 @@ class RlHold(CorrectedBeliefs, KeyedHold):
             return None
         begin = int(np.searchsorted(batch.arrival_time, batch.arrival_time[0], side="right"))
         terms = self._estimator.batch_terms(batch)._replace(cpu_s=seconds.cpu_s, gpu_s=seconds.gpu_s)
-        size_s = possible_seconds(terms.cpu_s, terms.gpu_s, terms.memory_rule, True)
-        whole_s = possible_seconds(terms.cpu_s, terms.gpu_s, terms.memory_rule, False)
-        if begin >= _BATCH or batch.has_dependencies:
+        size_s = possible_seconds(terms, True)
+        whole_s = possible_seconds(terms, False)
+        if batch.has_dependencies and not self._plans_batches:
+            return None
+        if (begin >= BATCH or batch.has_dependencies) and self._plans_batches:
             if begin < len(batch):
                 return None
             parents = parent_rows(batch) if batch.has_dependencies else np.empty(0, dtype=np.int64)
@@ -173,7 +186,8 @@ class RlHold(CorrectedBeliefs, KeyedHold):
             one = stage_of(setting, self._devices, 0)
             return HeldRule(order=order, size_s=size_s, grid=one.grid, price=one.price, longest=one.longest)
         aging, patience = self._stream_aging, self._patience
-        stages, orders = self._all_stages(History(batch.arrival_time, size_s, terms, aging, patience, whole_s))
+        known = History(batch.arrival_time, size_s, terms, aging, patience, whole_s, by_speed=self._by_speed)
+        stages, orders = self._all_stages(known)
         first = stages[0]
         return HeldRule(
             order=orders[0],
@@ -198,7 +212,7 @@ class RlHold(CorrectedBeliefs, KeyedHold):
             "setting": self._setting,
             "stage": asdict(self._stage),
             "reviews": (self._next_review, *self.gate),
-            "batch_keys": None if self._batch_keys is None else dict(self._batch_keys),
+            "batch": None if self._batch is None else self._batch.capture(),
             "training": self._training_state() if self.online else None,
         }
 
@@ -213,8 +227,9 @@ class RlHold(CorrectedBeliefs, KeyedHold):
         self._follow(HeldStage(**state["stage"]))
         self._next_review, *gate = state["reviews"]
         self.gate = (gate[0], gate[1])
-        self._batch_keys = None if state["batch_keys"] is None else dict(state["batch_keys"])
-        self._aging = self._stream_aging if self._batch_keys is None else math.inf
+        batch = state["batch"] if "batch" in state else _batch_before(state["batch_keys"])
+        self._batch = None if batch is None else BatchPlan.restored(batch, self._devices)
+        self._aging = self._stream_aging if self._batch is None else math.inf
         if self.online:
             self._restore_training(state["training"])
             self._thoughts.clear()
@@ -222,18 +237,22 @@ class RlHold(CorrectedBeliefs, KeyedHold):
     def _learn(self, held: HeldTasks, cluster: HeldView) -> None:
         """A batch or graph that comes first is played through; what comes later makes it a stream."""
         self._thoughts.clear()
-        if not held.arrived:
-            return
-        if self._seen == 0 and (len(held.arrived) >= _BATCH or any(task.dependencies for task in held.arrived)):
-            graph = known_graph(held.arrived, cluster.estimator, np.zeros(self._devices))
-            order, setting = best_batch_order(graph)
-            self._batch_keys = dict(zip(graph.identity.tolist(), order.tolist(), strict=True))
-            self._aging = math.inf  # the plan of a batch knows how long everybody waits
-            self._follow(stage_of(setting, self._devices, 0, self._patience))
-        elif self._batch_keys is not None:
-            self._batch_keys, self._aging = None, self._stream_aging
+        if self._batch is not None and held.arrived:
+            self._batch, self._aging = None, self._stream_aging
             self._follow()
             self._order_anew(cluster)
+        elif self._plans_batches and self._seen == 0 and is_known_at_once(held.arrived):
+            self._batch = BatchPlan(held.arrived, self._devices)
+            self._aging = math.inf  # the plan of a batch knows how long everybody waits
+            self._plan_batch(cluster)
+        elif self._batch is not None and self.online and self._batch.due:
+            self._plan_batch(cluster)
+            self._order_anew(cluster)
+
+    def _plan_batch(self, cluster: HeldView) -> None:
+        if self._batch is not None:
+            setting = self._batch.make(lambda task: self._believed(task, cluster))
+            self._follow(stage_of(setting, self._devices, 0, self._patience))
 
     def _starting(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Commitment]:
         """Devices take tasks, or tasks plan, beside gangs with care."""
@@ -254,8 +273,13 @@ class RlHold(CorrectedBeliefs, KeyedHold):
         for place, decision in starts:
             _, identity, task = self._queue.pop(place)
             self._waiting.start(identity, cluster.now_s)
+            self._committed(task)
             self._expect(task, decision)
             yield Commitment(identity, decision)
+
+    def _committed(self, task: Task) -> None:
+        if self._batch is not None:
+            self._batch.start(task.task_id)
 
     def _order_anew(self, cluster: HeldView) -> None:
         def key(task: Task) -> float:
@@ -265,7 +289,7 @@ class RlHold(CorrectedBeliefs, KeyedHold):
         reorder(self._queue, self._waiting.overdue, key)
 
     def _size_s(self, terms: TaskTerms) -> float:
-        return float(possible_s(terms.cpu_s, terms.gpu_s, terms.memory_rule, True))
+        return float(possible_s(as_terms(terms), True))
 
     def _hold(self, task: Task, cluster: HeldView) -> None:
         super()._hold(task, cluster)
@@ -276,7 +300,7 @@ class RlHold(CorrectedBeliefs, KeyedHold):
             self._history = latest_tasks(self._history)
 
     def _review(self, held: HeldTasks, cluster: HeldView) -> None:
-        if self._batch_keys is not None:
+        if self._batch is not None:
             return
         was = _order_of(self.model.settings[self._setting])
         if self._seen >= self._next_review and len(self.model.settings) > 1:
@@ -284,7 +308,7 @@ class RlHold(CorrectedBeliefs, KeyedHold):
             latest = list(self._history.values())
             terms = [self._believed_again(one, cluster) for one in latest]
             known = known_history(latest, terms, self.online, self._aging, self._patience)
-            self._reviewed(known)
+            self._reviewed(known._replace(by_speed=self._by_speed))
             self._follow()
             self._next_review = _review_after(self._seen)
         believes_else = self._news * _NEWS > len(self._queue)
@@ -304,7 +328,14 @@ class RlHold(CorrectedBeliefs, KeyedHold):
         orders = {_order_of(settings[chosen]): history.order(settings[chosen]) for chosen, _ in found}
         places = list(orders)
         stages = [
-            stage_of(settings[one], self._devices, first, self._patience, places.index(_order_of(settings[one])))
+            stage_of(
+                settings[one],
+                self._devices,
+                first,
+                self._patience,
+                places.index(_order_of(settings[one])),
+                self._by_speed,
+            )
             for one, first in found
         ]
         return tuple(stages), tuple(orders.values())
@@ -329,7 +360,9 @@ class RlHold(CorrectedBeliefs, KeyedHold):
 
     def _follow(self, stage: HeldStage | None = None) -> None:
         """Plan by this stage from now on; by that of the setting in force if none is given."""
-        stage = stage or stage_of(self.model.settings[self._setting], self._devices, 0, self._patience)
+        stage = stage or stage_of(
+            self.model.settings[self._setting], self._devices, 0, self._patience, by_speed=self._by_speed
+        )
         self._stage, self._grid, self._points = stage, stage.grid, as_column(stage.grid)
         self._price, self._longest, self.pick = stage.price, stage.longest, stage.pick
 
@@ -339,12 +372,17 @@ def _order_of(setting: Setting) -> tuple[bool, float]:
     return setting.splits, setting.patience
 
 
+def _batch_before(keys: Mapping[int, float] | None) -> BatchState | None:
+    """The plan of a batch in a state stored before 0.3, which was made once and for all."""
+    return None if keys is None else ([], 0, dict(keys), tuple(PLAIN[0]))
+
+
 def _review_after(seen: int) -> int:
     return seen + max(_FIRST_REVIEW, min(seen // 2, _LONGEST_PAUSE))
 
 
 def _whole_s(terms: TaskTerms) -> float:
-    return float(possible_s(terms.cpu_s, terms.gpu_s, terms.memory_rule, False))
+    return float(possible_s(as_terms(terms), False))
 
 
 def _rates(estimator: Estimator, devices: int, objective: str) -> FloatColumn:

@@ -24,8 +24,12 @@ HELD_WAYS = (
     Setting(True, 0.3, 8.0, 4.0, 20.0),
     Setting(True, 0.7, 4.0, 8.0),
     Setting(True, 0.3, 4.0, 4.0),
+    Setting(False, 0.0, slowest=3.0),
+    Setting(False, 0.0, slowest=3.0, affinity=1.0),
+    Setting(False, 0.0, slowest=6.0, affinity=3.0),
 )
-"""Shortest first as it stands, cut and whole, with prices of device-seconds, and with limits that spare some GPUs."""
+"""Shortest first as it stands, cut and whole, with prices of device-seconds, with limits that spare some GPUs, and with
+idle devices that take what is shortest on them, or what gains most by them."""
 
 _FIRST_REVIEW = 64
 _REMEMBERED = 1024
@@ -46,15 +50,21 @@ class HeldHistory:
         self._latest.append(task)
         self.seen += 1
 
-    def review(self, devices: int, aging: float) -> bool:
-        """Play the latest tasks again if it is time; says whether another setting is in force now."""
+    def review(self, by_speed: tuple[int, ...], aging: float, may_pull: bool) -> bool:
+        """Play the latest tasks again if it is time; says whether another setting is in force now.
+
+        Unless it `may_pull`, devices do not take tasks: they take no gangs, and wrong estimates would make them refuse
+        the tasks that suit them.
+        """
         if self.seen < self.due:
             return False
         self.due = self.seen + min(self.due, _REMEMBERED)
         size_s = as_column([task.unit_s for task in self._latest])
         terms = as_batch([TaskTerms(*task.corrected) for task in self._latest])
-        history = History(as_column([task.now_s for task in self._latest]), size_s, terms, aging)
-        found = replayed_values(history, HELD_WAYS, "latency", np.ones(devices))
+        history = History(as_column([task.now_s for task in self._latest]), size_s, terms, aging, by_speed=by_speed)
+        found = replayed_values(history, HELD_WAYS, "latency", np.ones(len(by_speed) + 1))
+        if not may_pull:
+            found[[setting.slowest > 0.0 for setting in HELD_WAYS]] = math.inf
         self.latency_s = {way: float(value) for way, value in enumerate(found) if value < math.inf}
         best, before = int(np.argmin(found)), self.chosen
         if found[best] < _LEAD * found[before]:

@@ -16,18 +16,20 @@ from __future__ import annotations
 
 import math
 from bisect import insort
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hybrid_ml_scheduler.core import ClusterView, Decision, FloatColumn, Outcome, RaceContext, Task, TaskBatch
+from hybrid_ml_scheduler.core.compiled import python_function
 from hybrid_ml_scheduler.core.errors import PlanError, SchedulerError
 from hybrid_ml_scheduler.core.holding import MEAN_OVER, BatchSeconds, Commitment, HeldRule, HeldTasks, HeldView
 from hybrid_ml_scheduler.core.tasks import BoolColumn
 from hybrid_ml_scheduler.core.terms import LendsFormula, TaskTerms, Terms
 from hybrid_ml_scheduler.physics.gangs import kind_counts
-from hybrid_ml_scheduler.physics.held_choices import plan_split
+from hybrid_ml_scheduler.physics.held_choices import gpus_that_fit, plan_split
 from hybrid_ml_scheduler.physics.held_gangs import plan_beside_gangs
 from hybrid_ml_scheduler.schedulers.forest.held_history import HELD_WAYS, HeldHistory
 from hybrid_ml_scheduler.schedulers.forest.hybrid_ml_share import HybridMlShare
@@ -41,9 +43,11 @@ from hybrid_ml_scheduler.schedulers.forest.trained_seconds import (
     seconds_words,
 )
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, task_terms
+from hybrid_ml_scheduler.schedulers.holding.batch_orders import BatchPlan, is_known_at_once
+from hybrid_ml_scheduler.schedulers.holding.hold_starts import pull
 from hybrid_ml_scheduler.schedulers.holding.keyed import WHOLE, KeyedHold, limits_in_s, reorder
 from hybrid_ml_scheduler.schedulers.holding.overruns import expected_backlogs, note_due
-from hybrid_ml_scheduler.schedulers.holding.settings import nested_limits
+from hybrid_ml_scheduler.schedulers.holding.settings import Setting, gpus_by_speed, nested_limits, stage_of
 
 __all__ = ["HybridMl"]
 
@@ -52,6 +56,11 @@ _RESUMED = (2, _VERSION)
 _DEPTH = 32
 _RENEWED_EVERY = 16  # outcomes between two looks at what is believed of held tasks; more often at the start
 _SAME = math.log(4.0)
+# Tasks that fit few GPUs or none may all wait for the same device. Only so many of them plan at a wake, beside the
+# others, or they would keep those behind them from devices that are idle.
+_DEPTH_OF_FEW = 4
+_OBJECTIVES = ("auto", "latency", "makespan")
+_gpus_that_fit = python_function(gpus_that_fit)
 _LEAST_WORK_S = 1e-12
 AGING = 100.0  # so many times what tasks take and wait in the mean may one wait before it goes first
 
@@ -71,7 +80,10 @@ class HybridMl(TrainsSeconds, KeyedHold):
         guard: bool = True,
         step: float = DEFAULT_STEP,
         aging: float = AGING,
+        objective: str = "auto",
     ) -> None:
+        if objective not in _OBJECTIVES:
+            raise PlanError(f"hybrid_ml: objective = {objective!r} must be one of {', '.join(_OBJECTIVES)}.")
         if (retrain_every is not None and retrain_every < 1) or window < 2 * LEAST_OBSERVATIONS:
             least = 2 * LEAST_OBSERVATIONS
             raise PlanError(f"hybrid_ml: retrain_every = {retrain_every} must be >= 1, window = {window} >= {least}.")
@@ -79,6 +91,7 @@ class HybridMl(TrainsSeconds, KeyedHold):
         self._own_interval, self._window = retrain_every, window
         self.online, self._guard = online, guard
         self.learning = "online" if online else "frozen"
+        self._objective = objective
 
     def prepare(self, context: RaceContext) -> None:
         """Start afresh: no forest, nothing waiting, nothing played again."""
@@ -89,22 +102,32 @@ class HybridMl(TrainsSeconds, KeyedHold):
         self._devices = context.num_gpus + 1
         self._history = HeldHistory()
         self._known: dict[int, Expected] = {}
+        self._batch: BatchPlan | None = None
+        self._has_gangs = False
+        self._fitting: dict[int, int] = {}  # of waiting tasks that do not fit every GPU
+        self._learns = context.estimator.learns
+        self._by_speed = gpus_by_speed(context.estimator)
         self._due_s, self._renewed_at, self._in_graph = np.zeros(self._devices), 0, False
         self._device_columns = DeviceColumns(self._devices)
         self._lender = context.estimator if isinstance(context.estimator, LendsFormula) else None
         self._follow()
 
-    def _follow(self) -> None:
-        """Plan by the chosen setting from now on."""
-        setting = HELD_WAYS[self._history.chosen]
+    def _follow(self, setting: Setting | None = None) -> None:
+        """Plan by this setting from now on; by the chosen one if none is given."""
+        setting = setting or HELD_WAYS[self._history.chosen]
         self._points = as_column(self._grid if setting.splits else WHOLE)
-        self._price, self._longest = setting.price, nested_limits(setting, self._devices)
+        self._stage = stage_of(setting, self._devices, 0)
+        self._price, self._longest = setting.price, nested_limits(setting, self._devices, self._by_speed)
         self._limits_s = limits_in_s(self._longest, self._mean_s)
 
     def key(self, task: Task, size_s: float, terms: TaskTerms) -> float:
         """The seconds that it is believed to take at its fastest."""
         known = self._known.get(task.task_id)
-        return place_of(size_s if known is None else known.unit_s, self._in_graph)
+        return self._place(task, size_s if known is None else known.unit_s)
+
+    def _place(self, task: Task, size_s: float) -> float:
+        """Where a task stands in the order: as the plan of a batch says, else by its seconds."""
+        return place_of(size_s, self._in_graph) if self._batch is None else self._batch.keys[task.task_id]
 
     def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HeldRule | None:
         """None: only `dispatch` can tell what was learned by then."""
@@ -112,18 +135,28 @@ class HybridMl(TrainsSeconds, KeyedHold):
 
     def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterable[Commitment]:
         """Commit what starts now, the shortest first."""
-        if not self._in_graph:
-            for task in held.arrived:
-                if task.dependencies:
-                    self._in_graph = True
-            if self._in_graph:
-                self._reorder()
+        if held.arrived:
+            self._meet(held, cluster)
         fresh = held.fresh
-        if self._queue or len(fresh) != 1 or len(held) != 1 or fresh[0].gpus_required > 1:
+        if self._queue or len(fresh) != 1 or len(held) != 1 or fresh[0].gpus_required > 1 or self._stage.slowest:
             return super().dispatch(held, cluster)
         if self._history.seen >= self._history.due:
             self._learn(held, cluster)
         return self._first(fresh[0], cluster)
+
+    def _meet(self, held: HeldTasks, cluster: HeldView) -> None:
+        """See what has arrived: a batch or graph is planned as a whole, and what comes later makes it a stream."""
+        plans = self._seen == 0 and self._objective != "latency" and is_known_at_once(held.arrived)
+        if plans or self._batch is not None:
+            self._batch = BatchPlan(held.arrived, self._devices) if plans else None
+            self._follow(None if self._batch is None else self._plan_batch(self._batch, cluster))
+            self._reorder()
+        if not self._in_graph and any(task.dependencies for task in held.arrived):
+            self._in_graph = True
+            self._reorder()
+
+    def _plan_batch(self, batch: BatchPlan, cluster: HeldView) -> Setting:
+        return batch.make(lambda task: TaskTerms(*self._thought(task, cluster, cluster.now_s).corrected))
 
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
         """Where a task would go if it had to be committed now."""
@@ -134,25 +167,45 @@ class HybridMl(TrainsSeconds, KeyedHold):
         return Decision(fraction, gpu)
 
     def _starting(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Commitment]:
+        """What starts at once: idle devices take tasks, or tasks plan in order."""
+        if not self._stage.slowest or self._has_gangs:
+            yield from self._planned(cluster, idle)
+            return
+        for place, decision in pull(
+            self._queue, self._waiting, self._stage, lambda task: self._known[task.task_id].corrected, idle
+        ):
+            yield self._commitment(place, decision, cluster.now_s)
+
+    def _commitment(self, place: int, decision: Decision, now_s: float) -> Commitment:
+        """Take a task that starts now out of the queue."""
+        task = self._queue.pop(place)[2]
+        known = self._known[task.task_id]
+        self._waiting.start(task.task_id, now_s)
+        self._committed(task)
+        if self.online:
+            self._lessons.expect(
+                task, known._replace(gpu_fraction=decision.gpu_fraction, gpu=max(decision.gpu or 0, 0))
+            )
+        return Commitment(task.task_id, decision)
+
+    def _planned(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Commitment]:
         """What starts at once, in order; a gang that does not keeps its GPUs from those behind it."""
         backlog = expected_backlogs(cluster, idle, self._due_s)
-        gap_s, place = np.full(len(backlog), math.inf), 0
-        for _ in range(self._depth):
-            if place >= len(self._queue) or not idle.any():
-                return
+        gap_s, place, planned = np.full(len(backlog), math.inf), 0, Counter[int]()
+        while place < len(self._queue) and planned[0] < self._depth and idle.any():
             task = self._queue[place][2]
+            fitting = self._fitting.get(task.task_id, 0)
+            planned[fitting] += 1
+            if fitting and planned[fitting] > _DEPTH_OF_FEW:
+                place += 1
+                continue
             known, before = self._known[task.task_id], backlog.copy()
             fraction, gpu, starts = self._plan(task.gpus_required, known.corrected, backlog, idle, gap_s)
             if not starts:
                 place += 1
                 continue
             note_due(cluster.now_s, before, backlog, self._due_s)
-            del self._queue[place]
-            self._waiting.start(task.task_id, cluster.now_s)
-            self._committed(task)
-            if self.online:
-                self._lessons.expect(task, known._replace(gpu_fraction=fraction, gpu=max(gpu, 0)))
-            yield Commitment(task.task_id, Decision(fraction, gpu))
+            yield self._commitment(place, Decision(fraction, gpu), cluster.now_s)
 
     def _first(self, task: Task, cluster: HeldView) -> tuple[Commitment, ...]:
         """The only task there is, in one compiled call: what `KeyedHold` makes of it, commit it or hold it."""
@@ -169,6 +222,7 @@ class HybridMl(TrainsSeconds, KeyedHold):
         self._enter(task, known, starts)
         if not starts:
             return ()
+        self._committed(task)
         if self.online:
             self._lessons.expect(task, known)
         return (Commitment(task.task_id, Decision(known.gpu_fraction, known.gpu)),)
@@ -178,18 +232,24 @@ class HybridMl(TrainsSeconds, KeyedHold):
         if self.online:
             self._history.add(known)
         self._seen += 1
+        self._has_gangs = self._has_gangs or task.gpus_required > 1
         self._mean_s += (known.unit_s - self._mean_s) / (self._seen if self._seen < MEAN_OVER else MEAN_OVER)
         if starts:
             self._waiting.served(0.0)
             return
         self._known[task.task_id] = known
-        insort(self._queue, (place_of(known.unit_s, self._in_graph), task.task_id, task), lo=self._waiting.overdue)
+        fitting = _gpus_that_fit(known.believed)
+        if fitting:
+            self._fitting[task.task_id] = fitting
+        insort(self._queue, (self._place(task, known.unit_s), task.task_id, task), lo=self._waiting.overdue)
         self._waiting.hold(task.task_id, known.now_s)
 
     def observe(self, task: Task, outcome: Outcome) -> None:
         """Learn from a finished task how far what was believed of it was off."""
         if self.online:
             self._lessons.observe(task, outcome)
+        if self._batch is not None:
+            self._batch.finish()
 
     def explain(self, task: Task, cluster: ClusterView) -> Mapping[str, Any]:
         """What is held, the setting in force, the seconds believed and corrected, and what the forest made of it."""
@@ -212,6 +272,8 @@ class HybridMl(TrainsSeconds, KeyedHold):
             "history": self._history.capture(),
             "limits_s": self._limits_s.tolist(),
             "due": (self._due_s.tolist(), self._renewed_at, self._in_graph),
+            "has_gangs": self._has_gangs,
+            "batch": None if self._batch is None else self._batch.capture(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -229,13 +291,24 @@ class HybridMl(TrainsSeconds, KeyedHold):
         self._history.restore(state["history"])
         due_s, self._renewed_at, self._in_graph = state["due"]
         self._due_s = np.array(due_s)
-        self._follow()
+        self._fitting = {task: fits for task, one in self._known.items() if (fits := _gpus_that_fit(one.believed))}
+        batch, self._has_gangs = state.get("batch"), state.get("has_gangs", False)
+        self._batch = None if batch is None else BatchPlan.restored(batch, self._devices)
+        self._follow(None if self._batch is None else self._batch.setting)
         self._limits_s = as_column(state["limits_s"])  # made of an earlier mean
 
     def _learn(self, held: HeldTasks, cluster: HeldView) -> None:
         """Believe anew what is held as outcomes come in, the more often the fewer are held; review the setting."""
         self._limits_s = limits_in_s(self._longest, self._mean_s)
-        if self._slots == 1.0 and not self._in_graph and self._history.review(self._devices, self._aging):
+        if self._batch is not None:
+            if self._learns and self.online and self._batch.due:
+                self._follow(self._plan_batch(self._batch, cluster))
+                self._renewed_at = 0
+        elif (
+            self._slots == 1.0
+            and not self._in_graph
+            and self._history.review(self._by_speed, self._aging, not (self._learns or self._has_gangs))
+        ):
             self._follow()
         more = self._lessons.seen - self._renewed_at
         if self._queue and more > min(self._renewed_at, max(_RENEWED_EVERY, len(self._queue) // 4)):
@@ -248,7 +321,7 @@ class HybridMl(TrainsSeconds, KeyedHold):
         reorder(
             self._queue,
             self._waiting.overdue,
-            lambda task: place_of(self._known[task.task_id].unit_s, self._in_graph),
+            lambda task: self._place(task, self._known[task.task_id].unit_s),
         )
 
     def _hold(self, task: Task, cluster: HeldView) -> None:
@@ -276,6 +349,9 @@ class HybridMl(TrainsSeconds, KeyedHold):
 
     def _committed(self, task: Task) -> None:
         self._known.pop(task.task_id, None)
+        self._fitting.pop(task.task_id, None)
+        if self._batch is not None:
+            self._batch.start(task.task_id)
 
 
 def place_of(size_s: float, in_graph: bool) -> float:

@@ -26,9 +26,7 @@ from hybrid_ml_scheduler.learning.time_forest import (
     time_row,
     walkable,
 )
-from hybrid_ml_scheduler.physics.formulas import cpu_alone_s
-from hybrid_ml_scheduler.physics.held_choices import fastest_s
-from hybrid_ml_scheduler.physics.node import WHOLE
+from hybrid_ml_scheduler.physics.held_choices import possible_s
 from hybrid_ml_scheduler.schedulers.grid import task_terms
 
 __all__ = [
@@ -70,7 +68,7 @@ def corrected_size(
     seconds[types:] = believed[2]
     if forest[0] != 0.0:
         correct(size, intensity, believed[4], kind, forest, seconds, types)
-    return fastest_s(cpu_alone_s(seconds[0], believed[6]), seconds[1:types], believed[6] < WHOLE)
+    return possible_s(with_seconds(believed, seconds), True)
 
 
 _with_seconds = python_function(with_seconds)

@@ -6,7 +6,7 @@ that is not committed yet is planned anew behind what the devices have promised.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from hybrid_ml_scheduler.core import (
     BatchTerms,
     ClusterView,
     Decision,
-    Estimator,
     FloatColumn,
     IntColumn,
     RaceContext,
@@ -24,6 +23,7 @@ from hybrid_ml_scheduler.core import (
 )
 from hybrid_ml_scheduler.core.errors import PlanError
 from hybrid_ml_scheduler.core.holding import BatchSeconds, Commitment, HeldTasks, HeldView, PlanRule, soonest_device
+from hybrid_ml_scheduler.core.terms import TaskTerms
 from hybrid_ml_scheduler.core.validation import parent_rows
 from hybrid_ml_scheduler.schedulers.grid import as_batch, as_column
 
@@ -157,7 +157,7 @@ class PlanHold:
     def _plan_anew(self, cluster: HeldView) -> None:
         tasks = list(self._known.values())
         backlog = as_column((cluster.cpu_backlog_s, *cluster.gpu_backlogs_s))
-        graph = known_graph(tasks, cluster.estimator, backlog)
+        graph = known_graph(tasks, cluster.estimator.terms, backlog)
         rule = self.plan_rule(graph._replace(at_once=self._plans == 0))
         self._plans += 1
         fractions, gpus = rule.fractions.tolist(), rule.gpus.tolist()
@@ -168,9 +168,9 @@ class PlanHold:
                 self._lists[device].append(tasks[row].task_id)
 
 
-def known_graph(tasks: Sequence[Task], estimator: Estimator, backlog: FloatColumn) -> KnownGraph:
+def known_graph(tasks: Sequence[Task], terms_of: Callable[[Task], TaskTerms], backlog: FloatColumn) -> KnownGraph:
     """These tasks as columns; a parent that is not among them is done or on its way."""
-    terms = [estimator.terms(task) for task in tasks]
+    terms = [terms_of(task) for task in tasks]
     rows = {task.task_id: row for row, task in enumerate(tasks)}
     parents = [[rows[parent] for parent in task.dependencies if parent in rows] for task in tasks]
     offsets = np.zeros(len(tasks) + 1, dtype=np.int64)

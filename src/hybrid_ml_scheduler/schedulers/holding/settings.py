@@ -6,11 +6,12 @@ All are without units: limits are multiples of the mean seconds of a task, price
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, IntColumn
+from hybrid_ml_scheduler.core import BatchTerms, Estimator, FloatColumn, IntColumn, Task
 from hybrid_ml_scheduler.core.holding import HeldStage, Pick
 from hybrid_ml_scheduler.physics.optimum import bounded_slowdown
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, split_grid
@@ -25,13 +26,15 @@ __all__ = [
     "SETTINGS",
     "History",
     "Setting",
+    "gpus_by_speed",
     "held_order",
     "nested_limits",
     "replayed_values",
     "stage_of",
 ]
 
-OBJECTIVES = ("latency", "slowdown", "p99", "energy", "cost")
+OBJECTIVES = ("latency", "makespan", "slowdown", "p99", "energy", "cost")
+_USUAL = Task(-1, 1000.0, 0.7, 100.0, 0.0)  # by which GPUs are compared
 _NO_WIDTHS: IntColumn = np.empty(0, dtype=np.int64)
 _AS_BELIEVED: FloatColumn = np.empty(0)
 _Seconds = TypeVar("_Seconds", float, FloatColumn)
@@ -120,7 +123,7 @@ class History(NamedTuple):
     """Tasks that are known, in the order in which they became ready, and the aging and patience with which they wait.
 
     `whole_s` are their seconds where no task is cut (`None`: the same), `width` how many GPUs each needs (`None`: one),
-    `slower` how many times as long as believed each took (`None`: as believed).
+    `slower` how many times as long as believed each took (`None`: as believed), `by_speed` the GPUs by rising speed.
     """
 
     ready_s: FloatColumn
@@ -131,6 +134,7 @@ class History(NamedTuple):
     whole_s: FloatColumn | None = None
     width: IntColumn | None = None
     slower: FloatColumn | None = None
+    by_speed: tuple[int, ...] = ()
 
     @property
     def has_gangs(self) -> bool:
@@ -169,19 +173,35 @@ def held_order(arrival_s: _Seconds, own_s: _Seconds, patience: float, multiple: 
     return arrival_s + patience * multiple * own_s if patience else own_s
 
 
-def nested_limits(setting: Setting, devices: int) -> tuple[float, ...]:
-    """The longest part of every device in multiples of the mean, the CPU first; the last GPU takes anything."""
-    between = [setting.low * setting.ratio**place for place in range(devices - 2)]
-    return (setting.cpu, *between, math.inf)
+def gpus_by_speed(estimator: Estimator) -> tuple[int, ...]:
+    """The GPUs by rising speed for a usual task; equal ones by number."""
+    if estimator.gpus_alike:
+        return tuple(range(estimator.num_gpus))
+    usual = estimator.terms(_USUAL)
+    return tuple(sorted(range(estimator.num_gpus), key=lambda gpu: -float(usual.gpu_s[usual.gpu_kind[gpu]])))
 
 
-def stage_of(setting: Setting, devices: int, first: int, patience: float = 0.0, order: int = 0) -> HeldStage:
+def nested_limits(setting: Setting, devices: int, by_speed: Sequence[int] = ()) -> tuple[float, ...]:
+    """The longest part of every device in multiples of the mean, the CPU first.
+
+    The GPUs take longer parts in the order `by_speed` (empty: by number), and the last one takes anything: a slow GPU
+    that takes the longest parts would be busy for ever.
+    """
+    limits = [math.inf] * (devices - 1)
+    for place, gpu in enumerate((by_speed or range(devices - 1))[: devices - 2]):
+        limits[gpu] = setting.low * setting.ratio**place
+    return (setting.cpu, *limits)
+
+
+def stage_of(
+    setting: Setting, devices: int, first: int, patience: float = 0.0, order: int = 0, by_speed: Sequence[int] = ()
+) -> HeldStage:
     """A setting as the compiled code takes it, with the patience of the strategy and the place of its order."""
     return HeldStage(
         first=first,
         grid=_SPLITS if setting.splits else WHOLE,
         price=setting.price,
-        longest=nested_limits(setting, devices),
+        longest=nested_limits(setting, devices, by_speed),
         order=order,
         slowest=setting.slowest,
         affinity=setting.affinity,
@@ -214,7 +234,11 @@ def replayed_values(
         total_s = float(latency_s.sum())
         if not math.isnan(total_s):
             give_up_s = min(give_up_s, HOPELESS * total_s)
-            values[place] = _value(latency_s[first:], history.size_s[first:], objective, float(device_s @ rates))
+            values[place] = (
+                float((latency_s + history.ready_s).max() - history.ready_s[0])
+                if objective == "makespan"
+                else _value(latency_s[first:], history.size_s[first:], objective, float(device_s @ rates))
+            )
     return values
 
 
@@ -226,7 +250,7 @@ def _replay(
     device_s: FloatColumn,
     give_up_s: float,
 ) -> FloatColumn:
-    stage = stage_of(setting, len(device_s), 0, history.patience)
+    stage = stage_of(setting, len(device_s), 0, history.patience, by_speed=history.by_speed)
     return replay_tasks(
         history.ready_s,
         history.order(setting),
