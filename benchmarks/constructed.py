@@ -7,22 +7,28 @@ without the first tenth, batches and graphs by makespan and the same percentile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from hybrid_ml_scheduler.cluster import capacity
 from hybrid_ml_scheduler.core import FloatColumn, Scheduler, TaskBatch, stream
-from hybrid_ml_scheduler.core.knowledge import Level
+from hybrid_ml_scheduler.core.knowledge import EXACT, LEARNED, Level
 from hybrid_ml_scheduler.physics import Gpu, Node
 from hybrid_ml_scheduler.physics.truth import Truth
 from hybrid_ml_scheduler.plans.known_tasks import KnownTasks
+from hybrid_ml_scheduler.schedulers import create
 from hybrid_ml_scheduler.studies.race import run_known
 from hybrid_ml_scheduler.workload import generate, preset
 
-__all__ = ["SHAPES", "Shape", "figures_of"]
+__all__ = ["JUDGED_FROM", "SHAPES", "Shape", "constructed", "figures_of", "lines", "ratios"]
 
+OURS = ("hybrid_ml", "rl_hold")
+STREAM_RULES = ("earliest_finish", "frugal_finish", "sjf", "c_mu", "hetero_prio", "min_min", "size_split")
+AT_ONCE_RULES = ("earliest_finish", "sjf", "rank_hold", "lpt", "hetero_prio", "work_stealing")
+WANTED, WANTED_TAIL = 1.10, 1.50  # of the best rule's value, and of its 95th percentile
+JUDGED_FROM = 100  # nothing was chosen on seeds from here on
 _LOAD = 0.8
 _ON_CPU = 1000.0  # so many times as long as on a GPU: for tasks that have no implementation for the CPU
 _TYPED = Node(gpus=(Gpu(type="h100"), Gpu(type="a100"), Gpu(type="l4"), Gpu(type="l4")))
@@ -190,3 +196,42 @@ def figures_of(strategy: Scheduler, known: KnownTasks, level: Level, *, is_strea
     latency: FloatColumn = (finish - arrival)[len(arrival) // 10 if is_stream else 0 :]
     value = float(np.nanmean(latency)) if is_stream else float(np.nanmax(finish) - arrival[0])
     return value, float(np.nanquantile(latency, 0.95))
+
+
+def ratios(name: str, level: Level, seeds: Sequence[int], count: int) -> dict[str, Any]:
+    """Both learned strategies over the rule with the best mean over the seeds: its name, value and tail."""
+    make, is_stream = SHAPES[name]
+    found: dict[str, list[tuple[float, float]]] = {}
+    for seed in seeds:
+        known = make(seed, count)
+        for strategy in (*(STREAM_RULES if is_stream else AT_ONCE_RULES), *OURS):
+            figures = figures_of(create(strategy), known, level, is_stream=is_stream)
+            found.setdefault(strategy, []).append(figures)
+    means = {strategy: np.mean(values, axis=0) for strategy, values in found.items()}
+    best = min((one for one in means if one not in OURS), key=lambda one: float(means[one][0]))
+    return {"rule": best, **{one: (means[one] / means[best]).tolist() for one in OURS}}
+
+
+def constructed(seeds: int, count: int) -> dict[str, Any]:
+    """The standing of both learned strategies in every shape at both levels, and what misses the bars."""
+    judged = range(JUDGED_FROM, JUDGED_FROM + seeds)
+    found = {f"{level} | {name}": ratios(name, level, judged, count) for level in (EXACT, LEARNED) for name in SHAPES}
+    above = [
+        f"{cell}: {one}"
+        for cell, standing in found.items()
+        for one in OURS
+        if standing[one][0] > WANTED or standing[one][1] > WANTED_TAIL
+    ]
+    return {"cells": found, "above": above}
+
+
+def lines(result: Mapping[str, Any]) -> list[str]:
+    """The table as Markdown."""
+    found = [
+        "| level | workload | best rule | `hybrid_ml` ÷ it (p95) | `rl_hold` ÷ it (p95) |",
+        "|---|---|---|---|---|",
+    ]
+    for cell, one in result["cells"].items():
+        figures = " | ".join(f"{one[name][0]:.3f} ({one[name][1]:.2f})" for name in OURS)
+        found.append(f"| {cell} | `{one['rule']}` | {figures} |")
+    return [*found, "", f"- above what is wanted: {'; '.join(result['above']) or 'none'}"]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import everywhere, tune_cuts
+from benchmarks import constructed, everywhere, tune_cuts
 from hybrid_ml_scheduler.cluster import certificate
 from hybrid_ml_scheduler.core import BatchTerms, FloatColumn, Scheduler, stream
 from hybrid_ml_scheduler.core.knowledge import EXACT
@@ -68,6 +68,7 @@ class Effort:
     training_tasks: int = HoldBudget().tasks
     most_sources: int = 100
     travels: everywhere.Amount = EVERYWHERE
+    shaped: tuple[int, int] = (5, 1000)  # seeds and tasks of each constructed workload
     out: Path | None = None
     workers: int | None = None
 
@@ -85,6 +86,7 @@ QUICK = Effort(
     training=0.01,
     training_tasks=200,
     most_sources=1,
+    shaped=(1, 60),
     travels=everywhere.Amount(seeds=2, told=200, learning=200, traced=200, most_sources=1),
 )
 
@@ -150,6 +152,11 @@ def _streams(result: dict[str, Any], effort: Effort) -> None:
 def _travels(result: dict[str, Any], effort: Effort) -> None:
     """`rl_hold` beside the best rule and `earliest_finish`: every preset, every public trace, the H200 profile."""
     result["everywhere"] = everywhere.everywhere(effort.travels, effort.out, effort.workers)
+
+
+def _constructed(result: dict[str, Any], effort: Effort) -> None:
+    """Workloads with one trait each that a learned strategy must not fail on."""
+    result["constructed"] = constructed.constructed(*effort.shaped)
 
 
 def _batches(result: dict[str, Any], effort: Effort) -> None:
@@ -305,6 +312,7 @@ JOBS: Mapping[str, Callable[[dict[str, Any], Effort], None]] = {
     "batches": _batches,
     "graphs": _graphs,
     "everywhere": _travels,
+    "constructed": _constructed,
     "tuning": _tuning_on_traces,
 }
 """The parts of the benchmark by the name under which one may be asked for alone."""
@@ -314,7 +322,9 @@ def render(result: dict[str, Any]) -> str:
     """The figures as text."""
     lines = [f"{result['seeds']} seeds, {result['tasks']:,} tasks"]
     for key, value in result.items():
-        if key == "everywhere":
+        if key == "constructed":
+            lines += ["", key, *constructed.lines(value)]
+        elif key == "everywhere":
             lines += ["", key, *everywhere.lines(value)]
             continue
         if key == "tails":

@@ -31,7 +31,7 @@ NAMES = {
     "experiments": "the scientific commands from start to PDF",
 }
 
-_JOBS = ("training", "saga", "streams", "batches", "graphs", "everywhere", "tuning")
+_JOBS = ("training", "saga", "streams", "batches", "graphs", "everywhere", "constructed", "tuning")
 
 
 class Benchmark(Protocol):
