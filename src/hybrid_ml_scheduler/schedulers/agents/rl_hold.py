@@ -228,7 +228,7 @@ class RlHold(CorrectedBeliefs, KeyedHold):
         self._next_review, *gate = state["reviews"]
         self.gate = (gate[0], gate[1])
         batch = state["batch"] if "batch" in state else _batch_before(state["batch_keys"])
-        self._batch = None if batch is None else BatchPlan.restored(batch, self._devices)
+        self._batch = None if batch is None else BatchPlan.from_state(batch, self._devices)
         self._aging = self._stream_aging if self._batch is None else math.inf
         if self.online:
             self._restore_training(state["training"])
@@ -244,15 +244,11 @@ class RlHold(CorrectedBeliefs, KeyedHold):
         elif self._plans_batches and self._seen == 0 and is_known_at_once(held.arrived):
             self._batch = BatchPlan(held.arrived, self._devices)
             self._aging = math.inf  # the plan of a batch knows how long everybody waits
-            self._plan_batch(cluster)
-        elif self._batch is not None and self.online and self._batch.due:
-            self._plan_batch(cluster)
-            self._order_anew(cluster)
-
-    def _plan_batch(self, cluster: HeldView) -> None:
-        if self._batch is not None:
-            setting = self._batch.make(lambda task: self._believed(task, cluster))
+        batch = self._batch
+        if batch is not None and (not batch.keys or (self.online and batch.due)):
+            setting = batch.make(lambda task: self._believed(task, cluster))
             self._follow(stage_of(setting, self._devices, 0, self._patience))
+            self._order_anew(cluster)
 
     def _starting(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Commitment]:
         """Devices take tasks, or tasks plan, beside gangs with care."""
@@ -273,13 +269,10 @@ class RlHold(CorrectedBeliefs, KeyedHold):
         for place, decision in starts:
             _, identity, task = self._queue.pop(place)
             self._waiting.start(identity, cluster.now_s)
-            self._committed(task)
+            if self._batch is not None:
+                self._batch.start(identity)
             self._expect(task, decision)
             yield Commitment(identity, decision)
-
-    def _committed(self, task: Task) -> None:
-        if self._batch is not None:
-            self._batch.start(task.task_id)
 
     def _order_anew(self, cluster: HeldView) -> None:
         def key(task: Task) -> float:

@@ -44,7 +44,7 @@ from hybrid_ml_scheduler.schedulers.forest.trained_seconds import (
 )
 from hybrid_ml_scheduler.schedulers.grid import DEFAULT_STEP, as_column, task_terms
 from hybrid_ml_scheduler.schedulers.holding.batch_orders import BatchPlan, is_known_at_once
-from hybrid_ml_scheduler.schedulers.holding.hold_starts import pull
+from hybrid_ml_scheduler.schedulers.holding.hold_starts import Start, pull
 from hybrid_ml_scheduler.schedulers.holding.keyed import WHOLE, KeyedHold, limits_in_s, reorder
 from hybrid_ml_scheduler.schedulers.holding.overruns import expected_backlogs, note_due
 from hybrid_ml_scheduler.schedulers.holding.settings import Setting, gpus_by_speed, nested_limits, stage_of
@@ -123,11 +123,7 @@ class HybridMl(TrainsSeconds, KeyedHold):
     def key(self, task: Task, size_s: float, terms: TaskTerms) -> float:
         """The seconds that it is believed to take at its fastest."""
         known = self._known.get(task.task_id)
-        return self._place(task, size_s if known is None else known.unit_s)
-
-    def _place(self, task: Task, size_s: float) -> float:
-        """Where a task stands in the order: as the plan of a batch says, else by its seconds."""
-        return place_of(size_s, self._in_graph) if self._batch is None else self._batch.keys[task.task_id]
+        return _place(task, size_s if known is None else known.unit_s, self._batch, self._in_graph)
 
     def held_rule(self, batch: TaskBatch, seconds: BatchSeconds) -> HeldRule | None:
         """None: only `dispatch` can tell what was learned by then."""
@@ -135,28 +131,21 @@ class HybridMl(TrainsSeconds, KeyedHold):
 
     def dispatch(self, held: HeldTasks, cluster: HeldView) -> Iterable[Commitment]:
         """Commit what starts now, the shortest first."""
-        if held.arrived:
-            self._meet(held, cluster)
+        arrived = held.arrived
+        plans = self._seen == 0 and self._objective != "latency" and is_known_at_once(arrived)
+        if arrived and (plans or self._batch is not None):  # what comes after a batch makes it a stream
+            self._batch = batch = BatchPlan(arrived, self._devices) if plans else None
+            self._follow(None if batch is None else batch.make(lambda task: self._corrected_terms(task, cluster)))
+            self._reorder()
+        if not self._in_graph and any(task.dependencies for task in arrived):
+            self._in_graph = True
+            self._reorder()
         fresh = held.fresh
         if self._queue or len(fresh) != 1 or len(held) != 1 or fresh[0].gpus_required > 1 or self._stage.slowest:
             return super().dispatch(held, cluster)
         if self._history.seen >= self._history.due:
             self._learn(held, cluster)
         return self._first(fresh[0], cluster)
-
-    def _meet(self, held: HeldTasks, cluster: HeldView) -> None:
-        """See what has arrived: a batch or graph is planned as a whole, and what comes later makes it a stream."""
-        plans = self._seen == 0 and self._objective != "latency" and is_known_at_once(held.arrived)
-        if plans or self._batch is not None:
-            self._batch = BatchPlan(held.arrived, self._devices) if plans else None
-            self._follow(None if self._batch is None else self._plan_batch(self._batch, cluster))
-            self._reorder()
-        if not self._in_graph and any(task.dependencies for task in held.arrived):
-            self._in_graph = True
-            self._reorder()
-
-    def _plan_batch(self, batch: BatchPlan, cluster: HeldView) -> Setting:
-        return batch.make(lambda task: TaskTerms(*self._thought(task, cluster, cluster.now_s).corrected))
 
     def decide(self, task: Task, cluster: ClusterView) -> Decision:
         """Where a task would go if it had to be committed now."""
@@ -168,27 +157,22 @@ class HybridMl(TrainsSeconds, KeyedHold):
 
     def _starting(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Commitment]:
         """What starts at once: idle devices take tasks, or tasks plan in order."""
-        if not self._stage.slowest or self._has_gangs:
-            yield from self._planned(cluster, idle)
-            return
-        for place, decision in pull(
-            self._queue, self._waiting, self._stage, lambda task: self._known[task.task_id].corrected, idle
-        ):
-            yield self._commitment(place, decision, cluster.now_s)
-
-    def _commitment(self, place: int, decision: Decision, now_s: float) -> Commitment:
-        """Take a task that starts now out of the queue."""
-        task = self._queue.pop(place)[2]
-        known = self._known[task.task_id]
-        self._waiting.start(task.task_id, now_s)
-        self._committed(task)
-        if self.online:
-            self._lessons.expect(
-                task, known._replace(gpu_fraction=decision.gpu_fraction, gpu=max(decision.gpu or 0, 0))
+        starts = self._planned(cluster, idle)
+        if self._stage.slowest and not self._has_gangs:
+            starts = pull(
+                self._queue, self._waiting, self._stage, lambda task: self._known[task.task_id].corrected, idle
             )
-        return Commitment(task.task_id, decision)
+        for place, decision in starts:
+            task = self._queue.pop(place)[2]
+            known = self._known[task.task_id]
+            self._waiting.start(task.task_id, cluster.now_s)
+            self._committed(task)
+            if self.online:
+                chosen = max(decision.gpu or 0, 0)
+                self._lessons.expect(task, known._replace(gpu_fraction=decision.gpu_fraction, gpu=chosen))
+            yield Commitment(task.task_id, decision)
 
-    def _planned(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Commitment]:
+    def _planned(self, cluster: HeldView, idle: BoolColumn) -> Iterator[Start]:
         """What starts at once, in order; a gang that does not keeps its GPUs from those behind it."""
         backlog = expected_backlogs(cluster, idle, self._due_s)
         gap_s, place, planned = np.full(len(backlog), math.inf), 0, Counter[int]()
@@ -205,7 +189,7 @@ class HybridMl(TrainsSeconds, KeyedHold):
                 place += 1
                 continue
             note_due(cluster.now_s, before, backlog, self._due_s)
-            yield self._commitment(place, Decision(fraction, gpu), cluster.now_s)
+            yield place, Decision(fraction, gpu)
 
     def _first(self, task: Task, cluster: HeldView) -> tuple[Commitment, ...]:
         """The only task there is, in one compiled call: what `KeyedHold` makes of it, commit it or hold it."""
@@ -241,7 +225,11 @@ class HybridMl(TrainsSeconds, KeyedHold):
         fitting = _gpus_that_fit(known.believed)
         if fitting:
             self._fitting[task.task_id] = fitting
-        insort(self._queue, (self._place(task, known.unit_s), task.task_id, task), lo=self._waiting.overdue)
+        insort(
+            self._queue,
+            (_place(task, known.unit_s, self._batch, self._in_graph), task.task_id, task),
+            lo=self._waiting.overdue,
+        )
         self._waiting.hold(task.task_id, known.now_s)
 
     def observe(self, task: Task, outcome: Outcome) -> None:
@@ -293,7 +281,7 @@ class HybridMl(TrainsSeconds, KeyedHold):
         self._due_s = np.array(due_s)
         self._fitting = {task: fits for task, one in self._known.items() if (fits := _gpus_that_fit(one.believed))}
         batch, self._has_gangs = state.get("batch"), state.get("has_gangs", False)
-        self._batch = None if batch is None else BatchPlan.restored(batch, self._devices)
+        self._batch = None if batch is None else BatchPlan.from_state(batch, self._devices)
         self._follow(None if self._batch is None else self._batch.setting)
         self._limits_s = as_column(state["limits_s"])  # made of an earlier mean
 
@@ -302,7 +290,7 @@ class HybridMl(TrainsSeconds, KeyedHold):
         self._limits_s = limits_in_s(self._longest, self._mean_s)
         if self._batch is not None:
             if self._learns and self.online and self._batch.due:
-                self._follow(self._plan_batch(self._batch, cluster))
+                self._follow(self._batch.make(lambda task: self._corrected_terms(task, cluster)))
                 self._renewed_at = 0
         elif (
             self._slots == 1.0
@@ -321,7 +309,7 @@ class HybridMl(TrainsSeconds, KeyedHold):
         reorder(
             self._queue,
             self._waiting.overdue,
-            lambda task: self._place(task, self._known[task.task_id].unit_s),
+            lambda task: _place(task, self._known[task.task_id].unit_s, self._batch, self._in_graph),
         )
 
     def _hold(self, task: Task, cluster: HeldView) -> None:
@@ -352,6 +340,11 @@ class HybridMl(TrainsSeconds, KeyedHold):
         self._fitting.pop(task.task_id, None)
         if self._batch is not None:
             self._batch.start(task.task_id)
+
+
+def _place(task: Task, size_s: float, batch: BatchPlan | None, in_graph: bool) -> float:
+    """Where a task stands in the order: as the plan of a batch says, else by its seconds."""
+    return place_of(size_s, in_graph) if batch is None else batch.keys[task.task_id]
 
 
 def place_of(size_s: float, in_graph: bool) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from hybrid_ml_scheduler.core import ClusterView, FloatColumn, ModelFacts, Outcome, Task, Verdict, stream
 from hybrid_ml_scheduler.core.compiled import compiled, python_function
-from hybrid_ml_scheduler.core.terms import Terms
+from hybrid_ml_scheduler.core.terms import TaskTerms, Terms
 from hybrid_ml_scheduler.learning.time_forest import (
     TIME_FEATURES,
     TimeForest,
@@ -248,6 +248,10 @@ class TrainsSeconds:
         traits = task.size, task.compute_intensity, self._lessons.kind(task)
         size_s = corrected_size(believed, *traits, self._walked, seconds)
         return Expected(ready_s, believed, seconds, task.divisible, 0.0, 0, size_s)
+
+    def _corrected_terms(self, task: Task, cluster: ClusterView) -> TaskTerms:
+        """The terms of a task with corrected seconds."""
+        return TaskTerms(*self._thought(task, cluster, cluster.now_s).corrected)
 
     def _corrected(self, task: Task, believed: Terms) -> FloatColumn:
         """The seconds as the forest sees them, the CPU first."""

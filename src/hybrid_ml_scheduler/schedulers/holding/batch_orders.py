@@ -107,7 +107,7 @@ class BatchPlan:
         return list(self._left.values()), self._news, dict(self.keys), tuple(self.setting)
 
     @classmethod
-    def restored(cls, state: BatchState, devices: int) -> BatchPlan:
+    def from_state(cls, state: BatchState, devices: int) -> BatchPlan:
         """The plan of a captured state."""
         plan = cls(state[0], devices)
         plan._news, plan.keys, plan.setting = state[1], dict(state[2]), Setting(*state[3])

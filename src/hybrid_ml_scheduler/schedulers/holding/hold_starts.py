@@ -19,7 +19,7 @@ from hybrid_ml_scheduler.schedulers.holding.overruns import expected_backlogs, n
 from hybrid_ml_scheduler.schedulers.holding.replaying import DEPTH
 from hybrid_ml_scheduler.schedulers.holding.waiting import Waiting
 
-__all__ = ["Cuts", "planned_beside_gangs", "pull"]
+__all__ = ["Cuts", "Start", "planned_beside_gangs", "pull"]
 
 TermsOf = Callable[[Task], Terms]
 NextPlace = Callable[[Container[int], FloatColumn, HeldView], int]
