@@ -324,7 +324,8 @@ def render(result: dict[str, Any]) -> str:
     for key, value in result.items():
         if key == "constructed":
             lines += ["", key, *constructed.lines(value)]
-        elif key == "everywhere":
+            continue
+        if key == "everywhere":
             lines += ["", key, *everywhere.lines(value)]
             continue
         if key == "tails":

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hybrid_ml_scheduler.core.compiled import compiled
 from hybrid_ml_scheduler.core.decisions import FAILED
 from hybrid_ml_scheduler.core.holding import Pick
-from hybrid_ml_scheduler.core.tasks import FloatColumn
+from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn
 from hybrid_ml_scheduler.core.terms import BatchTerms, Terms
 from hybrid_ml_scheduler.physics.choices import least_charge_within, row_terms, split_on
 from hybrid_ml_scheduler.physics.formulas import allowed_share, cpu_alone_s
