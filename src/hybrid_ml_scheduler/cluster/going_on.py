@@ -63,7 +63,7 @@ def run_on(
         free,
         books,
         decided,
-        output_columns(columns, batch, is_graph=False),
+        output_columns(columns, np.empty(0)),
     )
     _extend(cluster, batch, columns, queues)
     if cluster.books is not None and books is not None:

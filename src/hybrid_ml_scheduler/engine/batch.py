@@ -71,7 +71,7 @@ def _run_rule(
     terms = at_once_rule(rule, len(batch), node.num_gpus)
     if _only_shares(batch, node, rule, seconds, conditions):
         free_s = np.zeros(node.num_gpus + 1) if conditions.free_s is None else conditions.free_s
-        out, gpu_s = output_columns(columns, batch, is_graph=False), floats(seconds.gpu_s.reshape(-1))
+        out, gpu_s = output_columns(columns, np.empty(0)), floats(seconds.gpu_s.reshape(-1))
         run_shares(terms.fractions, floats(batch.arrival_time), floats(seconds.cpu_s), gpu_s, free_s, out)
     else:
         play(fresh_state(batch, node, terms, seconds, columns, conditions))

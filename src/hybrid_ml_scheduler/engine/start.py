@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hybrid_ml_scheduler.core.decisions import NO_GPU
 from hybrid_ml_scheduler.core.holding import Pick
 from hybrid_ml_scheduler.core.tasks import FloatColumn, IntColumn, TaskBatch
 from hybrid_ml_scheduler.core.validation import parent_rows
@@ -75,7 +76,7 @@ def fresh_state(
         beliefs=_beliefs(model),
         queues=_queues(np.repeat(np.arange(len(batch)), np.diff(tasks.gang_offsets)), len(batch), free_s, noisy=noisy),
         waiting=_waiting(len(batch), devices, rule),
-        out=output_columns(columns, batch, is_graph=batch.has_dependencies),
+        out=output_columns(columns, _ready_s(batch, columns)),
         progress=_progress(len(batch), tasks.parents, learns=model is not None),
         scratch=_scratch(node.num_gpus, devices, seconds, model),
         noisy=noisy,
@@ -99,13 +100,18 @@ def integers(values: npt.ArrayLike) -> IntColumn:
     return column
 
 
-def output_columns(columns: RunColumns, batch: TaskBatch, *, is_graph: bool) -> Outcomes:
-    """The columns that compiled code fills in; moments of readiness are the arrivals unless parents delay them."""
-    ready_s = columns.ready_s if is_graph else np.empty(len(batch))
-    ready_s[:] = batch.arrival_time
-    columns.gang[:] = -1
+def output_columns(columns: RunColumns, ready_s: FloatColumn) -> Outcomes:
+    """The columns that compiled code fills in; `ready_s`, when each task is ready, may be written."""
+    columns.gang[:] = NO_GPU
     found = {name: getattr(columns, name) for name in Outcomes._fields if name != "ready_s"}
     return Outcomes(ready_s=ready_s, **found)
+
+
+def _ready_s(batch: TaskBatch, columns: RunColumns) -> FloatColumn:
+    """The moments of readiness: the arrivals until parents delay them, in the column of a graph's outcomes."""
+    ready_s = columns.ready_s if batch.has_dependencies else np.empty(len(batch))
+    ready_s[:] = batch.arrival_time
+    return ready_s
 
 
 def _tasks(batch: TaskBatch, node: Node, seconds: Durations, truth: FloatColumn | None, fellows: int) -> Tasks:
